@@ -1,0 +1,31 @@
+"""Streaming, mergeable classification metrics: exact counters, every metric, any number of shards."""
+
+from stream_metrics.aggregate import merge
+from stream_metrics.errors import DecodeError, LabelError, MergeError, ScoreError, StreamMetricsError, WeightError
+from stream_metrics.metric import CLASSES, Metric, MetricSet
+from stream_metrics.snapshot import Estimate, Snapshot
+from stream_metrics.states.columns import Categorical
+from stream_metrics.states.confusion import ConfusionMatrix
+from stream_metrics.wire import from_bytes
+
+__version__ = "0.1.0"
+
+globals().update(CLASSES)  # the metric classes: one for each row of the catalog that names one
+
+__all__ = sorted([
+    "Categorical",
+    "ConfusionMatrix",
+    "DecodeError",
+    "Estimate",
+    "LabelError",
+    "MergeError",
+    "Metric",
+    "MetricSet",
+    "ScoreError",
+    "Snapshot",
+    "StreamMetricsError",
+    "WeightError",
+    "from_bytes",
+    "merge",
+    *CLASSES,
+])

@@ -1,0 +1,46 @@
+from libc.stdint cimport int64_t, uint64_t
+
+cdef struct Totals:
+    int64_t actual, predicted, diagonal
+    int64_t seen[4]  # appearances as bool, int, float and as anything else; the last is written and never read
+    int64_t unused  # pads the struct to one cache line
+
+cdef struct Fractions:
+    uint64_t actual, predicted, diagonal
+
+cdef class Cells:
+    cdef Totals *totals
+    cdef Fractions *fractions
+    cdef int64_t *value
+    cdef uint64_t *fraction
+    cdef uint64_t *key
+    cdef Py_ssize_t used, capacity, slots, occupied
+    cdef int64_t mass, hit  # the sum of all cells, and of the diagonal
+    cdef uint64_t mass_part, hit_part
+
+    cdef int reserve(self, Py_ssize_t classes) except -1
+    cdef int make_sparse(self, Py_ssize_t slots) except -1
+    cdef int make_fractional(self) except -1
+    cdef Py_ssize_t find(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil
+    cdef int grow_slots(self) except -1 nogil
+    cdef int add(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil
+    cdef bint take(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
+    cdef int check_room(self, int64_t whole) except -1 nogil
+    cdef void copy_cells(self, Cells other) except *
+    cdef void clear(self) noexcept
+    cdef tuple export(self)
+
+
+cdef inline Py_ssize_t place(Cells cells, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
+    """Where the cell (i, j) lies in `value`; a sparse table makes room for it."""
+    if cells.key == NULL:
+        return i * cells.capacity + j
+    return cells.find(i, j)
+
+
+cdef inline bint empty(Cells cells, Py_ssize_t i) noexcept nogil:
+    """Whether class i has no weight, neither true nor predicted."""
+    cdef Totals *c = cells.totals + i
+    if c.actual | c.predicted:
+        return False
+    return cells.fractions == NULL or (cells.fractions[i].actual | cells.fractions[i].predicted) == 0

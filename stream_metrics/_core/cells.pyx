@@ -1,0 +1,307 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""Exact counters of pairs of class indices: a table of cells, and the totals of every class kept as it goes.
+
+A counter is a 128-bit fixed-point number: a signed 64-bit whole part and, once some weight had a fraction, an unsigned
+64-bit part in units of 2^-64. Adding and subtracting such numbers is exact, so states form a commutative group: no order of
+updates, merges and reverts can leave a residue. The fraction arrays do not exist while every weight is a whole number.
+
+Cells lie in a square array while there are at most DENSE_CLASSES classes and in an open-addressing hash of the occupied ones
+beyond: 16 bytes a slot at a load of 3/8 to 3/4. A class's totals fill one cache line, so that one sample touches at
+most three lines. Cells that fall back to zero stay in the hash until it is next rebuilt.
+"""
+
+cimport cython
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy, memset
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+
+import numpy as np
+
+from stream_metrics.errors import WeightError
+
+cdef Py_ssize_t DENSE_CLASSES = 1024  # 8 MB of cells
+cdef Py_ssize_t FIRST_CAPACITY = 8
+cdef Py_ssize_t FIRST_SLOTS = 4096
+cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
+
+
+cdef void *allocate(Py_ssize_t count, Py_ssize_t size) except NULL nogil:
+    cdef void *block = PyMem_RawCalloc(count, size)
+    if block == NULL:
+        with gil:
+            raise MemoryError(f"no memory for {count} counters of {size} bytes")
+    return block
+
+
+cdef inline Py_ssize_t home(uint64_t key, Py_ssize_t slots) noexcept nogil:
+    cdef uint64_t mixed = key * <uint64_t> 0x9E3779B97F4A7C15
+    return <Py_ssize_t> ((mixed ^ (mixed >> 32)) & <uint64_t> (slots - 1))
+
+
+cdef inline void plus(int64_t *whole, uint64_t *part, int64_t w, uint64_t f) noexcept nogil:
+    part[0] += f
+    whole[0] += w + (part[0] < f)
+
+
+cdef inline void minus(int64_t *whole, uint64_t *part, int64_t w, uint64_t f) noexcept nogil:
+    whole[0] -= w + (part[0] < f)
+    part[0] -= f
+
+
+@cython.auto_pickle(False)
+cdef class Cells:
+    """Weights by (row, column); the caller hands out the indices."""
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.totals)
+        PyMem_RawFree(self.fractions)
+        PyMem_RawFree(self.value)
+        PyMem_RawFree(self.fraction)
+        PyMem_RawFree(self.key)
+
+    cdef int reserve(self, Py_ssize_t classes) except -1:
+        """Make room for `classes` classes; on failure nothing has changed."""
+        cdef Py_ssize_t capacity = max(self.capacity, FIRST_CAPACITY), i
+        cdef Totals *totals
+        cdef Fractions *fractions = NULL
+        cdef int64_t *value = NULL
+        cdef uint64_t *fraction = NULL
+        if classes <= self.capacity:
+            return 0
+        while capacity < classes:
+            capacity *= 2
+        if capacity > DENSE_CLASSES and self.key == NULL:
+            self.make_sparse(FIRST_SLOTS)
+        totals = <Totals *> allocate(capacity, sizeof(Totals))
+        try:
+            if self.fractions != NULL:
+                fractions = <Fractions *> allocate(capacity, sizeof(Fractions))
+            if self.key == NULL:
+                value = <int64_t *> allocate(capacity * capacity, sizeof(int64_t))
+                if self.fraction != NULL:
+                    fraction = <uint64_t *> allocate(capacity * capacity, sizeof(uint64_t))
+        except MemoryError:
+            PyMem_RawFree(totals)
+            PyMem_RawFree(fractions)
+            PyMem_RawFree(value)
+            raise
+        memcpy(totals, self.totals, self.used * sizeof(Totals))
+        self.totals, totals = totals, self.totals
+        PyMem_RawFree(totals)
+        if fractions != NULL:
+            memcpy(fractions, self.fractions, self.used * sizeof(Fractions))
+            self.fractions, fractions = fractions, self.fractions
+            PyMem_RawFree(fractions)
+        if self.key == NULL:
+            for i in range(self.used):
+                memcpy(value + i * capacity, self.value + i * self.capacity, self.used * sizeof(int64_t))
+                if fraction != NULL:
+                    memcpy(fraction + i * capacity, self.fraction + i * self.capacity, self.used * sizeof(uint64_t))
+            self.value, value = value, self.value
+            self.fraction, fraction = fraction, self.fraction
+            PyMem_RawFree(value)
+            PyMem_RawFree(fraction)
+        self.capacity = capacity
+        return 0
+
+    cdef int make_sparse(self, Py_ssize_t slots) except -1:
+        """Move the cells of a square array into a hash of at least `slots` slots."""
+        cdef Py_ssize_t i, j, at, old = self.capacity, filled = 0
+        cdef int64_t *value = self.value
+        cdef uint64_t *fraction = self.fraction
+        cdef uint64_t *key
+        cdef int64_t *fresh
+        cdef uint64_t *fresh_fraction = NULL
+        for i in range(self.used * old):
+            filled += value[i] != 0 or (fraction != NULL and fraction[i] != 0)
+        while slots * 3 < filled * 8:
+            slots *= 2
+        key = <uint64_t *> allocate(slots, sizeof(uint64_t))
+        try:
+            fresh = <int64_t *> allocate(slots, sizeof(int64_t))
+            if self.fractions != NULL:
+                fresh_fraction = <uint64_t *> allocate(slots, sizeof(uint64_t))
+        except MemoryError:
+            PyMem_RawFree(key)
+            raise
+        self.key, self.value, self.fraction = key, fresh, fresh_fraction
+        self.slots, self.occupied = slots, 0
+        for i in range(self.used):
+            for j in range(self.used):
+                if value[i * old + j] != 0 or (fraction != NULL and fraction[i * old + j] != 0):
+                    at = self.find(i, j)
+                    self.value[at] = value[i * old + j]
+                    if fraction != NULL:
+                        self.fraction[at] = fraction[i * old + j]
+        PyMem_RawFree(value)
+        PyMem_RawFree(fraction)
+        return 0
+
+    cdef int make_fractional(self) except -1:
+        """Give every counter its fraction part."""
+        cdef Fractions *fractions
+        if self.fractions != NULL:
+            return 0
+        fractions = <Fractions *> allocate(max(self.capacity, 1), sizeof(Fractions))
+        try:
+            self.fraction = <uint64_t *> allocate(
+                max(self.slots if self.key != NULL else self.capacity * self.capacity, 1), sizeof(uint64_t))
+        except MemoryError:
+            PyMem_RawFree(fractions)
+            raise
+        self.fractions = fractions
+        return 0
+
+    cdef Py_ssize_t find(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
+        cdef uint64_t key = ((<uint64_t> i << 32) | <uint64_t> j) + 1
+        cdef Py_ssize_t at = home(key, self.slots)
+        while self.key[at] != key:
+            if self.key[at] == 0:
+                if (self.occupied + 1) * 4 > self.slots * 3:
+                    self.grow_slots()
+                    return self.find(i, j)
+                self.key[at] = key
+                self.occupied += 1
+                return at
+            at = (at + 1) & (self.slots - 1)
+        return at
+
+    cdef int grow_slots(self) except -1 nogil:
+        """Rebuild the hash without its zero cells, twice as large if they were few."""
+        cdef Py_ssize_t slots = self.slots, at, to, live = 0
+        cdef uint64_t *key = self.key
+        cdef int64_t *value = self.value
+        cdef uint64_t *fraction = self.fraction
+        cdef uint64_t *fresh_fraction = NULL
+        cdef uint64_t *fresh_key
+        cdef int64_t *fresh
+        for at in range(self.slots):
+            live += value[at] != 0 or (fraction != NULL and fraction[at] != 0)
+        while (live + 1) * 2 > slots:
+            slots *= 2
+        fresh_key = <uint64_t *> PyMem_RawCalloc(slots, sizeof(uint64_t))
+        fresh = <int64_t *> PyMem_RawCalloc(slots, sizeof(int64_t))
+        if fraction != NULL:
+            fresh_fraction = <uint64_t *> PyMem_RawCalloc(slots, sizeof(uint64_t))
+        if fresh_key == NULL or fresh == NULL or (fraction != NULL and fresh_fraction == NULL):
+            PyMem_RawFree(fresh_key)
+            PyMem_RawFree(fresh)
+            PyMem_RawFree(fresh_fraction)
+            with gil:
+                raise MemoryError(f"no memory for {slots} cells")
+        for at in range(self.slots):
+            if value[at] != 0 or (fraction != NULL and fraction[at] != 0):
+                to = home(key[at], slots)
+                while fresh_key[to] != 0:
+                    to = (to + 1) & (slots - 1)
+                fresh_key[to] = key[at]
+                fresh[to] = value[at]
+                if fraction != NULL:
+                    fresh_fraction[to] = fraction[at]
+        self.key, self.value, self.fraction = fresh_key, fresh, fresh_fraction
+        self.slots, self.occupied = slots, live
+        PyMem_RawFree(key)
+        PyMem_RawFree(value)
+        PyMem_RawFree(fraction)
+        return 0
+
+    cdef int check_room(self, int64_t whole) except -1 nogil:
+        """Refuse a weight that would take the sum of all weights beyond 2^63 - 2: then no smaller sum can overflow."""
+        if whole >= LARGEST - self.mass:
+            with gil:
+                raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {self.mass}")
+        return 0
+
+    cdef int add(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil:
+        """Count a weight; room was checked, and the fraction arrays exist if `part` is not zero."""
+        cdef Py_ssize_t at = place(self, i, j)
+        if self.fractions == NULL:
+            self.value[at] += whole
+            self.totals[i].actual += whole
+            self.totals[j].predicted += whole
+            self.mass += whole
+            if i == j:
+                self.totals[i].diagonal += whole
+                self.hit += whole
+            return 0
+        plus(&self.value[at], &self.fraction[at], whole, part)
+        plus(&self.totals[i].actual, &self.fractions[i].actual, whole, part)
+        plus(&self.totals[j].predicted, &self.fractions[j].predicted, whole, part)
+        plus(&self.mass, &self.mass_part, whole, part)
+        if i == j:
+            plus(&self.totals[i].diagonal, &self.fractions[i].diagonal, whole, part)
+            plus(&self.hit, &self.hit_part, whole, part)
+        return 0
+
+    cdef bint take(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
+        """Undo `add`; False, and nothing has changed, if the cell holds less than that."""
+        cdef Py_ssize_t at = place(self, i, j)
+        cdef uint64_t have = 0 if self.fraction == NULL else self.fraction[at]
+        if self.value[at] < whole or (self.value[at] == whole and have < part):
+            return False
+        if self.fractions == NULL:
+            return self.add(i, j, -whole, 0) == 0
+        minus(&self.value[at], &self.fraction[at], whole, part)
+        minus(&self.totals[i].actual, &self.fractions[i].actual, whole, part)
+        minus(&self.totals[j].predicted, &self.fractions[j].predicted, whole, part)
+        minus(&self.mass, &self.mass_part, whole, part)
+        if i == j:
+            minus(&self.totals[i].diagonal, &self.fractions[i].diagonal, whole, part)
+            minus(&self.hit, &self.hit_part, whole, part)
+        return True
+
+    cdef void copy_cells(self, Cells other) except *:
+        """Become a copy of `other`; this table is still empty."""
+        cdef Py_ssize_t cells = other.slots if other.key != NULL else other.capacity * other.capacity
+        if other.capacity == 0:
+            return
+        self.totals = <Totals *> allocate(other.capacity, sizeof(Totals))
+        memcpy(self.totals, other.totals, other.used * sizeof(Totals))
+        self.value = <int64_t *> allocate(cells, sizeof(int64_t))
+        memcpy(self.value, other.value, cells * sizeof(int64_t))
+        if other.key != NULL:
+            self.key = <uint64_t *> allocate(cells, sizeof(uint64_t))
+            memcpy(self.key, other.key, cells * sizeof(uint64_t))
+        if other.fractions != NULL:
+            self.fractions = <Fractions *> allocate(other.capacity, sizeof(Fractions))
+            memcpy(self.fractions, other.fractions, other.used * sizeof(Fractions))
+            self.fraction = <uint64_t *> allocate(cells, sizeof(uint64_t))
+            memcpy(self.fraction, other.fraction, cells * sizeof(uint64_t))
+        self.used, self.capacity, self.slots, self.occupied = other.used, other.capacity, other.slots, other.occupied
+        self.mass, self.mass_part = other.mass, other.mass_part
+        self.hit, self.hit_part = other.hit, other.hit_part
+
+    cdef void clear(self) noexcept:
+        PyMem_RawFree(self.totals)
+        PyMem_RawFree(self.fractions)
+        PyMem_RawFree(self.value)
+        PyMem_RawFree(self.fraction)
+        PyMem_RawFree(self.key)
+        self.totals, self.fractions, self.value, self.fraction, self.key = NULL, NULL, NULL, NULL, NULL
+        self.used, self.capacity, self.slots, self.occupied = 0, 0, 0, 0
+        self.mass, self.mass_part, self.hit, self.hit_part = 0, 0, 0, 0
+
+    cdef tuple export(self):
+        """The non-zero cells as arrays: rows, columns, whole parts, fraction parts (None if there are none); in no order."""
+        cdef Py_ssize_t at, i, j, n = 0, size = self.slots if self.key != NULL else self.used * self.capacity
+        cdef uint64_t key
+        for at in range(size):
+            n += self.value[at] != 0 or (self.fraction != NULL and self.fraction[at] != 0)
+        rows, columns, wholes = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+        parts = None if self.fraction == NULL else np.empty(n, np.uint64)
+        cdef int64_t[::1] row = rows, column = columns, whole = wholes
+        cdef uint64_t[::1] part = parts
+        n = 0
+        for at in range(size):
+            if self.value[at] == 0 and (self.fraction == NULL or self.fraction[at] == 0):
+                continue
+            if self.key == NULL:
+                row[n], column[n] = at // self.capacity, at % self.capacity
+            else:
+                key = self.key[at] - 1
+                row[n], column[n] = key >> 32, key & 0xFFFFFFFF
+            whole[n] = self.value[at]
+            if self.fraction != NULL:
+                part[n] = self.fraction[at]
+            n += 1
+        return rows, columns, wholes, parts

@@ -1,0 +1,14 @@
+from typing import Any
+
+from numpy import ndarray
+
+def pack_cells(
+    rows: ndarray[Any, Any],
+    columns: ndarray[Any, Any],
+    wholes: ndarray[Any, Any],
+    parts: ndarray[Any, Any] | None,
+    classes: int,
+) -> bytes: ...
+def unpack_cells(
+    data: bytes, classes: int
+) -> tuple[ndarray[Any, Any], ndarray[Any, Any], ndarray[Any, Any], ndarray[Any, Any] | None]: ...

@@ -1,0 +1,118 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""The cells of a table as bytes, one encoding for each table.
+
+    stream   = mode  number*
+    mode     = 1 byte: bit 0 set if every cell is written (more than half of them are occupied), bit 1 if fractions follow
+    number   = seven bits a byte, lowest first, the high bit set on all but the last byte; always the shortest form
+
+    all cells written:  whole part [fraction] of every cell, row by row
+    else:               empty cells skipped, whole part [fraction] of every occupied cell, row by row
+
+Counters are mostly small, so a cell takes one to three bytes. Whatever `pack_cells` would not have written is refused,
+because equal states must have equal bytes.
+"""
+
+from libc.stdint cimport int64_t, uint64_t, uint8_t
+
+import numpy as np
+
+from stream_metrics.errors import DecodeError
+
+cdef uint64_t LARGEST = 0x7FFFFFFFFFFFFFFF
+
+
+cdef inline Py_ssize_t put(uint8_t *out, uint64_t x) noexcept nogil:
+    cdef Py_ssize_t at = 0
+    while x >= 128:
+        out[at] = <uint8_t> (x & 127) | 128
+        x >>= 7
+        at += 1
+    out[at] = <uint8_t> x
+    return at + 1
+
+
+cdef int get(const uint8_t[::1] data, Py_ssize_t *at, uint64_t *x) except -1:
+    cdef int shift = 0
+    cdef uint8_t byte = 128
+    x[0] = 0
+    while byte >= 128:
+        if at[0] >= data.shape[0]:
+            raise DecodeError("Expected the cells to end with a whole number, but the last one is cut short")
+        byte = data[at[0]]
+        at[0] += 1
+        if shift == 63 and byte > 1:
+            raise DecodeError("Expected every number in the cells to be below 2**64, but got a larger one")
+        x[0] |= <uint64_t> (byte & 127) << shift
+        shift += 7
+    if byte == 0 and shift > 7:
+        raise DecodeError("Expected every number in the cells in its shortest form, but got a padded one")
+    return 0
+
+
+def pack_cells(const int64_t[::1] rows, const int64_t[::1] columns, const int64_t[::1] wholes, parts, Py_ssize_t classes):
+    """Encode the occupied cells, given in row-major order."""
+    cdef const uint64_t[::1] part = parts
+    cdef Py_ssize_t n = rows.shape[0], r, size = 1
+    cdef uint64_t next_cell = 0, cell
+    cdef bint fractional = parts is not None
+    cdef bint every = n * 2 > classes * classes
+    out = np.empty(1 + 30 * n + 2 * n, np.uint8)
+    cdef uint8_t[::1] byte = out
+    byte[0] = every | (fractional << 1)
+    for r in range(n):
+        cell = <uint64_t> rows[r] * <uint64_t> classes + <uint64_t> columns[r]
+        if every:
+            while next_cell < cell:
+                byte[size] = 0
+                size += 1
+                if fractional:
+                    byte[size] = 0
+                    size += 1
+                next_cell += 1
+        else:
+            size += put(&byte[size], cell - next_cell)
+        size += put(&byte[size], <uint64_t> wholes[r])
+        if fractional:
+            size += put(&byte[size], part[r])
+        next_cell = cell + 1
+    tail = b""
+    if every:
+        tail = bytes((classes * classes - next_cell) * (2 if fractional else 1))
+    return out[:size].tobytes() + tail
+
+
+def unpack_cells(const uint8_t[::1] data not None, Py_ssize_t classes):
+    """Decode into (rows, columns, whole parts, fraction parts or None), row-major; DecodeError names what is wrong."""
+    cdef Py_ssize_t at = 1, n = 0, most
+    cdef uint64_t cell = 0, skip = 0, whole, fraction = 0, any_fraction = 0, cells = <uint64_t> classes * <uint64_t> classes
+    if data.shape[0] == 0 or data[0] > 3:
+        raise DecodeError("Expected the cells to start with a mode from 0 to 3")
+    cdef bint every = data[0] & 1, fractional = (data[0] & 2) != 0
+    most = data.shape[0]
+    rows, columns, wholes = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    parts = np.empty(most if fractional else 0, np.uint64)
+    cdef int64_t[::1] row = rows, column = columns, value = wholes
+    cdef uint64_t[::1] part = parts
+    while at < data.shape[0]:
+        if not every:
+            get(data, &at, &skip)
+        if skip >= cells or cell >= cells - skip:
+            raise DecodeError(f"Expected cells of {classes} classes, but got one outside")
+        cell += skip
+        get(data, &at, &whole)
+        if fractional:
+            get(data, &at, &fraction)
+            any_fraction |= fraction
+        if whole > LARGEST:
+            raise DecodeError("Expected every counter to be below 2**63, but got a larger one")
+        if whole | fraction:
+            row[n], column[n], value[n] = cell // classes, cell % classes, whole
+            if fractional:
+                part[n] = fraction
+            n += 1
+        elif not every:
+            raise DecodeError("Expected every cell that is written to be occupied, but got an empty one")
+        cell += 1
+    if every != (<uint64_t> n * 2 > cells) or (every and cell != cells) or (fractional and not any_fraction):
+        raise DecodeError("Expected the mode of the cells to follow from their number, but it does not")
+    return rows[:n], columns[:n], wholes[:n], parts[:n] if fractional else None

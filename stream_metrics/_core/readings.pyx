@@ -1,0 +1,346 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""What formulas read of a table of counters: exact sums, totals per class, and ratios of them.
+
+Sums over classes must neither depend on the order of the classes nor cost a Python call per class, because a metric may be
+read after every sample. Inner products of the totals are exact integers. A mean of ratios adds the correctly rounded
+ratios in fixed point (2^-80 units), which is exact too; adding doubles would depend on the order in which labels came.
+
+A linear form (a, b, c, d) stands for a*diagonal + b*actual + c*predicted + d*total of a class. With whole coefficients it
+is evaluated in integers, so a form that is zero is exactly zero.
+"""
+
+cimport cython
+from fractions import Fraction
+
+from libc.math cimport floor, ldexp, isnan
+from libc.stdint cimport int64_t, uint64_t
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+
+import numpy as np
+
+from stream_metrics._core.cells cimport Cells, Fractions, Totals
+
+cdef uint64_t LOW = 0xFFFFFFFF
+DENSE_LIMIT = 4096  # classes; a square matrix beyond has more than 128 MB
+cdef object UNIT = 1 << 64
+cdef double NAN = float("nan")
+
+cdef struct Fixed:
+    int64_t whole
+    uint64_t part
+
+
+cdef inline void add_product(uint64_t *high, uint64_t *low, uint64_t a, uint64_t b) noexcept nogil:
+    """Add a * b to the 128-bit number (high, low)."""
+    cdef uint64_t ll = (a & LOW) * (b & LOW), lh = (a & LOW) * (b >> 32), hl = (a >> 32) * (b & LOW)
+    cdef uint64_t middle = (ll >> 32) + (lh & LOW) + (hl & LOW)
+    cdef uint64_t bottom = (ll & LOW) | (middle << 32)
+    low[0] += bottom
+    high[0] += (a >> 32) * (b >> 32) + (lh >> 32) + (hl >> 32) + (middle >> 32) + (low[0] < bottom)
+
+
+cdef inline void add_multiple(Fixed *sum, int64_t factor, int64_t whole, uint64_t part) noexcept nogil:
+    """Add factor * (whole, part)."""
+    cdef uint64_t high = 0, low = 0, size = <uint64_t> (factor if factor >= 0 else -factor)
+    add_product(&high, &low, part, size)
+    high += <uint64_t> whole * size
+    if factor < 0:
+        low = 0 - low
+        high = ~high + (low == 0)
+    sum.part += low
+    sum.whole = <int64_t> (<uint64_t> sum.whole + high + (sum.part < low))
+
+
+cdef inline double as_double(Fixed value) noexcept nogil:
+    return <double> value.whole + ldexp(<double> value.part, -64)
+
+
+cdef Form parse(object coefficients) except *:
+    cdef Form form
+    cdef int i
+    form.exact = True
+    for i in range(4):
+        c = coefficients[i]
+        form.x[i] = c
+        form.n[i] = <int64_t> form.x[i]
+        form.exact = form.exact and form.n[i] == form.x[i]
+    return form
+
+
+cdef inline object exact(int64_t whole, uint64_t part):
+    return whole if part == 0 else Fraction((<object> whole << 64) + part, UNIT)
+
+
+@cython.auto_pickle(False)
+cdef class Readings(Cells):
+    """A table of counters that can be read; `order` holds the class indices in the order of report."""
+
+    @staticmethod
+    def two_by_two(tp, fn, fp, tn):
+        """The table of one class against the rest, from four exact counts."""
+        cdef Readings table = Readings.__new__(Readings)
+        cdef Py_ssize_t i
+        cdef list parts = [divmod(int(count * UNIT), UNIT) for count in (tp, fn, fp, tn)]
+        table.reserve(2)
+        table.used = 2
+        if any(part for _, part in parts):
+            table.make_fractional()
+        for i in range(4):
+            table.add(i // 2, i % 2, parts[i][0], parts[i][1])
+        table.set_order([0, 1])
+        return table
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.order)
+
+    cdef int set_order(self, list indices) except -1:
+        cdef Py_ssize_t n = len(indices), a
+        cdef int64_t *order = <int64_t *> PyMem_RawCalloc(max(n, 1), sizeof(int64_t))
+        if order == NULL:
+            raise MemoryError(f"no memory for the order of {n} classes")
+        for a in range(n):
+            order[a] = indices[a]
+        PyMem_RawFree(self.order)
+        self.order, self.classes = order, n
+        return 0
+
+    cdef int refresh(self) except -1:
+        """Bring `order` up to date."""
+        return 0
+
+    @property
+    def k(self):
+        """The number of classes."""
+        self.refresh()
+        return self.classes
+
+    @property
+    def total(self):
+        """The sum of all weights, exact: an int, or a Fraction if it is no whole number."""
+        return exact(self.mass, self.mass_part)
+
+    @property
+    def hits(self):
+        """The weight on the diagonal, exact."""
+        return exact(self.hit, self.hit_part)
+
+    cdef object product(self, bint left_actual, bint right_actual):
+        cdef Py_ssize_t i
+        cdef uint64_t high = 0, low = 0
+        cdef Totals *c
+        cdef Fractions *f
+        if self.fractions == NULL:
+            for i in range(self.used):
+                c = self.totals + i
+                add_product(&high, &low, c.actual if left_actual else c.predicted, c.actual if right_actual else c.predicted)
+            return low if high == 0 else (<object> high << 64) + low
+        sum = 0
+        for i in range(self.used):
+            c, f = self.totals + i, self.fractions + i
+            actual, predicted = (<object> c.actual << 64) + f.actual, (<object> c.predicted << 64) + f.predicted
+            sum += (actual if left_actual else predicted) * (actual if right_actual else predicted)
+        return Fraction(sum, UNIT * UNIT)
+
+    @property
+    def true_dot_true(self):
+        """The sum over the classes of the squared true totals, exact."""
+        return self.product(True, True)
+
+    @property
+    def true_dot_predicted(self):
+        """The sum over the classes of true total times predicted total, exact."""
+        return self.product(True, False)
+
+    @property
+    def predicted_dot_predicted(self):
+        """The sum over the classes of the squared predicted totals, exact."""
+        return self.product(False, False)
+
+    cdef object column(self, int which):
+        self.refresh()
+        cdef int64_t *order = self.order
+        cdef Py_ssize_t a, n = self.classes
+        cdef Totals *c
+        cdef Fractions *f
+        cdef int64_t[::1] whole
+        cdef double[::1] real
+        cdef Fixed value
+        if self.fractions == NULL:
+            array = np.empty(n, np.int64)
+            whole = array
+            for a in range(n):
+                c = self.totals + order[a]
+                whole[a] = c.actual if which == 0 else c.predicted if which == 1 else c.diagonal
+        else:
+            array = np.empty(n, np.float64)
+            real = array
+            for a in range(n):
+                c, f = self.totals + order[a], self.fractions + order[a]
+                value.whole = c.actual if which == 0 else c.predicted if which == 1 else c.diagonal
+                value.part = f.actual if which == 0 else f.predicted if which == 1 else f.diagonal
+                real[a] = as_double(value)
+        array.flags.writeable = False
+        return array
+
+    @property
+    def true_totals(self):
+        """The weight of each true class, in the order of report: int64, or float64 once a weight had a fraction."""
+        return self.column(0)
+
+    @property
+    def predicted_totals(self):
+        """The weight of each predicted class, in the order of report."""
+        return self.column(1)
+
+    @property
+    def diagonal(self):
+        """The correctly predicted weight of each class, in the order of report."""
+        return self.column(2)
+
+    cdef double evaluate(self, Form *form, Py_ssize_t i, bint *zero) noexcept nogil:
+        """The form for class i as a double, and whether it is exactly zero."""
+        cdef Totals *c = self.totals + i
+        cdef Fractions *f
+        cdef Fixed sum
+        cdef double real
+        cdef uint64_t n
+        if form.exact and self.fractions == NULL:
+            n = (<uint64_t> form.n[0] * <uint64_t> c.diagonal + <uint64_t> form.n[1] * <uint64_t> c.actual
+                 + <uint64_t> form.n[2] * <uint64_t> c.predicted + <uint64_t> form.n[3] * <uint64_t> self.mass)
+            zero[0] = n == 0
+            return <double> <int64_t> n
+        if form.exact:
+            f = self.fractions + i
+            sum.whole, sum.part = 0, 0
+            add_multiple(&sum, form.n[0], c.diagonal, f.diagonal)
+            add_multiple(&sum, form.n[1], c.actual, f.actual)
+            add_multiple(&sum, form.n[2], c.predicted, f.predicted)
+            add_multiple(&sum, form.n[3], self.mass, self.mass_part)
+            zero[0] = sum.whole == 0 and sum.part == 0
+            return as_double(sum)
+        real = (form.x[0] * <double> c.diagonal + form.x[1] * <double> c.actual
+                + form.x[2] * <double> c.predicted + form.x[3] * <double> self.mass)
+        if self.fractions != NULL:
+            f = self.fractions + i
+            real += ldexp(form.x[0] * <double> f.diagonal + form.x[1] * <double> f.actual
+                          + form.x[2] * <double> f.predicted + form.x[3] * <double> self.mass_part, -64)
+        zero[0] = real == 0
+        return real
+
+    def ratios(self, numerator, denominator):
+        """The ratio of two linear forms for every class, in the order of report; nan where the denominator is 0."""
+        cdef Form top = parse(numerator), bottom = parse(denominator)
+        cdef bint zero = False, unused = False
+        cdef Py_ssize_t a
+        cdef double below
+        self.refresh()
+        cdef int64_t *order = self.order
+        array = np.empty(self.classes, np.float64)
+        cdef double[::1] out = array
+        for a in range(self.classes):
+            below = self.evaluate(&bottom, order[a], &zero)
+            out[a] = NAN if zero else self.evaluate(&top, order[a], &unused) / below
+        return array
+
+    def mean_ratio(self, numerator, denominator, double undefined, bint by_support=False):
+        """The mean over the classes of the ratio of two linear forms that lies in [0, 1].
+
+        A class whose denominator is 0 counts as `undefined`, or is left out if that is nan. `by_support` weights by the
+        true totals. nan if no class is left. The result does not depend on the order of the classes.
+        """
+        cdef Form top = parse(numerator), bottom = parse(denominator)
+        cdef bint zero = False, unused = False
+        cdef Py_ssize_t a, i, left = 0
+        cdef double below, ratio
+        cdef Fixed support
+        cdef int64_t upper = 0, lower = 0, piece
+        cdef uint64_t high = 0, low = 0, high_part = 0, low_part = 0
+        support.whole, support.part = 0, 0
+        self.refresh()
+        cdef int64_t *order = self.order
+        for a in range(self.classes):
+            i = order[a]
+            below = self.evaluate(&bottom, i, &zero)
+            if zero and isnan(undefined):
+                continue
+            ratio = undefined if zero else self.evaluate(&top, i, &unused) / below
+            left += 1
+            if by_support:
+                add_multiple(&support, 1, self.totals[i].actual, 0 if self.fractions == NULL else self.fractions[i].actual)
+                add_product(&high, &low, <uint64_t> self.totals[i].actual, <uint64_t> ldexp(ratio, 62))
+                if self.fractions != NULL:
+                    add_product(&high_part, &low_part, self.fractions[i].actual, <uint64_t> ldexp(ratio, 62))
+            else:
+                piece = <int64_t> (ratio * 1099511627776.0)  # 2^40
+                upper += piece
+                lower += <int64_t> ((ratio * 1099511627776.0 - <double> piece) * 1099511627776.0)
+        if by_support:
+            if support.whole == 0 and support.part == 0:
+                return NAN
+            return (ldexp(<double> high, 2) + ldexp(<double> low, -62) + ldexp(<double> high_part, -62)
+                    + ldexp(<double> low_part, -126)) / as_double(support)
+        return NAN if left == 0 else (ldexp(<double> upper, -40) + ldexp(<double> lower, -80)) / left
+
+    @property
+    def matrix(self):
+        """The square matrix, rows true, in the order of report; ValueError above 4096 classes."""
+        cdef Py_ssize_t a, b, n = self.k
+        if n > DENSE_LIMIT:
+            raise ValueError(f"Expected at most {DENSE_LIMIT} classes for a square matrix, but got {n}; use cells()")
+        array = np.zeros((n, n), np.int64 if self.fractions == NULL else np.float64)
+        if self.key != NULL or self.fractions != NULL:
+            rows, columns, values = self.cells()
+            array[rows, columns] = values
+            return array
+        cdef int64_t *order = self.order
+        cdef int64_t[:, ::1] out = array
+        cdef int64_t *row
+        for a in range(n):
+            row = self.value + order[a] * self.capacity
+            for b in range(n):
+                out[a, b] = row[order[b]]
+        return array
+
+    def cells(self):
+        """The non-zero cells in row-major order of report: (rows, columns, values)."""
+        rows, columns, wholes, parts = self.ordered()
+        return rows, columns, wholes if parts is None else wholes + parts * 2.0**-64
+
+    def ordered(self):
+        """The non-zero cells in row-major order of report: rows, columns, whole parts, fraction parts or None."""
+        cdef Py_ssize_t a
+        self.refresh()
+        if self.key == NULL:
+            return self.ordered_square()
+        rows, columns, wholes, parts = self.export()
+        rank = np.zeros(self.used, np.int64)
+        for a in range(self.classes):
+            rank[self.order[a]] = a
+        rows, columns = rank[rows], rank[columns]
+        by = np.argsort(rows * len(rank) + columns, kind="stable")
+        parts = None if parts is None or not parts.any() else parts[by]
+        return rows[by], columns[by], wholes[by], parts
+
+    cdef tuple ordered_square(self):
+        cdef Py_ssize_t a, b, n = 0, cell
+        cdef uint64_t any_part = 0
+        for a in range(self.classes):
+            for b in range(self.classes):
+                cell = self.order[a] * self.capacity + self.order[b]
+                n += self.value[cell] != 0 or (self.fraction != NULL and self.fraction[cell] != 0)
+        rows, columns, wholes = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+        parts = np.empty(0 if self.fraction == NULL else n, np.uint64)
+        cdef int64_t[::1] row = rows, column = columns, whole = wholes
+        cdef uint64_t[::1] part = parts
+        n = 0
+        for a in range(self.classes):
+            for b in range(self.classes):
+                cell = self.order[a] * self.capacity + self.order[b]
+                if self.value[cell] == 0 and (self.fraction == NULL or self.fraction[cell] == 0):
+                    continue
+                row[n], column[n], whole[n] = a, b, self.value[cell]
+                if self.fraction != NULL:
+                    part[n] = self.fraction[cell]
+                    any_part |= self.fraction[cell]
+                n += 1
+        return rows, columns, wholes, parts if any_part else None

@@ -1,0 +1,3 @@
+from libc.stdint cimport int64_t, uint64_t
+
+cdef int split(object weight, int64_t *whole, uint64_t *part) except -1

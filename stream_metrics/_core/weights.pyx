@@ -1,0 +1,90 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""Weights as exact counters take them: a whole part and a fraction in units of 2^-64.
+
+A double of at least 2^-11 is represented exactly; a smaller one is rounded to the nearest unit.
+"""
+
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from libc.math cimport floor, ldexp, rint
+from libc.stdint cimport int64_t, uint64_t
+
+import numpy as np
+
+from stream_metrics.errors import WeightError
+
+cdef double BOUND = 9223372036854774784.0  # the largest double below 2^63
+cdef double EXACT = 9007199254740992.0  # 2^53
+
+
+cdef inline bint split_double(double x, int64_t *whole, uint64_t *part) noexcept nogil:
+    cdef double rest
+    if not 0.0 <= x < BOUND:
+        return False
+    whole[0] = <int64_t> x
+    rest = ldexp(x - floor(x), 64)
+    part[0] = <uint64_t> (rint(rest) if rest < EXACT else rest)
+    return True
+
+
+cdef object refusal(object weight, object at):
+    return WeightError(f"Expected `w`{at} to be a finite number from 0 to 2**63 - 1024, but got {weight!r}")
+
+
+cdef int split(object weight, int64_t *whole, uint64_t *part) except -1:
+    cdef double x
+    if PyFloat_CheckExact(weight):
+        x = PyFloat_AS_DOUBLE(weight)
+    elif hasattr(weight, "__index__"):
+        if not 0 <= weight < BOUND:
+            raise refusal(weight, "")
+        whole[0], part[0] = weight.__index__(), 0
+        return 0
+    else:
+        try:
+            x = weight.__float__()
+        except (AttributeError, TypeError, ValueError):
+            raise refusal(weight, "") from None
+    if not split_double(x, whole, part):
+        raise refusal(weight, "")
+    return 0
+
+
+def split_weights(weights):
+    """Split a float64 or int64 array, or a list of numbers, into whole parts and fractions (None if all are whole).
+
+    WeightError names the position. A list is read number by number: as an array, 2**53 + 1 beside a float would be rounded.
+    """
+    cdef Py_ssize_t r, n = len(weights)
+    cdef uint64_t any_part = 0
+    cdef const double[::1] real
+    if isinstance(weights, list):
+        return split_objects(weights)
+    if weights.dtype == np.int64:
+        bad = np.flatnonzero(weights < 0)
+        if len(bad):
+            raise refusal(weights[bad[0]].item(), f" at position {bad[0]}")
+        return weights, None
+    real = weights
+    wholes, parts = np.empty(n, np.int64), np.empty(n, np.uint64)
+    cdef int64_t[::1] whole = wholes
+    cdef uint64_t[::1] part = parts
+    for r in range(n):
+        if not split_double(real[r], &whole[r], &part[r]):
+            raise refusal(real[r], f" at position {r}")
+        any_part |= part[r]
+    return wholes, parts if any_part else None
+
+
+cdef tuple split_objects(list weights):
+    cdef Py_ssize_t r, n = len(weights)
+    cdef uint64_t any_part = 0
+    wholes, parts = np.empty(n, np.int64), np.empty(n, np.uint64)
+    cdef int64_t[::1] whole = wholes
+    cdef uint64_t[::1] part = parts
+    for r in range(n):
+        try:
+            split(weights[r], &whole[r], &part[r])
+        except WeightError:
+            raise refusal(weights[r], f" at position {r}") from None
+        any_part |= part[r]
+    return wholes, parts if any_part else None

@@ -1,0 +1,84 @@
+"""The table of metrics, and the one place where a formula is called and a 0/0 replaced.
+
+A formula returns nan exactly where its value is 0/0, so undefined values are found by looking for nan, and a caller
+sees both the number that stands for them and where they were.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from typing import Any
+
+import numpy as np
+
+from stream_metrics.catalog_row import Row
+from stream_metrics.catalog_rows import ROWS
+from stream_metrics.formulas.protocol import Counts
+
+__all__ = ["CATALOG", "Row", "UnknownMetricError", "evaluate", "find"]
+
+SQUARE_LIMIT = 4096  # classes; a square table beyond needs more than 128 MB
+
+CATALOG: dict[str, Row] = {row.key: row for row in ROWS}
+
+
+class UnknownMetricError(KeyError):
+    """A key that no row of the table has; the message names the closest ones."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def find(key: str) -> Row:
+    """Return the row of a key; `UnknownMetricError`, a KeyError, suggests keys where there is none."""
+    row = CATALOG.get(key)
+    if row is None:
+        raise UnknownMetricError(_suggest(key))
+    return row
+
+
+def _suggest(key: object) -> str:
+    names = {row.class_name: row.key for row in ROWS if row.class_name}
+    if key in names:
+        return f"Expected the key of a metric, but got the class name {key!r}: its key is {names[str(key)]!r}"
+    close = difflib.get_close_matches(str(key).lower(), CATALOG, n=3, cutoff=0.5)
+    hint = f"did you mean {', '.join(map(repr, close))}?" if close else "stream_metrics.catalog.CATALOG lists them"
+    return f"Expected the key of a metric, but got {key!r}; {hint}"
+
+
+def evaluate(row: Row, c: Counts, zero_division: float | None = None, **options: Any) -> tuple[Any, bool | list[Any]]:
+    """Return the value of a row, 0/0 replaced by `zero_division` (0.0, 1.0, nan, or None for the row's own), and what
+    was 0/0.
+
+    That is True or False for a whole value, the list of classes for a per-class one, False for a matrix. A label that
+    is undefined stays None. `ValueError` if a square table is asked of more than 4096 classes, or for an option the
+    row lacks.
+    """
+    instead = checked_zero_division(row.zero_division if zero_division is None else zero_division)
+    if row.quadratic and c.k > SQUARE_LIMIT:
+        raise ValueError(f"Expected at most {SQUARE_LIMIT} classes for {row.key!r}, but got {c.k}")
+    if not options.keys() <= row.options.keys():
+        unknown = min(options.keys() - row.options.keys())
+        raise ValueError(f"Expected the options of {row.key!r} to be {list(row.options)}, but got {unknown!r}")
+    if row.averages:
+        options["zero_division"] = instead
+    value = row.formula(c, **options)
+    if row.kind == "whole":
+        if value is None:
+            return None, True
+        return (instead, True) if value != value else (value, False)
+    if value.dtype != np.float64:
+        return value, [] if row.kind == "per_class" else False
+    lost = np.isnan(value)
+    if not lost.any():
+        return value, [] if row.kind == "per_class" else False
+    where = [label for label, bad in zip(c.labels, lost.tolist(), strict=True) if bad] if row.kind == "per_class" else False
+    return np.where(lost, instead, value), where
+
+
+def checked_zero_division(value: float) -> float:
+    """Return `value` as a float if it is 0.0, 1.0 or nan; `ValueError` otherwise."""
+    if isinstance(value, int | float) and (value in (0, 1) or math.isnan(value)):
+        return float(value)
+    raise ValueError(f"Expected `zero_division` to be 0.0, 1.0 or nan, but got {value!r}")

@@ -1,0 +1,77 @@
+"""One row of the table of metrics."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+__all__ = ["Bounds", "Kind", "Row", "family", "matrix", "per_class", "whole"]
+
+Kind: TypeAlias = Literal["whole", "per_class", "matrix", "pairs"]
+Better: TypeAlias = Literal["higher", "lower"] | None
+Bounds: TypeAlias = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A metric: what it is called, how it is computed, and how its values are to be read."""
+
+    key: str
+    class_name: str | None  # the live class; None if the metric exists in snapshots only
+    title: str
+    formula: Callable[..., Any]
+    kind: Kind
+    low: float
+    high: float
+    better: Better
+    undefined: str  # when the value is 0/0
+    source: str
+    family: str = ""
+    default: bool = True  # part of a snapshot that names no keys
+    quadratic: bool = False  # needs at least K * K work
+    zero_division: float = 0.0  # what stands for 0/0 if the caller does not say
+    options: dict[str, Any] = field(init=False, hash=False)
+    averages: bool = field(init=False)  # the formula needs to know what stands for a component that is 0/0
+
+    def __post_init__(self) -> None:
+        options = _keywords(self.formula)
+        object.__setattr__(self, "averages", "zero_division" in options)
+        options.pop("zero_division", None)
+        object.__setattr__(self, "options", options)
+
+
+def _keywords(formula: Callable[..., Any]) -> dict[str, Any]:
+    """Return the keyword-only arguments and their defaults, without those that a partial has fixed."""
+    fixed = getattr(formula, "keywords", {})
+    parameters = inspect.signature(formula).parameters.values()
+    keywords = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    return {name: default for name, default in keywords.items() if name not in fixed}
+
+
+def _maker(kind: Kind) -> Callable[..., Row]:
+    def make(
+        key: str,
+        class_name: str | None,
+        title: str,
+        formula: Callable[..., Any],
+        bounds: Bounds,
+        undefined: str,
+        source: str,
+        better: Better = "higher",
+        **rest: Any,
+    ) -> Row:
+        return Row(key, class_name, title, formula, kind, *bounds, better, undefined, source, **rest)
+
+    return make
+
+
+whole = _maker("whole")
+per_class = _maker("per_class")
+matrix = _maker("matrix")
+
+
+def family(name: str, *rows: Row) -> tuple[Row, ...]:
+    """Return the rows with the heading under which they are listed."""
+    return tuple(replace(row, family=name) for row in rows)

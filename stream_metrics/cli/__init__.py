@@ -1,0 +1,1 @@
+"""The command ``stream-metrics``: one file per command, translation only; see ``main``."""

@@ -1,0 +1,112 @@
+"""Rows to counts, in chunks.
+
+A chunk goes to ``update_many``, many times faster than one call per row. It rejects the whole chunk if one row is
+bad; then the chunk is counted row by row, which names the bad row.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import stream_metrics as sm
+from stream_metrics.cli.interrupts import interrupts_held
+from stream_metrics.cli.problems import Problem
+from stream_metrics.cli.reading import Row
+
+__all__ = ["Counter", "Skipped"]
+
+CHUNK = 8192
+SHOWN = 5
+REFUSED = (sm.StreamMetricsError, ValueError, OverflowError)
+
+
+class Skipped:
+    """The bad records: how many, the first few with their reasons; unless ``allowed``, the first one ends the run."""
+
+    def __init__(self, allowed: bool) -> None:
+        self.allowed = allowed
+        self.count = 0
+        self.first: list[dict[str, Any]] = []
+
+    def add(self, source: str, line: int, reason: str) -> None:
+        """Note a bad record, or raise ``Problem``."""
+        if not self.allowed:
+            raise Problem(f"{source}, line {line}: {reason}")
+        self.count += 1
+        if len(self.first) < SHOWN:
+            self.first.append({"file": source, "line": line, "reason": reason})
+
+    def report(self) -> None:
+        """Say on stderr what was skipped, if anything was."""
+        if not self.count:
+            return
+        print(f"stream-metrics: skipped {self.count:,} bad record{'s' * (self.count > 1)}", file=sys.stderr)
+        for bad in self.first:
+            print(f"  {bad['file']}, line {bad['line']}: {bad['reason']}", file=sys.stderr)
+        if self.count > len(self.first):
+            print(f"  and {self.count - len(self.first):,} more", file=sys.stderr)
+
+
+class Counter:
+    """Counts rows into ``state`` and calls ``report`` after every ``every`` records counted."""
+
+    def __init__(self, state: Any, weighted: bool, skipped: Skipped, every: int, report: Callable[[], None]) -> None:
+        self.state = state
+        self.counted = 0
+        self.waiting: list[Row] = []
+        self._source = ""
+        self._weighted = weighted
+        self.skipped = skipped
+        self._every = every
+        self._report = report
+
+    @property
+    def seen(self) -> int:
+        """Records counted, and those that wait for their chunk."""
+        return self.counted + len(self.waiting)
+
+    def feed(self, source: str, rows: Iterable[Row], tick: Callable[[], None] | None = None) -> None:
+        """Count all rows of one source; ``tick`` is called after each."""
+        self._source = source
+        room = self._room()
+        for row in rows:
+            self.waiting.append(row)
+            if len(self.waiting) >= room:
+                self.flush()
+                room = self._room()
+            if tick is not None:
+                tick()
+        self.flush()
+
+    def flush(self) -> None:
+        """Count the rows that wait."""
+        before = self.counted
+        with interrupts_held():
+            self._count(self.waiting)
+            self.waiting.clear()
+        if self._every and self.counted > before and self.counted % self._every == 0:
+            self._report()
+
+    def _room(self) -> int:
+        return min(CHUNK, self._every - self.counted % self._every) if self._every else CHUNK
+
+    def _count(self, rows: list[Row]) -> None:
+        if not rows:
+            return
+        truths, predictions = [row[0] for row in rows], [row[1] for row in rows]
+        try:
+            self.state.update_many(truths, predictions, [row[2] for row in rows] if self._weighted else None)
+            self.counted += len(rows)
+        except REFUSED:
+            for row in rows:
+                self._count_one(row)
+
+    def _count_one(self, row: Row) -> None:
+        truth, prediction, weight, line = row
+        try:
+            self.state.update(truth, prediction, weight)
+            self.counted += 1
+        except REFUSED as error:
+            self.skipped.add(self._source, line, str(error))

@@ -1,0 +1,125 @@
+"""``stream-metrics demo``: river classifiers on river's data sets, counted by four workers and merged.
+
+Each sample is predicted before it is learnt from (progressive validation), so the scores are of unseen data. The
+samples are dealt to four states as if four workers had counted them; the states go through files and are merged.
+The merged bytes must be those of a fifth state that saw every sample.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import stream_metrics as sm
+from stream_metrics.cli import files, options
+from stream_metrics.cli.problems import Problem, UsageProblem
+from stream_metrics.cli.progress import Progress
+
+__all__ = ["add"]
+
+SHARDS = 4
+HELP = """\
+Needs river: pip install "stream-metrics[river]". The data comes with river; nothing is downloaded.
+
+examples:
+  stream-metrics demo
+  stream-metrics demo --limit 500 --out demo-states"""
+
+
+class Task(NamedTuple):
+    """A data set and the classifier that learns it."""
+
+    title: str
+    slug: str
+    model_name: str
+    data: Any
+    model: Any
+
+
+def add(commands: options.Commands) -> None:
+    """Add the command to the parser."""
+    parser = options.add_command(commands, "demo", "validate river classifiers on four shards and merge them", HELP)
+    parser.add_argument("--limit", type=options.positive, metavar="N", help="use the first N samples of each data set")
+    parser.add_argument("--out", metavar="DIR", help="keep the state files in this folder")
+    parser.set_defaults(execute=execute)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Run all tasks; fail if a merged state is not that of one process."""
+    with _folder(arguments.out) as folder:
+        for task in _tasks():
+            _validate(task, arguments.limit, folder)
+    return 0
+
+
+@contextmanager
+def _folder(kept: str | None) -> Iterator[Path]:
+    if kept is None:
+        with tempfile.TemporaryDirectory() as temporary:
+            yield Path(temporary)
+    else:
+        Path(kept).mkdir(parents=True, exist_ok=True)
+        yield Path(kept)
+
+
+def _tasks() -> list[Task]:
+    data, linear, scaling = _river("datasets"), _river("linear_model"), _river("preprocessing").StandardScaler
+    softmax, logistic = scaling() | linear.SoftmaxRegression(), scaling() | linear.LogisticRegression()
+    forest, tree = _river("forest").ARFClassifier(n_models=5, seed=1), _river("tree").HoeffdingTreeClassifier()
+    return [
+        Task("Image segments", "images", "softmax regression", data.ImageSegments(), softmax),
+        Task("Phishing sites", "phishing", "logistic regression", data.Phishing(), logistic),
+        Task("Bananas", "bananas", "adaptive random forest of 5 trees", data.Bananas(), forest),
+        Task("Shuttle anomalies", "shuttle", "Hoeffding tree", data.Shuttle(), tree),
+    ]
+
+
+def _river(module: str) -> Any:
+    """Return a module of river, which is imported by name because it is optional and untyped."""
+    try:
+        return importlib.import_module(f"river.{module}")
+    except ImportError:
+        raise UsageProblem('the demo needs river: pip install "stream-metrics[river]"') from None
+
+
+def _validate(task: Task, limit: int | None, folder: Path) -> None:
+    """Count, save, merge, compare and print one task."""
+    print(f"== {task.title}: {task.model_name} ==", flush=True)
+    began = time.perf_counter()
+    shards, whole = _count(task, limit)
+    seconds = time.perf_counter() - began
+    paths = [str(folder / f"{task.slug}-{number}.state") for number in range(1, SHARDS + 1)]
+    for path, shard in zip(paths, shards, strict=True):
+        files.save(path, shard)
+    merged = sm.merge(files.load(path) for path in paths)
+    files.save(str(folder / f"{task.slug}.state"), merged)
+    data = merged.to_bytes()
+    if data != whole.to_bytes():
+        raise Problem(f"{task.title}: the merged state differs from that of one process")
+    print(f"{merged.n:,} samples in {seconds:.1f} s")
+    print(merged.snapshot())
+    print()
+
+
+def _count(task: Task, limit: int | None) -> tuple[list[Any], Any]:
+    """Predict, count, learn; return the states of the four workers and of one that saw everything."""
+    shards, whole = [sm.MetricSet() for _ in range(SHARDS)], sm.MetricSet()
+    number = 0
+    total = min(task.data.n_samples, limit or task.data.n_samples)
+    progress = Progress(lambda: (number, number), total)
+    tick: Callable[[], None] = progress.tick or (lambda: None)
+    for features, truth in task.data.take(total):
+        prediction = task.model.predict_one(features)
+        shards[number % SHARDS].update(truth, prediction)
+        whole.update(truth, prediction)
+        task.model.learn_one(features, truth)
+        number += 1
+        tick()
+    progress.clear()
+    return shards, whole

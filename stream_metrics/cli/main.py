@@ -1,0 +1,91 @@
+"""Entry point: parse the command line, run one command, turn every foreseen failure into one line and an exit status.
+
+Exit status: 0 done; 1 bad data or a file that cannot be read or written; 2 wrong usage or a missing optional package;
+130 interrupted by Ctrl-C; 141 the reader of our output went away (what a shell reports for a tool ended by SIGPIPE).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from typing import NoReturn
+
+from stream_metrics.cli import demo, merge, run, show
+from stream_metrics.cli.problems import Problem
+
+__all__ = ["main"]
+
+PROGRAM = "stream-metrics"
+DESCRIPTION = """\
+Streaming, mergeable classification metrics: count (truth, prediction) records, merge the counts of many workers,
+read every metric."""
+EXAMPLE = """\
+example:
+  stream-metrics run shard1.jsonl --state shard1.state
+  stream-metrics run shard2.jsonl --state shard2.state
+  stream-metrics merge shard1.state shard2.state -o all.state
+  stream-metrics show all.state
+
+'stream-metrics COMMAND --help' explains a command."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{PROGRAM}: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if getattr(stream, "errors", None) == "strict" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a label that the terminal cannot show is no reason to fail
+    try:
+        status = _dispatch(argv)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the flush at exit finds nothing to fail on
+        return 141
+    except KeyboardInterrupt:
+        return 130
+    except Problem as problem:
+        print(f"{PROGRAM}: {problem}", file=sys.stderr)
+        return problem.status
+    except OSError as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        return 1
+
+
+def _dispatch(argv: Sequence[str] | None) -> int:
+    try:
+        arguments = _parser().parse_args(argv)
+    except SystemExit as end:  # help, version, or wrong usage: all said
+        return int(end.code or 0)
+    status: int = arguments.execute(arguments)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog=PROGRAM, description=DESCRIPTION, epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {_version()}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in (run, merge, show, demo):
+        command.add(commands)
+    return parser
+
+
+def _version() -> str:
+    try:
+        return metadata.version("stream-metrics")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

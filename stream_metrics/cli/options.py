@@ -1,0 +1,78 @@
+"""Arguments that several commands share, and how their texts are read."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from typing import Any
+
+from stream_metrics.catalog import find
+
+__all__ = ["Commands", "add_command", "add_output", "labels", "positive", "zero_division"]
+
+Commands = Any  # what ArgumentParser.add_subparsers returns; argparse keeps its type private
+
+
+def add_command(commands: Commands, name: str, summary: str, epilog: str) -> argparse.ArgumentParser:
+    """Add a command whose help ends with ``epilog`` as it is."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    return parser
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add --format and --metrics."""
+    parser.add_argument("--format", choices=("table", "json"), default="table", help="how to print (default: table)")
+    parser.add_argument(
+        "--metrics",
+        type=_keys,
+        metavar="K1,K2",
+        help="print these metrics only, such as accuracy,macro_f1,recall (default: all)",
+    )
+
+
+def _keys(text: str) -> tuple[str, ...]:
+    """Read metric keys; an unknown one is refused with the nearest names."""
+    keys = tuple(part.strip() for part in text.split(",") if part.strip())
+    if not keys:
+        raise argparse.ArgumentTypeError("expected at least one metric")
+    try:
+        return tuple(find(key).key for key in keys)
+    except KeyError as error:
+        raise argparse.ArgumentTypeError(str(error.args[0])) from None
+
+
+def labels(text: str) -> list[Any]:
+    """Read a class set: text parts between commas, or a JSON list, whose values keep their types."""
+    if not text.lstrip().startswith("["):
+        return [part.strip() for part in text.split(",")]
+    try:
+        found: list[Any] = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no JSON list: {error}") from None
+    return found
+
+
+def positive(text: str) -> int:
+    """Read a whole number from 1 on."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, but got {text!r}")
+    return number
+
+
+def zero_division(text: str) -> float:
+    """Read the value that stands for 0/0."""
+    value = {"0": 0.0, "1": 1.0, "nan": math.nan}.get(text.lower())
+    if value is None:
+        raise argparse.ArgumentTypeError(f"expected 0, 1 or nan, but got {text!r}")
+    return value

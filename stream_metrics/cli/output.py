@@ -1,0 +1,72 @@
+"""What commands print: a snapshot as report or JSON, and the running values of ``run --every``."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from stream_metrics.cli.problems import UsageProblem
+from stream_metrics.snapshot import Snapshot
+
+__all__ = ["RunningValues", "print_snapshot", "view"]
+
+HEADLINE = ("accuracy", "balanced_accuracy", "macro_f1", "matthews_corrcoef", "cohen_kappa")
+
+
+def view(state: Any, keys: Sequence[str] | None) -> Snapshot:
+    """Return a snapshot of ``state`` that contains ``keys`` only, or all that it has by default."""
+    snapshot: Snapshot = state.snapshot()
+    if keys is None:
+        return snapshot
+    return Snapshot(snapshot._counts, keys=keys, zero_division=snapshot._zero_division)
+
+
+def print_snapshot(snapshot: Snapshot, form: str, extra: dict[str, Any] | None = None, indent: int | None = 2) -> None:
+    """Print a snapshot; ``extra`` entries appear in JSON only."""
+    if form == "table":
+        print(snapshot)
+    elif extra:
+        print(json.dumps({**json.loads(snapshot.to_json()), **extra}, indent=indent))
+    else:
+        print(snapshot.to_json(indent=indent))
+
+
+class RunningValues:
+    """Prints one line of values at a time: columns under one header, or one JSON object a line."""
+
+    def __init__(self, keys: Sequence[str] | None, form: str) -> None:
+        self._keys = keys
+        self._json = form == "json"
+        self._started = False
+
+    def print(self, state: Any) -> None:
+        """Print the values of ``state`` now."""
+        snapshot = view(state, self._keys)
+        values = {key: snapshot[key] for key in (HEADLINE if self._keys is None else snapshot)}
+        if not values:
+            raise UsageProblem("--every prints metrics of the whole matrix, but --metrics names none")
+        if self._json:
+            line = json.dumps({"n": snapshot.n, **{key: _plain(value) for key, value in values.items()}})
+        else:
+            cells = (f"{_shown(value):>{_width(key)}}" for key, value in values.items())
+            line = "  ".join((f"{snapshot.n:>12,}", *cells))
+        if not self._started and not self._json:
+            print("  ".join((f"{'n':>12}", *(f"{key:>{_width(key)}}" for key in values))))
+        self._started = True
+        print(line, flush=True)
+
+
+def _width(key: str) -> int:
+    return max(len(key), 8)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    return value if isinstance(value, bool | int | str) else repr(value)

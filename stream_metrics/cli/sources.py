@@ -1,0 +1,123 @@
+"""Input files: opened, unpacked if the name ends in .gz, their format found, their lines decoded one by one.
+
+Lines are decoded here and not by a text stream, because that decodes in blocks: a broken byte would be reported far
+from its line, and the good lines before it in the block would be lost.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import itertools
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from stream_metrics.cli.problems import Problem
+
+__all__ = ["STDIN", "BadRecord", "Reached", "Source", "declared_format", "opened", "total_size"]
+
+STDIN = "-"
+FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv"}
+READ_ERRORS = (OSError, EOFError, zlib.error)
+
+BadRecord = Callable[[str, int, str], None]  # (source, line, reason)
+
+
+class Source:
+    """One open input: ``name`` for messages, ``format`` jsonl or csv, ``line`` the number of lines read so far."""
+
+    def __init__(self, name: str, raw: IO[bytes], unpacked: IO[bytes], declared: str | None) -> None:
+        self.name = name
+        self.line = 0
+        self._raw = raw
+        try:
+            first = unpacked.readline()
+        except READ_ERRORS as error:
+            raise self._unreadable(error) from None
+        self.format = declared or ("jsonl" if _bare(first).lstrip().startswith(b"{") else "csv")
+        self._lines: Iterable[bytes] = itertools.chain((first,) if first else (), unpacked)
+
+    def text(self, bad: BadRecord) -> Iterator[str]:
+        """Yield the lines as text; a line that is not UTF-8 goes to ``bad``."""
+        try:
+            for raw in self._lines:
+                self.line += 1
+                try:
+                    text = (_bare(raw) if self.line == 1 else raw).decode()
+                except UnicodeDecodeError as error:
+                    reason = f"not UTF-8 text: byte 0x{error.object[error.start]:02x} at column {error.start + 1}"
+                    bad(self.name, self.line, reason)
+                else:
+                    yield text
+        except READ_ERRORS as error:
+            raise self._unreadable(error) from None
+
+    def position(self) -> int:
+        """Return how many bytes of the file were read."""
+        return self._raw.tell() if self._raw.seekable() else 0
+
+    def _unreadable(self, error: Exception) -> Problem:
+        return Problem(f"{self.name}, after line {self.line}: {error}")
+
+
+def _bare(line: bytes) -> bytes:
+    return line.removeprefix(codecs.BOM_UTF8)
+
+
+def declared_format(path: str) -> str | None:
+    """Return the format that the extension of ``path`` declares, if it declares one."""
+    return FORMATS.get(Path(path.removesuffix(".gz")).suffix.lower())
+
+
+@contextmanager
+def opened(path: str, declared: str | None) -> Iterator[Source]:
+    """Open ``path``, or stdin for ``-``."""
+    declared = declared or declared_format(path)
+    if path == STDIN:
+        yield Source("stdin", sys.stdin.buffer, sys.stdin.buffer, declared)
+        return
+    try:
+        raw = open(path, "rb")  # noqa: SIM115 - closed below, after errors of opening are told from errors of use
+    except OSError as error:
+        raise Problem(f"{path}: {error.strerror or error}") from None
+    with raw:
+        if path.endswith(".gz"):
+            with gzip.open(raw) as unpacked:
+                yield Source(path, raw, unpacked, declared)  # type: ignore[arg-type]
+        else:
+            yield Source(path, raw, raw, declared)
+
+
+class Reached:
+    """How many bytes of a row of sources were read."""
+
+    def __init__(self) -> None:
+        self._done = 0
+        self._source: Source | None = None
+
+    def enter(self, source: Source) -> None:
+        """Read ``source`` from now on."""
+        self._source = source
+
+    def leave(self) -> None:
+        """Add up the source just read, before it is closed."""
+        self._done, self._source = self.position(), None
+
+    def position(self) -> int:
+        """Return the bytes read of all sources so far."""
+        return self._done + (self._source.position() if self._source else 0)
+
+
+def total_size(paths: Iterable[str]) -> int | None:
+    """Return the size of all files in bytes, None where one is no regular file."""
+    total = 0
+    for path in paths:
+        if path == STDIN or not os.path.isfile(path):
+            return None
+        total += os.path.getsize(path)
+    return total

@@ -1,0 +1,163 @@
+"""Averages of per-class metrics: over classes (macro), over samples (micro), weighted by support, and general means.
+
+A class whose metric is 0/0 counts as `zero_division`; if that is nan it is left out and the weights are renormalised.
+With all classes in the average, micro precision, recall and F1 are the accuracy: every wrong sample is one false
+positive and one false negative.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stream_metrics.formulas.arithmetic import NAN, Average, combine, components, power_mean, ratio
+from stream_metrics.formulas.protocol import Counts, Floats, Form
+from stream_metrics.formulas.rates import F1, JACCARD, PRECISION, RECALL, SPECIFICITY, fbeta_forms, fowlkes_mallows
+
+
+def _macro(c: Counts, forms: tuple[Form, Form], zero_division: float) -> float:
+    return c.mean_ratio(*forms, zero_division) if c.total else NAN
+
+
+def _weighted(c: Counts, forms: tuple[Form, Form], zero_division: float) -> float:
+    return c.mean_ratio(*forms, zero_division, by_support=True) if c.total else NAN
+
+
+def macro_precision(c: Counts, *, zero_division: float = 0.0) -> float:
+    """Mean over the classes of precision. sum P_k / K, in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 14."""
+    return _macro(c, PRECISION, zero_division)
+
+
+def macro_recall(c: Counts, *, zero_division: float = 0.0) -> float:
+    """Mean over the classes of recall. sum R_k / K, in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 15."""
+    return _macro(c, RECALL, zero_division)
+
+
+def macro_specificity(c: Counts, *, zero_division: float = 0.0) -> float:
+    """Mean over the classes of specificity. sum S_k / K, in [0, 1]; 0/0 without data."""
+    return _macro(c, SPECIFICITY, zero_division)
+
+
+def macro_f1(c: Counts, *, variant: str = "mean_of_f1", zero_division: float = 0.0) -> float:
+    """Mean over the classes of F1, or with variant="f1_of_means" the F1 of macro precision and macro recall.
+
+    sum F1_k / K, or 2 P R / (P + R) of the macro means, 0 if either is 0; in [0, 1]; 0/0 without data.
+    Opitz and Burst 2019; Grandini et al. 2020, eq. 16 as meant.
+    """
+    if variant == "mean_of_f1":
+        return _macro(c, F1, zero_division)
+    if variant != "f1_of_means":
+        raise ValueError(f"Expected `variant` to be 'mean_of_f1' or 'f1_of_means', but got {variant!r}")
+    precision, recall = _macro(c, PRECISION, zero_division), _macro(c, RECALL, zero_division)
+    return 2 * precision * recall / (precision + recall) if precision and recall else 0.0
+
+
+def macro_fbeta(c: Counts, *, beta: float = 1.0, zero_division: float = 0.0) -> float:
+    """Mean over the classes of F-beta. sum F_k / K, in [0, 1]; 0/0 without data. Van Rijsbergen 1979, ch. 7."""
+    return _macro(c, fbeta_forms(beta), zero_division)
+
+
+def macro_jaccard(c: Counts, *, zero_division: float = 0.0) -> float:
+    """Mean over the classes of the Jaccard index (mean IoU). sum J_k / K, in [0, 1]; 0/0 without data. Jaccard 1912."""
+    return _macro(c, JACCARD, zero_division)
+
+
+def micro_precision(c: Counts) -> float:
+    """Precision of all classes together.
+
+    tp_sum / (tp_sum + fp_sum), in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 17.
+    """
+    return ratio(c.hits, c.total)
+
+
+def micro_recall(c: Counts) -> float:
+    """Recall of all classes together.
+
+    tp_sum / (tp_sum + fn_sum), in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 18.
+    """
+    return ratio(c.hits, c.total)
+
+
+def micro_f1(c: Counts) -> float:
+    """F1 of all classes together.
+
+    2 tp_sum / (2 tp_sum + fp_sum + fn_sum), in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 19.
+    """
+    return ratio(c.hits, c.total)
+
+
+def micro_fbeta(c: Counts, *, beta: float = 1.0) -> float:
+    """F-beta of all classes together; the accuracy, whatever beta. In [0, 1]; 0/0 without data."""
+    fbeta_forms(beta)
+    return ratio(c.hits, c.total)
+
+
+def micro_jaccard(c: Counts) -> float:
+    """Jaccard index of all classes together. c / (2 N - c), in [0, 1]; 0/0 without data."""
+    return ratio(c.hits, 2 * c.total - c.hits)
+
+
+def weighted_precision(c: Counts, *, zero_division: float = 0.0) -> float:
+    """Mean over the samples of the precision of their class. sum t_k P_k / N, in [0, 1]; 0/0 without data."""
+    return _weighted(c, PRECISION, zero_division)
+
+
+def weighted_recall(c: Counts) -> float:
+    """Mean over the samples of the recall of their class: the accuracy.
+
+    sum t_k R_k / N, in [0, 1]; 0/0 without data.
+    """
+    return ratio(c.hits, c.total)
+
+
+def weighted_f1(c: Counts, *, zero_division: float = 0.0) -> float:
+    """Mean over the samples of the F1 of their class. sum t_k F1_k / N, in [0, 1]; 0/0 without data."""
+    return _weighted(c, F1, zero_division)
+
+
+def weighted_fbeta(c: Counts, *, beta: float = 1.0, zero_division: float = 0.0) -> float:
+    """Mean over the samples of the F-beta of their class. sum t_k F_k / N, in [0, 1]; 0/0 without data."""
+    return _weighted(c, fbeta_forms(beta), zero_division)
+
+
+def weighted_jaccard(c: Counts, *, zero_division: float = 0.0) -> float:
+    """Mean over the samples of the Jaccard index of their class. sum t_k J_k / N, in [0, 1]; 0/0 without data."""
+    return _weighted(c, JACCARD, zero_division)
+
+
+def general_f1(c: Counts, *, average: Average = "arithmetic", p: float | None = None, zero_division: float = 0.0) -> float:
+    """A mean of your choice of the F1 of the classes.
+
+    S(F1_1, ..., F1_K) with S arithmetic, geometric, harmonic, a power mean of exponent p, or a function of a list of
+    numbers; in [0, 1]; 0/0 without data. Itai and Katz 2022, sec. 3.2.2.
+    """
+    if average == "arithmetic":
+        return _macro(c, F1, zero_division)
+    return _general(c, c.ratios(*F1), average, p, zero_division)
+
+
+def general_fowlkes_mallows(
+    c: Counts, *, average: Average = "arithmetic", p: float | None = None, zero_division: float = 0.0
+) -> float:
+    """A mean of your choice of the Fowlkes-Mallows value of the classes.
+
+    S(FM_1, ..., FM_K) with S as in the general F1; in [0, 1]; 0/0 without data. Itai and Katz 2022, sec. 3.2.2, 3.2.4.
+    """
+    return _general(c, fowlkes_mallows(c), average, p, zero_division)
+
+
+def power_mean_all_precision_recall(c: Counts, *, p: float = -1.0, zero_division: float = 0.0) -> float:
+    """Power mean of the precision and the recall of all classes: p = -1 is the harmonic general F1.
+
+    phi^p(P_1, ..., P_K, R_1, ..., R_K), in [0, 1], 0 if p <= 0 and one of them is 0; 0/0 without data.
+    Itai and Katz 2022, sec. 3.2.2.
+    """
+    rates = np.concatenate([c.ratios(*PRECISION), c.ratios(*RECALL)])
+    if p <= 0 and (rates == 0).any():
+        return 0.0
+    return _general(c, rates, "power", p, zero_division)
+
+
+def _general(c: Counts, values: Floats, average: Average, p: float | None, zero_division: float) -> float:
+    if not c.total:
+        return NAN
+    return combine(components(values, zero_division), average, p)

@@ -1,0 +1,110 @@
+"""Baselines: the metrics of a guess that knows how frequent the classes are and nothing else.
+
+A guess names class j with probability r_j whatever the sample: the most frequent class always, every class alike,
+each class as often as it occurs, or by a given prior. The values are metrics of the expected matrix t_i r_j, not
+expectations of the metric. Bleik and Gauher 2016; the strategies are those of scikit-learn's DummyClassifier.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stream_metrics.formulas.arithmetic import NAN, ratio
+from stream_metrics.formulas.counts import prevalence
+from stream_metrics.formulas.protocol import Counts, Floats
+from stream_metrics.formulas.weights import PerClass, per_class_numbers
+
+STRATEGIES = ("most_frequent", "uniform", "stratified")
+
+
+def majority_class(c: Counts) -> Any:
+    """Class with the most samples, the first one in the order of report on ties; None without data.
+
+    Bleik and Gauher 2016.
+    """
+    return c.labels[int(c.true_totals.argmax())] if c.total else None
+
+
+def no_information_rate(c: Counts) -> float:
+    """Accuracy of always guessing the most frequent class.
+
+    max t_k / N, in [1/K, 1]; 0/0 without data. Bleik and Gauher 2016.
+    """
+    return float(prevalence(c).max()) if c.total else NAN
+
+
+def baseline_uniform_accuracy(c: Counts) -> float:
+    """Accuracy of guessing every class alike. 1 / K, in (0, 1]; 0/0 without data. Bleik and Gauher 2016."""
+    return 1 / c.k if c.total else NAN
+
+
+def baseline_stratified_accuracy(c: Counts) -> float:
+    """Accuracy of guessing each class as often as it occurs.
+
+    sum t_k^2 / N^2, in [1/K, 1]; 0/0 without data. Bleik and Gauher 2016.
+    """
+    return ratio(c.true_dot_true, c.total * c.total)
+
+
+def _guess(c: Counts, strategy: str, prior: PerClass | None) -> Floats:
+    """Return r_k, which sums to 1; nan without data."""
+    if strategy not in STRATEGIES:
+        raise ValueError(f"Expected `strategy` to be one of {', '.join(STRATEGIES)}, but got {strategy!r}")
+    if not c.total:
+        return np.full(c.k, NAN)
+    if prior is not None:
+        numbers = per_class_numbers(c, prior, "prior")
+        if not numbers.any():
+            raise ValueError("Expected `prior` to have a positive number for some class, but all are 0")
+        return numbers / math.fsum(numbers.tolist())
+    if strategy == "stratified":
+        return prevalence(c)
+    if strategy == "uniform":
+        return np.full(c.k, 1 / c.k)
+    guess = np.zeros(c.k)
+    guess[c.true_totals.argmax()] = 1.0
+    return guess
+
+
+def baseline_accuracy(c: Counts, *, strategy: str = "stratified", prior: PerClass | None = None) -> float:
+    """Accuracy of a guess by `strategy`, or by `prior` if that is given: agreement beyond it is (P_o - b) / (1 - b).
+
+    sum pi_k r_k, in [0, 1]; 0/0 without data. Bleik and Gauher 2016.
+    """
+    guess = _guess(c, strategy, prior)
+    return math.fsum((prevalence(c) * guess).tolist()) if c.total else NAN
+
+
+def baseline_precision(c: Counts, *, strategy: str = "stratified", prior: PerClass | None = None) -> Floats:
+    """Precision of a guess, per class.
+
+    pi_k, or 0 for a class never guessed; 0/0 without data. Bleik and Gauher 2016.
+    """
+    guess = _guess(c, strategy, prior)
+    return np.where(guess == 0, 0.0, prevalence(c))
+
+
+def baseline_recall(c: Counts, *, strategy: str = "stratified", prior: PerClass | None = None) -> Floats:
+    """Recall of a guess, per class. r_k, in [0, 1]; 0/0 without data. Bleik and Gauher 2016."""
+    return _guess(c, strategy, prior)
+
+
+def baseline_f1(c: Counts, *, strategy: str = "stratified", prior: PerClass | None = None) -> Floats:
+    """F1 of a guess, per class.
+
+    2 pi_k r_k / (pi_k + r_k), or 0 if both are 0; 0/0 without data. Bleik and Gauher 2016.
+    """
+    guess, share = _guess(c, strategy, prior), prevalence(c)
+    both = guess + share
+    return 2 * share * guess / np.where(both == 0, 1.0, both)
+
+
+def baseline_matrix(c: Counts, *, strategy: str = "stratified", prior: PerClass | None = None) -> Floats:
+    """Confusion matrix to expect of a guess. t_i r_j >= 0; 0/0 without data. Bleik and Gauher 2016."""
+    true = c.true_totals.astype(np.float64)
+    if strategy == "stratified" and prior is None and c.total:
+        return np.multiply.outer(true, true) / float(c.total)
+    return np.multiply.outer(true, _guess(c, strategy, prior))

@@ -1,0 +1,230 @@
+"""Per class: a class against the rest.
+
+Most are ratios of two linear forms of C_kk, t_k, p_k and N. `FORMS` holds these forms; averages over the classes and
+over pairs of classes are taken of the same forms, so that a rate is written down once.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stream_metrics.formulas.arithmetic import (
+    Binary,
+    geometric_of_two,
+    harmonic_of_four,
+    matthews,
+    one_vs_all,
+    power_mean,
+    wide,
+)
+from stream_metrics.formulas.protocol import Counts, Floats, Form
+
+PRECISION: tuple[Form, Form] = (1, 0, 0, 0), (0, 0, 1, 0)
+RECALL: tuple[Form, Form] = (1, 0, 0, 0), (0, 1, 0, 0)
+SPECIFICITY: tuple[Form, Form] = (1, -1, -1, 1), (0, -1, 0, 1)
+NPV: tuple[Form, Form] = (1, -1, -1, 1), (0, 0, -1, 1)
+F1: tuple[Form, Form] = (2, 0, 0, 0), (0, 1, 1, 0)
+JACCARD: tuple[Form, Form] = (1, 0, 0, 0), (-1, 1, 1, 0)
+LARGEST_EXACT = 1e4  # beta^2 times a count must stay below 2^63
+
+FORMS: dict[str, tuple[Form, Form]] = {
+    "precision": PRECISION,
+    "recall": RECALL,
+    "specificity": SPECIFICITY,
+    "npv": NPV,
+    "false_positive_rate": ((-1, 0, 1, 0), (0, -1, 0, 1)),
+    "false_negative_rate": ((-1, 1, 0, 0), (0, 1, 0, 0)),
+    "false_discovery_rate": ((-1, 0, 1, 0), (0, 0, 1, 0)),
+    "false_omission_rate": ((-1, 1, 0, 0), (0, 0, -1, 1)),
+    "f1": F1,
+    "f1_negative": ((2, -2, -2, 2), (0, -1, -1, 2)),
+    "jaccard": JACCARD,
+    "ova_accuracy": ((2, -1, -1, 1), (0, 0, 0, 1)),
+}
+
+
+def precision(c: Counts) -> Floats:
+    """Share of the predictions of a class that are right (positive predictive value).
+
+    C_kk / p_k, in [0, 1]; 0/0 for a class never predicted. Grandini et al. 2020, eq. 1, 12.
+    """
+    return c.ratios(*PRECISION)
+
+
+def recall(c: Counts) -> Floats:
+    """Share of the samples of a class that are found (sensitivity, true positive rate).
+
+    C_kk / t_k, in [0, 1]; 0/0 for a class without samples. Grandini et al. 2020, eq. 2, 13.
+    """
+    return c.ratios(*RECALL)
+
+
+def specificity(c: Counts) -> Floats:
+    """Share of the other classes' samples that are not predicted as this class (true negative rate).
+
+    TN_k / (N - t_k), in [0, 1]; 0/0 if all samples are of the class. Itai and Katz 2022, sec. 1.3.
+    """
+    return c.ratios(*SPECIFICITY)
+
+
+def npv(c: Counts) -> Floats:
+    """Share of the predictions of other classes that are not of this class (negative predictive value).
+
+    TN_k / (N - p_k), in [0, 1]; 0/0 if all predictions are of the class. Itai and Katz 2022, sec. 1.3.
+    """
+    return c.ratios(*NPV)
+
+
+def false_positive_rate(c: Counts) -> Floats:
+    """Share of the other classes' samples that are predicted as this class.
+
+    FP_k / (N - t_k), in [0, 1]; 0/0 if all samples are of the class. Itai and Katz 2022, sec. 2.2.
+    """
+    return c.ratios(*FORMS["false_positive_rate"])
+
+
+def false_negative_rate(c: Counts) -> Floats:
+    """Share of the samples of a class that are missed. FN_k / t_k, in [0, 1]; 0/0 for a class without samples."""
+    return c.ratios(*FORMS["false_negative_rate"])
+
+
+def false_discovery_rate(c: Counts) -> Floats:
+    """Share of the predictions of a class that are wrong.
+
+    FP_k / p_k, in [0, 1]; 0/0 for a class never predicted. Itai and Katz 2022, sec. 1.2.1.
+    """
+    return c.ratios(*FORMS["false_discovery_rate"])
+
+
+def false_omission_rate(c: Counts) -> Floats:
+    """Share of the predictions of other classes that are of this class.
+
+    FN_k / (N - p_k), in [0, 1]; 0/0 if all predictions are of the class.
+    """
+    return c.ratios(*FORMS["false_omission_rate"])
+
+
+def f1(c: Counts) -> Floats:
+    """Harmonic mean of precision and recall of a class.
+
+    2 C_kk / (t_k + p_k), in [0, 1]; 0/0 for a class neither true nor predicted. Grandini et al. 2020, eq. 9-11.
+    """
+    return c.ratios(*F1)
+
+
+def f1_negative(c: Counts) -> Floats:
+    """Harmonic mean of negative predictive value and specificity: F1 of the rest as one class.
+
+    2 TN_k / (2 TN_k + FP_k + FN_k), in [0, 1]; 0/0 if everything is true positive. Itai and Katz 2022, sec. 3.2.2.
+    """
+    return c.ratios(*FORMS["f1_negative"])
+
+
+def fbeta_forms(beta: float) -> tuple[Form, Form]:
+    """Return the forms of F-beta; they stay whole numbers where that is safe, for then the ratio is correctly
+    rounded.
+    """
+    if not beta >= 0:
+        raise ValueError(f"Expected `beta` to be a number >= 0, but got {beta!r}")
+    square = float(beta) ** 2
+    if square <= LARGEST_EXACT:
+        return (1 + square, 0, 0, 0), (0, square, 1, 0)
+    share = 1.0 if math.isinf(square) else square / (1 + square)
+    return (1, 0, 0, 0), (0, share, 1 - share, 0)
+
+
+def fbeta(c: Counts, *, beta: float = 1.0) -> Floats:
+    """Weighted harmonic mean of precision and recall of a class, recall counting beta times as much.
+
+    (1 + b^2) C_kk / (b^2 t_k + p_k), in [0, 1]; 0/0 for a class neither true nor predicted. Van Rijsbergen 1979, ch. 7.
+    """
+    return c.ratios(*fbeta_forms(beta))
+
+
+def jaccard(c: Counts) -> Floats:
+    """Intersection over union of the samples of a class and its predictions.
+
+    C_kk / (t_k + p_k - C_kk), in [0, 1]; 0/0 for a class neither true nor predicted. Jaccard 1912.
+    """
+    return c.ratios(*JACCARD)
+
+
+def fowlkes_mallows(c: Counts) -> Floats:
+    """Geometric mean of precision and recall of a class; not the clustering index of the same name.
+
+    C_kk / sqrt(t_k p_k), in [0, 1]; 0/0 for a class neither true nor predicted, 0 if it is only one of them.
+    Itai and Katz 2022, sec. 2.1.
+    """
+    return geometric_of_two(c.ratios(*PRECISION), c.ratios(*RECALL))
+
+
+def p4(c: Counts) -> Floats:
+    """Harmonic mean of precision, recall, specificity and negative predictive value of a class.
+
+    4 TP TN / (4 TP TN + (TP + TN)(FP + FN)), in [0, 1]; 0/0 if all samples are of one class, and predicted so.
+    Itai and Katz 2022, eq. 5 with p = -1; Sitarz 2022.
+    """
+    return harmonic_of_four(one_vs_all(c))
+
+
+def power_mean_precision_recall(c: Counts, *, p: float = -1.0, zero_division: float = 0.0) -> Floats:
+    """Power mean of precision and recall of a class: p = -1 is F1, p = 0 is Fowlkes-Mallows.
+
+    phi^p(P_k, R_k), in [0, 1]; 0/0 for a class neither true nor predicted. If p > 0, a single 0/0 counts as
+    `zero_division`. Itai and Katz 2022, eq. 4.
+    """
+    return _power_mean_of_rates(np.stack([c.ratios(*PRECISION), c.ratios(*RECALL)]), p, zero_division)
+
+
+def power_mean_four_rates(c: Counts, *, p: float = -1.0, zero_division: float = 0.0) -> Floats:
+    """Power mean of recall, precision, specificity and negative predictive value of a class, meant for p < 1.
+
+    phi^p(R_k, P_k, S_k, V_k), in [0, 1]; p = -1 is P4. If p > 0, a rate that is 0/0 counts as `zero_division`; if p
+    <= 0, the mean is 0/0 if a rate is, unless another is 0. Itai and Katz 2022, eq. 5.
+    """
+    rates = [c.ratios(*RECALL), c.ratios(*PRECISION), c.ratios(*SPECIFICITY), c.ratios(*NPV)]
+    return _power_mean_of_rates(np.stack(rates), p, zero_division)
+
+
+def _power_mean_of_rates(rates: Floats, p: float, zero_division: float) -> Floats:
+    lost = np.isnan(rates)
+    means = power_mean(np.where(lost, 1.0 if math.isnan(zero_division) else zero_division, rates), p)
+    undefined = lost.all(axis=0)
+    if p <= 0:
+        undefined = lost.any(axis=0) & ~(rates == 0).any(axis=0)
+    elif math.isnan(zero_division):
+        undefined = lost.any(axis=0)
+    means[undefined] = math.nan
+    return means
+
+
+def ova_accuracy(c: Counts) -> Floats:
+    """Accuracy of telling a class from the rest.
+
+    (TP_k + TN_k) / N, in [0, 1]; 0/0 without data. Bleik and Gauher 2016.
+    """
+    return c.ratios(*FORMS["ova_accuracy"])
+
+
+def ova_balanced_accuracy(c: Counts) -> Floats:
+    """Balanced accuracy of telling a class from the rest.
+
+    (R_k + S_k) / 2, in [0, 1]; the defined one alone if all or no samples are of the class; 0/0 without data.
+    Grandini et al. 2020, eq. 5.
+    """
+    found, rejected = c.ratios(*RECALL), c.ratios(*SPECIFICITY)
+    halves = (found + rejected) / 2
+    if np.isnan(halves).any():
+        return np.where(np.isnan(found), rejected, np.where(np.isnan(rejected), found, halves))
+    return halves
+
+
+def ova_matthews_corrcoef(c: Counts) -> Floats:
+    """Matthews correlation of a class against the rest.
+
+    (TP TN - FP FN) / sqrt(t_k p_k (N - t_k)(N - p_k)), in [-1, 1]; 0/0 if all or no samples, or predictions, are of
+    the class. Grandini et al. 2020, eq. 24.
+    """
+    return matthews(Binary(*(wide(part, c.total) for part in one_vs_all(c))))

@@ -1,0 +1,94 @@
+"""Tests on the matrix: is the accuracy above what the class frequencies alone give, and do truth and prediction have
+the same totals?
+
+A p-value is never 0/0: without data, or without a sample that could speak against the hypothesis, it is 1. Each is
+valid for one look, not for a stream that is watched until it turns significant. Weights are taken as counts; where
+they are no whole numbers, the tails are those of the continuous extension by the incomplete beta function.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stream_metrics.formulas.frozen import shared
+from stream_metrics.formulas.protocol import Counts
+from stream_metrics.formulas.tails import binomial_tail, chi_square_tail
+
+
+def nir_p_value(c: Counts) -> float:
+    """Exact one-sided binomial test of accuracy against the no-information rate.
+
+    P[X >= c] for X binomial with N trials and success probability max t_k / N, in [0, 1]; 1 without data. It takes the
+    estimated rate as known and rejects too often where one class is frequent: `majority_p_value` does not.
+    Kuhn 2008 (R caret, "P-Value [Acc > NIR]").
+    """
+    return binomial_tail(float(c.hits), float(c.total), float(c.true_totals.max())) if c.total else 1.0
+
+
+def majority_p_value(c: Counts) -> float:
+    """Exact one-sided McNemar test of the predictions against always guessing the most frequent class m.
+
+    P[X >= b] for X binomial with b + w trials of probability 1/2, b = c - C_mm (right where the guess is wrong) and
+    w = t_m - C_mm (wrong where the guess is right); in [0, 1]; 1 if b = 0. McNemar 1947.
+    """
+    if not c.total:
+        return 1.0
+    most = int(c.true_totals.argmax())
+    both = c.diagonal[most].item()
+    better, worse = float(c.hits - both), float(c.true_totals[most] - both)
+    return binomial_tail(better, better + worse, (better + worse) / 2)
+
+
+def mcnemar(c: Counts, *, correction: bool = True) -> float:
+    """Test statistic of equal totals of truth and prediction: McNemar's for two classes, Bowker's for more.
+
+    (abs(b - c) - 1)^2 / (b + c) for two classes, b and c the two kinds of error, without the 1 if `correction` is off
+    or b = c; sum (C_ij - C_ji)^2 / (C_ij + C_ji) over the pairs with errors for more. In [0, inf); 0 without errors.
+    McNemar 1947; Edwards 1948 (correction); Bowker 1948.
+    """
+    return _corrected(c) if correction and c.k == 2 else _symmetry(c)[0]
+
+
+def mcnemar_p_value(c: Counts, *, correction: bool = True, exact: bool = False) -> float:
+    """Significance of the McNemar or Bowker statistic: small if one kind of error is more frequent than its reverse.
+
+    P[Y >= statistic] for Y chi-square with as many degrees of freedom as pairs of classes have errors; with `exact`,
+    for two classes, min(1, 2 P[X >= max(b, c)]) with X binomial, b + c trials of probability 1/2. In [0, 1]; 1
+    without errors. McNemar 1947; Bowker 1948; Krampe and Kuhnt 2007 (pairs without errors).
+    """
+    if not exact:
+        return chi_square_tail(mcnemar(c, correction=correction), _symmetry(c)[1])
+    if c.k > 2:
+        raise ValueError(f"Expected `exact` to be False for more than two classes, but got True for {c.k}")
+    one, other = _two_errors(c)
+    return min(1.0, 2 * binomial_tail(max(one, other), one + other, (one + other) / 2))
+
+
+def _two_errors(c: Counts) -> tuple[float, float]:
+    if c.k < 2:
+        return 0.0, 0.0
+    missed = (c.true_totals - c.diagonal).tolist()
+    return float(missed[0]), float(missed[1])
+
+
+def _corrected(c: Counts) -> float:
+    one, other = _two_errors(c)
+    return (abs(one - other) - 1) ** 2 / (one + other) if one != other else 0.0
+
+
+@shared
+def _symmetry(c: Counts) -> tuple[float, int]:
+    """Return Bowker's statistic and the number of pairs of classes with errors.
+
+    Every cell off the diagonal is met with its mirror image; where both are there, the pair comes up twice.
+    """
+    rows, columns, values = c.cells()
+    off = rows != columns
+    rows, columns, values = rows[off], columns[off], values[off].astype(np.float64)
+    if not len(values):
+        return 0.0, 0
+    places, mirrored = rows * c.k + columns, columns * c.k + rows
+    at = np.minimum(np.searchsorted(places, mirrored), len(places) - 1)
+    reverse = np.where(places[at] == mirrored, values[at], 0.0)
+    share = np.where(reverse > 0, 0.5, 1.0)
+    return float((share * (values - reverse) ** 2 / (values + reverse)).sum()), round(share.sum())

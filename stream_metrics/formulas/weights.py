@@ -1,0 +1,36 @@
+"""Numbers that a caller gives per class: class weights and priors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from stream_metrics.formulas.protocol import Counts, Floats
+
+PerClass: TypeAlias = Mapping[Any, Any] | Sequence[Any] | Floats
+
+
+def per_class_numbers(c: Counts, given: PerClass, name: str) -> Floats:
+    """Return the numbers in the order of report.
+
+    A mapping may name further labels (they may come later in a stream) but must name every class; a sequence is
+    parallel to the labels. Every number must be finite and >= 0. `ValueError` says which is not.
+    """
+    labels = c.labels
+    if isinstance(given, Mapping):
+        missing = [label for label in labels if label not in given]
+        if missing:
+            raise ValueError(f"Expected `{name}` to have a number for every class, but {missing[0]!r} has none")
+        numbers = [given[label] for label in labels]
+    else:
+        numbers = list(given)
+        if len(numbers) != len(labels):
+            raise ValueError(f"Expected `{name}` to be parallel to the {len(labels)} labels, but got {len(numbers)} numbers")
+    for label, number in zip(labels, numbers, strict=True):
+        if not isinstance(number, Real) or not math.isfinite(number) or number < 0:
+            raise ValueError(f"Expected `{name}` of {label!r} to be a finite number >= 0, but got {number!r}")
+    return np.array([float(number) for number in numbers])

@@ -1,0 +1,120 @@
+"""What a label is, and in which order labels are reported.
+
+A label is a ``str``, ``int``, ``bool``, finite ``float``, ``bytes``, or a tuple of these. NumPy and other zero-dimensional
+scalars become the Python value that they hold; instances of subclasses (``IntEnum``, ``np.str_``) become the plain base type.
+Equality is Python's: ``True``, ``1`` and ``1.0`` are one label. A label that is a number is shown in the narrowest type in
+which it was seen (bool, int, float), which the counters track; a number inside a tuple is shown as an int if it equals one.
+
+The order of report is by type first (numbers, text, bytes, tuples), then by value, so it never depends on arrival.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from stream_metrics.errors import LabelError, ScoreError
+
+__all__ = ["Label", "canonical", "most_likely", "ordering", "sort_key", "unique"]
+
+Label: TypeAlias = "str | int | float | bytes | tuple[Any, ...]"
+
+ALLOWED = "a str, int, bool, finite float, bytes, or a tuple of these"
+
+
+def canonical(value: object, argument: str = "label", position: int | None = None) -> Label:
+    """Return the label that ``value`` stands for, as a plain Python object.
+
+    Raises ``LabelError``, naming ``argument`` and ``position``, for anything that is no label: None, NaN, an infinity,
+    an array, a container other than a tuple, any other type.
+    """
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or kind is bytes:
+        return value  # type: ignore[return-value]
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise _error(value, argument, position)
+        return float(value) + 0.0  # -0.0 becomes 0.0
+    if isinstance(value, tuple):
+        return tuple(_inside(item, argument, position) for item in value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__index__(value)
+    if isinstance(value, bytes):
+        return bytes(value)
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        item = value.item()
+        if type(item) is not kind:
+            return canonical(item, argument, position)
+    raise _error(value, argument, position)
+
+
+def _inside(value: object, argument: str, position: int | None) -> Label:
+    label = canonical(value, argument, position)
+    return int(label) if isinstance(label, int | float) and label == int(label) else label
+
+
+def _error(value: object, argument: str, position: int | None) -> LabelError:
+    at = "" if position is None else f" at position {position}"
+    return LabelError(f"Expected `{argument}`{at} to be {ALLOWED}, but got {_brief(value)}")
+
+
+def _brief(value: object) -> str:
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__name__})"
+
+
+def sort_key(label: Label) -> tuple[int, Any]:
+    """Return a key that puts labels of all types in the order of report."""
+    if isinstance(label, int | float):
+        return 0, label
+    if isinstance(label, str):
+        return 1, label
+    if isinstance(label, bytes):
+        return 2, label
+    return 3, tuple(sort_key(item) for item in label)
+
+
+def ordering(labels: Sequence[Label]) -> list[int]:
+    """Return the positions of ``labels`` in the order of report."""
+    if all(type(label) is str for label in labels):
+        return sorted(range(len(labels)), key=labels.__getitem__)
+    keys = [sort_key(label) for label in labels]
+    return sorted(range(len(labels)), key=keys.__getitem__)
+
+
+def unique(labels: Iterable[object], argument: str = "labels") -> tuple[Label, ...]:
+    """Return the labels of a fixed set as a tuple in the given order; ``LabelError`` names a label that comes twice."""
+    if isinstance(labels, str | bytes):
+        raise LabelError(f"Expected `{argument}` to be a sequence of labels, but got {_brief(labels)}")
+    checked = tuple(canonical(label, argument, position) for position, label in enumerate(labels))
+    seen: set[Label] = set()
+    for position, label in enumerate(checked):
+        if label in seen:
+            raise LabelError(f"Expected `{argument}` to be distinct, but got {_brief(label)} again at position {position}")
+        seen.add(label)
+    return checked
+
+
+def most_likely(scores: Mapping[Any, Any], argument: str = "y_pred") -> Label:
+    """Return the label with the largest score, the first in the order of report among equals.
+
+    Raises ``ScoreError`` for a score that is no finite number, ``LabelError`` for a key that is no label.
+    """
+    best: Label | None = None
+    best_score = 0.0
+    for key, score in scores.items():
+        label = canonical(key, argument)
+        try:
+            value = float(score)
+        except (TypeError, ValueError):
+            value = math.nan
+        if not math.isfinite(value):
+            raise ScoreError(f"Expected every score in `{argument}` to be a finite number, but got {score!r} for {label!r}")
+        if best is None or value > best_score or (value == best_score and sort_key(label) < sort_key(best)):
+            best, best_score = label, value
+    if best is None:
+        raise ScoreError(f"Expected `{argument}` to hold a score, but got an empty mapping")
+    return best

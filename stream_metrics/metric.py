@@ -1,0 +1,247 @@
+"""Live metrics: one row of the catalog with a state of its own, or many rows on one state.
+
+The classes (`Accuracy`, `MacroF1`, `MCC`, ...) are made from the catalog, so that a metric is added by a formula and a row.
+`update`, `update_many` and `revert` of an instance are the state's own methods, bound once: a Python method around
+them would cost more than counting the sample.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any, ClassVar, Self
+
+from stream_metrics.catalog import CATALOG, Row, evaluate, find
+from stream_metrics.errors import MergeError
+from stream_metrics.labels import Label, canonical, ordering
+from stream_metrics.snapshot import Snapshot
+from stream_metrics.states.confusion import ConfusionMatrix
+from stream_metrics.wire import Portable
+
+__all__ = ["CLASSES", "Metric", "MetricSet"]
+
+
+class _OnCounts(Portable):
+    """What Metric and MetricSet share: a confusion matrix, and configuration kept apart from it."""
+
+    labels: tuple[Label, ...] | None
+    other: Label | None
+    zero_division: float
+
+    def __init__(self, labels: Iterable[Label] | None, other: Label | None, zero_division: float) -> None:
+        self._attach(ConfusionMatrix(labels, other))
+        self.labels, self.other = self.state.fixed_labels, self.state.other
+        self.zero_division = float(zero_division)
+
+    def _attach(self, state: ConfusionMatrix) -> None:
+        self.state = state
+        for name in ("update", "update_many", "revert"):
+            if getattr(type(self), name) is getattr(_OnCounts, name):  # not overridden
+                setattr(self, name, getattr(state, name))
+
+    def update(self, y_true: Any, y_pred: Any, w: Any = 1) -> None:
+        """Count one sample; see `ConfusionMatrix.update`."""
+        self.state.update(y_true, y_pred, w)
+
+    def update_many(self, y_true: Any, y_pred: Any, w: Any = None) -> None:
+        """Count a batch; see `ConfusionMatrix.update_many`."""
+        self.state.update_many(y_true, y_pred, w)
+
+    def revert(self, y_true: Any, y_pred: Any, w: Any = 1) -> None:
+        """Undo one update; see `ConfusionMatrix.revert`."""
+        self.state.revert(y_true, y_pred, w)
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts of another shard and return self; MergeError if the configurations differ."""
+        if type(other) is not type(self):
+            raise MergeError(f"Expected to merge a {type(self).__name__}, but got a {type(other).__name__}")
+        mine, theirs = self._configuration(), other._configuration()
+        if repr(mine) != repr(theirs):
+            raise MergeError(f"Expected the same configuration in both, but got {mine} and {theirs}")
+        self.state.merge(other.state)
+        return self
+
+    def copy(self) -> Self:
+        """Return an independent copy of configuration and counts."""
+        return self._with(self.state.copy())
+
+    def _with(self, state: ConfusionMatrix) -> Self:
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._attach(state)
+        return twin
+
+    def reset(self) -> None:
+        """Forget every sample; the configuration stays."""
+        self.state.reset()
+
+    @property
+    def n(self) -> int:
+        """The number of samples counted."""
+        return self.state.n
+
+    @property
+    def abstained(self) -> int:
+        """The number of samples without a prediction."""
+        return self.state.abstained
+
+    def _configuration(self) -> list[Any]:
+        raise NotImplementedError
+
+    def _content(self) -> list[Any]:
+        return [self._configuration(), self.state._content()]
+
+
+class Metric(_OnCounts):
+    """One metric over a state of its own, to be updated sample by sample and read at any time.
+
+    The classes derived from it are made from the catalog; `key` names the row and the entry in a snapshot.
+    """
+
+    KIND: ClassVar[str] = "metric"
+    row: ClassVar[Row]
+    key: ClassVar[str]
+    bigger_is_better: ClassVar[bool]
+    requires_labels: ClassVar[bool] = True
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not hasattr(self, "row"):
+            raise TypeError("Metric has no formula of its own; use a class such as stream_metrics.MacroF1")
+        bound = inspect.signature(type(self)).bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = dict(bound.arguments)
+        super().__init__(given.pop("labels"), given.pop("other"), given.pop("zero_division"))
+        self.pos_label = canonical(given.pop("pos_label"), "pos_label") if "pos_label" in given else None
+        for name, value in given.items():
+            setattr(self, name, value)
+        self._options = {name: _plain(value) for name, value in given.items()}
+        extra = {"zero_division": self.zero_division} if self.row.averages else {}
+        self._formula = partial(self.row.formula, **self._options, **extra)
+        evaluate(self.row, ConfusionMatrix(self.labels, self.other), self.zero_division, **self._options)
+
+    def get(self) -> float:
+        """Return the current value; `zero_division` where it is 0/0."""
+        if self.row.kind == "per_class":
+            value = float(self._formula(self.state.one_vs_rest(self.pos_label))[0])
+        else:
+            value = self._formula(self.state)
+        return self.zero_division if math.isnan(value) else value
+
+    def snapshot(self) -> Snapshot:
+        """Return a frozen copy of the counts, from which this and every other metric can be read."""
+        return Snapshot(self.state.copy(), zero_division=self.zero_division)
+
+    def _configuration(self) -> list[Any]:
+        return [self.key, self.zero_division, [] if self.pos_label is None else [self.pos_label], self._options]
+
+    @classmethod
+    def _restore(cls, content: Any) -> Metric:
+        (key, zero_division, pos_label, options), state = content
+        counts = ConfusionMatrix._restore(state)
+        kwargs = {"pos_label": pos_label[0]} if pos_label else {}
+        kind = CLASSES[find(key).class_name or ""]
+        metric = kind(labels=counts.fixed_labels, other=counts.other, zero_division=zero_division, **kwargs, **options)
+        return metric._with(counts)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}: {self.get():.6g}"
+
+
+class MetricSet(_OnCounts):
+    """Many metrics over one state: one update feeds all, a snapshot evaluates what is asked for.
+
+    `metrics` are keys of the catalog or metric classes; None stands for every metric that needs no more than labels.
+    `labels`, `other`: see `ConfusionMatrix`. `zero_division` replaces every 0/0 (0.0, 1.0 or nan).
+    """
+
+    KIND: ClassVar[str] = "set"
+
+    def __init__(
+        self,
+        metrics: Iterable[str | type[Metric]] | None = None,
+        *,
+        labels: Iterable[Label] | None = None,
+        other: Label | None = None,
+        zero_division: float = 0.0,
+    ) -> None:
+        super().__init__(labels, other, zero_division)
+        if isinstance(metrics, str):
+            raise ValueError(f"Expected `metrics` to be a sequence of keys, but got {metrics!r}")
+        keys = None if metrics is None else [m if isinstance(m, str) else m.key for m in metrics]
+        self.metrics = None if keys is None else tuple(find(key).key for key in dict.fromkeys(keys))
+        self.snapshot()  # refuses a zero_division that is none
+
+    def get(self) -> dict[str, Any]:
+        """Return the current values of the whole-matrix metrics by key."""
+        current = Snapshot(self.state, keys=self.metrics, zero_division=self.zero_division)
+        return {key: current[key] for key in current}
+
+    def snapshot(self) -> Snapshot:
+        """Return a frozen copy of the counts from which the metrics are read; later updates do not move it."""
+        return Snapshot(self.state.copy(), keys=self.metrics, zero_division=self.zero_division)
+
+    def _configuration(self) -> list[Any]:
+        return [self.metrics, self.zero_division]
+
+    @classmethod
+    def _restore(cls, content: Any) -> Self:
+        (metrics, zero_division), state = content
+        counts = ConfusionMatrix._restore(state)
+        restored = cls(metrics, labels=counts.fixed_labels, other=counts.other, zero_division=zero_division)
+        return restored._with(counts)
+
+    def __repr__(self) -> str:
+        which = "every metric" if self.metrics is None else f"{len(self.metrics)} metrics"
+        return f"MetricSet({which}, {self.n} samples, {self.state.k} classes)"
+
+
+def _plain(value: Any) -> Any:
+    """Return an option in the one form in which it is compared and written."""
+    if isinstance(value, Mapping):
+        labels = [canonical(label) for label in value]
+        numbers = [_plain(number) for number in value.values()]
+        return {labels[i]: numbers[i] for i in ordering(labels)}
+    if isinstance(value, str | int | float) or value is None or callable(value):
+        return value
+    if hasattr(value, "__float__") and not hasattr(value, "__len__"):
+        return float(value)
+    return tuple(_plain(item) for item in value)
+
+
+def _signature(row: Row) -> inspect.Signature:
+    """Options of the formula first, then what every class takes by keyword."""
+    parameter, both, keyword = inspect.Parameter, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    options = [parameter(name, both, default=default) for name, default in row.options.items()]
+    common: list[tuple[str, Any]] = [("labels", None), ("other", None), ("zero_division", 0.0)]
+    if row.kind == "per_class":
+        common.insert(0, ("pos_label", True))
+    return inspect.Signature(options + [parameter(name, keyword, default=default) for name, default in common])
+
+
+def _make(row: Row) -> type[Metric]:
+    """Make the class of a row."""
+    signature = _signature(row)
+    with_self = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *signature.parameters.values()]
+
+    def __init__(self: Metric, *args: Any, **kwargs: Any) -> None:
+        Metric.__init__(self, *args, **kwargs)
+
+    __init__.__signature__ = signature.replace(parameters=with_self)  # type: ignore[attr-defined]
+    return type(Metric)(
+        row.class_name or "",
+        (Metric,),
+        {
+            "__doc__": f"{row.title}.\n\n{inspect.getdoc(row.formula)}\n\nKey: {row.key}. Undefined: {row.undefined}.\n",
+            "__module__": "stream_metrics",
+            "__signature__": signature,
+            "__init__": __init__,
+            "row": row,
+            "key": row.key,
+            "bigger_is_better": row.better == "higher",
+        },
+    )
+
+
+CLASSES: dict[str, type[Metric]] = {row.class_name: _make(row) for row in CATALOG.values() if row.class_name}

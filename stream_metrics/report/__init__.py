@@ -1,0 +1,12 @@
+"""A snapshot for people: as text for a terminal, as HTML for a notebook.
+
+layout.py   widths, shortening and tables in fixed-width text
+content.py  what is worth showing: scores beside baselines, weakest classes, most frequent confusions
+text.py     the text report
+html.py     the notebook report
+"""
+
+from stream_metrics.report.html import html
+from stream_metrics.report.text import report
+
+__all__ = ["html", "report"]

@@ -1,0 +1,185 @@
+"""What a report shows, apart from how: scores beside baselines, the weakest classes, the most frequent confusions.
+
+The baselines are metrics of the matrix that a guesser without a model is expected to fill (same true classes): it
+names the most frequent class always, every class equally often, or every class as often as it is true. Accuracy has
+rows of its own in the catalogue; the averages over the classes follow from the per-class rows; in all three matrices
+the prediction is independent of the truth, so MCC and kappa are 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from stream_metrics.catalog import CATALOG
+from stream_metrics.report.layout import number, score, shorten
+from stream_metrics.snapshot import MATRIX_LIMIT
+
+if TYPE_CHECKING:
+    from stream_metrics.labels import Label
+    from stream_metrics.snapshot import Snapshot
+
+__all__ = [
+    "BASELINES",
+    "CONFUSIONS",
+    "HEADINGS",
+    "NOT_ABOVE",
+    "UNDEFINED",
+    "Confusion",
+    "Score",
+    "classes_shown",
+    "confusions",
+    "guesses",
+    "matrix_place",
+    "per_class_keys",
+    "scores",
+    "sizes",
+    "undefined_labels",
+    "value_text",
+]
+
+BASELINES = ("most frequent", "uniform", "stratified")
+CONFUSIONS = 15
+UNDEFINED = "* undefined (0/0), replaced by zero_division"
+NOT_ABOVE = "! the model is not above this baseline"
+HEADLINE = ("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "matthews_corrcoef", "cohen_kappa")
+PER_CLASS = ("support", "predicted_count", "precision", "recall", "f1", "specificity", "ova_matthews_corrcoef")
+HEADINGS = {
+    "support": ("support", "true"),
+    "predicted_count": ("predicted", "pred"),
+    "precision": ("precision", "prec"),
+    "recall": ("recall", "recall"),
+    "f1": ("F1", "F1"),
+    "specificity": ("specificity", "spec"),
+    "ova_matthews_corrcoef": ("MCC", "MCC"),
+}  # in full, and where there is little room
+ACCURACIES = dict(
+    zip(BASELINES, ("no_information_rate", "baseline_uniform_accuracy", "baseline_stratified_accuracy"), strict=True)
+)
+EQUAL_TO_ACCURACY = {"accuracy", "micro_precision", "micro_recall", "micro_f1"}
+ZERO_BY_CHANCE = {"matthews_corrcoef", "cohen_kappa"}
+
+
+class Score(NamedTuple):
+    """A whole-matrix value and what each of `BASELINES` reaches (None where that is not known)."""
+
+    key: str
+    title: str
+    value: float
+    undefined: bool
+    baselines: tuple[float | None, ...]
+
+
+class Confusion(NamedTuple):
+    """One cell off the diagonal: the positions of its two labels and its weight."""
+
+    true: int
+    predicted: int
+    weight: float
+
+
+def sizes(snapshot: Snapshot, separator: str = " ") -> str:
+    """Return one line: samples, classes, abstentions, weight if it is not the number of samples."""
+    count = len(snapshot.labels)
+    parts = [f"{number(snapshot.n, separator)} sample{'s' * (snapshot.n != 1)}"]
+    parts.append(f"{number(count, separator)} class{'es' * (count != 1)}")
+    if snapshot.abstained:
+        parts.append(f"{number(snapshot.abstained, separator)} abstained (in no figure below)")
+    if snapshot.weight != snapshot.n:
+        parts.append(f"weight {number(snapshot.weight, separator)} (figures are weighted)")
+    return ", ".join(parts)
+
+
+def guesses(snapshot: Snapshot, names: Sequence[str]) -> dict[str, str]:
+    """Return what each of `BASELINES` answers."""
+    majority = shorten(names[snapshot.labels.index(snapshot["majority_class"])], 24)
+    return dict(
+        zip(BASELINES, (f"always {majority}", "every class alike", "classes as often as they are true"), strict=True)
+    )
+
+
+def matrix_place(snapshot: Snapshot) -> str:
+    """Return where a matrix that is too large for a report can be had."""
+    size = number(len(snapshot.labels))
+    if len(snapshot.labels) > MATRIX_LIMIT:
+        where = 'its cells are in snapshot.to_dict()["confusion_matrix"]'
+    else:
+        where = "snapshot.confusion_matrix has it"
+    return f"The {size} x {size} matrix does not fit here: {where}"
+
+
+def scores(snapshot: Snapshot) -> list[Score]:
+    """Return the headline scores, or every chosen number if the snapshot was taken with keys of its own."""
+    rows = []
+    for key in HEADLINE if _is_default(snapshot) else snapshot:
+        value, undefined = snapshot._entry(key)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            baselines = tuple(_baseline(snapshot, key, strategy) for strategy in BASELINES)
+            rows.append(Score(key, CATALOG[key].title, value, undefined is True, baselines))
+    return rows
+
+
+def value_text(row: Score, separator: str = " ") -> str:
+    """Return the value as text: a score with four decimals, an amount with its thousands grouped."""
+    if CATALOG[row.key].high == math.inf and not math.isnan(row.value):
+        return number(row.value, separator) + "*" * row.undefined
+    return score(row.value, row.undefined, digits=4)
+
+
+def _is_default(snapshot: Snapshot) -> bool:
+    return all(key in snapshot for key, row in CATALOG.items() if row.default and row.kind == "whole")
+
+
+def _baseline(snapshot: Snapshot, key: str, strategy: str) -> float | None:
+    if key in ZERO_BY_CHANCE:
+        return 0.0
+    if key in EQUAL_TO_ACCURACY:
+        return float(snapshot._entry(ACCURACIES[strategy])[0])
+    average, _, rate = key.partition("_")
+    support = snapshot._entry("support")[0]
+    if key == "balanced_accuracy":
+        average, rate = "balanced", "recall"
+    source = f"baseline_{strategy.replace(' ', '_')}_{rate}"
+    if average not in {"balanced", "macro", "weighted"} or source not in CATALOG:
+        return None
+    weights = {"balanced": support > 0, "macro": np.ones(len(support)), "weighted": support}[average]
+    return float(np.average(snapshot._entry(source)[0], weights=weights))
+
+
+def per_class_keys(snapshot: Snapshot) -> list[str]:
+    """Return the per-class keys to show: the usual ones, or the chosen ones."""
+    return list(PER_CLASS) if _is_default(snapshot) else list(snapshot.per_class)
+
+
+def undefined_labels(snapshot: Snapshot, key: str) -> set[Label]:
+    """Return the labels whose value of a per-class key is 0/0."""
+    return set(snapshot._entry(key)[1] or ())
+
+
+def classes_shown(snapshot: Snapshot, limit: int) -> list[int]:
+    """Return the positions of all classes, in order; of more than `limit`, those with the lowest F1, worst first.
+
+    Of classes with equal F1 the more frequent comes first; a class without any sample comes last.
+    """
+    count = len(snapshot.labels)
+    if count <= limit:
+        return list(range(count))
+    f1, support, predicted = (snapshot._entry(key)[0] for key in ("f1", "support", "predicted_count"))
+    order = np.lexsort((np.arange(count), -support, f1, support + predicted == 0))
+    return [int(position) for position in order[:limit]]
+
+
+def confusions(snapshot: Snapshot, limit: int) -> tuple[list[Confusion], int]:
+    """Return the `limit` largest cells off the diagonal, largest first, and how many there are in all."""
+    rows, columns, values = (np.asarray(part) for part in snapshot._counts.cells())
+    wrong = rows != columns
+    rows, columns, values = rows[wrong], columns[wrong], values[wrong]
+    largest = np.lexsort((columns, rows, -values))[:limit]
+    found = [
+        Confusion(int(row), int(column), value)
+        for row, column, value in zip(rows[largest], columns[largest], values[largest].tolist(), strict=True)
+    ]
+    return found, len(values)

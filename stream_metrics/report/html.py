@@ -1,0 +1,219 @@
+"""The report as HTML for notebooks: one fragment without scripts, styled inside, for light and dark pages alike.
+
+A notebook tells its output area neither its theme nor its background, so nothing here sets a text colour or an opaque
+background: text inherits, lines are translucent grey, and the heat of a cell is a translucent colour of middle
+luminance, on which black text on a white page and white text on a dark page both stay legible. Correct cells are
+blue, errors orange, a pair that colour-blind readers can tell apart; the figures say the same without colour.
+Sanitisers that drop `<style>` leave plain tables with the heat in them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from stream_metrics.catalog import CATALOG
+from stream_metrics.report.content import (
+    BASELINES,
+    CONFUSIONS,
+    HEADINGS,
+    NOT_ABOVE,
+    UNDEFINED,
+    classes_shown,
+    confusions,
+    guesses,
+    matrix_place,
+    per_class_keys,
+    scores,
+    sizes,
+    undefined_labels,
+    value_text,
+)
+from stream_metrics.report.layout import fit_names, number, numbers, score, visible
+from stream_metrics.report.matrix import percent
+from stream_metrics.snapshot import label_names
+
+if TYPE_CHECKING:
+    from stream_metrics.snapshot import Snapshot
+
+__all__ = ["html"]
+
+CLASSES = 50
+MATRIX_CLASSES = 30
+NAME = 40  # characters of a label in a row, then in a column; a longer one is in full in the tooltip
+COLUMN_NAME = 16
+UPRIGHT = 6  # longer column names than this stand upright
+THIN = "\u202f"  # narrow no-break space between thousands
+CORRECT, WRONG = "0,114,178", "213,94,0"  # blue and vermilion of Okabe & Ito (2008)
+WEAKEST, STRONGEST = 0.08, 0.8
+
+STYLE = """
+.sm-report{font-size:13px;line-height:1.35;overflow-x:auto}
+.sm-report table{border-collapse:collapse;border:0;margin:.9em 0 .2em;font-size:inherit;color:inherit}
+.sm-report tr{background:none!important}
+.sm-report th,.sm-report td{border:0;padding:.2em .6em;text-align:right;white-space:nowrap;
+ font-variant-numeric:tabular-nums;color:inherit}
+.sm-report thead th{font-weight:600;vertical-align:bottom;border-bottom:1px solid rgba(128,128,128,.6)}
+.sm-report tbody th{font-weight:400}
+.sm-report th:first-child{text-align:left}
+.sm-report p{margin:.1em 0;font-size:12px;opacity:.8}
+.sm-report .sm-title{margin:1em 0 .1em;font-size:13px;font-weight:600;opacity:1}
+.sm-report .sm-title+table{margin-top:.2em}
+.sm-report .sm-mark{position:absolute}
+.sm-report .sm-zero{opacity:.4}
+.sm-report .sm-matrix td{text-align:center;min-width:2em;border:1px solid rgba(128,128,128,.3)}
+.sm-report .sm-matrix .sm-sum{border:0;text-align:right;opacity:.8}
+.sm-report .sm-matrix thead th{text-align:center}
+.sm-report .sm-up span{display:inline-block;writing-mode:vertical-rl;transform:rotate(180deg)}
+"""
+
+
+def html(snapshot: Snapshot) -> str:
+    """Return the report as one HTML element."""
+    names = [visible(name) for name in label_names(snapshot.labels)]
+    parts = [f'<div class="sm-report"><style>{STYLE}</style>', _title(sizes(snapshot, THIN))]
+    if snapshot._counts.total:
+        parts += [_scores(snapshot, names), _classes(snapshot, names), _matrix(snapshot, names)]
+    else:
+        parts.append(_notes(["Nothing counted yet."]))
+    return "".join([*parts, "</div>"])
+
+
+def _scores(snapshot: Snapshot, names: list[str]) -> str:
+    rows = scores(snapshot)
+    if not rows:
+        return ""
+    body, unbeaten = [], False
+    for row in rows:
+        cells = [value_text(row, THIN)]
+        for baseline in row.baselines:
+            flag = baseline is not None and not row.value > baseline
+            unbeaten |= flag
+            cells.append("" if baseline is None else score(baseline, digits=4) + "!" * flag)
+        body.append(_row(row.title, cells))
+    said = "; ".join(f"{name} = {guess}" for name, guess in guesses(snapshot, names).items())
+    notes = (
+        [f"Guessing without a model: {said}"]
+        + [NOT_ABOVE] * unbeaten
+        + [UNDEFINED] * any(row.undefined for row in rows)
+    )
+    return _table(["Score", "model", *BASELINES], body) + _notes(notes)
+
+
+def _classes(snapshot: Snapshot, names: list[str]) -> str:
+    keys = per_class_keys(snapshot)
+    if not keys:
+        return ""
+    shown = classes_shown(snapshot, CLASSES)
+    columns = [_cells(snapshot, key, shown) for key in keys]
+    short = fit_names([names[position] for position in shown], NAME, shown)
+    rows = zip(shown, short, zip(*columns, strict=True), strict=True)
+    body = [_row(text, cells, names[position]) for position, text, cells in rows]
+    headings = [HEADINGS[key][0] if key in HEADINGS else CATALOG[key].title for key in keys]
+    title, notes = "", []
+    if len(shown) < len(names):
+        title = _title(f"The {len(shown)} classes with the lowest F1, of {number(len(names), THIN)}")
+        left = number(len(names) - len(shown), THIN)
+        notes.append(f"{left} classes left out: snapshot.per_class or snapshot.to_frame() has them")
+    if any("*" in cell for column in columns for cell in column):
+        notes.append(UNDEFINED)
+    return title + _table(["Class", *headings], body) + _notes(notes)
+
+
+def _cells(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[str]:
+    values = snapshot._entry(key)[0][shown].tolist()
+    if CATALOG[key].high == math.inf:
+        return numbers(values, THIN)
+    undefined = undefined_labels(snapshot, key)
+    return [score(value, snapshot.labels[at] in undefined) for at, value in zip(shown, values, strict=True)]
+
+
+def _matrix(snapshot: Snapshot, names: list[str]) -> str:
+    if len(names) > MATRIX_CLASSES:
+        return _confusions(snapshot, names)
+    matrix = snapshot.confusion_matrix
+    count = len(names)
+    texts = numbers([*matrix.ravel().tolist(), *matrix.sum(axis=1).tolist(), *matrix.sum(axis=0).tolist()], THIN)
+    totals, bottom = texts[count * count :][:count], texts[count * count + count :]
+    short = fit_names(names, NAME)
+    body = []
+    for at, (row, text) in enumerate(zip(matrix.tolist(), short, strict=True)):
+        heat = [_heat(value, sum(row), column == at) for column, value in enumerate(row)]
+        cells = [
+            f'<td{colour} title="{escape(f"true {names[at]}, predicted {names[column]}: {share}")}">{value}</td>'
+            for column, ((colour, share), value) in enumerate(zip(heat, texts[at * count :][:count], strict=True))
+        ]
+        body.append(f'<tr>{_head(text, names[at])}{"".join(cells)}<td class="sm-sum">{totals[at]}</td></tr>')
+    sums = "".join(f'<td class="sm-sum" style="text-align:center">{text}</td>' for text in bottom)
+    body.append(f"<tr><th>total</th>{sums}</tr>")
+    columns = fit_names(names, COLUMN_NAME)
+    up = ' class="sm-up"' if max(map(len, columns)) > UPRIGHT else ""
+    heads = "".join(
+        f'<th{up} title="{escape(name)}"><span>{escape(text)}</span></th>'
+        for name, text in zip(names, columns, strict=True)
+    )
+    head = f"<thead><tr><th>true \\ predicted</th>{heads}<th>total</th></tr></thead>"
+    note = "Colour: share of the row on a square-root scale; blue correct, orange wrong"
+    title = _title("Confusion matrix: rows true, columns predicted")
+    return f'{title}<table class="sm-matrix">{head}<tbody>{"".join(body)}</tbody></table>{_notes([note])}'
+
+
+def _heat(value: float, total: float, correct: bool) -> tuple[str, str]:
+    """Return the attributes of a cell for its colour, and its share of the row in words."""
+    if not value:
+        return ' class="sm-zero"', "none"
+    strength = WEAKEST + (STRONGEST - WEAKEST) * math.sqrt(value / total)
+    colour = f"rgba({CORRECT if correct else WRONG},{strength:.2f})"
+    return f' style="background:{colour}"', f"{percent(value, total)}% of the row"
+
+
+def _confusions(snapshot: Snapshot, names: list[str]) -> str:
+    found, count = confusions(snapshot, CONFUSIONS)
+    if not found:
+        return _notes(["No confusions: every prediction is right.", matrix_place(snapshot)])
+    support = snapshot._entry("support")[0]
+    amounts = numbers([item.weight for item in found], THIN)
+    used = sorted({position for item in found for position in item[:2]})
+    short = dict(zip(used, fit_names([names[position] for position in used], NAME, used), strict=True))
+    body = []
+    for item, amount in zip(found, amounts, strict=True):
+        share = f"{percent(item.weight, support[item.true])}%"
+        heads = "".join(_head(short[at], names[at]) for at in (item.true, item.predicted))
+        body.append(f"<tr>{heads}<td>{amount}</td><td>{escape(share)}</td></tr>")
+    title = (
+        "All confusions"
+        if count == len(found)
+        else f"The {len(found)} most frequent of {number(count, THIN)} confusions"
+    )
+    return _title(title) + _table(["True", "Predicted", "samples", "of true"], body) + _notes([matrix_place(snapshot)])
+
+
+def _title(text: str) -> str:
+    return f'<p class="sm-title">{escape(text)}</p>'
+
+
+def _notes(notes: Iterable[str]) -> str:
+    return "".join(f"<p>{escape(note)}</p>" for note in notes)
+
+
+def _head(text: str, full: str) -> str:
+    tip = f' title="{escape(full)}"' if full != text else ""
+    return f'<th style="text-align:left"{tip}>{escape(text)}</th>'
+
+
+def _row(text: str, cells: Iterable[str], full: str | None = None) -> str:
+    return f"<tr>{_head(text, full or text)}{''.join(map(_cell, cells))}</tr>"
+
+
+def _cell(text: str) -> str:
+    """Return a cell of figures; a mark at its end stands outside, so that the digits stay below each other."""
+    figure = escape(text.rstrip("*!"))
+    mark = text[len(text.rstrip("*!")) :]
+    return f'<td>{figure}<span class="sm-mark">{mark}</span></td>' if mark else f"<td>{figure}</td>"
+
+
+def _table(headings: Sequence[str], body: Sequence[str]) -> str:
+    heads = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(body)}</tbody></table>"

@@ -1,0 +1,1 @@
+"""The states: compiled counters with a Python face."""

@@ -1,0 +1,172 @@
+"""Columns of a batch: whatever holds labels becomes an integer array, with names unless the integers are the labels.
+
+A column is read without a Python object per row where its memory allows: integers and booleans as they are, categoricals by
+their codes, fixed-width text and floats by their bytes. Lists and object arrays are read object by object, because
+a conversion by NumPy would turn mixed labels into text. Nothing is imported to recognise pandas, Arrow or torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stream_metrics._core.batch import count_codes, count_integers, encode_bytes, encode_objects
+from stream_metrics._core.weights import split_weights
+from stream_metrics.errors import LabelError, WeightError
+from stream_metrics.labels import Label, canonical
+
+__all__ = ["Categorical", "Column", "Tally", "column", "tally"]
+
+
+class Categorical(NamedTuple):
+    """A column as integer codes and the names that they stand for; code -1 is a missing label.
+
+    What pandas and Arrow hold as categorical or dictionary-encoded columns, for those who use neither.
+    """
+
+    codes: Any
+    categories: Any
+
+
+class Column(NamedTuple):
+    """Integers, one a row, and what they stand for: names by position, or themselves if `names` is None."""
+
+    values: np.ndarray[Any, Any]
+    names: list[Any] | None
+
+    def label(self, value: int) -> Any:
+        """Return what stands behind one of the integers; None for a missing label."""
+        if self.names is not None:
+            return None if value < 0 else self.names[value]
+        return value % (1 << 8 * self.values.itemsize) if self.values.dtype.kind == "u" else value
+
+
+class Tally(NamedTuple):
+    """A batch, counted: labels by code, cells of codes, appearances of codes, samples, abstentions."""
+
+    truth: list[Any]
+    predicted: list[Any]
+    cells: tuple[Any, Any, Any, Any]
+    seen: tuple[Any, Any]
+    n: int
+    abstained: int
+
+
+def column(values: Any, argument: str, may_abstain: bool) -> Column:
+    """Return the column that `values` holds; LabelError names the argument and the position of what is no label."""
+    values = getattr(values, "array", values) if hasattr(values, "iloc") else values  # a pandas Series
+    if hasattr(values, "combine_chunks"):  # Arrow, in pieces
+        values = values.combine_chunks()
+    if hasattr(values, "indices") and hasattr(values, "dictionary"):  # Arrow, dictionary-encoded
+        values = Categorical(values.indices.fill_null(-1).to_numpy(zero_copy_only=False), values.dictionary.to_pylist())
+    elif hasattr(values, "to_pylist") and getattr(values, "null_count", 0):
+        values = values.to_pylist()
+    if hasattr(values, "codes") and hasattr(values, "categories"):
+        return Column(np.ascontiguousarray(values.codes), _names(values.categories))
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise LabelError(f"Expected `{argument}` to be a column of labels, but got {values!r:.60}")
+    if isinstance(values, list | tuple) or not hasattr(values, "__array__"):
+        return Column(*encode_objects(list(values), argument, may_abstain))
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise LabelError(f"Expected `{argument}` to have one dimension, but got the shape {array.shape}")
+    return _from_array(np.ascontiguousarray(array), argument, may_abstain)
+
+
+def _names(categories: Any) -> list[Any]:
+    names = categories.tolist() if hasattr(categories, "tolist") else list(categories)
+    return [canonical(name, "categories", position) for position, name in enumerate(names)]
+
+
+def _from_array(array: np.ndarray[Any, Any], argument: str, may_abstain: bool) -> Column:
+    kind = array.dtype.kind
+    if kind in "iu":
+        return Column(array.astype(array.dtype.newbyteorder("="), copy=False), None)
+    if kind == "b":
+        return Column(array.view(np.int8), [False, True])
+    if kind == "f":
+        bad = np.flatnonzero(~np.isfinite(array))
+        if len(bad):
+            canonical(array[bad[0]].item(), argument, int(bad[0]))
+        array = array.astype(np.float64) + 0.0  # -0.0 becomes 0.0
+    if kind in "fUS" and len(array) and array.itemsize:
+        codes, firsts = encode_bytes(array.view(np.uint8).reshape(len(array), -1))
+        return Column(codes, array[firsts].tolist())
+    return Column(*encode_objects(array.tolist(), argument, may_abstain))
+
+
+def tally(truth: Any, predicted: Any, w: Any) -> Tally:
+    """Count a batch without touching any state."""
+    t, p = column(truth, "y_true", False), column(predicted, "y_pred", True)
+    n = len(t.values)
+    if len(p.values) != n:
+        raise LabelError(f"Expected `y_pred` to have as many rows as `y_true`, {n}, but got {len(p.values)}")
+    if t.names is not None and n and t.values.min() < 0:
+        raise LabelError(f"Expected `y_true` at position {int(np.argmin(t.values))} to be a label, but it is missing")
+    if w is None and n:
+        counted = count_integers(*_alike(t.values, p.values))
+        if counted is not None:
+            return _from_table(t, p, n, *counted)
+    wholes, parts = (None, None) if w is None else split_weights(_weights(w, n))
+    t_codes, t_labels = _coded(t)
+    p_codes, p_labels = _coded(p)
+    cells, seen, abstained = count_codes(t_codes, p_codes, len(t_labels), len(p_labels), wholes, parts)
+    return Tally(t_labels, p_labels, cells, seen, n - abstained, abstained)
+
+
+def _from_table(t: Column, p: Column, n: int, low: int, table: np.ndarray[Any, Any]) -> Tally:
+    """Turn a table of counts of integers into counts of labels."""
+    missing = -low if p.names is not None and low < 0 else None
+    abstained = 0
+    if missing is not None:
+        abstained = int(table[:, missing].sum())
+        table[:, missing] = 0
+    a, b = np.flatnonzero(table.any(axis=1)), np.flatnonzero(table.any(axis=0))
+    table = table[np.ix_(a, b)]
+    rows, columns = np.nonzero(table)
+    return Tally(
+        [t.label(low + code) for code in a.tolist()],
+        [p.label(low + code) for code in b.tolist()],
+        (rows, columns, table[rows, columns], None),
+        (table.sum(axis=1), table.sum(axis=0)),
+        n - abstained,
+        abstained,
+    )
+
+
+def _alike(t: np.ndarray[Any, Any], p: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return both arrays as signed integers of one width; unsigned ones keep their bits."""
+    if t.dtype != p.dtype and (t.dtype.kind != p.dtype.kind or t.itemsize != p.itemsize):
+        both = np.result_type(t, p)
+        both = both if both.kind in "iu" else np.dtype(np.int64)
+        t, p = t.astype(both), p.astype(both)
+    signed = np.dtype(f"i{t.itemsize}")
+    return t.view(signed), p.view(signed)
+
+
+def _coded(c: Column) -> tuple[np.ndarray[Any, Any], list[Label]]:
+    """Return a column as int32 codes and names."""
+    if c.names is not None:
+        return c.values.astype(np.int32, copy=False), c.names
+    if not len(c.values):
+        return np.empty(0, np.int32), []
+    codes, firsts = encode_bytes(c.values.view(np.uint8).reshape(len(c.values), -1))
+    return codes, c.values[firsts].tolist()
+
+
+def _weights(w: Any, n: int) -> np.ndarray[Any, Any] | list[Any]:
+    if isinstance(w, list | tuple) and len(w) == n:
+        return list(w)
+    array = np.asarray(w)
+    if array.ndim != 1 or len(array) != n:
+        raise WeightError(f"Expected `w` to be a column of {n} weights, but got the shape {array.shape}")
+    if array.dtype.kind == "u" and array.itemsize == 8 and n and array.max() >= 2**63:
+        raise WeightError(f"Expected `w` at position {int(array.argmax())} to be below 2**63, but got {array.max()}")
+    if array.dtype.kind in "iub":
+        return np.ascontiguousarray(array, np.int64)
+    try:
+        return np.ascontiguousarray(array, np.float64)
+    except (TypeError, ValueError):
+        raise WeightError(f"Expected `w` to be a column of numbers, but got the type {array.dtype}") from None

@@ -1,0 +1,111 @@
+"""The confusion matrix as a state: exact counts of (true label, predicted label)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from stream_metrics._core.coding import pack_cells, unpack_cells
+from stream_metrics._core.confusion import ConfusionCounters
+from stream_metrics._core.weights import split_weights
+from stream_metrics.errors import LabelError, WeightError
+from stream_metrics.labels import Label
+from stream_metrics.snapshot import Snapshot
+from stream_metrics.states.columns import tally
+from stream_metrics.wire import Portable
+
+__all__ = ["ConfusionMatrix"]
+
+
+class ConfusionMatrix(ConfusionCounters, Portable):
+    """Counts of (true label, predicted label), the state behind every label metric.
+
+    Rows are the truth. Labels appear as they come, or are fixed by `labels` and then reported in that order; an unknown one
+    then raises LabelError or is counted as `other`. A prediction of None or {} is an abstention and in no cell.
+
+    Memory: 8 bytes for each of K * K cells up to 1024 classes, at most 43 bytes for each occupied cell beyond, and about
+    200 bytes for each label; twice that for the cells once a weight has a fraction.
+    Guarantee: counts are exact (128-bit fixed point in units of 2**-64); any split of a stream over states that are then
+    merged, in any order and tree, gives the same bytes. The sum of all weights stays below 2**63.
+    """
+
+    KIND: ClassVar[str] = "confusion"
+
+    def update_many(self, y_true: Any, y_pred: Any, w: Any = None) -> None:
+        """Count a batch: columns of labels (arrays, lists, pandas, Arrow, torch on CPU) and weights, all of one length.
+
+        One bad row rejects the whole batch: LabelError, ScoreError or WeightError name the argument and the position.
+        """
+        batch = tally(y_true, y_pred, w)
+        truth = self._admitted(batch.truth, y_true, "y_true")
+        predicted = self._admitted(batch.predicted, y_pred, "y_pred")
+        self.commit(truth, predicted, batch.cells, batch.seen, batch.n, batch.abstained)
+
+    def _admitted(self, labels: list[Label], column: Any, argument: str) -> list[Label]:
+        """Return the labels under which to count, or name the first row whose label is not allowed."""
+        if self.fixed_labels is None:
+            return labels
+        try:
+            return [self.admit(label, argument) for label in labels]
+        except LabelError:
+            for position, label in enumerate(column.tolist() if hasattr(column, "tolist") else column):
+                if label is not None and label in labels:
+                    self.admit(label, argument, position)
+            raise
+
+    @classmethod
+    def from_matrix(cls, matrix: Any, labels: Iterable[Label] | None = None) -> Self:
+        """Return the state of a square matrix, rows true, with those labels fixed (0 to K-1 if none are given).
+
+        A whole number in a cell is that many samples; any other weight is one sample of that weight.
+        """
+        array = np.asarray(matrix)
+        if array.ndim != 2 or array.shape[0] != array.shape[1]:
+            raise ValueError(f"Expected `matrix` to be square, but got the shape {array.shape}")
+        state = cls(range(len(array)) if labels is None else labels)
+        if len(state.fixed_labels) != len(array):
+            raise LabelError(f"Expected {len(array)} `labels` for the matrix, but got {len(state.fixed_labels)}")
+        rows, columns = np.nonzero(array)
+        whole_type = np.int64 if array.dtype.kind in "iub" else np.float64
+        try:
+            wholes, parts = split_weights(np.ascontiguousarray(array[rows, columns], whole_type))
+        except WeightError as error:
+            raise WeightError(str(error).replace("`w`", "`matrix`").replace("position", "non-zero cell")) from None
+        n = int(wholes.sum()) if parts is None else int(wholes[parts == 0].sum()) + int((parts != 0).sum())
+        names = list(state.fixed_labels)
+        unseen = np.zeros(len(names), np.int64)
+        state.commit(names, names, (rows, columns, wholes, parts), (unseen, unseen), n, 0)
+        return state
+
+    def snapshot(self, *, zero_division: float = 0.0) -> Snapshot:
+        """Return a frozen copy from which every metric can be read; later updates do not move it."""
+        return Snapshot(self.copy(), zero_division=zero_division)
+
+    def _content(self) -> list[Any]:
+        labels = self.labels
+        fixed = self.fixed_labels
+        rows, columns, wholes, parts = self.ordered()
+        return [
+            fixed,
+            [] if self.other is None else [self.other],
+            self.n,
+            self.abstained,
+            labels if fixed is None else labels[len(fixed) :],
+            self.appearances(),
+            pack_cells(rows, columns, wholes, parts, len(labels)),
+        ]
+
+    @classmethod
+    def _restore(cls, content: Any) -> Self:
+        fixed, other, n, abstained, labels, appearances, cells = content
+        state = cls(fixed, *other)
+        decoded = unpack_cells(cells, len(labels) + len(fixed or ()))
+        state.restore(list(labels), decoded, list(appearances), n, abstained)
+        return state
+
+    def __repr__(self) -> str:
+        return f"ConfusionMatrix({self.n} samples, {self.k} classes)"
+
+

@@ -1,0 +1,141 @@
+"""States as bytes, format 1: versioned, checked, deterministic, free of pickle.
+
+    offset  size  content
+    0       4     b"SMET"
+    4       1     format version, 1
+    5       4     CRC-32 of everything after it, little-endian
+    9       rest  msgpack: [kind, content], content as the kind's class wrote it
+
+Labels are msgpack values (a tuple is an array); an int outside 64 bits is extension type 1, big-endian two's complement.
+Equal states give equal bytes; bytes that no state would have written are refused with the invariant that they break.
+Every class derived from `Portable` registers the kind of content that it reads.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, ClassVar, Self, cast
+
+import msgpack
+
+from stream_metrics.errors import DecodeError
+
+__all__ = ["Portable", "from_bytes"]
+
+MAGIC = b"SMET"
+VERSION = 1
+HEADER = 9
+BIG_INT = 1
+
+_kinds: dict[str, type[Portable]] = {}
+
+
+class Portable:
+    """An accumulator that can be written as bytes; equality, copying and pickling follow from that."""
+
+    __slots__ = ()
+    KIND: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "KIND" in cls.__dict__:
+            _kinds[cls.KIND] = cls
+
+    def to_bytes(self) -> bytes:
+        """Return the state and its configuration as bytes; equal states give equal bytes."""
+        body = cast(bytes, msgpack.packb([self.KIND, self._content()], default=_pack_big, unicode_errors="surrogatepass"))
+        return MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Return the state that `data` holds; DecodeError if it is damaged, foreign, or of another kind."""
+        kind, content = _open(data)
+        if not issubclass(cls, _kinds[kind]):
+            raise DecodeError(f"Expected the bytes of a {cls.__name__}, but got those of a {_kinds[kind].__name__}")
+        state = cls._restored(content)
+        if not isinstance(state, cls):
+            raise DecodeError(f"Expected the bytes of a {cls.__name__}, but got those of a {type(state).__name__}")
+        return state
+
+    def _content(self) -> list[Any]:
+        raise NotImplementedError
+
+    @classmethod
+    def _restore(cls, content: Any) -> Any:
+        raise NotImplementedError
+
+    @classmethod
+    def _restored(cls, content: Any) -> Any:
+        """Restore, and turn whatever the content breaks on the way into a DecodeError."""
+        try:
+            return cls._restore(content)
+        except DecodeError:
+            raise
+        except (ValueError, TypeError, KeyError, OverflowError, AttributeError, IndexError) as error:
+            raise DecodeError(f"Expected the content of a {cls.__name__}: {error}") from error
+
+    def copy(self) -> Self:
+        """Return an independent accumulator with the same configuration and state."""
+        return type(self).from_bytes(self.to_bytes())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Portable):
+            return NotImplemented
+        return type(self) is type(other) and self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __copy__(self) -> Self:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _revive, (type(self), self.to_bytes())
+
+
+def from_bytes(data: bytes) -> Any:
+    """Return the accumulator that `data` holds, of whatever kind it is.
+
+    Raises ``DecodeError`` naming the broken invariant for bytes that are cut short, damaged, foreign or of a newer format.
+    """
+    kind, content = _open(data)
+    return _kinds[kind]._restored(content)
+
+
+def _revive(cls: type[Portable], data: bytes) -> Portable:
+    return cls.from_bytes(data)
+
+
+def _open(data: bytes) -> tuple[str, Any]:
+    """Check header and checksum; return kind and content."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise DecodeError(f"Expected bytes, but got {type(data).__name__}")
+    data = bytes(data)
+    if len(data) < HEADER or data[:4] != MAGIC:
+        raise DecodeError(f"Expected at least {HEADER} bytes that start with {MAGIC!r}, but got {len(data)} that start with {data[:4]!r}")
+    if data[4] != VERSION:
+        raise DecodeError(f"Expected format version {VERSION}, but got {data[4]}")
+    if zlib.crc32(data[HEADER:]) != int.from_bytes(data[5:HEADER], "little"):
+        raise DecodeError("Expected the checksum to match, but the bytes were damaged or cut short")
+    try:
+        body = msgpack.unpackb(data[HEADER:], use_list=False, ext_hook=_unpack_big, unicode_errors="surrogatepass", strict_map_key=False)
+    except (ValueError, msgpack.UnpackException) as error:
+        raise DecodeError(f"Expected a msgpack body, but got bytes that are none: {error}") from error
+    if not (isinstance(body, tuple) and len(body) == 2 and isinstance(body[0], str) and body[0] in _kinds):
+        raise DecodeError(f"Expected [kind, content] with a kind of {sorted(_kinds)}, but got something else")
+    return body[0], body[1]
+
+
+def _pack_big(value: object) -> msgpack.ExtType:
+    if isinstance(value, int):
+        return msgpack.ExtType(BIG_INT, value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
+    raise TypeError(f"Expected something that msgpack can write, but got {type(value).__name__}")
+
+
+def _unpack_big(code: int, data: bytes) -> int:
+    value = int.from_bytes(data, "big", signed=True)
+    if code != BIG_INT or -(2**63) <= value < 2**64 or len(data) != value.bit_length() // 8 + 1:
+        raise ValueError("extension type 1 holding an int outside 64 bits in its shortest form")
+    return value

@@ -1,0 +1,150 @@
+"""``stream-metrics merge`` and ``show``."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+import stream_metrics as sm
+
+PAIRS = [("cat", "cat"), ("cat", "dog"), ("dog", "dog"), ("dog", None), ("emu", "cat"), ("emu", "emu")]
+
+
+@pytest.fixture
+def shards(tmp_path):
+    """Three state files and the bytes of the whole."""
+    whole = sm.MetricSet()
+    paths = []
+    for number in range(3):
+        state = sm.MetricSet()
+        for truth, answer in PAIRS[number::3]:
+            state.update(truth, answer)
+            whole.update(truth, answer)
+        paths.append(tmp_path / f"{number}.state")
+        paths[-1].write_bytes(state.to_bytes())
+    return paths, whole
+
+
+def test_merge_in_any_order(cli, tmp_path, shards):
+    """The merged file holds the bytes of one process, whatever the order."""
+    paths, whole = shards
+    for order in ([0, 1, 2], [2, 0, 1]):
+        result = cli("merge", *[paths[position] for position in order], "-o", tmp_path / "all")
+
+        assert (0, f"{tmp_path / 'all'}: 3 states, 5 samples\n", "") == result
+        assert whole.to_bytes() == (tmp_path / "all").read_bytes()
+
+
+def test_every_bad_file_is_named(cli, tmp_path, shards):
+    """Damaged, missing and unmergeable files are each named with a reason, and nothing is written."""
+    paths, _ = shards
+    cut, fixed = tmp_path / "cut.state", tmp_path / "fixed.state"
+    cut.write_bytes(paths[0].read_bytes()[:-1])
+    fixed.write_bytes(sm.MetricSet(labels=["a"]).to_bytes())
+
+    result = cli("merge", *paths, cut, tmp_path / "missing", fixed, "-o", tmp_path / "all")
+    lines = result.err.splitlines()
+
+    assert (result.status, result.out, (tmp_path / "all").exists()) == (1, "", False)
+    assert [f"stream-metrics: {path}" for path in (cut, tmp_path / "missing", fixed)] == [
+        ": ".join(line.split(": ")[:2]) for line in lines
+    ]
+
+
+def test_one_file_twice_is_refused(cli, tmp_path, shards):
+    """A file named twice would be counted twice."""
+    path = shards[0][0]
+    result = cli("merge", path, path.parent / "." / path.name, "-o", tmp_path / "all")
+
+    assert (result.status, (tmp_path / "all").exists()) == (2, False)
+    assert "twice" in result.err
+
+
+def test_merge_needs_a_place_to_write(cli, tmp_path, shards):
+    """-o is required, and must be a file that can be written."""
+    assert cli("merge", shards[0][0]).status == 2
+    assert cli("merge", shards[0][0], "-o", tmp_path).status == 1
+
+
+def test_show_table(cli, shards):
+    """The table is the report of the snapshot."""
+    path = shards[0][0]
+
+    assert (0, f"{sm.from_bytes(path.read_bytes()).snapshot()}\n", "") == cli("show", path)
+
+
+def test_show_json(cli, shards):
+    """JSON is the snapshot's own, limited by --metrics."""
+    path = shards[0][0]
+    snapshot = sm.from_bytes(path.read_bytes()).snapshot()
+
+    whole = cli("show", path, "--format", "json")
+    some = json.loads(cli("show", path, "--format", "json", "--metrics", "macro_f1,recall").out)
+
+    assert json.loads(snapshot.to_json()) == json.loads(whole.out)
+    assert {"macro_f1": snapshot["macro_f1"]} == some["metrics"]
+    assert list(some["per_class"]) == ["recall"]
+
+
+@pytest.mark.parametrize("make", [sm.ConfusionMatrix, sm.MCC, lambda: sm.MetricSet(["accuracy"])])
+def test_show_any_kind_of_state(cli, tmp_path, make):
+    """States written in Python, of one metric or of none, are shown as well."""
+    state = make()
+    state.update(1, 1)
+    (tmp_path / "s").write_bytes(state.to_bytes())
+
+    result = cli("show", tmp_path / "s", "--metrics", "accuracy", "--format", "json")
+
+    assert (result.status, json.loads(result.out)["metrics"]["accuracy"]) == (0, 1.0)
+
+
+def test_show_what_is_no_state(cli, tmp_path):
+    """A foreign, an empty and a missing file are named."""
+    (tmp_path / "foreign").write_bytes(b"y_true,y_pred\n")
+    (tmp_path / "empty").write_bytes(b"")
+    for name in ("foreign", "empty", "missing"):
+        result = cli("show", tmp_path / name)
+
+        assert (result.status, result.out) == (1, "")
+        assert result.err.startswith(f"stream-metrics: {tmp_path / name}: ")
+
+
+def test_unknown_metric_is_refused_with_suggestions(cli, shards):
+    """A misspelt key names its neighbours."""
+    result = cli("show", shards[0][0], "--metrics", "macro_f2")
+
+    assert result.status == 2
+    assert "macro_f1" in result.err
+
+
+def test_plot(cli, tmp_path, shards):
+    """--plot writes an image and prints the report too."""
+    pytest.importorskip("matplotlib", reason="draws with matplotlib")
+    image = tmp_path / "all.png"
+
+    result = cli("show", shards[0][0], "--plot", image)
+
+    assert (result.status, image.read_bytes()[:4]) == (0, b"\x89PNG")
+    assert result.out
+
+
+def test_plot_formats(cli, tmp_path, shards):
+    """An image format that does not exist, or a folder that does not, is an error of one line."""
+    pytest.importorskip("matplotlib", reason="draws with matplotlib")
+    for image in (tmp_path / "all.xyz", tmp_path / "none" / "all.png"):
+        result = cli("show", shards[0][0], "--plot", image)
+
+        assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
+
+
+def test_plot_without_matplotlib(cli, tmp_path, shards, monkeypatch):
+    """A missing extra is one line that says what to install, and exit status 2."""
+    for name in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
+
+    result = cli("show", shards[0][0], "--plot", tmp_path / "all.png")
+
+    assert (result.status, result.out) == (2, "")
+    assert result.err == 'stream-metrics: --plot needs matplotlib: pip install "stream-metrics[plot]"\n'

@@ -1,0 +1,351 @@
+"""The report: right at every width, honest about what it leaves out, safe with any label."""
+
+from __future__ import annotations
+
+import math
+import re
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import stream_metrics as sm
+from stream_metrics.report import html, report
+from stream_metrics.report.layout import display_width, fit_names, number, numbers, score, shorten, visible, wrap
+from stream_metrics.report.matrix import percent
+from stream_metrics.snapshot import Snapshot
+
+BLEIK_GAUHER = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]
+AT_80 = """\
+100 samples, 3 classes
+
+Score               model  most frequent  uniform  stratified
+Accuracy           0.8500         0.3700   0.3333      0.3394
+Balanced accuracy  0.8536         0.3333   0.3333      0.3333
+Macro F1           0.8536         0.1800   0.3317      0.3333
+Weighted F1        0.8500         0.1999   0.3349      0.3394
+MCC                0.7729         0.0000   0.0000      0.0000
+Cohen's kappa      0.7729         0.0000   0.0000      0.0000
+Guessing without a model: most frequent = always b; uniform = every class alike;
+  stratified = classes as often as they are true
+
+Class  support  predicted  precision  recall     F1  specificity    MCC
+a           27         27      0.889   0.889  0.889        0.959  0.848
+b           37         37      0.811   0.811  0.811        0.889  0.700
+c           36         36      0.861   0.861  0.861        0.922  0.783
+
+Confusion matrix: rows true, columns predicted
+true\\predicted   a    b    c | total
+a              [24]  (2)   1 |    27
+b                3  [30]  (4)|    37
+c                .   (5) [31]|    36
+total           27   37   36 |   100
+[ ] correct, ( ) largest error of the row"""
+
+
+def snap(matrix, labels=None, **options):
+    """Return a snapshot of a matrix."""
+    return Snapshot(sm.ConfusionMatrix.from_matrix(matrix, labels), **options)
+
+
+def many(count, seed=0):
+    """Return a snapshot of `count` classes with errors all over."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, count, 60 * count)
+    predicted = np.where(rng.random(len(truth)) < 0.8, truth, rng.integers(0, count, len(truth)))
+    state = sm.ConfusionMatrix(labels=[f"class_{k:03d}" for k in range(count)])
+    state.update_many([f"class_{k:03d}" for k in truth], [f"class_{k:03d}" for k in predicted])
+    return state.snapshot()
+
+
+def widest(text):
+    """Return the width of the longest line."""
+    return max(map(display_width, text.split("\n")))
+
+
+def test_the_report_at_80_columns():
+    """Scores beside baselines, classes, matrix with marks: the whole report of a published example."""
+    assert report(snap(BLEIK_GAUHER, "abc"), 80) == AT_80
+
+
+def test_the_width_of_the_terminal_is_used(monkeypatch):
+    """Without a width, the report is as wide as the terminal."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    assert str(snap(BLEIK_GAUHER, "abc")) == snap(BLEIK_GAUHER, "abc").report() == AT_80
+
+
+@pytest.mark.parametrize("width", [1, 40, 60, 80, 100, 140, 200])
+@pytest.mark.parametrize("classes", [2, 10, 60, 200])
+def test_no_line_is_wider_than_asked(width, classes):
+    """Every line fits, from 40 columns on."""
+    assert widest(many(classes).report(width)) <= max(width, 40)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.text(max_size=30), min_size=1, max_size=6, unique=True), st.integers(40, 150), st.integers(0, 10**9))
+def test_no_label_breaks_the_tables(labels, width, scale):
+    """Whatever is in a label, lines fit and their number does not depend on it."""
+    matrix = scale * (np.arange(len(labels) ** 2).reshape(len(labels), -1) % 7)
+    text = report(snap(matrix, labels), width)
+
+    assert widest(text) <= width
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff]", text)
+    assert text.splitlines() == text.split("\n")
+
+
+def test_wide_characters_keep_the_columns_aligned():
+    """A Chinese or Japanese name takes two columns a character, so figures stay below each other."""
+    lines = report(snap(BLEIK_GAUHER, ("日本語", "b", "cafe\u0301")), 80).split("\n")
+    at = next(index for index, line in enumerate(lines) if line.startswith("Class"))
+    ends = {display_width(line) for line in lines[at : at + 4]}
+
+    assert len(ends) == 1
+
+
+def test_a_model_that_does_not_beat_a_baseline_is_marked():
+    """A score that is not above a baseline marks that baseline, and a note says what the mark means."""
+    text = report(snap([[40, 0], [10, 0]], ("no", "yes")), 80)
+
+    assert re.search(r"Accuracy +0\.8000 +0\.8000! +0\.5000 +0\.6800$", text, re.M)
+    assert "! the model is not above this baseline" in text
+    assert "!" not in AT_80
+
+
+def test_undefined_values_are_marked():
+    """A value that is 0/0 carries a star, and a note says so."""
+    text = report(snap([[40, 0], [10, 0]], ("no", "yes")), 80)
+
+    assert re.search(r"MCC +0\.0000\*", text)
+    assert re.search(r"yes +10 +0 +0\.000\* +0\.000 ", text)
+    assert "* undefined (0/0), replaced by zero_division" in text
+    assert "nan*" in report(snap([[40, 0], [10, 0]], zero_division=math.nan), 80)
+    assert "*" not in AT_80
+
+
+def test_many_classes_show_the_worst_and_say_what_is_missing():
+    """With 200 classes the report stays short, lists the lowest F1 first, and says how to get the rest."""
+    taken = many(200)
+    text = report(taken, 80)
+    shown = re.findall(r"^(class_\d+) .*\d$", text.split("The 25 classes")[1].split("\n\n")[0], re.M)
+    f1 = taken.per_class["f1"]
+
+    assert [f1[label] for label in shown] == sorted(f1.values())[:25]
+    assert "175 classes left out: snapshot.per_class or snapshot.to_frame() has them" in text
+    assert "most frequent of" in text
+    assert "The 200 x 200 matrix does not fit here: snapshot.confusion_matrix has it" in text
+    assert text.count("\n") < 80
+
+
+def test_confusions_are_listed_by_frequency():
+    """The most frequent confusion comes first, with its share of the true class."""
+    matrix = np.eye(50, dtype=int) * 90
+    matrix[3, 4], matrix[7, 1] = 10, 30
+    text = report(snap(matrix), 80)
+
+    assert re.search(r"All confusions\n.*\n7 +-> 1 +30 +25 %\n3 +-> 4 +10 +10 %\n", text)
+
+
+def test_a_perfect_model_of_many_classes_has_no_confusions():
+    """Where nothing is wrong, the report says so instead of an empty list."""
+    assert "No confusions: every prediction is right." in report(snap(np.eye(50, dtype=int)), 80)
+
+
+def test_above_4096_classes_the_report_points_to_the_cells():
+    """Where no square matrix can be had, the report names the sparse one and stays quick."""
+    state = sm.ConfusionMatrix()
+    state.update_many(np.arange(5000), np.arange(5000) // 2 * 2)
+
+    assert 'its cells are in snapshot.to_dict()["confusion_matrix"]' in report(state.snapshot(), 100)
+
+
+def test_columns_that_do_not_fit_are_named():
+    """At 40 columns the least important columns go, and a note names them."""
+    text = report(snap(BLEIK_GAUHER, "abc"), 40)
+
+    assert "Left out at this width: specificity, MCC" in text
+    assert "frequent" in text
+    assert "stratified" not in text
+
+
+def test_large_counts_become_percent_where_they_do_not_fit():
+    """A matrix that is too wide in counts is shown in per cent of the rows, which is said."""
+    text = report(snap(np.full((8, 8), 12_345_678) + np.eye(8, dtype=int)), 80)
+
+    assert "percent of the row" in text
+    assert "98 765 425" in text
+
+
+def test_names_that_look_alike_when_shortened_are_numbered():
+    """Two long names that differ only in the middle stay apart."""
+    labels = ["x" * 40 + middle + "y" * 40 for middle in "abc"]
+    text = report(snap(BLEIK_GAUHER, labels), 60)
+
+    assert "#1" in text
+    assert "#3" in text
+
+
+def test_without_samples_the_report_is_short():
+    """Zero samples give a report without tables, also where only abstentions were seen."""
+    assert report(sm.ConfusionMatrix().snapshot(), 80) == "0 samples, 0 classes\n\nNothing counted yet. Classes: none"
+    state = sm.ConfusionMatrix(labels=["a", "b"])
+    state.update("a", None)
+
+    assert "1 abstained" in report(state.snapshot(), 80)
+    assert "Classes: a, b" in report(state.snapshot(), 80)
+
+
+def test_weights_are_announced():
+    """Where weights were given, the header says that figures are weighted, and cells have decimals."""
+    state = sm.ConfusionMatrix()
+    state.update("a", "a", 2.5)
+    state.update("b", "a", 0.001)
+    text = report(state.snapshot(), 80)
+
+    assert "2 samples, 2 classes, weight 2.50 (figures are weighted)" in text
+    assert "(<.01)" in text
+
+
+def test_chosen_keys_are_what_the_report_shows():
+    """A snapshot of chosen keys reports those, amounts without decimals."""
+    text = report(snap(BLEIK_GAUHER, "abc", keys=["macro_precision", "cov_true_pred", "recall"]), 80)
+
+    assert re.search(r"Macro precision +0\.8536 +0\.1233 +0\.3333 +0\.3333$", text, re.M)
+    assert re.search(r"Covariance +5 106$", text, re.M)
+    assert re.search(r"Class +recall$", text, re.M)
+    assert "F1" not in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0.000"),
+        (-0.0, "0.000"),
+        (1.0, "1.000"),
+        (-1.0, "-1.000"),
+        (0.99996, ">.999"),
+        (0.00004, "<.001"),
+        (-0.00004, ">-.001"),
+        (-0.99996, "<-.999"),
+        (0.8536, "0.854"),
+        (-0.25, "-0.250"),
+        (math.nan, "nan"),
+    ],
+)
+def test_only_exact_values_look_exact(value, text):
+    """A score is 0, 1 or -1 in print only if it is; anything close shows on which side."""
+    assert score(value) == text
+    assert score(value, undefined=True) == text + "*"
+
+
+@pytest.mark.parametrize(
+    ("value", "total", "text"),
+    [(0, 5, "0"), (1, 3000, "<1"), (1, 2, "50"), (2999, 3000, ">99"), (7, 7, "100")],
+)
+def test_shares_are_0_or_100_percent_only_if_exact(value, total, text):
+    """Rounding never hides an error or invents a perfect class."""
+    assert percent(value, total) == text
+
+
+def test_numbers_are_grouped():
+    """Thousands are grouped; one number with a fraction gives all of them decimals."""
+    assert number(1234567) == "1 234 567"
+    assert number(1234.0) == "1 234"
+    assert numbers([2.0, 1234.5, 1e-9]) == ["2.00", "1 234.50", "<.01"]
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [
+        ("plain", "plain"),
+        ("a\tb\nc\x1b[31m", "a\\tb\\nc\\x1b[31m"),
+        ("\u202eabc", "\\u202eabc"),
+        ("\ud800", "\\ud800"),
+        ("", "''"),
+        (" a", "' a'"),
+        ("日本 語", "日本 語"),
+    ],
+)
+def test_labels_are_made_visible(label, text):
+    """Control characters, changes of direction and lone surrogates are escaped, blanks at the ends are quoted."""
+    assert visible(label) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "short"),
+    [
+        ("abcdefghij", 10, "abcdefghij"),
+        ("abcdefghij", 5, "ab…ij"),
+        ("日本語日本語", 6, "日…語"),
+        ("abcdef", 1, "…"),
+        ("e\u0301" * 6, 3, "e\u0301…e\u0301"),
+    ],
+)
+def test_names_are_shortened_in_the_middle(text, width, short):
+    """Both ends of a long name survive, wide and combined characters are never cut in two."""
+    assert shorten(text, width) == short
+    assert display_width(short) <= width
+
+
+def test_equal_short_names_get_their_number():
+    """Names that become equal are told apart by their position."""
+    assert fit_names(["aaaa1bbbb", "aaaa2bbbb", "c"], 6) == ["aa…b#1", "aa…b#2", "c"]
+
+
+def test_lines_break_at_blanks():
+    """Text is broken at blanks and continues with the indent."""
+    assert wrap("one two three", 8, "  ") == ["one two", "  three"]
+
+
+def parsed(taken):
+    """Return the HTML report as a tree; the fragment is well-formed XML."""
+    return ElementTree.fromstring(html(taken).replace("&nbsp;", " "))
+
+
+def test_html_holds_the_same_tables():
+    """The notebook report has the scores, the classes and the matrix."""
+    tree = parsed(snap(BLEIK_GAUHER, "abc"))
+    tables = tree.findall("table")
+    cells = [[cell.text for cell in row.findall("td")] for row in tables[2].find("tbody")]
+
+    assert len(tables) == 3
+    assert [cell.text for cell in tables[0].find("tbody")[0].findall("td")] == ["0.8500", "0.3700", "0.3333", "0.3394"]
+    assert cells == [["24", "2", "1", "27"], ["3", "30", "4", "37"], ["0", "5", "31", "36"], ["27", "37", "36"]]
+
+
+def test_html_escapes_labels():
+    """Markup in a label is text, never an element or an attribute."""
+    taken = snap(BLEIK_GAUHER, ("<script>alert(1)</script>", '"><img src=x>', "a & b\n"))
+    tree = parsed(taken)
+
+    assert "<script" not in html(taken)
+    assert {element.tag for element in tree.iter()} <= set("div style p table thead tbody tr th td span".split())
+    assert "a & b\\n" in "".join(tree.itertext())
+
+
+def test_html_is_self_contained_and_leaves_colours_to_the_page():
+    """There is no script, no link, and neither text colour nor opaque background to clash with a theme."""
+    text = html(snap(BLEIK_GAUHER, "abc"))
+
+    assert "script" not in text
+    assert "http" not in text
+    assert not re.search(r"[;{\"]color:(?!inherit)", text)
+    assert all(match == "rgba" for match in re.findall(r"background:(\w+)\(", text))
+
+
+def test_html_of_many_classes_is_capped():
+    """With 200 classes the notebook gets the worst classes and the most frequent confusions, not a square table."""
+    taken = many(200)
+    tree = parsed(taken)
+
+    assert len(html(taken)) < 30_000
+    assert "150 classes left out" in "".join(tree.itertext())
+    assert "snapshot.confusion_matrix has it" in "".join(tree.itertext())
+
+
+def test_html_without_samples():
+    """Zero samples give a short note."""
+    assert "Nothing counted yet." in html(sm.ConfusionMatrix().snapshot())
+    assert snap(BLEIK_GAUHER)._repr_html_() == html(snap(BLEIK_GAUHER))
