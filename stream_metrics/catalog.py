@@ -14,6 +14,7 @@ import numpy as np
 
 from stream_metrics.catalog_row import Row
 from stream_metrics.catalog_rows import ROWS
+from stream_metrics.formulas.arithmetic import has_nan
 from stream_metrics.formulas.protocol import Counts
 
 __all__ = ["CATALOG", "Row", "UnknownMetricError", "evaluate", "find"]
@@ -68,12 +69,14 @@ def evaluate(row: Row, c: Counts, zero_division: float | None = None, **options:
         if value is None:
             return None, True
         return (instead, True) if value != value else (value, False)
+    where: bool | list[Any] = [] if row.kind == "per_class" else False
     if value.dtype != np.float64:
-        return value, [] if row.kind == "per_class" else False
+        return value, where
+    if row.kind == "per_class" and not has_nan(value):
+        return value, where
     lost = np.isnan(value)
-    if not lost.any():
-        return value, [] if row.kind == "per_class" else False
-    where = [label for label, bad in zip(c.labels, lost.tolist(), strict=True) if bad] if row.kind == "per_class" else False
+    if row.kind == "per_class":
+        where = [label for label, bad in zip(c.labels, lost.tolist(), strict=True) if bad]
     return np.where(lost, instead, value), where
 
 

@@ -1,17 +1,40 @@
-"""One row of the table of metrics."""
+"""What the table of metrics is made of: the row, and the words that many rows share."""
 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["Bounds", "Kind", "Row", "family", "matrix", "per_class", "whole"]
-
 Kind: TypeAlias = Literal["whole", "per_class", "matrix", "pairs"]
 Better: TypeAlias = Literal["higher", "lower"] | None
 Bounds: TypeAlias = tuple[float, float]
+
+UNIT: Bounds = (0.0, 1.0)
+SIGNED: Bounds = (-1.0, 1.0)
+AMOUNT: Bounds = (0.0, math.inf)
+ANY: Bounds = (-math.inf, math.inf)
+
+NEVER = "never"
+NO_DATA = "no data"
+NO_SAMPLES = "no sample of the class"
+NO_PREDICTIONS = "no prediction of the class"
+ALL_SAMPLES = "all samples are of the class"
+ALL_PREDICTIONS = "all predictions are of the class"
+ABSENT = "class neither true nor predicted"
+SINGLE = "one single class, both true and predicted"
+CONSTANT = "all samples, or all predictions, of one class"
+FEW = "fewer than two classes"
+
+GRANDINI = "Grandini et al. 2020"
+ITAI_KATZ = "Itai and Katz 2022"
+BLEIK = "Bleik and Gauher 2016"
+CARET = "Kuhn 2008 (R caret)"
+GORODKIN = "Gorodkin 2004"
+RIJSBERGEN = "van Rijsbergen 1979, ch. 7"
+SKLEARN = "Pedregosa et al. 2011 (scikit-learn)"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ them would cost more than counting the sample.
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -28,12 +27,12 @@ class _OnCounts(Portable):
 
     labels: tuple[Label, ...] | None
     other: Label | None
-    zero_division: float
+    zero_division: float | None
 
-    def __init__(self, labels: Iterable[Label] | None, other: Label | None, zero_division: float) -> None:
+    def __init__(self, labels: Iterable[Label] | None, other: Label | None, zero_division: float | None) -> None:
         self._attach(ConfusionMatrix(labels, other))
         self.labels, self.other = self.state.fixed_labels, self.state.other
-        self.zero_division = float(zero_division)
+        self.zero_division = zero_division if zero_division is None else float(zero_division)
 
     def _attach(self, state: ConfusionMatrix) -> None:
         self.state = state
@@ -101,6 +100,7 @@ class Metric(_OnCounts):
     """
 
     KIND: ClassVar[str] = "metric"
+    zero_division: float
     row: ClassVar[Row]
     key: ClassVar[str]
     bigger_is_better: ClassVar[bool]
@@ -118,16 +118,17 @@ class Metric(_OnCounts):
             setattr(self, name, value)
         self._options = {name: _plain(value) for name, value in given.items()}
         extra = {"zero_division": self.zero_division} if self.row.averages else {}
-        self._formula = partial(self.row.formula, **self._options, **extra)
+        extra.update(self._options)
+        self._formula = partial(self.row.formula, **extra) if extra else self.row.formula
         evaluate(self.row, ConfusionMatrix(self.labels, self.other), self.zero_division, **self._options)
 
     def get(self) -> float:
         """Return the current value; `zero_division` where it is 0/0."""
-        if self.row.kind == "per_class":
-            value = float(self._formula(self.state.one_vs_rest(self.pos_label))[0])
-        else:
+        if self.pos_label is None:
             value = self._formula(self.state)
-        return self.zero_division if math.isnan(value) else value
+        else:
+            value = self._formula(self.state.one_vs_rest(self.pos_label)).item(0)
+        return value if value == value else self.zero_division
 
     def snapshot(self) -> Snapshot:
         """Return a frozen copy of the counts, from which this and every other metric can be read."""
@@ -153,7 +154,8 @@ class MetricSet(_OnCounts):
     """Many metrics over one state: one update feeds all, a snapshot evaluates what is asked for.
 
     `metrics` are keys of the catalog or metric classes; None stands for every metric that needs no more than labels.
-    `labels`, `other`: see `ConfusionMatrix`. `zero_division` replaces every 0/0 (0.0, 1.0 or nan).
+    `labels`, `other`: see `ConfusionMatrix`. `zero_division` (0.0, 1.0 or nan) replaces every
+    0/0; None stands for each metric's own default, which is 0.0 but for losses.
     """
 
     KIND: ClassVar[str] = "set"
@@ -164,7 +166,7 @@ class MetricSet(_OnCounts):
         *,
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
-        zero_division: float = 0.0,
+        zero_division: float | None = None,
     ) -> None:
         super().__init__(labels, other, zero_division)
         if isinstance(metrics, str):
@@ -214,7 +216,7 @@ def _signature(row: Row) -> inspect.Signature:
     """Options of the formula first, then what every class takes by keyword."""
     parameter, both, keyword = inspect.Parameter, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     options = [parameter(name, both, default=default) for name, default in row.options.items()]
-    common: list[tuple[str, Any]] = [("labels", None), ("other", None), ("zero_division", 0.0)]
+    common: list[tuple[str, Any]] = [("labels", None), ("other", None), ("zero_division", row.zero_division)]
     if row.kind == "per_class":
         common.insert(0, ("pos_label", True))
     return inspect.Signature(options + [parameter(name, keyword, default=default) for name, default in common])
@@ -229,7 +231,7 @@ def _make(row: Row) -> type[Metric]:
         Metric.__init__(self, *args, **kwargs)
 
     __init__.__signature__ = signature.replace(parameters=with_self)  # type: ignore[attr-defined]
-    return type(Metric)(
+    made: type[Metric] = type(
         row.class_name or "",
         (Metric,),
         {
@@ -242,6 +244,7 @@ def _make(row: Row) -> type[Metric]:
             "bigger_is_better": row.better == "higher",
         },
     )
+    return made
 
 
 CLASSES: dict[str, type[Metric]] = {row.class_name: _make(row) for row in CATALOG.values() if row.class_name}

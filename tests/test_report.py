@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
@@ -12,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics.report import html, report
-from stream_metrics.report.layout import display_width, fit_names, number, numbers, score, shorten, visible, wrap
-from stream_metrics.report.matrix import percent
+from stream_metrics.report import report
+from stream_metrics.report.layout import display_width
 from stream_metrics.snapshot import Snapshot
 
 BLEIK_GAUHER = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]
@@ -26,10 +24,11 @@ Accuracy           0.8500         0.3700   0.3333      0.3394
 Balanced accuracy  0.8536         0.3333   0.3333      0.3333
 Macro F1           0.8536         0.1800   0.3317      0.3333
 Weighted F1        0.8500         0.1999   0.3349      0.3394
-MCC                0.7729         0.0000   0.0000      0.0000
+MCC (Matthews)     0.7729         0.0000   0.0000      0.0000
 Cohen's kappa      0.7729         0.0000   0.0000      0.0000
-Guessing without a model: most frequent = always b; uniform = every class alike;
-  stratified = classes as often as they are true
+Guessing without a model: most frequent = always "b"; uniform = every class
+  alike; stratified = classes as often as they are true
+Accuracy against always "b": p = 1.2e-10 (McNemar), p = 5.5e-23 (binomial)
 
 Class  support  predicted  precision  recall     F1  specificity    MCC
 a           27         27      0.889   0.889  0.889        0.959  0.848
@@ -43,6 +42,9 @@ b                3  [30]  (4)|    37
 c                .   (5) [31]|    36
 total           27   37   36 |   100
 [ ] correct, ( ) largest error of the row"""
+
+
+ABC = ["a", "b", "c"]
 
 
 def snap(matrix, labels=None, **options):
@@ -67,14 +69,14 @@ def widest(text):
 
 def test_the_report_at_80_columns():
     """Scores beside baselines, classes, matrix with marks: the whole report of a published example."""
-    assert report(snap(BLEIK_GAUHER, "abc"), 80) == AT_80
+    assert report(snap(BLEIK_GAUHER, ABC), 80) == AT_80
 
 
 def test_the_width_of_the_terminal_is_used(monkeypatch):
     """Without a width, the report is as wide as the terminal."""
     monkeypatch.setenv("COLUMNS", "80")
 
-    assert str(snap(BLEIK_GAUHER, "abc")) == snap(BLEIK_GAUHER, "abc").report() == AT_80
+    assert str(snap(BLEIK_GAUHER, ABC)) == snap(BLEIK_GAUHER, ["a", "b", "c"]).report() == AT_80
 
 
 @pytest.mark.parametrize("width", [1, 40, 60, 80, 100, 140, 200])
@@ -118,7 +120,7 @@ def test_undefined_values_are_marked():
     """A value that is 0/0 carries a star, and a note says so."""
     text = report(snap([[40, 0], [10, 0]], ("no", "yes")), 80)
 
-    assert re.search(r"MCC +0\.0000\*", text)
+    assert re.search(r"MCC \(Matthews\) +0\.0000\*", text)
     assert re.search(r"yes +10 +0 +0\.000\* +0\.000 ", text)
     assert "* undefined (0/0), replaced by zero_division" in text
     assert "nan*" in report(snap([[40, 0], [10, 0]], zero_division=math.nan), 80)
@@ -163,7 +165,7 @@ def test_above_4096_classes_the_report_points_to_the_cells():
 
 def test_columns_that_do_not_fit_are_named():
     """At 40 columns the least important columns go, and a note names them."""
-    text = report(snap(BLEIK_GAUHER, "abc"), 40)
+    text = report(snap(BLEIK_GAUHER, ABC), 40)
 
     assert "Left out at this width: specificity, MCC" in text
     assert "frequent" in text
@@ -210,142 +212,9 @@ def test_weights_are_announced():
 
 def test_chosen_keys_are_what_the_report_shows():
     """A snapshot of chosen keys reports those, amounts without decimals."""
-    text = report(snap(BLEIK_GAUHER, "abc", keys=["macro_precision", "cov_true_pred", "recall"]), 80)
+    text = report(snap(BLEIK_GAUHER, ABC, keys=["macro_precision", "cov_true_pred", "recall"]), 80)
 
     assert re.search(r"Macro precision +0\.8536 +0\.1233 +0\.3333 +0\.3333$", text, re.M)
-    assert re.search(r"Covariance +5 106$", text, re.M)
+    assert re.search(r"^Covariance.* 5 106$", text, re.M)
     assert re.search(r"Class +recall$", text, re.M)
     assert "F1" not in text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.0, "0.000"),
-        (-0.0, "0.000"),
-        (1.0, "1.000"),
-        (-1.0, "-1.000"),
-        (0.99996, ">.999"),
-        (0.00004, "<.001"),
-        (-0.00004, ">-.001"),
-        (-0.99996, "<-.999"),
-        (0.8536, "0.854"),
-        (-0.25, "-0.250"),
-        (math.nan, "nan"),
-    ],
-)
-def test_only_exact_values_look_exact(value, text):
-    """A score is 0, 1 or -1 in print only if it is; anything close shows on which side."""
-    assert score(value) == text
-    assert score(value, undefined=True) == text + "*"
-
-
-@pytest.mark.parametrize(
-    ("value", "total", "text"),
-    [(0, 5, "0"), (1, 3000, "<1"), (1, 2, "50"), (2999, 3000, ">99"), (7, 7, "100")],
-)
-def test_shares_are_0_or_100_percent_only_if_exact(value, total, text):
-    """Rounding never hides an error or invents a perfect class."""
-    assert percent(value, total) == text
-
-
-def test_numbers_are_grouped():
-    """Thousands are grouped; one number with a fraction gives all of them decimals."""
-    assert number(1234567) == "1 234 567"
-    assert number(1234.0) == "1 234"
-    assert numbers([2.0, 1234.5, 1e-9]) == ["2.00", "1 234.50", "<.01"]
-
-
-@pytest.mark.parametrize(
-    ("label", "text"),
-    [
-        ("plain", "plain"),
-        ("a\tb\nc\x1b[31m", "a\\tb\\nc\\x1b[31m"),
-        ("\u202eabc", "\\u202eabc"),
-        ("\ud800", "\\ud800"),
-        ("", "''"),
-        (" a", "' a'"),
-        ("日本 語", "日本 語"),
-    ],
-)
-def test_labels_are_made_visible(label, text):
-    """Control characters, changes of direction and lone surrogates are escaped, blanks at the ends are quoted."""
-    assert visible(label) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "width", "short"),
-    [
-        ("abcdefghij", 10, "abcdefghij"),
-        ("abcdefghij", 5, "ab…ij"),
-        ("日本語日本語", 6, "日…語"),
-        ("abcdef", 1, "…"),
-        ("e\u0301" * 6, 3, "e\u0301…e\u0301"),
-    ],
-)
-def test_names_are_shortened_in_the_middle(text, width, short):
-    """Both ends of a long name survive, wide and combined characters are never cut in two."""
-    assert shorten(text, width) == short
-    assert display_width(short) <= width
-
-
-def test_equal_short_names_get_their_number():
-    """Names that become equal are told apart by their position."""
-    assert fit_names(["aaaa1bbbb", "aaaa2bbbb", "c"], 6) == ["aa…b#1", "aa…b#2", "c"]
-
-
-def test_lines_break_at_blanks():
-    """Text is broken at blanks and continues with the indent."""
-    assert wrap("one two three", 8, "  ") == ["one two", "  three"]
-
-
-def parsed(taken):
-    """Return the HTML report as a tree; the fragment is well-formed XML."""
-    return ElementTree.fromstring(html(taken).replace("&nbsp;", " "))
-
-
-def test_html_holds_the_same_tables():
-    """The notebook report has the scores, the classes and the matrix."""
-    tree = parsed(snap(BLEIK_GAUHER, "abc"))
-    tables = tree.findall("table")
-    cells = [[cell.text for cell in row.findall("td")] for row in tables[2].find("tbody")]
-
-    assert len(tables) == 3
-    assert [cell.text for cell in tables[0].find("tbody")[0].findall("td")] == ["0.8500", "0.3700", "0.3333", "0.3394"]
-    assert cells == [["24", "2", "1", "27"], ["3", "30", "4", "37"], ["0", "5", "31", "36"], ["27", "37", "36"]]
-
-
-def test_html_escapes_labels():
-    """Markup in a label is text, never an element or an attribute."""
-    taken = snap(BLEIK_GAUHER, ("<script>alert(1)</script>", '"><img src=x>', "a & b\n"))
-    tree = parsed(taken)
-
-    assert "<script" not in html(taken)
-    assert {element.tag for element in tree.iter()} <= set("div style p table thead tbody tr th td span".split())
-    assert "a & b\\n" in "".join(tree.itertext())
-
-
-def test_html_is_self_contained_and_leaves_colours_to_the_page():
-    """There is no script, no link, and neither text colour nor opaque background to clash with a theme."""
-    text = html(snap(BLEIK_GAUHER, "abc"))
-
-    assert "script" not in text
-    assert "http" not in text
-    assert not re.search(r"[;{\"]color:(?!inherit)", text)
-    assert all(match == "rgba" for match in re.findall(r"background:(\w+)\(", text))
-
-
-def test_html_of_many_classes_is_capped():
-    """With 200 classes the notebook gets the worst classes and the most frequent confusions, not a square table."""
-    taken = many(200)
-    tree = parsed(taken)
-
-    assert len(html(taken)) < 30_000
-    assert "150 classes left out" in "".join(tree.itertext())
-    assert "snapshot.confusion_matrix has it" in "".join(tree.itertext())
-
-
-def test_html_without_samples():
-    """Zero samples give a short note."""
-    assert "Nothing counted yet." in html(sm.ConfusionMatrix().snapshot())
-    assert snap(BLEIK_GAUHER)._repr_html_() == html(snap(BLEIK_GAUHER))

@@ -9,6 +9,3 @@ def pack_cells(
     parts: ndarray[Any, Any] | None,
     classes: int,
 ) -> bytes: ...
-def unpack_cells(
-    data: bytes, classes: int
-) -> tuple[ndarray[Any, Any], ndarray[Any, Any], ndarray[Any, Any], ndarray[Any, Any] | None]: ...

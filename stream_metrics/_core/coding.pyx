@@ -16,6 +16,7 @@ from libc.stdint cimport int64_t, uint64_t, uint8_t
 
 import numpy as np
 
+from stream_metrics._core.cells cimport Cells
 from stream_metrics.errors import DecodeError
 
 cdef uint64_t LARGEST = 0x7FFFFFFFFFFFFFFF
@@ -31,12 +32,12 @@ cdef inline Py_ssize_t put(uint8_t *out, uint64_t x) noexcept nogil:
     return at + 1
 
 
-cdef int get(const uint8_t[::1] data, Py_ssize_t *at, uint64_t *x) except -1:
+cdef int get(const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t *x) except -1:
     cdef int shift = 0
     cdef uint8_t byte = 128
     x[0] = 0
     while byte >= 128:
-        if at[0] >= data.shape[0]:
+        if at[0] >= size:
             raise DecodeError("Expected the cells to end with a whole number, but the last one is cut short")
         byte = data[at[0]]
         at[0] += 1
@@ -81,38 +82,36 @@ def pack_cells(const int64_t[::1] rows, const int64_t[::1] columns, const int64_
     return out[:size].tobytes() + tail
 
 
-def unpack_cells(const uint8_t[::1] data not None, Py_ssize_t classes):
-    """Decode into (rows, columns, whole parts, fraction parts or None), row-major; DecodeError names what is wrong."""
-    cdef Py_ssize_t at = 1, n = 0, most
-    cdef uint64_t cell = 0, skip = 0, whole, fraction = 0, any_fraction = 0, cells = <uint64_t> classes * <uint64_t> classes
-    if data.shape[0] == 0 or data[0] > 3:
+cdef int read_cells(Cells table, bytes stream, Py_ssize_t classes) except -1:
+    """Count the cells of a stream in a table whose indices are the order of report; DecodeError names what is wrong."""
+    cdef const uint8_t *data = <const uint8_t *> <const char *> stream
+    cdef Py_ssize_t size = len(stream), at = 1
+    cdef uint64_t cells = <uint64_t> classes * <uint64_t> classes
+    cdef uint64_t n = 0, cell = 0, skip = 0, whole = 0, part = 0, any_part = 0
+    if size == 0 or data[0] > 3:
         raise DecodeError("Expected the cells to start with a mode from 0 to 3")
     cdef bint every = data[0] & 1, fractional = (data[0] & 2) != 0
-    most = data.shape[0]
-    rows, columns, wholes = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    parts = np.empty(most if fractional else 0, np.uint64)
-    cdef int64_t[::1] row = rows, column = columns, value = wholes
-    cdef uint64_t[::1] part = parts
-    while at < data.shape[0]:
+    if fractional:
+        table.make_fractional()
+    while at < size:
         if not every:
-            get(data, &at, &skip)
+            get(data, size, &at, &skip)
         if skip >= cells or cell >= cells - skip:
             raise DecodeError(f"Expected cells of {classes} classes, but got one outside")
         cell += skip
-        get(data, &at, &whole)
+        get(data, size, &at, &whole)
         if fractional:
-            get(data, &at, &fraction)
-            any_fraction |= fraction
+            get(data, size, &at, &part)
+            any_part |= part
         if whole > LARGEST:
             raise DecodeError("Expected every counter to be below 2**63, but got a larger one")
-        if whole | fraction:
-            row[n], column[n], value[n] = cell // classes, cell % classes, whole
-            if fractional:
-                part[n] = fraction
+        if whole | part:
             n += 1
+            table.check_room(whole)
+            table.add(cell // classes, cell % classes, whole, part)
         elif not every:
             raise DecodeError("Expected every cell that is written to be occupied, but got an empty one")
         cell += 1
-    if every != (<uint64_t> n * 2 > cells) or (every and cell != cells) or (fractional and not any_fraction):
+    if every != (n * 2 > cells) or (every and cell != cells) or (fractional and any_part == 0):
         raise DecodeError("Expected the mode of the cells to follow from their number, but it does not")
-    return rows[:n], columns[:n], wholes[:n], parts[:n] if fractional else None
+    return 0

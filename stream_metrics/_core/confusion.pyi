@@ -2,13 +2,14 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from numpy import ndarray
+from typing_extensions import disjoint_base
 
 from stream_metrics._core.readings import Readings
 from stream_metrics.labels import Label
 
+@disjoint_base
 class ConfusionCounters(Readings):
     def __new__(cls, labels: Any = None, other: Any = None) -> Self: ...
-    def __init__(self, labels: Any = None, other: Any = None) -> None: ...
     @property
     def n(self) -> int: ...
     @property
@@ -39,7 +40,7 @@ class ConfusionCounters(Readings):
     def restore(
         self,
         labels: list[Any],
-        cells: tuple[Any, Any, Any, Any],
+        cells: bytes,
         appearances: list[int],
         n: int,
         abstained: int,
@@ -48,4 +49,4 @@ class ConfusionCounters(Readings):
     def subtract(self, other: Self) -> Self: ...
     def copy(self) -> Self: ...
     def reset(self) -> None: ...
-    def one_vs_rest(self, label: object) -> Readings: ...
+    def one_vs_rest(self, label: object) -> Any: ...

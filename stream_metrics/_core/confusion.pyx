@@ -24,6 +24,7 @@ from libc.string cimport memset
 import numpy as np
 
 from stream_metrics._core.cells cimport Cells, Totals, empty, place
+from stream_metrics._core.coding cimport read_cells
 from stream_metrics._core.readings cimport Readings
 from stream_metrics._core.weights cimport split
 from stream_metrics.errors import LabelError, MergeError, WeightError
@@ -282,19 +283,18 @@ cdef class ConfusionCounters(Readings):
         """Count a batch that was checked: cells = (rows, columns, whole parts, fraction parts or None) index the two lists of
         canonical labels; seen = (appearances of each true label, of each predicted label)."""
         rows, columns, wholes, parts = cells
-        cdef const int64_t[::1] row = rows, column = columns, whole = wholes
-        cdef const uint64_t[::1] part = parts
+        cdef const int64_t[:] row = rows, column = columns, whole = wholes
+        cdef const uint64_t[:] part = parts
         cdef Py_ssize_t r, i
-        total = int(wholes.sum(dtype=object)) if len(wholes) and float(wholes.sum(dtype=np.float64)) > 2.0**62 else int(wholes.sum())
-        if parts is not None:
-            total += len(parts)  # no more than this can carry
+        near = wholes.sum(dtype=np.float64) > 2.0**62  # then an int64 sum could overflow
+        total = int(wholes.sum(dtype=object if near else np.int64)) + (0 if parts is None else len(parts))
         if total >= 0x7FFFFFFFFFFFFFFF - self.mass:
             raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {total} on top of {self.mass}")
         used_true, used_predicted = np.zeros(len(truth), bool), np.zeros(len(predicted), bool)
         used_true[rows], used_predicted[columns] = True, True
         at_true = np.array([self.intern(x) if use else -1 for x, use in zip(truth, used_true.tolist())], np.int64)
         at_predicted = np.array([self.intern(x) if use else -1 for x, use in zip(predicted, used_predicted.tolist())], np.int64)
-        cdef const int64_t[::1] to_row = at_true, to_column = at_predicted
+        cdef const int64_t[:] to_row = at_true, to_column = at_predicted
         if parts is not None:
             self.make_fractional()
         for r in range(row.shape[0]):
@@ -319,32 +319,41 @@ cdef class ConfusionCounters(Readings):
                     out.append(self.totals[i].seen[form])
         return out
 
-    def restore(self, list labels, cells, list appearances, int64_t n, int64_t abstained):
+    def restore(self, list labels, bytes cells, list appearances, int64_t n, int64_t abstained):
         """Fill an empty state with what was read of another; ValueError names what cannot have been counted."""
-        cdef Py_ssize_t a, i, form, at = 0
-        everything = list(self.fixed_labels or ()) + labels
-        if ordering(labels) != list(range(len(labels))) or len(set(everything)) != len(everything):
-            raise ValueError("labels in the order of report, each once")
-        if len(labels) > 2 * len(cells[0]):
+        cdef Py_ssize_t i, at = 0, form
+        if n < 0 or abstained < 0:
+            raise ValueError("no negative number of samples")
+        if len(labels) > 1 and ordering(labels) != list(range(len(labels))):
+            raise ValueError("labels in the order of report")
+        if len(labels) > 2 * len(cells):
             raise ValueError("a count for every label")
-        self.commit(everything, everything, cells, (np.zeros(len(everything), np.int64),) * 2, n, abstained)
         for label in labels:
-            if label not in self.index:
+            if type(label) is not str and repr(canonical(label)) != repr(label):
+                raise ValueError("labels in their plain form")
+            if self.intern(label) != self.used - 1 or self.used != self.fixed + at + 1:
+                raise ValueError("every label once")
+            at += 1
+        read_cells(self, cells, self.fixed + len(labels))
+        at = 0
+        for i in range(self.fixed, self.used):
+            label = self.names[i]
+            if empty(self, i):
                 raise ValueError("a count for every label")
             if form_of(label) == 3:
                 continue
             if at + 3 > len(appearances):
                 raise ValueError("three counts of appearances for every number")
-            i = self.index[label]
             for form in range(3):
-                if appearances[at + form] < 0:
-                    raise ValueError("counts of appearances that are not negative")
                 self.totals[i].seen[form] = appearances[at + form]
+                if self.totals[i].seen[form] < 0:
+                    raise ValueError("counts of appearances that are not negative")
             at += 3
             if type(self.shown(i)) is not type(label):
                 raise ValueError("every number in the narrowest type in which it appeared")
-        if at != len(appearances) or n < 0 or abstained < 0:
-            raise ValueError("no counts beside those of the labels, and none negative")
+        if at != len(appearances):
+            raise ValueError("appearances of the labels only")
+        self.n, self.abstained = n, abstained
 
     cdef list mapping(self, ConfusionCounters other):
         """For every index of `other` the index here of the same label, or -1 if it counts nothing."""
@@ -406,8 +415,8 @@ cdef class ConfusionCounters(Readings):
         return self
 
     cdef int add_all(self, rows, columns, wholes, parts) except -1:
-        cdef const int64_t[::1] row = rows, column = columns, whole = wholes
-        cdef const uint64_t[::1] part = parts
+        cdef const int64_t[:] row = rows, column = columns, whole = wholes
+        cdef const uint64_t[:] part = parts
         cdef Py_ssize_t r
         for r in range(row.shape[0]):
             self.add(row[r], column[r], whole[r], 0 if parts is None else part[r])
@@ -513,24 +522,5 @@ cdef class ConfusionCounters(Readings):
 
     def one_vs_rest(self, label):
         """The two-by-two table of one class, 0, against the rest, 1; a label that was never seen has no samples."""
-        cdef PyObject *found = PyDict_GetItemWithError(self.index, canonical(label))
-        cdef Py_ssize_t i
-        cdef Totals *c
-        if found == NULL:
-            return Readings.two_by_two(0, 0, 0, self.total)
-        i = <Py_ssize_t> <object> found
-        c = self.totals + i
-        if self.fractions == NULL:
-            return Readings.two_by_two(c.diagonal, c.actual - c.diagonal, c.predicted - c.diagonal,
-                                       self.mass - c.actual - c.predicted + c.diagonal)
-        return self.one_fractional(i)
-
-    cdef object one_fractional(self, Py_ssize_t i):
-        cdef Totals *c = self.totals + i
-        unit = 1 << 64
-        tp = (<object> c.diagonal << 64) + self.fractions[i].diagonal
-        actual = (<object> c.actual << 64) + self.fractions[i].actual
-        predicted = (<object> c.predicted << 64) + self.fractions[i].predicted
-        total = (<object> self.mass << 64) + self.mass_part
-        from fractions import Fraction
-        return Readings.two_by_two(*(Fraction(x, unit) for x in (tp, actual - tp, predicted - tp, total - actual - predicted + tp)))
+        cdef PyObject *found = PyDict_GetItemWithError(self.index, label if plain(label) else canonical(label))
+        return self.against_rest(-1 if found == NULL else <Py_ssize_t> <object> found)

@@ -17,3 +17,4 @@ cdef class Readings(Cells):
     cdef object column(self, int which)
     cdef double evaluate(self, Form *form, Py_ssize_t i, bint *zero) noexcept nogil
     cdef tuple ordered_square(self)
+    cdef Readings against_rest(self, Py_ssize_t i)

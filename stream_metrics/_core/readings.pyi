@@ -1,16 +1,15 @@
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from numpy import ndarray
+from typing_extensions import disjoint_base
 
 from stream_metrics._core.cells import Cells
 
 DENSE_LIMIT: int
 
+@disjoint_base
 class Readings(Cells):
-    @staticmethod
-    def two_by_two(tp: int | Fraction, fn: int | Fraction, fp: int | Fraction, tn: int | Fraction) -> Readings: ...
     @property
     def k(self) -> int: ...
     @property
@@ -31,9 +30,9 @@ class Readings(Cells):
     def diagonal(self) -> ndarray[Any, Any]: ...
     @property
     def matrix(self) -> ndarray[Any, Any]: ...
-    def ratios(self, numerator: Sequence[float], denominator: Sequence[float]) -> ndarray[Any, Any]: ...
+    def ratios(self, numerator: tuple[float, float, float, float], denominator: tuple[float, float, float, float]) -> ndarray[Any, Any]: ...
     def mean_ratio(
-        self, numerator: Sequence[float], denominator: Sequence[float], undefined: float, by_support: bool = False
+        self, numerator: tuple[float, float, float, float], denominator: tuple[float, float, float, float], undefined: float, by_support: bool = False
     ) -> float: ...
     def cells(self) -> tuple[ndarray[Any, Any], ndarray[Any, Any], ndarray[Any, Any]]: ...
     def ordered(self) -> tuple[ndarray[Any, Any], ndarray[Any, Any], ndarray[Any, Any], ndarray[Any, Any] | None]: ...

@@ -12,15 +12,20 @@ is evaluated in integers, so a form that is zero is exactly zero.
 cimport cython
 from fractions import Fraction
 
+from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.math cimport floor, ldexp, isnan
 from libc.stdint cimport int64_t, uint64_t
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 
 import numpy as np
 
+cimport numpy as cnp
+
 from stream_metrics._core.cells cimport Cells, Fractions, Totals
 
 cdef uint64_t LOW = 0xFFFFFFFF
+cnp.import_array()
+
 DENSE_LIMIT = 4096  # classes; a square matrix beyond has more than 128 MB
 cdef object UNIT = 1 << 64
 cdef double NAN = float("nan")
@@ -55,16 +60,23 @@ cdef inline double as_double(Fixed value) noexcept nogil:
     return <double> value.whole + ldexp(<double> value.part, -64)
 
 
-cdef Form parse(object coefficients) except *:
+cdef Form parse(tuple coefficients) except *:
     cdef Form form
     cdef int i
     form.exact = True
+    if len(coefficients) != 4:
+        raise ValueError(f"Expected a form of 4 coefficients, but got {len(coefficients)}")
     for i in range(4):
-        c = coefficients[i]
-        form.x[i] = c
+        form.x[i] = <object> PyTuple_GET_ITEM(coefficients, i)
         form.n[i] = <int64_t> form.x[i]
         form.exact = form.exact and form.n[i] == form.x[i]
     return form
+
+
+cdef inline object vector(Py_ssize_t n, int kind):
+    """A new array; a call of numpy.empty and a view on it would cost ten times as much."""
+    cdef cnp.npy_intp size = n
+    return cnp.PyArray_SimpleNew(1, &size, kind)
 
 
 cdef inline object exact(int64_t whole, uint64_t part):
@@ -75,19 +87,38 @@ cdef inline object exact(int64_t whole, uint64_t part):
 cdef class Readings(Cells):
     """A table of counters that can be read; `order` holds the class indices in the order of report."""
 
-    @staticmethod
-    def two_by_two(tp, fn, fp, tn):
-        """The table of one class against the rest, from four exact counts."""
+    cdef Readings against_rest(self, Py_ssize_t i):
+        """The table of class i, 0, against the rest, 1; i < 0 stands for a class without samples."""
         cdef Readings table = Readings.__new__(Readings)
-        cdef Py_ssize_t i
-        cdef list parts = [divmod(int(count * UNIT), UNIT) for count in (tp, fn, fp, tn)]
+        cdef Totals *c
+        cdef Fractions *f
+        cdef Fixed tp, fn, fp, tn
+        tp.whole, tp.part = 0, 0
+        fn, fp, tn = tp, tp, tp
+        add_multiple(&tn, 1, self.mass, self.mass_part)
+        if i >= 0:
+            c, f = self.totals + i, self.fractions + i
+            add_multiple(&tp, 1, c.diagonal, 0 if self.fractions == NULL else f.diagonal)
+            add_multiple(&fn, 1, c.actual, 0 if self.fractions == NULL else f.actual)
+            add_multiple(&fp, 1, c.predicted, 0 if self.fractions == NULL else f.predicted)
+            add_multiple(&fn, -1, tp.whole, tp.part)
+            add_multiple(&fp, -1, tp.whole, tp.part)
+            add_multiple(&tn, -1, tp.whole, tp.part)
+            add_multiple(&tn, -1, fn.whole, fn.part)
+            add_multiple(&tn, -1, fp.whole, fp.part)
         table.reserve(2)
         table.used = 2
-        if any(part for _, part in parts):
+        if self.fractions != NULL:
             table.make_fractional()
-        for i in range(4):
-            table.add(i // 2, i % 2, parts[i][0], parts[i][1])
-        table.set_order([0, 1])
+        table.add(0, 0, tp.whole, tp.part)
+        table.add(0, 1, fn.whole, fn.part)
+        table.add(1, 0, fp.whole, fp.part)
+        table.add(1, 1, tn.whole, tn.part)
+        table.order = <int64_t *> PyMem_RawCalloc(2, sizeof(int64_t))
+        if table.order == NULL:
+            raise MemoryError("no memory for a table of two classes")
+        table.order[1] = 1
+        table.classes = 2
         return table
 
     def __dealloc__(self):
@@ -158,28 +189,23 @@ cdef class Readings(Cells):
 
     cdef object column(self, int which):
         self.refresh()
-        cdef int64_t *order = self.order
-        cdef Py_ssize_t a, n = self.classes
+        cdef Py_ssize_t a
         cdef Totals *c
         cdef Fractions *f
-        cdef int64_t[::1] whole
-        cdef double[::1] real
+        cdef object array = vector(self.classes, cnp.NPY_INT64 if self.fractions == NULL else cnp.NPY_DOUBLE)
+        cdef int64_t *whole = <int64_t *> cnp.PyArray_DATA(array)
+        cdef double *real = <double *> whole
         cdef Fixed value
-        if self.fractions == NULL:
-            array = np.empty(n, np.int64)
-            whole = array
-            for a in range(n):
-                c = self.totals + order[a]
-                whole[a] = c.actual if which == 0 else c.predicted if which == 1 else c.diagonal
-        else:
-            array = np.empty(n, np.float64)
-            real = array
-            for a in range(n):
-                c, f = self.totals + order[a], self.fractions + order[a]
-                value.whole = c.actual if which == 0 else c.predicted if which == 1 else c.diagonal
-                value.part = f.actual if which == 0 else f.predicted if which == 1 else f.diagonal
-                real[a] = as_double(value)
-        array.flags.writeable = False
+        for a in range(self.classes):
+            c = self.totals + self.order[a]
+            value.whole = c.actual if which == 0 else c.predicted if which == 1 else c.diagonal
+            if self.fractions == NULL:
+                whole[a] = value.whole
+                continue
+            f = self.fractions + self.order[a]
+            value.part = f.actual if which == 0 else f.predicted if which == 1 else f.diagonal
+            real[a] = as_double(value)
+        cnp.PyArray_CLEARFLAGS(array, cnp.NPY_ARRAY_WRITEABLE)
         return array
 
     @property
@@ -227,22 +253,21 @@ cdef class Readings(Cells):
         zero[0] = real == 0
         return real
 
-    def ratios(self, numerator, denominator):
+    def ratios(self, tuple numerator not None, tuple denominator not None):
         """The ratio of two linear forms for every class, in the order of report; nan where the denominator is 0."""
         cdef Form top = parse(numerator), bottom = parse(denominator)
         cdef bint zero = False, unused = False
         cdef Py_ssize_t a
         cdef double below
         self.refresh()
-        cdef int64_t *order = self.order
-        array = np.empty(self.classes, np.float64)
-        cdef double[::1] out = array
+        cdef object array = vector(self.classes, cnp.NPY_DOUBLE)
+        cdef double *out = <double *> cnp.PyArray_DATA(array)
         for a in range(self.classes):
-            below = self.evaluate(&bottom, order[a], &zero)
-            out[a] = NAN if zero else self.evaluate(&top, order[a], &unused) / below
+            below = self.evaluate(&bottom, self.order[a], &zero)
+            out[a] = NAN if zero else self.evaluate(&top, self.order[a], &unused) / below
         return array
 
-    def mean_ratio(self, numerator, denominator, double undefined, bint by_support=False):
+    def mean_ratio(self, tuple numerator not None, tuple denominator not None, double undefined, bint by_support=False):
         """The mean over the classes of the ratio of two linear forms that lies in [0, 1].
 
         A class whose denominator is 0 counts as `undefined`, or is left out if that is nan. `by_support` weights by the
@@ -257,9 +282,8 @@ cdef class Readings(Cells):
         cdef uint64_t high = 0, low = 0, high_part = 0, low_part = 0
         support.whole, support.part = 0, 0
         self.refresh()
-        cdef int64_t *order = self.order
         for a in range(self.classes):
-            i = order[a]
+            i = self.order[a]
             below = self.evaluate(&bottom, i, &zero)
             if zero and isnan(undefined):
                 continue
@@ -292,13 +316,12 @@ cdef class Readings(Cells):
             rows, columns, values = self.cells()
             array[rows, columns] = values
             return array
-        cdef int64_t *order = self.order
-        cdef int64_t[:, ::1] out = array
+        cdef int64_t *out = <int64_t *> cnp.PyArray_DATA(array)
         cdef int64_t *row
         for a in range(n):
-            row = self.value + order[a] * self.capacity
+            row = self.value + self.order[a] * self.capacity
             for b in range(n):
-                out[a, b] = row[order[b]]
+                out[a * n + b] = row[self.order[b]]
         return array
 
     def cells(self):
@@ -328,10 +351,12 @@ cdef class Readings(Cells):
             for b in range(self.classes):
                 cell = self.order[a] * self.capacity + self.order[b]
                 n += self.value[cell] != 0 or (self.fraction != NULL and self.fraction[cell] != 0)
-        rows, columns, wholes = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-        parts = np.empty(0 if self.fraction == NULL else n, np.uint64)
-        cdef int64_t[::1] row = rows, column = columns, whole = wholes
-        cdef uint64_t[::1] part = parts
+        rows, columns, wholes = vector(n, cnp.NPY_INT64), vector(n, cnp.NPY_INT64), vector(n, cnp.NPY_INT64)
+        parts = vector(0 if self.fraction == NULL else n, cnp.NPY_UINT64)
+        cdef int64_t *row = <int64_t *> cnp.PyArray_DATA(rows)
+        cdef int64_t *column = <int64_t *> cnp.PyArray_DATA(columns)
+        cdef int64_t *whole = <int64_t *> cnp.PyArray_DATA(wholes)
+        cdef uint64_t *part = <uint64_t *> cnp.PyArray_DATA(parts)
         n = 0
         for a in range(self.classes):
             for b in range(self.classes):

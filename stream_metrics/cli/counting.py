@@ -14,12 +14,12 @@ import stream_metrics as sm
 from stream_metrics.cli.interrupts import interrupts_held
 from stream_metrics.cli.problems import Problem
 from stream_metrics.cli.reading import Row
+from stream_metrics.report.layout import number
 
 __all__ = ["Counter", "Skipped"]
 
 CHUNK = 8192
 SHOWN = 5
-REFUSED = (sm.StreamMetricsError, ValueError, OverflowError)
 
 
 class Skipped:
@@ -42,11 +42,11 @@ class Skipped:
         """Say on stderr what was skipped, if anything was."""
         if not self.count:
             return
-        print(f"stream-metrics: skipped {self.count:,} bad record{'s' * (self.count > 1)}", file=sys.stderr)
+        print(f"stream-metrics: skipped {number(self.count)} bad record{'s' * (self.count > 1)}", file=sys.stderr)
         for bad in self.first:
             print(f"  {bad['file']}, line {bad['line']}: {bad['reason']}", file=sys.stderr)
         if self.count > len(self.first):
-            print(f"  and {self.count - len(self.first):,} more", file=sys.stderr)
+            print(f"  and {number(self.count - len(self.first))} more", file=sys.stderr)
 
 
 class Counter:
@@ -61,21 +61,26 @@ class Counter:
         self.skipped = skipped
         self._every = every
         self._report = report
+        self._room = self._next_room()
 
     @property
     def seen(self) -> int:
         """Records counted, and those that wait for their chunk."""
         return self.counted + len(self.waiting)
 
+    def refuse(self, source: str, line: int, reason: str) -> None:
+        """Note what is no row at all, after the rows before it, so that the first bad record is the one reported."""
+        if len(self.skipped.first) < SHOWN:
+            self.flush()
+        self.skipped.add(source, line, reason)
+
     def feed(self, source: str, rows: Iterable[Row], tick: Callable[[], None] | None = None) -> None:
         """Count all rows of one source; ``tick`` is called after each."""
         self._source = source
-        room = self._room()
         for row in rows:
             self.waiting.append(row)
-            if len(self.waiting) >= room:
+            if len(self.waiting) >= self._room:
                 self.flush()
-                room = self._room()
             if tick is not None:
                 tick()
         self.flush()
@@ -86,10 +91,11 @@ class Counter:
         with interrupts_held():
             self._count(self.waiting)
             self.waiting.clear()
+        self._room = self._next_room()
         if self._every and self.counted > before and self.counted % self._every == 0:
             self._report()
 
-    def _room(self) -> int:
+    def _next_room(self) -> int:
         return min(CHUNK, self._every - self.counted % self._every) if self._every else CHUNK
 
     def _count(self, rows: list[Row]) -> None:
@@ -99,7 +105,7 @@ class Counter:
         try:
             self.state.update_many(truths, predictions, [row[2] for row in rows] if self._weighted else None)
             self.counted += len(rows)
-        except REFUSED:
+        except sm.StreamMetricsError:
             for row in rows:
                 self._count_one(row)
 
@@ -108,5 +114,5 @@ class Counter:
         try:
             self.state.update(truth, prediction, weight)
             self.counted += 1
-        except REFUSED as error:
+        except sm.StreamMetricsError as error:
             self.skipped.add(self._source, line, str(error))

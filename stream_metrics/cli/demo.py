@@ -25,7 +25,12 @@ __all__ = ["add"]
 
 SHARDS = 4
 HELP = """\
-Needs river: pip install "stream-metrics[river]". The data comes with river; nothing is downloaded.
+Every sample is predicted before it is learnt from, and counted by one of four
+shards. Their states are saved, read back, merged and compared, byte for byte,
+with the state of one process that saw everything; exit status 1 if they differ.
+
+Needs river: pip install "stream-metrics[river]". The data comes with river;
+nothing is downloaded. It takes about ten seconds.
 
 examples:
   stream-metrics demo
@@ -90,7 +95,8 @@ def _river(module: str) -> Any:
 
 def _validate(task: Task, limit: int | None, folder: Path) -> None:
     """Count, save, merge, compare and print one task."""
-    print(f"== {task.title}: {task.model_name} ==", flush=True)
+    title = f"{task.title}: {task.model_name}"
+    print(f"{title}\n{'=' * len(title)}\n", flush=True)
     began = time.perf_counter()
     shards, whole = _count(task, limit)
     seconds = time.perf_counter() - began
@@ -102,9 +108,8 @@ def _validate(task: Task, limit: int | None, folder: Path) -> None:
     data = merged.to_bytes()
     if data != whole.to_bytes():
         raise Problem(f"{task.title}: the merged state differs from that of one process")
-    print(f"{merged.n:,} samples in {seconds:.1f} s")
     print(merged.snapshot())
-    print()
+    print(f"\nPredicted and learnt in {seconds:.1f} s. {SHARDS} shards merged: the {len(data)} bytes of one process.\n")
 
 
 def _count(task: Task, limit: int | None) -> tuple[list[Any], Any]:

@@ -20,8 +20,8 @@ __all__ = ["main"]
 
 PROGRAM = "stream-metrics"
 DESCRIPTION = """\
-Streaming, mergeable classification metrics: count (truth, prediction) records, merge the counts of many workers,
-read every metric."""
+Streaming, mergeable classification metrics: count (truth, prediction) records,
+merge the counts of many workers, read every metric."""
 EXAMPLE = """\
 example:
   stream-metrics run shard1.jsonl --state shard1.state

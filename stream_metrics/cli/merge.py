@@ -9,12 +9,14 @@ from typing import Any
 import stream_metrics as sm
 from stream_metrics.cli import files, options
 from stream_metrics.cli.problems import Problem, UsageProblem
+from stream_metrics.report.layout import number
 
 __all__ = ["add"]
 
 HELP = """\
-The result is the same, byte for byte, as if one process had counted everything, in whatever order the files are named.
-All files must have one configuration. If any file is bad, each bad one is named and nothing is written.
+The result is the same, byte for byte, as if one process had counted everything,
+in whatever order the files are named. All files must have one configuration.
+If any file is bad, each bad one is named and nothing is written.
 
 example:
   stream-metrics merge shard-*.state -o all.state"""
@@ -34,7 +36,7 @@ def execute(arguments: argparse.Namespace) -> int:
     _refuse_repeated(arguments.states)
     total = _merged(arguments.states)
     files.save(arguments.output, total)
-    print(f"{arguments.output}: {len(arguments.states)} states, {total.n:,} samples")
+    print(f"{arguments.output}: {len(arguments.states)} states, {number(total.n)} samples")
     return 0
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stream_metrics.cli.problems import UsageProblem
+from stream_metrics.report.layout import number
 from stream_metrics.snapshot import Snapshot
 
 __all__ = ["RunningValues", "print_snapshot", "view"]
@@ -17,10 +18,11 @@ HEADLINE = ("accuracy", "balanced_accuracy", "macro_f1", "matthews_corrcoef", "c
 
 def view(state: Any, keys: Sequence[str] | None) -> Snapshot:
     """Return a snapshot of ``state`` that contains ``keys`` only, or all that it has by default."""
-    snapshot: Snapshot = state.snapshot()
     if keys is None:
+        snapshot: Snapshot = state.snapshot()
         return snapshot
-    return Snapshot(snapshot._counts, keys=keys, zero_division=snapshot._zero_division)
+    counts = getattr(state, "state", state)  # a bare confusion matrix is its own state
+    return Snapshot(counts.copy(), keys=keys, zero_division=getattr(state, "zero_division", None))
 
 
 def print_snapshot(snapshot: Snapshot, form: str, extra: dict[str, Any] | None = None, indent: int | None = 2) -> None:
@@ -51,7 +53,7 @@ class RunningValues:
             line = json.dumps({"n": snapshot.n, **{key: _plain(value) for key, value in values.items()}})
         else:
             cells = (f"{_shown(value):>{_width(key)}}" for key, value in values.items())
-            line = "  ".join((f"{snapshot.n:>12,}", *cells))
+            line = "  ".join((f"{number(snapshot.n):>12}", *cells))
         if not self._started and not self._json:
             print("  ".join((f"{'n':>12}", *(f"{key:>{_width(key)}}" for key in values))))
         self._started = True

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
+from stream_metrics.report.layout import number
+
 __all__ = ["Progress"]
 
 INTERVAL = 0.25  # seconds
@@ -56,7 +58,7 @@ class Progress:
 
     def _line(self, elapsed: float) -> str:
         records, done = self._read()
-        rate = f"{records:,} records  {records / elapsed:,.0f}/s"
+        rate = f"{number(records)} records  {number(round(records / elapsed))}/s"
         if not self._total:
             return rate
         share = min(done / self._total, 1.0)

@@ -19,16 +19,20 @@ from stream_metrics.cli.sources import STDIN, Reached, declared_format, opened, 
 __all__ = ["add"]
 
 HELP = """\
-Records are JSON Lines or CSV with a header. A prediction that is null, or an empty CSV field, is an abstention.
-JSON values keep their type; CSV values are text: the label 1 of a JSON file and the "1" of a CSV are two classes.
-A record that cannot be counted ends the run with exit status 1: nothing is printed but its file, line and reason, and
-no state is saved. Ctrl-C prints and saves what was counted so far and exits with 130.
+Records are JSON Lines, or CSV with a header. A prediction that is null, or an
+empty CSV field, is an abstention. FIELD is a key, or keys of nested objects
+joined by dots. JSON values keep their type and CSV values are text, so the 1 of
+a JSON file and the 1 of a CSV are two classes.
+
+A record that cannot be counted ends the run with exit status 1: its file, line
+and reason are printed, no result is, and no state is saved. Ctrl-C prints and
+saves what was counted so far and exits with 130.
 
 examples:
   stream-metrics run predictions.jsonl
-  stream-metrics run mon.csv.gz tue.csv.gz --true label --pred score --weight w --state week.state
-  tail -f log.jsonl | stream-metrics run - --true payload.label --pred payload.answer --every 1000
-  stream-metrics run wed.csv.gz --true label --pred score --weight w --resume week.state --state week.state"""
+  stream-metrics run mon.csv.gz tue.csv.gz --true label --state week.state
+  stream-metrics run wed.csv.gz --true label --resume week.state --state week.state
+  tail -f log | stream-metrics run - --true data.label --pred data.answer --every 1000"""
 
 MIXED = "their labels differ in type, so they cannot be counted in one run"
 
@@ -62,7 +66,10 @@ def _add_configuration(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--other", metavar="NAME", help="class for labels outside --labels (default: they are errors)")
     parser.add_argument(
-        "--zero-division", type=options.zero_division, metavar="0|1|nan", help="value of what is 0/0 (default: 0)"
+        "--zero-division",
+        type=options.zero_division,
+        metavar="0|1|nan",
+        help="what to print for a metric that is 0/0 (default: what the metric has for it, mostly 0)",
     )
 
 
@@ -98,9 +105,9 @@ def _check(arguments: argparse.Namespace) -> None:
 def _state(arguments: argparse.Namespace) -> Any:
     if arguments.resume:
         return files.load(arguments.resume)
-    replacement = 0.0 if arguments.zero_division is None else arguments.zero_division
+    configuration = {"labels": arguments.labels, "other": arguments.other, "zero_division": arguments.zero_division}
     try:
-        return sm.MetricSet(labels=arguments.labels, other=arguments.other, zero_division=replacement)
+        return sm.MetricSet(**configuration)
     except ValueError as error:
         raise UsageProblem(str(error)) from None
 
@@ -136,5 +143,5 @@ def _feed(arguments: argparse.Namespace, counter: Counter, reached: Reached, pro
                 raise UsageProblem(f"{source.name} is {source.format}, but what came before it is {form}: {MIXED}")
             form = source.format
             reached.enter(source)
-            counter.feed(source.name, rows(source, fields, counter.skipped.add), progress.tick)
+            counter.feed(source.name, rows(source, fields, counter.refuse), progress.tick)
             reached.leave()

@@ -13,6 +13,9 @@ from stream_metrics.snapshot import Snapshot
 __all__ = ["add"]
 
 HELP = """\
+The kind and configuration of the state are in the file. --metrics also reads
+metrics that are no part of the report, such as fbeta.
+
 examples:
   stream-metrics show all.state
   stream-metrics show all.state --format json --metrics accuracy,macro_f1,recall

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import NAN, power_mean, ratio
+from stream_metrics.formulas.arithmetic import NAN, combine, components, ratio
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.formulas.rates import RECALL
 from stream_metrics.formulas.weights import PerClass, per_class_numbers
@@ -14,7 +14,8 @@ from stream_metrics.formulas.weights import PerClass, per_class_numbers
 
 def accuracy(c: Counts) -> float:
     """Share of the samples predicted right. c / N, in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 3, 4."""
-    return ratio(c.hits, c.total)
+    n = c.total
+    return float(c.hits / n) if n else NAN
 
 
 def zero_one_loss(c: Counts) -> float:
@@ -67,5 +68,4 @@ def geometric_mean(c: Counts) -> float:
     (prod R_k)^(1/K') over the K' classes with t_k > 0, in [0, 1]; 0/0 without data. Kubat and Matwin 1997.
     """
     recalls = c.ratios(*RECALL)
-    recalls = recalls[~np.isnan(recalls)]
-    return float(power_mean(recalls, 0.0)) if len(recalls) else NAN
+    return combine(components(recalls, NAN), 0.0)

@@ -92,4 +92,6 @@ def _chance_quadratic(true: list[int], predicted: list[int]) -> int:
     """Return sum (i - j)^2 t_i p_j."""
     places = range(len(true))
     squares = sum(i * i * (t + p) for i, t, p in zip(places, true, predicted, strict=True))
-    return sum(true) * squares - 2 * sum(map(mul, places, true)) * sum(map(mul, places, predicted))
+    first = sum(i * t for i, t in enumerate(true))
+    second = sum(j * p for j, p in enumerate(predicted))
+    return sum(true) * squares - 2 * first * second

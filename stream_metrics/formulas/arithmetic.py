@@ -9,7 +9,7 @@ samples.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -84,14 +84,19 @@ def wide(counts: Numbers, total: Exact) -> Numbers:
 def divide(a: Numbers, b: Numbers) -> Floats:
     """Return a / b, nan where both are 0."""
     with np.errstate(invalid="ignore"):
-        return np.asarray(a.astype(np.float64) / b.astype(np.float64))
+        return np.asarray(real(a) / real(b))
+
+
+def real(a: Numbers) -> Numbers:
+    """Return Python integers as float64, other arrays as they are."""
+    return a.astype(np.float64) if a.dtype == object else a
 
 
 def matthews(table: Binary) -> Floats:
     """Return (TP TN - FP FN) / sqrt((TP+FN)(TN+FP)(TP+FP)(TN+FN)); nan where a factor is 0."""
     tp, fn, fp, tn = table
-    a, b = (tp + fn) * (tn + fp), (tp + fp) * (tn + fn)
-    return np.clip(divide(tp * tn - fp * fn, np.sqrt(a.astype(np.float64) * b.astype(np.float64))), -1.0, 1.0)
+    product = real((tp + fn) * (tn + fp)) * 1.0 * real((tp + fp) * (tn + fn))
+    return np.maximum(np.minimum(divide(tp * tn - fp * fn, np.sqrt(product)), 1.0), -1.0)
 
 
 def kappa(table: Binary) -> Floats:
@@ -103,66 +108,64 @@ def kappa(table: Binary) -> Floats:
 def harmonic_of_four(table: Binary) -> Floats:
     """Return 4 TP TN / (4 TP TN + (TP+TN)(FP+FN)); 0 if TP+TN = 0 < FP+FN, nan where everything is in one cell."""
     tp, fn, fp, tn = table
-    wrong, product = fp + fn, 4.0 * tp * tn
-    below = product + (tp + tn) * (wrong * 1.0)
-    return divide(product, np.where(wrong > 0, np.maximum(below, product == 0), below))
+    right, product = tp + tn, 4.0 * tp * tn
+    return divide(product, product + (right + (right == 0)) * 1.0 * (fp + fn))
 
 
 def geometric_of_two(a: Floats, b: Floats) -> Floats:
     """Return sqrt(a b), 0 where only one of them is nan: then its partner is 0."""
     mean = np.sqrt(a * b)
-    lost = np.isnan(mean)
-    if lost.any():
-        mean[lost & ~(np.isnan(a) & np.isnan(b))] = 0.0
+    if has_nan(mean):
+        mean[np.isnan(a) != np.isnan(b)] = 0.0
     return mean
+
+
+def has_nan(values: Floats) -> bool:
+    """Tell whether a vector of finite numbers has a nan; three times as fast as `isnan` and `any` for a few classes."""
+    return math.isnan(values.dot(values))
 
 
 def components(values: Floats, zero_division: float) -> Floats:
     """Return the values of an average: nan becomes `zero_division`, or is left out if that is nan."""
-    lost = np.isnan(values)
-    if not lost.any():
+    if not has_nan(values):
         return values
+    lost = np.isnan(values)
     return values[~lost] if math.isnan(zero_division) else np.where(lost, zero_division, values)
 
 
-def mean(values: Floats) -> float:
-    """Return the arithmetic mean, whatever the order; nan if there are no values."""
-    return math.fsum(values.tolist()) / len(values) if len(values) else NAN
+def power_mean(values: Sequence[float], p: float) -> float:
+    """Return (sum a^p / n)^(1/p) of numbers >= 0: p = 0 geometric, +-inf maximum and minimum; 0 if p <= 0 and one is 0.
 
-
-def power_mean(values: Floats, p: float) -> Floats:
-    """Return (sum a^p / n)^(1/p) along the first axis, for a >= 0: p = 0 geometric, +-inf maximum and minimum.
-
-    0 where p <= 0 and some a is 0. In the form m exp(log1p(mean(expm1(p log(a/m)))) / p) neither a large nor a tiny p
-    loses digits; m is the largest a, or the smallest if p <= 0. Itai and Katz 2022, eq. 4.
+    In the form m exp(log1p(mean(expm1(p log(a/m)))) / p) neither a large nor a tiny p loses digits; m is the largest
+    number, or the smallest if p <= 0. Itai and Katz 2022, eq. 4.
     """
-    if math.isnan(p):
-        raise ValueError(f"Expected `p` to be a number, +inf or -inf, but got {p!r}")
+    n = len(values)
     if p == 1:
-        return np.asarray(values.sum(axis=0) / len(values))
-    largest = values.max(axis=0) if p > 0 else values.min(axis=0)
-    if math.isinf(p):
-        return np.asarray(largest)
-    with np.errstate(divide="ignore", over="ignore"):
-        logs = np.log(values / np.where(largest > 0, largest, 1.0))
-        if p == 0:
-            exponent = logs.sum(axis=0) / len(values)
-        else:
-            exponent = np.log1p(np.expm1(p * logs).sum(axis=0) / len(values)) / p
-    return np.asarray(np.where(largest > 0, largest * np.exp(exponent), 0.0))
+        return math.fsum(values) / n
+    most = max(values) if p > 0 else min(values)
+    if not most or math.isinf(p):
+        return most
+    if p == 0:
+        return most * math.exp(math.fsum([math.log(a / most) for a in values]) / n)
+    powers = [math.expm1(p * math.log(a / most)) if a else -1.0 for a in values]
+    return most * math.exp(math.log1p(math.fsum(powers) / n) / p)
 
 
-def combine(values: Floats, average: Average, p: float | None) -> float:
-    """Return the mean that `average` names, or calls; nan if there are no values."""
+def exponent(average: Average, p: float | None) -> float | Callable[[list[float]], float]:
+    """Return the exponent of the power mean that `average` names, or the function that it is."""
     exponents = {"arithmetic": 1.0, "geometric": 0.0, "harmonic": -1.0, "power": p}
-    if not callable(average) and average not in exponents:
+    if callable(average):
+        return average
+    if average not in exponents:
         raise ValueError(f"Expected `average` to be a function or one of {', '.join(exponents)}, but got {average!r}")
-    if average == "power" and p is None:
-        raise ValueError("Expected `p` with average='power', but got None")
+    chosen = exponents[average]
+    if chosen is None or math.isnan(chosen):
+        raise ValueError(f"Expected `p` to be a number with average='power', but got {p!r}")
+    return chosen
+
+
+def combine(values: Floats, average: float | Callable[[list[float]], float]) -> float:
+    """Return the power mean with that exponent, or what the function makes of the values; nan if there are none."""
     if not len(values):
         return NAN
-    if callable(average):
-        return float(average(values.tolist()))
-    exponent = exponents[average]
-    assert exponent is not None
-    return mean(values) if exponent == 1 else float(power_mean(values, exponent))
+    return float(average(values.tolist())) if callable(average) else power_mean(values.tolist(), average)

@@ -82,8 +82,9 @@ def determinant(rows: list[list[int]]) -> int:
         if pivot != i:
             rows[i], rows[pivot], sign = rows[pivot], rows[i], -sign
         head = rows[i][i]
+        tail = rows[i][i + 1 :]
         for row in rows[i + 1 :]:
-            row[i + 1 :] = [(a * head - row[i] * b) // before for a, b in zip(row[i + 1 :], rows[i][i + 1 :], strict=True)]
+            row[i + 1 :] = [(a * head - row[i] * b) // before for a, b in zip(row[i + 1 :], tail, strict=True)]
         before = head
     return sign * rows[-1][-1]
 
@@ -134,7 +135,7 @@ def pair_fowlkes_mallows(c: Counts) -> float:
     prediction. Fowlkes and Mallows 1983.
     """
     values = wide(c.cells()[2], c.total)
-    together = np.dot(values, values).item() if values.dtype != object else sum(value * value for value in values)
+    together = sum(value * value for value in values) if values.dtype == object else np.dot(values, values).item()
     same_true, same_predicted = c.true_dot_true - c.total, c.predicted_dot_predicted - c.total
     if same_true <= 0 or same_predicted <= 0:
         return NAN

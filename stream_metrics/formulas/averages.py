@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import NAN, Average, combine, components, power_mean, ratio
+from stream_metrics.formulas.arithmetic import NAN, Average, combine, components, exponent, ratio
 from stream_metrics.formulas.protocol import Counts, Floats, Form
 from stream_metrics.formulas.rates import F1, JACCARD, PRECISION, RECALL, SPECIFICITY, fbeta_forms, fowlkes_mallows
 
@@ -124,7 +124,9 @@ def weighted_jaccard(c: Counts, *, zero_division: float = 0.0) -> float:
     return _weighted(c, JACCARD, zero_division)
 
 
-def general_f1(c: Counts, *, average: Average = "arithmetic", p: float | None = None, zero_division: float = 0.0) -> float:
+def general_f1(
+    c: Counts, *, average: Average = "arithmetic", p: float | None = None, zero_division: float = 0.0
+) -> float:
     """A mean of your choice of the F1 of the classes.
 
     S(F1_1, ..., F1_K) with S arithmetic, geometric, harmonic, a power mean of exponent p, or a function of a list of
@@ -152,12 +154,10 @@ def power_mean_all_precision_recall(c: Counts, *, p: float = -1.0, zero_division
     Itai and Katz 2022, sec. 3.2.2.
     """
     rates = np.concatenate([c.ratios(*PRECISION), c.ratios(*RECALL)])
-    if p <= 0 and (rates == 0).any():
-        return 0.0
-    return _general(c, rates, "power", p, zero_division)
+    hopeless = p <= 0 and bool((rates == 0).any())
+    return 0.0 if hopeless else _general(c, rates, "power", p, zero_division)
 
 
 def _general(c: Counts, values: Floats, average: Average, p: float | None, zero_division: float) -> float:
-    if not c.total:
-        return NAN
-    return combine(components(values, zero_division), average, p)
+    kind = exponent(average, p)
+    return combine(components(values, zero_division), kind) if c.total else NAN

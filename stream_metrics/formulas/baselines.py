@@ -53,10 +53,10 @@ def _guess(c: Counts, strategy: str, prior: PerClass | None) -> Floats:
     """Return r_k, which sums to 1; nan without data."""
     if strategy not in STRATEGIES:
         raise ValueError(f"Expected `strategy` to be one of {', '.join(STRATEGIES)}, but got {strategy!r}")
+    numbers = None if prior is None else per_class_numbers(c, prior, "prior")
     if not c.total:
         return np.full(c.k, NAN)
-    if prior is not None:
-        numbers = per_class_numbers(c, prior, "prior")
+    if numbers is not None:
         if not numbers.any():
             raise ValueError("Expected `prior` to have a positive number for some class, but all are 0")
         return numbers / math.fsum(numbers.tolist())

@@ -17,6 +17,7 @@ from stream_metrics.formulas.arithmetic import (
     divide,
     geometric_of_two,
     harmonic_of_four,
+    has_nan,
     kappa,
     matthews,
     wide,
@@ -58,6 +59,9 @@ SYMMETRIC: dict[str, Callable[[Binary], Floats]] = {  # in which of the two clas
 }
 
 
+METRICS = tuple(sorted({*SYMMETRIC, *FORMS, "fowlkes_mallows"}))
+
+
 def ovo(c: Counts, *, metric: str = "f1", zero_division: float = 0.0) -> float:
     """Mean over all pairs of classes of a metric for two classes, itself the mean of both choices of the positive
     class.
@@ -65,9 +69,8 @@ def ovo(c: Counts, *, metric: str = "f1", zero_division: float = 0.0) -> float:
     `metric` is accuracy, cohen_kappa, matthews_corrcoef, p4, fowlkes_mallows or any per-class rate; range as the
     metric; 0/0 if K < 2. Itai and Katz 2022, sec. 3.2.1.
     """
-    names = sorted({*SYMMETRIC, *FORMS, "fowlkes_mallows"})
-    if metric not in names:
-        raise ValueError(f"Expected `metric` to be one of {', '.join(names)}, but got {metric!r}")
+    if metric not in METRICS:
+        raise ValueError(f"Expected `metric` to be one of {', '.join(METRICS)}, but got {metric!r}")
     if c.k < 2 or not c.total:
         return NAN
     table = pair_tables(c)
@@ -86,14 +89,11 @@ def _mean(values: Floats, zero_division: float) -> float:
 
 def _mean_of_both(first: Floats, second: Floats, zero_division: float) -> float:
     means = (first + second) / 2
-    lost = np.isnan(means)
-    if not lost.any():
-        return _mean(means, zero_division)
+    if not has_nan(means):
+        return float(means.sum() / len(means))
     if np.isnan(zero_division):
-        means[lost] = np.fmax(first, second)[lost]
-    else:
-        means = (components(first, zero_division) + components(second, zero_division)) / 2
-    return _mean(means, zero_division)
+        return _mean(np.where(np.isnan(means), np.fmax(first, second), means), zero_division)
+    return _mean((components(first, zero_division) + components(second, zero_division)) / 2, zero_division)
 
 
 def matthews_corrcoef_ovo(c: Counts, *, zero_division: float = 0.0) -> float:

@@ -14,6 +14,7 @@ from stream_metrics.formulas.arithmetic import (
     Binary,
     geometric_of_two,
     harmonic_of_four,
+    has_nan,
     matthews,
     one_vs_all,
     power_mean,
@@ -175,7 +176,7 @@ def power_mean_precision_recall(c: Counts, *, p: float = -1.0, zero_division: fl
     phi^p(P_k, R_k), in [0, 1]; 0/0 for a class neither true nor predicted. If p > 0, a single 0/0 counts as
     `zero_division`. Itai and Katz 2022, eq. 4.
     """
-    return _power_mean_of_rates(np.stack([c.ratios(*PRECISION), c.ratios(*RECALL)]), p, zero_division)
+    return _power_means((PRECISION, RECALL), c, p, zero_division)
 
 
 def power_mean_four_rates(c: Counts, *, p: float = -1.0, zero_division: float = 0.0) -> Floats:
@@ -184,20 +185,24 @@ def power_mean_four_rates(c: Counts, *, p: float = -1.0, zero_division: float = 
     phi^p(R_k, P_k, S_k, V_k), in [0, 1]; p = -1 is P4. If p > 0, a rate that is 0/0 counts as `zero_division`; if p
     <= 0, the mean is 0/0 if a rate is, unless another is 0. Itai and Katz 2022, eq. 5.
     """
-    rates = [c.ratios(*RECALL), c.ratios(*PRECISION), c.ratios(*SPECIFICITY), c.ratios(*NPV)]
-    return _power_mean_of_rates(np.stack(rates), p, zero_division)
+    return _power_means((RECALL, PRECISION, SPECIFICITY, NPV), c, p, zero_division)
 
 
-def _power_mean_of_rates(rates: Floats, p: float, zero_division: float) -> Floats:
-    lost = np.isnan(rates)
-    means = power_mean(np.where(lost, 1.0 if math.isnan(zero_division) else zero_division, rates), p)
-    undefined = lost.all(axis=0)
+def _power_means(forms: tuple[tuple[Form, Form], ...], c: Counts, p: float, zero_division: float) -> Floats:
+    if math.isnan(p):
+        raise ValueError(f"Expected `p` to be a number or an infinity, but got {p!r}")
+    rates = zip(*(c.ratios(*pair).tolist() for pair in forms), strict=True)
+    return np.array([_power_mean(row, p, zero_division) for row in rates], np.float64)
+
+
+def _power_mean(rates: tuple[float, ...], p: float, zero_division: float) -> float:
+    """Return the power mean of rates of which some may be nan."""
+    defined = [rate for rate in rates if not math.isnan(rate)]
+    if len(defined) == len(rates):
+        return power_mean(rates, p)
     if p <= 0:
-        undefined = lost.any(axis=0) & ~(rates == 0).any(axis=0)
-    elif math.isnan(zero_division):
-        undefined = lost.any(axis=0)
-    means[undefined] = math.nan
-    return means
+        return 0.0 if 0.0 in defined else math.nan
+    return power_mean([*defined, *[zero_division] * (len(rates) - len(defined))], p) if defined else math.nan
 
 
 def ova_accuracy(c: Counts) -> Floats:
@@ -216,7 +221,7 @@ def ova_balanced_accuracy(c: Counts) -> Floats:
     """
     found, rejected = c.ratios(*RECALL), c.ratios(*SPECIFICITY)
     halves = (found + rejected) / 2
-    if np.isnan(halves).any():
+    if has_nan(halves):
         return np.where(np.isnan(found), rejected, np.where(np.isnan(rejected), found, halves))
     return halves
 

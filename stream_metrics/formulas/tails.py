@@ -42,7 +42,7 @@ def chi_square_tail(x: float, degrees: int) -> float:
 
 
 def _binomial_upper(x: float, n: float, expected: float) -> float:
-    """Return P[X >= x] as P[X = x] times the continued fraction of the incomplete beta function; x is above the mean."""
+    """Return P[X >= x], x above the mean: P[X = x] times the continued fraction of the incomplete beta function."""
     a, total, p = x, n + 1, expected / n
     c, d = 1.0, 1 / (1 - total * p / (a + 1) or TINY)
     value = d

@@ -21,16 +21,15 @@ def per_class_numbers(c: Counts, given: PerClass, name: str) -> Floats:
     parallel to the labels. Every number must be finite and >= 0. `ValueError` says which is not.
     """
     labels = c.labels
-    if isinstance(given, Mapping):
-        missing = [label for label in labels if label not in given]
-        if missing:
-            raise ValueError(f"Expected `{name}` to have a number for every class, but {missing[0]!r} has none")
-        numbers = [given[label] for label in labels]
-    else:
+    if not isinstance(given, Mapping):
         numbers = list(given)
         if len(numbers) != len(labels):
-            raise ValueError(f"Expected `{name}` to be parallel to the {len(labels)} labels, but got {len(numbers)} numbers")
-    for label, number in zip(labels, numbers, strict=True):
+            raise ValueError(f"Expected `{name}` to have {len(labels)} numbers, one per class, but got {len(numbers)}")
+        given = dict(zip(labels, numbers, strict=True))
+    for label, number in given.items():
         if not isinstance(number, Real) or not math.isfinite(number) or number < 0:
             raise ValueError(f"Expected `{name}` of {label!r} to be a finite number >= 0, but got {number!r}")
-    return np.array([float(number) for number in numbers])
+    missing = [label for label in labels if label not in given]
+    if missing:
+        raise ValueError(f"Expected `{name}` to have a number for every class, but {missing[0]!r} has none")
+    return np.array([float(given[label]) for label in labels])

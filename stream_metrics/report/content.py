@@ -16,7 +16,7 @@ import numpy as np
 
 from stream_metrics.catalog import CATALOG
 from stream_metrics.report.layout import number, score, shorten
-from stream_metrics.snapshot import MATRIX_LIMIT
+from stream_metrics.snapshot import DEFAULT, LABEL_VALUED, MATRIX_LIMIT
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
@@ -36,6 +36,7 @@ __all__ = [
     "matrix_place",
     "per_class_keys",
     "scores",
+    "significance",
     "sizes",
     "undefined_labels",
     "value_text",
@@ -59,6 +60,7 @@ HEADINGS = {
 ACCURACIES = dict(
     zip(BASELINES, ("no_information_rate", "baseline_uniform_accuracy", "baseline_stratified_accuracy"), strict=True)
 )
+TITLES = {"matthews_corrcoef": "MCC (Matthews)"}  # where a reader looks for another name than the catalogue's
 EQUAL_TO_ACCURACY = {"accuracy", "micro_precision", "micro_recall", "micro_f1"}
 ZERO_BY_CHANCE = {"matthews_corrcoef", "cohen_kappa"}
 
@@ -97,7 +99,7 @@ def guesses(snapshot: Snapshot, names: Sequence[str]) -> dict[str, str]:
     """Return what each of `BASELINES` answers."""
     majority = shorten(names[snapshot.labels.index(snapshot["majority_class"])], 24)
     return dict(
-        zip(BASELINES, (f"always {majority}", "every class alike", "classes as often as they are true"), strict=True)
+        zip(BASELINES, (f'always "{majority}"', "every class alike", "classes as often as they are true"), strict=True)
     )
 
 
@@ -116,9 +118,9 @@ def scores(snapshot: Snapshot) -> list[Score]:
     rows = []
     for key in HEADLINE if _is_default(snapshot) else snapshot:
         value, undefined = snapshot._entry(key)
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if key not in LABEL_VALUED:
             baselines = tuple(_baseline(snapshot, key, strategy) for strategy in BASELINES)
-            rows.append(Score(key, CATALOG[key].title, value, undefined is True, baselines))
+            rows.append(Score(key, TITLES.get(key, CATALOG[key].title), value, undefined is True, baselines))
     return rows
 
 
@@ -130,7 +132,19 @@ def value_text(row: Score, separator: str = " ") -> str:
 
 
 def _is_default(snapshot: Snapshot) -> bool:
-    return all(key in snapshot for key, row in CATALOG.items() if row.default and row.kind == "whole")
+    return snapshot._keys == DEFAULT
+
+
+def significance(snapshot: Snapshot, names: Sequence[str]) -> str:
+    """Return the p-values of accuracy against always guessing the most frequent class; empty with chosen keys."""
+    if not _is_default(snapshot):
+        return ""
+    mcnemar, binomial = (_p_value(snapshot[key]) for key in ("majority_p_value", "nir_p_value"))
+    return f"Accuracy against {guesses(snapshot, names)[BASELINES[0]]}: p {mcnemar} (McNemar), p {binomial} (binomial)"
+
+
+def _p_value(value: float) -> str:
+    return f"= {value:.2g}" if value >= 1e-99 else "< 1e-99"
 
 
 def _baseline(snapshot: Snapshot, key: str, strategy: str) -> float | None:

@@ -15,6 +15,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from stream_metrics.catalog import CATALOG
+from stream_metrics.jsonable import label_names
 from stream_metrics.report.content import (
     BASELINES,
     CONFUSIONS,
@@ -27,13 +28,13 @@ from stream_metrics.report.content import (
     matrix_place,
     per_class_keys,
     scores,
+    significance,
     sizes,
     undefined_labels,
     value_text,
 )
 from stream_metrics.report.layout import fit_names, number, numbers, score, visible
 from stream_metrics.report.matrix import percent
-from stream_metrics.snapshot import label_names
 
 if TYPE_CHECKING:
     from stream_metrics.snapshot import Snapshot
@@ -94,11 +95,8 @@ def _scores(snapshot: Snapshot, names: list[str]) -> str:
             cells.append("" if baseline is None else score(baseline, digits=4) + "!" * flag)
         body.append(_row(row.title, cells))
     said = "; ".join(f"{name} = {guess}" for name, guess in guesses(snapshot, names).items())
-    notes = (
-        [f"Guessing without a model: {said}"]
-        + [NOT_ABOVE] * unbeaten
-        + [UNDEFINED] * any(row.undefined for row in rows)
-    )
+    notes = [f"Guessing without a model: {said}", significance(snapshot, names)]
+    notes += [NOT_ABOVE] * unbeaten + [UNDEFINED] * any(row.undefined for row in rows)
     return _table(["Score", "model", *BASELINES], body) + _notes(notes)
 
 
@@ -195,7 +193,7 @@ def _title(text: str) -> str:
 
 
 def _notes(notes: Iterable[str]) -> str:
-    return "".join(f"<p>{escape(note)}</p>" for note in notes)
+    return "".join(f"<p>{escape(note)}</p>" for note in notes if note)
 
 
 def _head(text: str, full: str) -> str:

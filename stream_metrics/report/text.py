@@ -12,6 +12,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from stream_metrics.catalog import CATALOG
+from stream_metrics.jsonable import label_names
 from stream_metrics.report.content import (
     BASELINES,
     CONFUSIONS,
@@ -24,6 +25,7 @@ from stream_metrics.report.content import (
     matrix_place,
     per_class_keys,
     scores,
+    significance,
     sizes,
     undefined_labels,
     value_text,
@@ -44,7 +46,6 @@ from stream_metrics.report.layout import (
     wrap,
 )
 from stream_metrics.report.matrix import matrix_lines, percent
-from stream_metrics.snapshot import label_names
 
 if TYPE_CHECKING:
     from stream_metrics.snapshot import Snapshot
@@ -95,6 +96,7 @@ def _scores(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
     if len(columns) > 1:
         said = [f"{name} = {guess}" for name, guess in guesses(snapshot, names).items() if name not in dropped]
         notes.append(f"Guessing without a model: {'; '.join(said)}")
+        notes += [line for line in [significance(snapshot, names)] if line]
     if any("!" in text for text in lines):
         notes.append(NOT_ABOVE)
     if any(row.undefined for row in rows):

@@ -61,7 +61,7 @@ def column(values: Any, argument: str, may_abstain: bool) -> Column:
         values = values.combine_chunks()
     if hasattr(values, "indices") and hasattr(values, "dictionary"):  # Arrow, dictionary-encoded
         values = Categorical(values.indices.fill_null(-1).to_numpy(zero_copy_only=False), values.dictionary.to_pylist())
-    elif hasattr(values, "to_pylist") and getattr(values, "null_count", 0):
+    elif hasattr(values, "to_pylist") and values.null_count:
         values = values.to_pylist()
     if hasattr(values, "codes") and hasattr(values, "categories"):
         return Column(np.ascontiguousarray(values.codes), _names(values.categories))

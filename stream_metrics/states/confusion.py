@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from stream_metrics._core.coding import pack_cells, unpack_cells
+from stream_metrics._core.coding import pack_cells
 from stream_metrics._core.confusion import ConfusionCounters
 from stream_metrics._core.weights import split_weights
 from stream_metrics.errors import LabelError, WeightError
-from stream_metrics.labels import Label
+from stream_metrics.labels import Label, unique
 from stream_metrics.snapshot import Snapshot
 from stream_metrics.states.columns import tally
 from stream_metrics.wire import Portable
@@ -64,9 +64,10 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         array = np.asarray(matrix)
         if array.ndim != 2 or array.shape[0] != array.shape[1]:
             raise ValueError(f"Expected `matrix` to be square, but got the shape {array.shape}")
-        state = cls(range(len(array)) if labels is None else labels)
-        if len(state.fixed_labels) != len(array):
-            raise LabelError(f"Expected {len(array)} `labels` for the matrix, but got {len(state.fixed_labels)}")
+        names = list(unique(range(len(array)) if labels is None else labels))
+        if len(names) != len(array):
+            raise LabelError(f"Expected {len(array)} `labels` for the matrix, but got {len(names)}")
+        state = cls(names)
         rows, columns = np.nonzero(array)
         whole_type = np.int64 if array.dtype.kind in "iub" else np.float64
         try:
@@ -74,12 +75,11 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         except WeightError as error:
             raise WeightError(str(error).replace("`w`", "`matrix`").replace("position", "non-zero cell")) from None
         n = int(wholes.sum()) if parts is None else int(wholes[parts == 0].sum()) + int((parts != 0).sum())
-        names = list(state.fixed_labels)
         unseen = np.zeros(len(names), np.int64)
         state.commit(names, names, (rows, columns, wholes, parts), (unseen, unseen), n, 0)
         return state
 
-    def snapshot(self, *, zero_division: float = 0.0) -> Snapshot:
+    def snapshot(self, *, zero_division: float | None = None) -> Snapshot:
         """Return a frozen copy from which every metric can be read; later updates do not move it."""
         return Snapshot(self.copy(), zero_division=zero_division)
 
@@ -101,8 +101,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
     def _restore(cls, content: Any) -> Self:
         fixed, other, n, abstained, labels, appearances, cells = content
         state = cls(fixed, *other)
-        decoded = unpack_cells(cells, len(labels) + len(fixed or ()))
-        state.restore(list(labels), decoded, list(appearances), n, abstained)
+        state.restore(list(labels), cells, list(appearances), n, abstained)
         return state
 
     def __repr__(self) -> str:

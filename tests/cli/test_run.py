@@ -57,6 +57,7 @@ def pairs_as_jsonl(pairs):
         ("quoted.csv", CSV.replace(b"cat", b'"cat"')),
         ("reordered.csv", b"id,y_pred,y_true\n1,cat,cat\n2,dog,cat\n3,dog,dog\n4,,dog\n"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_every_format_gives_the_same_counts(cli, tmp_path, name, data):
     """JSON Lines and CSV in all their spellings count the same records."""
@@ -282,7 +283,7 @@ def test_progress_line_follows_the_clock():
         progress.tick()
     progress.clear()
 
-    line = " 25% [######..................]  1,000 records  500/s  0:06 left"
+    line = " 25% [######..................]  1 000 records  500/s  0:06 left"
 
     assert f"\r{line}\x1b[K" + "\r\x1b[K" == stream.getvalue()
 

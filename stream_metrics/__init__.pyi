@@ -1,0 +1,718 @@
+# Written by .ci/generate.py from the catalog; do not edit.
+from collections.abc import Iterable
+from typing import Any
+
+from stream_metrics.aggregate import merge as merge
+from stream_metrics.errors import DecodeError as DecodeError
+from stream_metrics.errors import LabelError as LabelError
+from stream_metrics.errors import MergeError as MergeError
+from stream_metrics.errors import ScoreError as ScoreError
+from stream_metrics.errors import StreamMetricsError as StreamMetricsError
+from stream_metrics.errors import WeightError as WeightError
+from stream_metrics.labels import Label
+from stream_metrics.metric import Metric as Metric
+from stream_metrics.metric import MetricSet as MetricSet
+from stream_metrics.snapshot import Estimate as Estimate
+from stream_metrics.snapshot import Snapshot as Snapshot
+from stream_metrics.states.columns import Categorical as Categorical
+from stream_metrics.states.confusion import ConfusionMatrix as ConfusionMatrix
+from stream_metrics.wire import from_bytes as from_bytes
+
+__version__: str
+__all__ = [
+    "Accuracy",
+    "AverageAccuracy",
+    "BalancedAccuracy",
+    "Baseline",
+    "Categorical",
+    "Chi2",
+    "CohenKappa",
+    "ConfusionMatrix",
+    "CramersV",
+    "DecodeError",
+    "DetectionPrevalence",
+    "DetectionRate",
+    "Estimate",
+    "ExpectedAccuracy",
+    "F1",
+    "FBeta",
+    "FalseDiscoveryRate",
+    "FalseNegativeRate",
+    "FalseOmissionRate",
+    "FalsePositiveRate",
+    "GeneralF1",
+    "GeneralFowlkesMallows",
+    "GeneralizedMCC",
+    "GeometricMean",
+    "Jaccard",
+    "LabelError",
+    "MCC",
+    "MacroF1",
+    "MacroFBeta",
+    "MacroJaccard",
+    "MacroPrecision",
+    "MacroRecall",
+    "MacroSpecificity",
+    "MergeError",
+    "Metric",
+    "MetricSet",
+    "MicroF1",
+    "MicroFBeta",
+    "MicroJaccard",
+    "MicroPrecision",
+    "MicroRecall",
+    "NPV",
+    "NegativeF1",
+    "NoInformationRate",
+    "OvAAccuracy",
+    "OvABalancedAccuracy",
+    "OvAMCC",
+    "OvO",
+    "OvOAccuracy",
+    "OvOCohenKappa",
+    "OvOF1",
+    "OvOF1FirstPositive",
+    "OvOMCC",
+    "P4",
+    "PRFowlkesMallows",
+    "PowerMeanAll",
+    "PowerMeanFour",
+    "PowerMeanPR",
+    "Precision",
+    "Prevalence",
+    "Recall",
+    "ScoreError",
+    "Snapshot",
+    "Specificity",
+    "StratifiedBaselineAccuracy",
+    "StreamMetricsError",
+    "UniformBaselineAccuracy",
+    "WeightError",
+    "WeightedBalancedAccuracy",
+    "WeightedF1",
+    "WeightedFBeta",
+    "WeightedJaccard",
+    "WeightedKappa",
+    "WeightedPrecision",
+    "WeightedRecall",
+    "ZeroOneLoss",
+    "from_bytes",
+    "merge",
+]
+
+class Accuracy(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class AverageAccuracy(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class BalancedAccuracy(Metric):
+    def __init__(
+        self,
+        adjusted: bool = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class Baseline(Metric):
+    def __init__(
+        self,
+        strategy: str = ...,
+        prior: Any = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class Chi2(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class CohenKappa(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class CramersV(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class DetectionPrevalence(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class DetectionRate(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class ExpectedAccuracy(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class F1(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class FBeta(Metric):
+    def __init__(
+        self,
+        beta: float = ...,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class FalseDiscoveryRate(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class FalseNegativeRate(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class FalseOmissionRate(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class FalsePositiveRate(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class GeneralF1(Metric):
+    def __init__(
+        self,
+        average: Any = ...,
+        p: float | None = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class GeneralFowlkesMallows(Metric):
+    def __init__(
+        self,
+        average: Any = ...,
+        p: float | None = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class GeneralizedMCC(Metric):
+    def __init__(
+        self,
+        alpha: float = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class GeometricMean(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class Jaccard(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MCC(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MacroF1(Metric):
+    def __init__(
+        self,
+        variant: str = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MacroFBeta(Metric):
+    def __init__(
+        self,
+        beta: float = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MacroJaccard(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MacroPrecision(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MacroRecall(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MacroSpecificity(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MicroF1(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MicroFBeta(Metric):
+    def __init__(
+        self,
+        beta: float = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MicroJaccard(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MicroPrecision(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MicroRecall(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class NPV(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class NegativeF1(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class NoInformationRate(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class OvAAccuracy(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class OvABalancedAccuracy(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class OvAMCC(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class OvO(Metric):
+    def __init__(
+        self,
+        metric: str = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class OvOAccuracy(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class OvOCohenKappa(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class OvOF1(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class OvOF1FirstPositive(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class OvOMCC(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class P4(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class PRFowlkesMallows(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class PowerMeanAll(Metric):
+    def __init__(
+        self,
+        p: float = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class PowerMeanFour(Metric):
+    def __init__(
+        self,
+        p: float = ...,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class PowerMeanPR(Metric):
+    def __init__(
+        self,
+        p: float = ...,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class Precision(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class Prevalence(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class Recall(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class Specificity(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class StratifiedBaselineAccuracy(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class UniformBaselineAccuracy(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class WeightedBalancedAccuracy(Metric):
+    def __init__(
+        self,
+        weights: Any = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class WeightedF1(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class WeightedFBeta(Metric):
+    def __init__(
+        self,
+        beta: float = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class WeightedJaccard(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class WeightedKappa(Metric):
+    def __init__(
+        self,
+        weights: str = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class WeightedPrecision(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class WeightedRecall(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class ZeroOneLoss(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
