@@ -47,9 +47,10 @@ def weights() -> st.SearchStrategy[Any]:
     )
 
 
-def samples() -> Samples:
-    """Samples of label metrics: (truth, prediction or None, weight)."""
-    return st.tuples(labels(), st.one_of(labels(), st.none()), weights())
+def samples(*, weighted: bool = True) -> Samples:
+    """Samples of label metrics: (truth, prediction or None, weight), or without a weight, which batches count differently."""
+    pair = (labels(), st.one_of(labels(), st.none()))
+    return st.tuples(*pair, weights()) if weighted else st.tuples(*pair)
 
 
 def _feed(data: st.DataObject, make: Make, stream: list[Sample]) -> Any:

@@ -1,7 +1,7 @@
 """The confusion matrix in plain Python: a dict of exact numbers, every reading taken the straightforward way.
 
-It is the specification of `stream_metrics.ConfusionMatrix` and what the kernel is tested against, never a fallback. It shares
-no code with the package but the errors that it raises.
+It is the specification of `stream_metrics.ConfusionMatrix` and what the kernel is tested against, never a fallback. It
+shares no code with the package but the errors that it raises.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LARGEST = 2**63 - 1
 
 def canonical(value: Any) -> Any:
     """Return the plain Python label that `value` stands for; LabelError if it is none."""
-    if isinstance(value, np.generic):
+    if getattr(value, "shape", None) == ():
         value = value.item()
     for kind in (bool, int, str, bytes):
         if isinstance(value, kind):
@@ -57,8 +57,8 @@ def argmax(scores: Mapping[Any, Any]) -> Any:
 def exact_weight(w: Any) -> int | Fraction:
     """Return a weight as a whole number of 1/UNIT, rounded half to even; WeightError if it is none."""
     try:
-        value = Fraction(int(w)) if hasattr(w, "__index__") else Fraction(float(w))
-    except (TypeError, ValueError, OverflowError):
+        value = Fraction(int(w)) if hasattr(w, "__index__") else Fraction(w.__float__())
+    except (AttributeError, TypeError, ValueError, OverflowError):
         raise WeightError(f"{w!r} is no weight") from None
     if not 0 <= value < LARGEST - 1023:
         raise WeightError(f"{w!r} is out of range")
@@ -74,6 +74,8 @@ class Oracle:
     """Exact weights by (true label, predicted label)."""
 
     def __init__(self, labels: Iterable[Any] | None = None, other: Any = None) -> None:
+        if isinstance(labels, str | bytes):
+            raise LabelError("`labels` is one label")
         self.fixed_labels = None if labels is None else tuple(canonical(label) for label in labels)
         self.other = None if other is None else canonical(other)
         if self.other is not None and self.fixed_labels is None:
@@ -90,7 +92,7 @@ class Oracle:
 
     @classmethod
     def from_matrix(cls, matrix: Any, labels: Iterable[Any] | None = None) -> Oracle:
-        """Return the state of a square matrix with those labels fixed; a whole cell is that many samples, another one."""
+        """Return the state of a square matrix with those labels; a whole cell is that many samples, another is one."""
         rows = [list(row) for row in matrix]
         state = cls(range(len(rows)) if labels is None else labels)
         for true, row in zip(state.fixed_labels, rows, strict=True):

@@ -22,43 +22,13 @@ import numpy as np
 cimport numpy as cnp
 
 from stream_metrics._core.cells cimport Cells, Fractions, Totals
+from stream_metrics._core.fixed cimport Fixed, add_multiple, add_product, as_double
 
-cdef uint64_t LOW = 0xFFFFFFFF
 cnp.import_array()
 
 DENSE_LIMIT = 4096  # classes; a square matrix beyond has more than 128 MB
 cdef object UNIT = 1 << 64
 cdef double NAN = float("nan")
-
-cdef struct Fixed:
-    int64_t whole
-    uint64_t part
-
-
-cdef inline void add_product(uint64_t *high, uint64_t *low, uint64_t a, uint64_t b) noexcept nogil:
-    """Add a * b to the 128-bit number (high, low)."""
-    cdef uint64_t ll = (a & LOW) * (b & LOW), lh = (a & LOW) * (b >> 32), hl = (a >> 32) * (b & LOW)
-    cdef uint64_t middle = (ll >> 32) + (lh & LOW) + (hl & LOW)
-    cdef uint64_t bottom = (ll & LOW) | (middle << 32)
-    low[0] += bottom
-    high[0] += (a >> 32) * (b >> 32) + (lh >> 32) + (hl >> 32) + (middle >> 32) + (low[0] < bottom)
-
-
-cdef inline void add_multiple(Fixed *sum, int64_t factor, int64_t whole, uint64_t part) noexcept nogil:
-    """Add factor * (whole, part)."""
-    cdef uint64_t high = 0, low = 0, size = <uint64_t> (factor if factor >= 0 else -factor)
-    add_product(&high, &low, part, size)
-    high += <uint64_t> whole * size
-    if factor < 0:
-        low = 0 - low
-        high = ~high + (low == 0)
-    sum.part += low
-    sum.whole = <int64_t> (<uint64_t> sum.whole + high + (sum.part < low))
-
-
-cdef inline double as_double(Fixed value) noexcept nogil:
-    return <double> value.whole + ldexp(<double> value.part, -64)
-
 
 cdef Form parse(tuple coefficients) except *:
     cdef Form form

@@ -118,7 +118,7 @@ def tally(truth: Any, predicted: Any, w: Any) -> Tally:
 
 def _from_table(t: Column, p: Column, n: int, low: int, table: np.ndarray[Any, Any]) -> Tally:
     """Turn a table of counts of integers into counts of labels."""
-    missing = -low if p.names is not None and low < 0 else None
+    missing = -1 - low if p.names is not None and low < 0 else None  # where code -1 is
     abstained = 0
     if missing is not None:
         abstained = int(table[:, missing].sum())

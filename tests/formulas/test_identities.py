@@ -66,7 +66,7 @@ def test_weights_turn_balanced_accuracy_into_accuracy(value: Read, same: Same, m
 @FEW
 @given(square())
 def test_kappa_lies_between_zero_and_mcc(value: Read, same: Same, matrix: list[list[int]]) -> None:
-    """4: kappa has the sign of MCC and is no farther from 0; the two are equal if truth and prediction have equal totals."""
+    """4: kappa has the sign of MCC and is no farther from 0; equal totals of truth and prediction make them equal."""
     kappa, mcc = value("cohen_kappa", matrix), value("matthews_corrcoef", matrix)
     symmetric = (np.array(matrix) + np.array(matrix).T).tolist()
 
@@ -116,7 +116,7 @@ def test_diagonal_of_the_normalised_matrix(value: Read, same: Same, matrix: list
 @FEW
 @given(square(), st.sampled_from([0.0, 1.0, math.nan]))
 def test_power_means_of_precision_and_recall(value: Read, same: Same, matrix: list[list[int]], zd: float) -> None:
-    """8: p = -1 is F1, p = 0 Fowlkes-Mallows, the power mean grows with p, and F1 is nowhere above Fowlkes-Mallows."""
+    """8: p = -1 is F1, p = 0 Fowlkes-Mallows, the power mean grows with p, F1 <= Fowlkes-Mallows."""
     means = np.array([value("power_mean_precision_recall", matrix, zero_division=zd, p=p) for p in EXPONENTS])
 
     assert same(means[EXPONENTS.index(-1.0)].tolist(), value("f1", matrix, zero_division=zd))

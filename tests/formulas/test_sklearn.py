@@ -1,4 +1,4 @@
-"""Metrics that scikit-learn, SciPy and river define too, on random labels, with and without weights and classes that are 0/0."""
+"""Metrics that scikit-learn, SciPy and river define too, on random labels, with weights and with 0/0."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_binomial_tests(value: Any, same: Any) -> None:
 
 
 def test_bowker(value: Any, same: Any) -> None:
-    """The p-value of the symmetry test is the chi-square tail of the statistic, one degree for each pair with errors."""
+    """The p-value of the symmetry test is the chi-square tail of the statistic, a degree for each pair with errors."""
     for seed in SEEDS:
         matrix = np.random.default_rng(seed).integers(0, 4, (5, 5))
         upper, lower = matrix[np.triu_indices(5, 1)], matrix.T[np.triu_indices(5, 1)]

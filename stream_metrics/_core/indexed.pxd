@@ -1,0 +1,58 @@
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
+
+from stream_metrics._core.readings cimport Readings
+
+cdef struct Known:
+    PyObject *label
+    int32_t index
+    int32_t form
+
+cdef struct Pair:
+    Py_ssize_t i, j
+    int form_i, form_j
+    bint abstained
+
+cdef class Indexed(Readings):
+    cdef Known *known
+    cdef int known_bits
+    cdef Py_ssize_t fixed, dormant
+    cdef dict index
+    cdef list names, free
+    cdef bint stale
+    cdef object sorted_indices
+    cdef readonly object fixed_labels
+    cdef readonly object other
+
+    cdef int start(self) except -1
+    cdef void drop_known(self) noexcept
+    cdef int forget_known(self, int bits) except -1
+    cdef int remember(self, object label, Py_ssize_t index, int form) except -1
+    cdef Py_ssize_t intern(self, object label) except -1
+    cpdef object admit(self, object label, str argument, position=*)
+    cdef int resolve(self, object y_true, object y_pred, bint counts, Pair *pair) except -1
+    cdef void unsee(self, Py_ssize_t i, int form, int64_t count) noexcept
+    cdef int settle(self) except -1
+    cdef list mapping(self, Indexed other)
+    cdef object shown(self, Py_ssize_t i)
+
+
+cdef inline Known *slot(Indexed table, object label) noexcept:
+    """Where the object is remembered: one of two neighbours, the second if the first holds another."""
+    cdef uint64_t mixed = <uint64_t> <uintptr_t> <PyObject *> label * <uint64_t> 0x9E3779B97F4A7C15
+    cdef Known *first = table.known + (mixed >> (64 - table.known_bits))
+    if first.label == <PyObject *> label:
+        return first
+    return table.known + ((mixed >> (64 - table.known_bits)) ^ 1)
+
+
+cdef inline int form_of(object label):
+    """Which counter of appearances a label has: 0 bool, 1 int, 2 float, 3 anything else."""
+    kind = type(label)
+    return 0 if kind is bool else 1 if kind is int else 2 if kind is float else 3
+
+
+cdef inline bint plain(object label):
+    """Whether the object is of a type that is a label as it stands (but for a float that is not finite)."""
+    kind = type(label)
+    return kind is str or kind is int or kind is bool or kind is bytes or kind is float

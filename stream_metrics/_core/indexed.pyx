@@ -1,0 +1,237 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""Labels and indices: which class of a table a label is, and under which label a class is reported.
+
+One dict maps a label to its index. In front of it a small table remembers by identity the label objects met last, because
+streams repeat the same few objects: a hit costs one comparison and needs neither hash nor dict. The table keeps a
+reference to each object, so an address cannot come to mean another label.
+
+A class whose totals are zero and that belongs to no fixed set is *dormant*: it is in no reading, and its index is given
+back once dormant classes are many. So labels that left a window cost nothing.
+
+What a number was seen as (bool, int, float) is counted per class and undone when samples are, so the label shown is a
+function of what is counted, whatever the order in which it came.
+"""
+
+cimport cython
+from collections.abc import Mapping
+
+from cpython.dict cimport PyDict_GetItemWithError
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.stdint cimport int64_t, uint64_t, uintptr_t
+from libc.string cimport memset
+
+import numpy as np
+
+from stream_metrics._core.cells cimport Totals, empty
+from stream_metrics._core.readings cimport Readings
+from stream_metrics.errors import LabelError
+from stream_metrics.labels import canonical, most_likely, ordering, unique
+
+cdef int FIRST_KNOWN = 8  # bits: 256 places, 4 kB
+cdef int MOST_KNOWN = 18  # 4 MB
+cdef tuple FORMS = (bool, int, float)
+
+
+@cython.auto_pickle(False)
+cdef class Indexed(Readings):
+    """A table of counters whose classes have labels, open or fixed."""
+
+    def __cinit__(self, labels=None, other=None):
+        if other is not None and labels is None:
+            raise LabelError(f"Expected `other` only together with `labels`, but got {other!r} alone")
+        self.fixed_labels = None if labels is None else unique(labels)
+        self.other = None if other is None else canonical(other, "other")
+        self.start()
+
+    def __dealloc__(self):
+        self.drop_known()
+
+
+    cdef int start(self) except -1:
+        self.index, self.names, self.free = {}, [], []
+        self.dormant, self.fixed, self.stale = 0, 0, True
+        self.forget_known(FIRST_KNOWN)
+        if self.fixed_labels is not None:
+            for label in self.fixed_labels:
+                self.intern(label)
+            self.fixed = len(self.fixed_labels)
+        return 0
+
+    cdef void drop_known(self) noexcept:
+        cdef Py_ssize_t a
+        if self.known != NULL:
+            for a in range(<Py_ssize_t> 1 << self.known_bits):
+                if self.known[a].label != NULL:
+                    Py_DECREF(<object> self.known[a].label)
+            PyMem_RawFree(self.known)
+            self.known = NULL
+
+    cdef int forget_known(self, int bits) except -1:
+        """Replace the table of known objects by an empty one of 2^bits places."""
+        cdef Known *fresh = <Known *> PyMem_RawCalloc(<size_t> 1 << bits, sizeof(Known))
+        if fresh == NULL:
+            raise MemoryError("no memory for the table of known labels")
+        self.drop_known()
+        self.known, self.known_bits = fresh, bits
+        return 0
+
+    cdef int remember(self, object label, Py_ssize_t index, int form) except -1:
+        cdef Known *second = slot(self, label)
+        cdef Known *first = self.known + ((second - self.known) ^ 1)
+        cdef Known *known = first if first.label == NULL else second
+        cdef PyObject *old = known.label
+        if not plain(label) or second.label == <PyObject *> label:
+            return 0
+        Py_INCREF(label)
+        known.label, known.index, known.form = <PyObject *> label, index, form
+        if old != NULL:
+            Py_DECREF(<object> old)
+        return 0
+
+    cdef Py_ssize_t intern(self, object label) except -1:
+        """The index of a label that is canonical and allowed, new if need be."""
+        cdef PyObject *found = PyDict_GetItemWithError(self.index, label)
+        cdef Py_ssize_t i
+        if found != NULL:
+            return <Py_ssize_t> <object> found
+        if self.free:
+            i = self.free[len(self.free) - 1]
+        else:
+            i = self.used
+            self.reserve(i + 1)
+        self.index[label] = i
+        if self.free:
+            self.free.pop()
+            self.names[i] = label
+        else:
+            self.names.append(label)
+            self.used += 1
+        self.stale = True
+        if len(self.names) >> (self.known_bits - 3) and self.known_bits < MOST_KNOWN:
+            self.forget_known(self.known_bits + 2)
+        return i
+
+    cpdef object admit(self, object label, str argument, position=None):
+        """The canonical label to count for `label`: itself, or `other` if it is outside the fixed set."""
+        if not plain(label) or type(label) is float:
+            label = canonical(label, argument, position)
+        if self.fixed_labels is None or label in self.index:
+            return label
+        if self.other is not None:
+            return self.other
+        at = "" if position is None else f" at position {position}"
+        raise LabelError(f"Expected `{argument}`{at} to be one of the fixed labels {list(self.fixed_labels)}, but got {label!r}")
+
+    cdef int resolve(self, object y_true, object y_pred, bint counts, Pair *pair) except -1:
+        """Find the cell of a sample; labels that are new get an index only if the sample `counts`."""
+        cdef PyObject *found
+        truth = self.admit(y_true, "y_true")
+        pair.i, pair.j, pair.form_i, pair.form_j = -1, -1, form_of(truth), 3
+        pair.abstained = False
+        if plain(y_pred):
+            predicted = self.admit(y_pred, "y_pred")
+        elif y_pred is None or (isinstance(y_pred, Mapping) and not y_pred):
+            pair.abstained = True
+            return 0
+        else:
+            predicted = self.admit(most_likely(y_pred) if isinstance(y_pred, Mapping) else y_pred, "y_pred")
+        pair.form_j = form_of(predicted)
+        if counts:
+            pair.i, pair.j = self.intern(truth), self.intern(predicted)
+            self.remember(y_true, pair.i, pair.form_i)
+            self.remember(y_pred, pair.j, pair.form_j)
+            return 0
+        found = PyDict_GetItemWithError(self.index, truth)
+        pair.i = -1 if found == NULL else <Py_ssize_t> <object> found
+        found = PyDict_GetItemWithError(self.index, predicted)
+        pair.j = -1 if found == NULL else <Py_ssize_t> <object> found
+        return 0
+
+    cdef void unsee(self, Py_ssize_t i, int form, int64_t count) noexcept:
+        """Take appearances of class i back, from another form where `form` has too few; a class without weight has none."""
+        cdef Totals *c = self.totals + i
+        cdef int other
+        cdef int64_t have
+        if empty(self, i):
+            memset(c.seen, 0, sizeof(c.seen))
+            self.dormant += i >= self.fixed
+            return
+        if form == 3:
+            return
+        for other in range(3):
+            have = min(count, c.seen[(form + other) % 3])
+            c.seen[(form + other) % 3] -= have
+            count -= have
+
+    cdef int settle(self) except -1:
+        """Give back the indices of dormant classes once they are many."""
+        cdef Py_ssize_t i
+        if self.dormant < 64 or self.dormant * 2 < len(self.index):
+            return 0
+        for i in range(self.fixed, self.used):
+            name = self.names[i]
+            if name is not None and empty(self, i):
+                del self.index[name]
+                self.names[i] = None
+                self.free.append(i)
+        self.dormant, self.stale = 0, True
+        self.forget_known(self.known_bits)
+        return 0
+
+    cdef list mapping(self, Indexed other):
+        """For every index of `other` the index here of the same label, or -1 if it counts nothing."""
+        cdef Py_ssize_t b
+        return [-1 if name is None or empty(other, b) else self.intern(name) for b, name in enumerate(other.names)]
+
+    def appearances(self):
+        """How often each label that is a number and not fixed was seen as bool, as int and as float: three counts each."""
+        cdef Py_ssize_t a, i, form
+        self.refresh()
+        out = []
+        for a in range(self.classes):
+            i = self.order[a]
+            if i >= self.fixed and form_of(self.names[i]) < 3:
+                for form in range(3):
+                    out.append(self.totals[i].seen[form])
+        return out
+
+    cdef int refresh(self) except -1:
+        """Sort the labels again if there are new ones, and leave dormant classes out."""
+        cdef Py_ssize_t i, live = 0
+        cdef const int64_t[::1] indices
+        if not self.stale and self.dormant == 0:
+            return 0
+        if self.stale:
+            names = [(name, i) for i, name in enumerate(self.names) if name is not None and i >= self.fixed]
+            order = ordering([name for name, _ in names])
+            self.set_order(list(range(self.fixed)) + [names[a][1] for a in order])
+            self.sorted_indices = np.array([self.order[i] for i in range(self.classes)], np.int64)
+        indices = self.sorted_indices
+        self.dormant = 0
+        for i in range(indices.shape[0]):
+            if indices[i] >= self.fixed and empty(self, indices[i]):
+                self.dormant += 1
+            else:
+                self.order[live] = indices[i]
+                live += 1
+        self.classes = live
+        self.stale = False
+        return 0
+
+    cdef object shown(self, Py_ssize_t i):
+        """The label of class i, a number in the narrowest type in which it was seen."""
+        cdef Py_ssize_t form
+        name = self.names[i]
+        if i >= self.fixed and not isinstance(name, (str, bytes, tuple)):
+            for form in range(3):
+                if self.totals[i].seen[form] > 0:
+                    return FORMS[form](name)
+        return name
+
+    @property
+    def labels(self):
+        """The labels of the classes: as given if they were fixed, else numbers, text, bytes, tuples, each by value."""
+        cdef Py_ssize_t a
+        self.refresh()
+        return tuple([self.shown(self.order[a]) for a in range(self.classes)])
