@@ -16,7 +16,7 @@ STUB, README = ROOT / "stream_metrics" / "__init__.pyi", ROOT / "README.md"
 BEGIN, END = "<!-- metrics: written by .ci/generate.py -->\n", "<!-- end of metrics -->"
 PLAIN = {"bool", "float", "float | None", "int", "str"}
 COMMON = {"pos_label": "Label", "labels": "Iterable[Label] | None", "other": "Label | None", "zero_division": "float"}
-HEAD = '''# Written by .ci/generate.py from the catalog; do not edit.
+HEAD = """# Written by .ci/generate.py from the catalog; do not edit.
 from collections.abc import Iterable
 from typing import Any
 
@@ -37,7 +37,7 @@ from stream_metrics.states.confusion import ConfusionMatrix as ConfusionMatrix
 from stream_metrics.wire import from_bytes as from_bytes
 
 __version__: str
-'''
+"""
 
 
 def annotation(metric, name):
@@ -71,7 +71,9 @@ def readme():
     families = {}
     for row in CATALOG.values():
         name = f"`{row.key}`" + (f" ({row.class_name})" if row.class_name else "")
-        families.setdefault(row.family, {}).setdefault("per class" if row.kind == "per_class" else "whole", []).append(name)
+        families.setdefault(row.family, {}).setdefault("per class" if row.kind == "per_class" else "whole", []).append(
+            name
+        )
     lines = ["| | whole matrix | per class |", "|---|---|---|"]
     for family, kinds in families.items():
         lines.append(f"| {family} | {', '.join(kinds.get('whole', ()))} | {', '.join(kinds.get('per class', ()))} |")

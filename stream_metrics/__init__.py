@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 globals().update(CLASSES)  # the metric classes: one for each row of the catalog that names one
 
-__all__ = sorted([
+__all__ = [
     "Categorical",
     "ConfusionMatrix",
     "DecodeError",
@@ -28,4 +28,5 @@ __all__ = sorted([
     "from_bytes",
     "merge",
     *CLASSES,
-])
+]
+__all__.sort()

@@ -28,41 +28,58 @@ __all__ = [
     "Chi2",
     "CohenKappa",
     "ConfusionMatrix",
+    "CovPredPred",
+    "CovTruePred",
+    "CovTrueTrue",
     "CramersV",
     "DecodeError",
     "DetectionPrevalence",
     "DetectionRate",
     "Estimate",
     "ExpectedAccuracy",
+    "ExpectedAccuracyTerm",
     "F1",
     "FBeta",
+    "FNSum",
+    "FPSum",
     "FalseDiscoveryRate",
     "FalseNegativeRate",
+    "FalseNegatives",
     "FalseOmissionRate",
     "FalsePositiveRate",
+    "FalsePositives",
     "GeneralF1",
     "GeneralFowlkesMallows",
     "GeneralizedMCC",
+    "GeneralizedMCCCodeLiteral",
+    "GeneralizedMCCRoundedLiteral",
     "GeometricMean",
     "Jaccard",
     "LabelError",
     "MCC",
     "MacroF1",
+    "MacroF1Eq16Literal",
     "MacroFBeta",
     "MacroJaccard",
     "MacroPrecision",
     "MacroRecall",
     "MacroSpecificity",
+    "MajorityPValue",
+    "McNemar",
+    "McNemarPValue",
     "MergeError",
     "Metric",
     "MetricSet",
     "MicroF1",
+    "MicroF1CodeLiteral",
     "MicroFBeta",
     "MicroJaccard",
     "MicroPrecision",
     "MicroRecall",
+    "NIRPValue",
     "NPV",
     "NegativeF1",
+    "NegativeF1Literal",
     "NoInformationRate",
     "OvAAccuracy",
     "OvABalancedAccuracy",
@@ -75,10 +92,12 @@ __all__ = [
     "OvOMCC",
     "P4",
     "PRFowlkesMallows",
+    "PairFowlkesMallows",
     "PowerMeanAll",
     "PowerMeanFour",
     "PowerMeanPR",
     "Precision",
+    "PredictedCount",
     "Prevalence",
     "Recall",
     "ScoreError",
@@ -86,9 +105,17 @@ __all__ = [
     "Specificity",
     "StratifiedBaselineAccuracy",
     "StreamMetricsError",
+    "Support",
+    "TNSum",
+    "TPSum",
+    "TrueNegatives",
+    "TruePositives",
     "UniformBaselineAccuracy",
     "WeightError",
+    "WeightedAccuracyLiteral",
     "WeightedBalancedAccuracy",
+    "WeightedBalancedAccuracyEq7Literal",
+    "WeightedBalancedAccuracyEq8Literal",
     "WeightedF1",
     "WeightedFBeta",
     "WeightedJaccard",
@@ -157,6 +184,33 @@ class CohenKappa(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class CovPredPred(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class CovTruePred(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class CovTrueTrue(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class CramersV(Metric):
     def __init__(
         self,
@@ -195,6 +249,16 @@ class ExpectedAccuracy(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class ExpectedAccuracyTerm(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class F1(Metric):
     def __init__(
         self,
@@ -211,6 +275,24 @@ class FBeta(Metric):
         beta: float = ...,
         *,
         pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class FNSum(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class FPSum(Metric):
+    def __init__(
+        self,
+        *,
         labels: Iterable[Label] | None = ...,
         other: Label | None = ...,
         zero_division: float = ...,
@@ -236,6 +318,16 @@ class FalseNegativeRate(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class FalseNegatives(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class FalseOmissionRate(Metric):
     def __init__(
         self,
@@ -247,6 +339,16 @@ class FalseOmissionRate(Metric):
     ) -> None: ...
 
 class FalsePositiveRate(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class FalsePositives(Metric):
     def __init__(
         self,
         *,
@@ -288,6 +390,24 @@ class GeneralizedMCC(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class GeneralizedMCCCodeLiteral(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class GeneralizedMCCRoundedLiteral(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class GeometricMean(Metric):
     def __init__(
         self,
@@ -320,6 +440,15 @@ class MacroF1(Metric):
     def __init__(
         self,
         variant: str = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MacroF1Eq16Literal(Metric):
+    def __init__(
+        self,
         *,
         labels: Iterable[Label] | None = ...,
         other: Label | None = ...,
@@ -372,7 +501,46 @@ class MacroSpecificity(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class MajorityPValue(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class McNemar(Metric):
+    def __init__(
+        self,
+        correction: bool = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class McNemarPValue(Metric):
+    def __init__(
+        self,
+        correction: bool = ...,
+        exact: bool = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class MicroF1(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MicroF1CodeLiteral(Metric):
     def __init__(
         self,
         *,
@@ -418,6 +586,15 @@ class MicroRecall(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class NIRPValue(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class NPV(Metric):
     def __init__(
         self,
@@ -429,6 +606,16 @@ class NPV(Metric):
     ) -> None: ...
 
 class NegativeF1(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class NegativeF1Literal(Metric):
     def __init__(
         self,
         *,
@@ -552,6 +739,15 @@ class PRFowlkesMallows(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class PairFowlkesMallows(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class PowerMeanAll(Metric):
     def __init__(
         self,
@@ -585,6 +781,16 @@ class PowerMeanPR(Metric):
     ) -> None: ...
 
 class Precision(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class PredictedCount(Metric):
     def __init__(
         self,
         *,
@@ -633,6 +839,54 @@ class StratifiedBaselineAccuracy(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class Support(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class TNSum(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class TPSum(Metric):
+    def __init__(
+        self,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class TrueNegatives(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class TruePositives(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class UniformBaselineAccuracy(Metric):
     def __init__(
         self,
@@ -642,7 +896,37 @@ class UniformBaselineAccuracy(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class WeightedAccuracyLiteral(Metric):
+    def __init__(
+        self,
+        weights: Any = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class WeightedBalancedAccuracy(Metric):
+    def __init__(
+        self,
+        weights: Any = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class WeightedBalancedAccuracyEq7Literal(Metric):
+    def __init__(
+        self,
+        weights: Any = ...,
+        *,
+        labels: Iterable[Label] | None = ...,
+        other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class WeightedBalancedAccuracyEq8Literal(Metric):
     def __init__(
         self,
         weights: Any = ...,

@@ -56,10 +56,10 @@ def evaluate(row: Row, c: Counts, zero_division: float | None = None, **options:
     is undefined stays None. `ValueError` if a square table is asked of more than 4096 classes, or for an option the
     row lacks.
     """
-    instead = checked_zero_division(row.zero_division if zero_division is None else zero_division)
+    instead = row.zero_division if zero_division is None else checked_zero_division(zero_division)
     if row.quadratic and c.k > SQUARE_LIMIT:
         raise ValueError(f"Expected at most {SQUARE_LIMIT} classes for {row.key!r}, but got {c.k}")
-    if not options.keys() <= row.options.keys():
+    if options and not options.keys() <= row.options.keys():
         unknown = min(options.keys() - row.options.keys())
         raise ValueError(f"Expected the options of {row.key!r} to be {list(row.options)}, but got {unknown!r}")
     if row.averages:

@@ -38,16 +38,18 @@ __all__ = ["BASELINES", "COUNTS", "PER_CLASS"]
 
 def _guesses(strategy: str, name: str) -> tuple[Row, ...]:
     """Return the rows of a baseline other than its accuracy."""
-    key, fixed = f"baseline_{strategy}", {"strategy": strategy, "prior": None}
+    key = f"baseline_{strategy}"
     parts = (
         ("precision", "Precision", baselines.baseline_precision),
         ("recall", "Recall", baselines.baseline_recall),
         ("f1", "F1", baselines.baseline_f1),
     )
     return (
-        *(per_class(f"{key}_{part}", None, f"{title} of {name}", partial(formula, **fixed), UNIT, NO_DATA, BLEIK, None)
+        *(per_class(f"{key}_{part}", None, f"{title} of {name}", partial(formula, strategy=strategy, prior=None),
+                    UNIT, NO_DATA, BLEIK, None)
           for part, title, formula in parts),
-        matrix(f"{key}_matrix", None, f"Expected matrix of {name}", partial(baselines.baseline_matrix, **fixed),
+        matrix(f"{key}_matrix", None, f"Expected matrix of {name}",
+               partial(baselines.baseline_matrix, strategy=strategy, prior=None),
                AMOUNT, NO_DATA, BLEIK, None, default=False, quadratic=True),
     )
 
@@ -90,24 +92,26 @@ COUNTS = family(
     "Counts",
     matrix("confusion_matrix", None, "Confusion matrix", counts.confusion_matrix, AMOUNT, NEVER, f"{GRANDINI}, Fig. 1",
         None, default=False, quadratic=True),
-    per_class("support", None, "Support", counts.support, AMOUNT, NEVER, f"{GRANDINI}, Fig. 1", None),
-    per_class("predicted_count", None, "Predicted", counts.predicted_count, AMOUNT, NEVER, f"{GRANDINI}, Fig. 1", None),
-    per_class("tp", None, "True positives", counts.tp, AMOUNT, NEVER, f"{GRANDINI}, Fig. 4", None),
-    per_class("fn", None, "False negatives", counts.fn, AMOUNT, NEVER, f"{GRANDINI}, Fig. 4", None),
-    per_class("fp", None, "False positives", counts.fp, AMOUNT, NEVER, f"{GRANDINI}, Fig. 4", None),
-    per_class("tn", None, "True negatives", counts.tn, AMOUNT, NEVER, f"{GRANDINI}, Fig. 4", None),
+    per_class("support", "Support", "Support", counts.support, AMOUNT, NEVER, f"{GRANDINI}, Fig. 1", None),
+    per_class("predicted_count", "PredictedCount", "Predicted", counts.predicted_count, AMOUNT, NEVER,
+        f"{GRANDINI}, Fig. 1", None),
+    per_class("tp", "TruePositives", "True positives", counts.tp, AMOUNT, NEVER, f"{GRANDINI}, Fig. 4", None),
+    per_class("fn", "FalseNegatives", "False negatives", counts.fn, AMOUNT, NEVER, f"{GRANDINI}, Fig. 4", None),
+    per_class("fp", "FalsePositives", "False positives", counts.fp, AMOUNT, NEVER, f"{GRANDINI}, Fig. 4", None),
+    per_class("tn", "TrueNegatives", "True negatives", counts.tn, AMOUNT, NEVER, f"{GRANDINI}, Fig. 4", None),
     per_class("prevalence", "Prevalence", "Prevalence", counts.prevalence, UNIT, NO_DATA, CARET, None),
     per_class("detection_rate", "DetectionRate", "Detection rate", counts.detection_rate, UNIT, NO_DATA, CARET, None),
     per_class("detection_prevalence", "DetectionPrevalence", "Detection prevalence", counts.detection_prevalence, UNIT,
         NO_DATA, CARET, None),
-    whole("tp_sum", None, "Sum of true positives", counts.tp_sum, AMOUNT, NEVER, BLEIK, None),
-    whole("fn_sum", None, "Sum of false negatives", counts.fn_sum, AMOUNT, NEVER, BLEIK, None),
-    whole("fp_sum", None, "Sum of false positives", counts.fp_sum, AMOUNT, NEVER, BLEIK, None),
-    whole("tn_sum", None, "Sum of true negatives", counts.tn_sum, AMOUNT, NEVER, BLEIK, None),
-    whole("cov_true_pred", None, "Covariance of truth and prediction", counts.cov_true_pred, ANY, NEVER, GORODKIN,
+    whole("tp_sum", "TPSum", "Sum of true positives", counts.tp_sum, AMOUNT, NEVER, BLEIK, None),
+    whole("fn_sum", "FNSum", "Sum of false negatives", counts.fn_sum, AMOUNT, NEVER, BLEIK, None),
+    whole("fp_sum", "FPSum", "Sum of false positives", counts.fp_sum, AMOUNT, NEVER, BLEIK, None),
+    whole("tn_sum", "TNSum", "Sum of true negatives", counts.tn_sum, AMOUNT, NEVER, BLEIK, None),
+    whole("cov_true_pred", "CovTruePred", "Covariance of truth and prediction", counts.cov_true_pred, ANY, NEVER,
+        GORODKIN, None),
+    whole("cov_pred_pred", "CovPredPred", "Variance of the prediction", counts.cov_pred_pred, AMOUNT, NEVER, GORODKIN,
         None),
-    whole("cov_pred_pred", None, "Variance of the prediction", counts.cov_pred_pred, AMOUNT, NEVER, GORODKIN, None),
-    whole("cov_true_true", None, "Variance of the truth", counts.cov_true_true, AMOUNT, NEVER, GORODKIN, None),
+    whole("cov_true_true", "CovTrueTrue", "Variance of the truth", counts.cov_true_true, AMOUNT, NEVER, GORODKIN, None),
 )
 
 BASELINES = family(

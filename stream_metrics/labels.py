@@ -1,9 +1,10 @@
 """What a label is, and in which order labels are reported.
 
-A label is a ``str``, ``int``, ``bool``, finite ``float``, ``bytes``, or a tuple of these. NumPy and other zero-dimensional
-scalars become the Python value that they hold; instances of subclasses (``IntEnum``, ``np.str_``) become the plain base type.
-Equality is Python's: ``True``, ``1`` and ``1.0`` are one label. A label that is a number is shown in the narrowest type in
-which it was seen (bool, int, float), which the counters track; a number inside a tuple is shown as an int if it equals one.
+A label is a ``str``, ``int``, ``bool``, finite ``float``, ``bytes``, or a tuple of these. NumPy and other
+zero-dimensional scalars become the Python value that they hold; instances of subclasses (``IntEnum``, ``np.str_``)
+become the plain base type. Equality is Python's: ``True``, ``1`` and ``1.0`` are one label. A label that is a number
+is shown in the narrowest type in which it was seen (bool, int, float), which the counters track; a number inside a
+tuple is shown as an int if it equals one.
 
 The order of report is by type first (numbers, text, bytes, tuples), then by value, so it never depends on arrival.
 """
@@ -21,13 +22,14 @@ __all__ = ["Label", "canonical", "most_likely", "ordering", "sort_key", "unique"
 Label: TypeAlias = "str | int | float | bytes | tuple[Any, ...]"
 
 ALLOWED = "a str, int, bool, finite float, bytes, or a tuple of these"
+DEEPEST = 32
 
 
 def canonical(value: object, argument: str = "label", position: int | None = None) -> Label:
     """Return the label that ``value`` stands for, as a plain Python object.
 
     Raises ``LabelError``, naming ``argument`` and ``position``, for anything that is no label: None, NaN, an infinity,
-    an array, a container other than a tuple, any other type.
+    an array, a container other than a tuple, a time, any other type.
     """
     kind = type(value)
     if kind is str or kind is int or kind is bool or kind is bytes:
@@ -37,18 +39,36 @@ def canonical(value: object, argument: str = "label", position: int | None = Non
             raise _error(value, argument, position)
         return float(value) + 0.0  # -0.0 becomes 0.0
     if isinstance(value, tuple):
-        return tuple(_inside(item, argument, position) for item in value)
+        return _items(value, argument, position, DEEPEST)
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
         return int.__index__(value)
     if isinstance(value, bytes):
         return bytes(value)
-    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+    if getattr(value, "shape", None) == () and hasattr(value, "item") and not _is_time(value):
         item = value.item()
         if type(item) is not kind:
             return canonical(item, argument, position)
     raise _error(value, argument, position)
+
+
+def _is_time(value: object) -> bool:
+    """Whether it is a NumPy time, whose item is a number or not as the unit has it."""
+    return getattr(getattr(value, "dtype", None), "kind", None) in ("M", "m")
+
+
+def _items(values: tuple[object, ...], argument: str, position: int | None, deeper: int) -> tuple[Label, ...]:
+    if deeper == 0:
+        raise LabelError(
+            f"Expected `{argument}`{_at(position)} to be nested at most {DEEPEST} deep, but got a deeper tuple"
+        )
+    return tuple(
+        _items(value, argument, position, deeper - 1)
+        if isinstance(value, tuple)
+        else _inside(value, argument, position)
+        for value in values
+    )
 
 
 def _inside(value: object, argument: str, position: int | None) -> Label:
@@ -57,8 +77,11 @@ def _inside(value: object, argument: str, position: int | None) -> Label:
 
 
 def _error(value: object, argument: str, position: int | None) -> LabelError:
-    at = "" if position is None else f" at position {position}"
-    return LabelError(f"Expected `{argument}`{at} to be {ALLOWED}, but got {_brief(value)}")
+    return LabelError(f"Expected `{argument}`{_at(position)} to be {ALLOWED}, but got {_brief(value)}")
+
+
+def _at(position: int | None) -> str:
+    return "" if position is None else f" at position {position}"
 
 
 def _brief(value: object) -> str:
@@ -93,28 +116,33 @@ def unique(labels: Iterable[object], argument: str = "labels") -> tuple[Label, .
     seen: set[Label] = set()
     for position, label in enumerate(checked):
         if label in seen:
-            raise LabelError(f"Expected `{argument}` to be distinct, but got {_brief(label)} again at position {position}")
+            raise LabelError(
+                f"Expected `{argument}` to be distinct, but got {_brief(label)} again at position {position}"
+            )
         seen.add(label)
     return checked
 
 
-def most_likely(scores: Mapping[Any, Any], argument: str = "y_pred") -> Label:
+def most_likely(scores: Mapping[Any, Any], argument: str = "y_pred", position: int | None = None) -> Label:
     """Return the label with the largest score, the first in the order of report among equals.
 
     Raises ``ScoreError`` for a score that is no finite number, ``LabelError`` for a key that is no label.
     """
+    at = _at(position)
     best: Label | None = None
     best_score = 0.0
     for key, score in scores.items():
-        label = canonical(key, argument)
+        label = canonical(key, argument, position)
         try:
-            value = float(score)
-        except (TypeError, ValueError):
+            value = math.nan if isinstance(score, str | bytes | bytearray) else float(score)
+        except (TypeError, ValueError, OverflowError):
             value = math.nan
         if not math.isfinite(value):
-            raise ScoreError(f"Expected every score in `{argument}` to be a finite number, but got {score!r} for {label!r}")
+            raise ScoreError(
+                f"Expected every score in `{argument}`{at} to be a finite number, but got {score!r} for {label!r}"
+            )
         if best is None or value > best_score or (value == best_score and sort_key(label) < sort_key(best)):
             best, best_score = label, value
     if best is None:
-        raise ScoreError(f"Expected `{argument}` to hold a score, but got an empty mapping")
+        raise ScoreError(f"Expected `{argument}`{at} to hold a score, but got an empty mapping")
     return best

@@ -1,7 +1,7 @@
 """Live metrics: one row of the catalog with a state of its own, or many rows on one state.
 
-The classes (`Accuracy`, `MacroF1`, `MCC`, ...) are made from the catalog, so that a metric is added by a formula and a row.
-`update`, `update_many` and `revert` of an instance are the state's own methods, bound once: a Python method around
+The classes (`Accuracy`, `MacroF1`, `MCC`, ...) are made from the catalog, so that a metric is added by a formula and a
+row. `update`, `update_many` and `revert` of an instance are the state's own methods, bound once: a Python method around
 them would cost more than counting the sample.
 """
 
@@ -86,8 +86,14 @@ class _OnCounts(Portable):
         """The number of samples without a prediction."""
         return self.state.abstained
 
-    def _configuration(self) -> list[Any]:
+    def _configuration(self) -> tuple[Any, ...]:
         raise NotImplementedError
+
+    def _checked(self, content: Any) -> Self:
+        """Return self if it would write the configuration that was read."""
+        if repr(content[0]) != repr(self._configuration()):
+            raise ValueError(f"a configuration as it is written, {self._configuration()}, but got {content[0]}")
+        return self
 
     def _content(self) -> list[Any]:
         return [self._configuration(), self.state._content()]
@@ -134,8 +140,8 @@ class Metric(_OnCounts):
         """Return a frozen copy of the counts, from which this and every other metric can be read."""
         return Snapshot(self.state.copy(), zero_division=self.zero_division)
 
-    def _configuration(self) -> list[Any]:
-        return [self.key, self.zero_division, [] if self.pos_label is None else [self.pos_label], self._options]
+    def _configuration(self) -> tuple[Any, ...]:
+        return self.key, self.zero_division, () if self.pos_label is None else (self.pos_label,), self._options
 
     @classmethod
     def _restore(cls, content: Any) -> Metric:
@@ -143,8 +149,9 @@ class Metric(_OnCounts):
         counts = ConfusionMatrix._restore(state)
         kwargs = {"pos_label": pos_label[0]} if pos_label else {}
         kind = CLASSES[find(key).class_name or ""]
+        kind = cls if issubclass(cls, kind) else kind
         metric = kind(labels=counts.fixed_labels, other=counts.other, zero_division=zero_division, **kwargs, **options)
-        return metric._with(counts)
+        return metric._with(counts)._checked(content)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}: {self.get():.6g}"
@@ -184,15 +191,15 @@ class MetricSet(_OnCounts):
         """Return a frozen copy of the counts from which the metrics are read; later updates do not move it."""
         return Snapshot(self.state.copy(), keys=self.metrics, zero_division=self.zero_division)
 
-    def _configuration(self) -> list[Any]:
-        return [self.metrics, self.zero_division]
+    def _configuration(self) -> tuple[Any, ...]:
+        return self.metrics, self.zero_division
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
         (metrics, zero_division), state = content
         counts = ConfusionMatrix._restore(state)
         restored = cls(metrics, labels=counts.fixed_labels, other=counts.other, zero_division=zero_division)
-        return restored._with(counts)
+        return restored._with(counts)._checked(content)
 
     def __repr__(self) -> str:
         which = "every metric" if self.metrics is None else f"{len(self.metrics)} metrics"
@@ -205,7 +212,7 @@ def _plain(value: Any) -> Any:
         labels = [canonical(label) for label in value]
         numbers = [_plain(number) for number in value.values()]
         return {labels[i]: numbers[i] for i in ordering(labels)}
-    if isinstance(value, str | int | float) or value is None or callable(value):
+    if isinstance(value, str | bool | float) or value is None or callable(value):
         return value
     if hasattr(value, "__float__") and not hasattr(value, "__len__"):
         return float(value)
@@ -214,7 +221,11 @@ def _plain(value: Any) -> Any:
 
 def _signature(row: Row) -> inspect.Signature:
     """Options of the formula first, then what every class takes by keyword."""
-    parameter, both, keyword = inspect.Parameter, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    parameter, both, keyword = (
+        inspect.Parameter,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        inspect.Parameter.KEYWORD_ONLY,
+    )
     options = [parameter(name, both, default=default) for name, default in row.options.items()]
     common: list[tuple[str, Any]] = [("labels", None), ("other", None), ("zero_division", row.zero_division)]
     if row.kind == "per_class":
@@ -235,7 +246,7 @@ def _make(row: Row) -> type[Metric]:
         row.class_name or "",
         (Metric,),
         {
-            "__doc__": f"{row.title}.\n\n{inspect.getdoc(row.formula)}\n\nKey: {row.key}. Undefined: {row.undefined}.\n",
+            "__doc__": f"{row.title}.\n\n{inspect.getdoc(row.formula)}\n\nKey: {row.key}. 0/0: {row.undefined}.\n",
             "__module__": "stream_metrics",
             "__signature__": signature,
             "__init__": __init__,

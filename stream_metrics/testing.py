@@ -6,9 +6,10 @@
     def test_laws(law):
         law(MyState, testing.samples())
 
-A law takes a factory of empty states and a hypothesis strategy of samples, each the arguments of one `update`. States are
-made by operations and never by fields: random splits, batches, merge trees and round trips through bytes, so that a law
-holds for whatever a user can do. Equality is equality of bytes. `check(make, samples)` runs every law that applies.
+A law takes a factory of empty states and a hypothesis strategy of samples, each the arguments of one `update`. States
+are made by operations and never by fields: random splits, batches, merge trees and round trips through bytes, so that
+a law holds for whatever a user can do. Equality is equality of bytes. `check(make, samples)` runs every law that
+applies.
 """
 
 from __future__ import annotations
@@ -33,12 +34,14 @@ _settings = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 def labels() -> st.SearchStrategy[Any]:
     """Labels of every type: few distinct ones, so that they meet again, and equal numbers of different types."""
-    scalars = st.sampled_from([0, 1, True, False, 1.0, 0.0, 2.5, -3, 2**70, "a", "b", "", "\ud800", b"a", b"", (1, "x"), (1.0, "x"), ()])
+    scalars = st.sampled_from(
+        [0, 1, True, False, 1.0, 0.0, 2.5, -3, 2**70, "a", "b", "", "\ud800", b"a", b"", (1, "x"), (1.0, "x"), ()]
+    )
     return st.one_of(scalars, st.text(max_size=3), st.tuples(st.integers(-2, 2), st.text(max_size=1)))
 
 
 def weights() -> st.SearchStrategy[Any]:
-    """Weights: one mostly; none, up to a million, beyond 2^53, fractions, fractions too small for a double beside one."""
+    """Weights: mostly one; none, up to a million, beyond 2^53, fractions, some too small for a double beside one."""
     return st.one_of(
         st.just(1),
         st.integers(0, 10**6),
@@ -48,13 +51,13 @@ def weights() -> st.SearchStrategy[Any]:
 
 
 def samples(*, weighted: bool = True) -> Samples:
-    """Samples of label metrics: (truth, prediction or None, weight), or without a weight, which batches count differently."""
+    """Samples of label metrics: (truth, prediction or None, weight), or without a weight, which batches count apart."""
     pair = (labels(), st.one_of(labels(), st.none()))
     return st.tuples(*pair, weights()) if weighted else st.tuples(*pair)
 
 
 def _feed(data: st.DataObject, make: Make, stream: list[Sample]) -> Any:
-    """Feed a stream in one of the many ways that must not differ: one by one, in batches, with a round trip in between."""
+    """Feed a stream in one of the ways that must not differ: one by one, in batches, with a round trip in between."""
     state = make()
     at = 0
     while at < len(stream):
@@ -142,7 +145,12 @@ def bytes_round_trip(data: st.DataObject, make: Make, samples: Samples) -> None:
     """A state read from bytes, or unpickled, or copied, is the state, and goes on as it would have."""
     first, second = (data.draw(st.lists(samples)) for _ in range(2))
     state = _plainly(make, first)
-    twins = [type(state).from_bytes(state.to_bytes()), pickle.loads(pickle.dumps(state)), copy.deepcopy(state), state.copy()]
+    twins = [
+        type(state).from_bytes(state.to_bytes()),
+        pickle.loads(pickle.dumps(state)),
+        copy.deepcopy(state),
+        state.copy(),
+    ]
     expected = _plainly(make, first + second).to_bytes()
 
     for twin in twins:
@@ -169,7 +177,7 @@ def copies_are_independent(data: st.DataObject, make: Make, samples: Samples) ->
 
 @_law
 def revert_undoes(data: st.DataObject, make: Make, samples: Samples) -> None:
-    """Updates that are reverted, in any order, leave no trace; so does a state that is subtracted, where that exists."""
+    """Updates that are reverted, in any order, leave no trace; so does a state that is subtracted, if that exists."""
     state = _plainly(make, data.draw(st.lists(samples)))
     if not hasattr(state, "revert"):
         return
@@ -206,6 +214,6 @@ LAWS: tuple[Law, ...] = (
 
 
 def check(make: Make, samples: Samples) -> None:
-    """Run every law on the states that `make` returns, fed with `samples`; AssertionError shows the smallest counterexample."""
+    """Run every law on the states that `make` returns, fed with `samples`; a failure shows the smallest example."""
     for law in LAWS:
         law(make, samples)

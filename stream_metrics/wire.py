@@ -6,9 +6,9 @@
     5       4     CRC-32 of everything after it, little-endian
     9       rest  msgpack: [kind, content], content as the kind's class wrote it
 
-Labels are msgpack values (a tuple is an array); an int outside 64 bits is extension type 1, big-endian two's complement.
-Equal states give equal bytes; bytes that no state would have written are refused with the invariant that they break.
-Every class derived from `Portable` registers the kind of content that it reads.
+Labels are msgpack values (a tuple is an array); an int outside 64 bits is extension type 1, big-endian two's
+complement. Equal states give equal bytes; bytes that no state would have written are refused with the invariant that
+they break. Every class derived from `Portable` registers the kind of content that it reads.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Portable:
 
     def to_bytes(self) -> bytes:
         """Return the state and its configuration as bytes; equal states give equal bytes."""
-        body = cast(bytes, msgpack.packb([self.KIND, self._content()], default=_pack_big, unicode_errors="surrogatepass"))
+        body = _pack([self.KIND, self._content()])
         return MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
 
     @classmethod
@@ -71,7 +71,7 @@ class Portable:
             return cls._restore(content)
         except DecodeError:
             raise
-        except (ValueError, TypeError, KeyError, OverflowError, AttributeError, IndexError) as error:
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             raise DecodeError(f"Expected the content of a {cls.__name__}: {error}") from error
 
     def copy(self) -> Self:
@@ -98,7 +98,8 @@ class Portable:
 def from_bytes(data: bytes) -> Any:
     """Return the accumulator that `data` holds, of whatever kind it is.
 
-    Raises ``DecodeError`` naming the broken invariant for bytes that are cut short, damaged, foreign or of a newer format.
+    Raises ``DecodeError`` naming the broken invariant for bytes that are cut short, damaged, foreign or of a newer
+    format.
     """
     kind, content = _open(data)
     return _kinds[kind]._restored(content)
@@ -114,18 +115,29 @@ def _open(data: bytes) -> tuple[str, Any]:
         raise DecodeError(f"Expected bytes, but got {type(data).__name__}")
     data = bytes(data)
     if len(data) < HEADER or data[:4] != MAGIC:
-        raise DecodeError(f"Expected at least {HEADER} bytes that start with {MAGIC!r}, but got {len(data)} that start with {data[:4]!r}")
+        raise DecodeError(
+            f"Expected at least {HEADER} bytes starting with {MAGIC!r}, but got {len(data)} starting with {data[:4]!r}"
+        )
     if data[4] != VERSION:
         raise DecodeError(f"Expected format version {VERSION}, but got {data[4]}")
     if zlib.crc32(data[HEADER:]) != int.from_bytes(data[5:HEADER], "little"):
         raise DecodeError("Expected the checksum to match, but the bytes were damaged or cut short")
     try:
-        body = msgpack.unpackb(data[HEADER:], use_list=False, ext_hook=_unpack_big, unicode_errors="surrogatepass", strict_map_key=False)
-    except (ValueError, msgpack.UnpackException) as error:
+        body = msgpack.unpackb(
+            data[HEADER:], use_list=False, ext_hook=_unpack_big, unicode_errors="surrogatepass", strict_map_key=False
+        )
+        shortest = _pack(body)
+    except (TypeError, ValueError, RecursionError, msgpack.UnpackException) as error:
         raise DecodeError(f"Expected a msgpack body, but got bytes that are none: {error}") from error
+    if shortest != data[HEADER:]:
+        raise DecodeError("Expected a msgpack body in its shortest form, but got a longer one")
     if not (isinstance(body, tuple) and len(body) == 2 and isinstance(body[0], str) and body[0] in _kinds):
         raise DecodeError(f"Expected [kind, content] with a kind of {sorted(_kinds)}, but got something else")
     return body[0], body[1]
+
+
+def _pack(body: object) -> bytes:
+    return cast(bytes, msgpack.packb(body, default=_pack_big, unicode_errors="surrogatepass"))
 
 
 def _pack_big(value: object) -> msgpack.ExtType:

@@ -210,16 +210,17 @@ def encode_objects(list values, str argument, bint may_abstain):
             continue
         kind = type(value)
         if kind is str or kind is int or kind is bytes:
-            label = value
+            label = key = value
         elif may_abstain and (value is None or (isinstance(value, Mapping) and not value)):
             code[r] = -1
             continue
         else:
-            label = typed(canonical(most_likely(value, argument) if may_abstain and isinstance(value, Mapping) else value, argument, r))
-        found = PyDict_GetItemWithError(index, label)
+            label = most_likely(value, argument, r) if may_abstain and isinstance(value, Mapping) else canonical(value, argument, r)
+            key = typed(label)
+        found = PyDict_GetItemWithError(index, key)
         if found == NULL:
-            index[label] = code[r] = len(labels)
-            labels.append(label[1] if type(label) is tuple and type(value) is not tuple and label[0] in (bool, float) else label)
+            index[key] = code[r] = len(labels)
+            labels.append(label)
         else:
             code[r] = <int32_t> <object> found
         known[at], known_code[at] = <PyObject *> value, code[r]

@@ -240,7 +240,9 @@ cdef class Cells:
         if self.value[at] < whole or (self.value[at] == whole and have < part):
             return False
         if self.fractions == NULL:
-            return self.add(i, j, -whole, 0) == 0
+            if part == 0:
+                return self.add(i, j, -whole, 0) == 0
+            self.make_fractional()
         minus(&self.value[at], &self.fraction[at], whole, part)
         minus(&self.totals[i].actual, &self.fractions[i].actual, whole, part)
         minus(&self.totals[j].predicted, &self.fractions[j].predicted, whole, part)

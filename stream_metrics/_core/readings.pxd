@@ -6,6 +6,7 @@ cdef struct Form:
     bint exact
     int64_t n[4]
     double x[4]
+    double span  # the sum of the absolute coefficients
 
 cdef class Readings(Cells):
     cdef int64_t *order  # indices of the classes in the order of report

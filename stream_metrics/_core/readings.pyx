@@ -13,7 +13,7 @@ cimport cython
 from fractions import Fraction
 
 from cpython.tuple cimport PyTuple_GET_ITEM
-from libc.math cimport floor, ldexp, isnan
+from libc.math cimport fabs, isnan, ldexp
 from libc.stdint cimport int64_t, uint64_t
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 
@@ -33,11 +33,14 @@ cdef double NAN = float("nan")
 cdef Form parse(tuple coefficients) except *:
     cdef Form form
     cdef int i
-    form.exact = True
+    form.exact, form.span = True, 0.0
     if len(coefficients) != 4:
         raise ValueError(f"Expected a form of 4 coefficients, but got {len(coefficients)}")
     for i in range(4):
         form.x[i] = <object> PyTuple_GET_ITEM(coefficients, i)
+        form.span += fabs(form.x[i])
+        if not form.span < 1e15:
+            raise ValueError(f"Expected the coefficients of a form to be finite and below 1e15, but got {coefficients!r}")
         form.n[i] = <int64_t> form.x[i]
         form.exact = form.exact and form.n[i] == form.x[i]
     return form
@@ -108,6 +111,11 @@ cdef class Readings(Cells):
     cdef int refresh(self) except -1:
         """Bring `order` up to date."""
         return 0
+
+    @property
+    def labels(self):
+        """The positions of the classes, for a table whose classes have no labels."""
+        return tuple(range(self.k))
 
     @property
     def k(self):
@@ -200,14 +208,22 @@ cdef class Readings(Cells):
         cdef Fixed sum
         cdef double real
         cdef uint64_t n
-        if form.exact and self.fractions == NULL:
+        cdef bint small = form.span * <double> self.mass < 9e18  # then no partial sum leaves 64 bits
+        sum.whole, sum.part = 0, 0
+        if form.exact and self.fractions == NULL and small:
             n = (<uint64_t> form.n[0] * <uint64_t> c.diagonal + <uint64_t> form.n[1] * <uint64_t> c.actual
                  + <uint64_t> form.n[2] * <uint64_t> c.predicted + <uint64_t> form.n[3] * <uint64_t> self.mass)
             zero[0] = n == 0
             return <double> <int64_t> n
-        if form.exact:
+        if form.exact and self.fractions == NULL:  # as 128-bit integers: the part of the sum holds the lower half
+            add_multiple(&sum, form.n[0], 0, c.diagonal)
+            add_multiple(&sum, form.n[1], 0, c.actual)
+            add_multiple(&sum, form.n[2], 0, c.predicted)
+            add_multiple(&sum, form.n[3], 0, self.mass)
+            zero[0] = sum.whole == 0 and sum.part == 0
+            return ldexp(as_double(sum), 64)
+        if form.exact and small:
             f = self.fractions + i
-            sum.whole, sum.part = 0, 0
             add_multiple(&sum, form.n[0], c.diagonal, f.diagonal)
             add_multiple(&sum, form.n[1], c.actual, f.actual)
             add_multiple(&sum, form.n[2], c.predicted, f.predicted)

@@ -34,15 +34,21 @@ cdef int split(object weight, int64_t *whole, uint64_t *part) except -1:
     cdef double x
     if PyFloat_CheckExact(weight):
         x = PyFloat_AS_DOUBLE(weight)
-    elif hasattr(weight, "__index__"):
-        if not 0 <= weight < BOUND:
-            raise refusal(weight, "")
-        whole[0], part[0] = weight.__index__(), 0
-        return 0
     else:
+        exact = None
+        if hasattr(weight, "__index__"):
+            try:
+                exact = weight.__index__()
+            except TypeError:
+                pass  # an array of one float has the method and refuses
+        if exact is not None:
+            if not 0 <= exact < BOUND:
+                raise refusal(weight, "")
+            whole[0], part[0] = exact, 0
+            return 0
         try:
             x = weight.__float__()
-        except (AttributeError, TypeError, ValueError):
+        except (AttributeError, TypeError, ValueError, OverflowError):
             raise refusal(weight, "") from None
     if not split_double(x, whole, part):
         raise refusal(weight, "")

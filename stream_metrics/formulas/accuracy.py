@@ -43,7 +43,7 @@ def balanced_accuracy(c: Counts, *, adjusted: bool = False) -> float:
     mean = c.mean_ratio(*RECALL, NAN)
     if not adjusted:
         return mean
-    classes = np.count_nonzero(c.true_totals)
+    classes = int(np.count_nonzero(c.true_totals))
     return (classes * mean - 1) / (classes - 1) if classes > 1 else NAN
 
 

@@ -24,6 +24,8 @@ class FrozenCounts:
         self.kept: dict[Callable[[Any], Any], Any] = {}
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
         value = getattr(self._counts, name)
         self.__dict__[name] = value
         return value

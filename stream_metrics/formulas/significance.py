@@ -54,7 +54,7 @@ def mcnemar_p_value(c: Counts, *, correction: bool = True, exact: bool = False) 
 
     P[Y >= statistic] for Y chi-square with as many degrees of freedom as pairs of classes have errors; with `exact`,
     for two classes, min(1, 2 P[X >= max(b, c)]) with X binomial, b + c trials of probability 1/2. In [0, 1]; 1
-    without errors. McNemar 1947; Bowker 1948; Krampe and Kuhnt 2007 (pairs without errors).
+    without errors. McNemar 1947; Bowker 1948.
     """
     if not exact:
         return chi_square_tail(mcnemar(c, correction=correction), _symmetry(c)[1])

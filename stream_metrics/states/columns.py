@@ -1,8 +1,9 @@
 """Columns of a batch: whatever holds labels becomes an integer array, with names unless the integers are the labels.
 
-A column is read without a Python object per row where its memory allows: integers and booleans as they are, categoricals by
-their codes, fixed-width text and floats by their bytes. Lists and object arrays are read object by object, because
-a conversion by NumPy would turn mixed labels into text. Nothing is imported to recognise pandas, Arrow or torch.
+A column is read without a Python object per row where its memory allows: integers and booleans as they are,
+categoricals by their codes, fixed-width text and floats by their bytes. Lists and object arrays are read object by
+object, because a conversion by NumPy would turn mixed labels into text. Nothing is imported to recognise pandas, Arrow
+or torch.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ class Column(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """A batch, counted: labels by code, cells of codes, appearances of codes, samples, abstentions."""
+    """A batch, counted: its columns, labels by code, cells of codes, appearances of codes, samples, abstentions."""
 
+    columns: tuple[Column, Column]
     truth: list[Any]
     predicted: list[Any]
     cells: tuple[Any, Any, Any, Any]
@@ -60,11 +62,13 @@ def column(values: Any, argument: str, may_abstain: bool) -> Column:
     if hasattr(values, "combine_chunks"):  # Arrow, in pieces
         values = values.combine_chunks()
     if hasattr(values, "indices") and hasattr(values, "dictionary"):  # Arrow, dictionary-encoded
-        values = Categorical(values.indices.fill_null(-1).to_numpy(zero_copy_only=False), values.dictionary.to_pylist())
+        codes = values.indices.cast("int64").fill_null(-1)
+        values = Categorical(codes.to_numpy(zero_copy_only=False), values.dictionary.to_pylist())
     elif hasattr(values, "to_pylist") and values.null_count:
         values = values.to_pylist()
     if hasattr(values, "codes") and hasattr(values, "categories"):
-        return Column(np.ascontiguousarray(values.codes), _names(values.categories))
+        return _from_codes(np.asarray(values.codes), _names(values.categories), argument)
+    values = _unmasked(values)
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise LabelError(f"Expected `{argument}` to be a column of labels, but got {values!r:.60}")
     if isinstance(values, list | tuple) or not hasattr(values, "__array__"):
@@ -75,9 +79,26 @@ def column(values: Any, argument: str, may_abstain: bool) -> Column:
     return _from_array(np.ascontiguousarray(array), argument, may_abstain)
 
 
+def _unmasked(values: Any) -> Any:
+    """Return a masked array as a list with None where it is masked, anything else as it is."""
+    return values.tolist() if hasattr(values, "mask") and hasattr(values, "filled") else values
+
+
 def _names(categories: Any) -> list[Any]:
     names = categories.tolist() if hasattr(categories, "tolist") else list(categories)
     return [canonical(name, "categories", position) for position, name in enumerate(names)]
+
+
+def _from_codes(codes: np.ndarray[Any, Any], names: list[Any], argument: str) -> Column:
+    if codes.ndim != 1 or (len(codes) and codes.dtype.kind not in "iu"):
+        raise LabelError(f"Expected the codes of `{argument}` to be a column of integers, but got {codes!r:.60}")
+    if len(codes) and not -1 <= codes.min() <= codes.max() < len(names):
+        at = int(np.flatnonzero((codes < -1) | (codes >= len(names)))[0])
+        raise LabelError(
+            f"Expected the codes of `{argument}` from -1 to {len(names) - 1}, but got {codes[at]} at position {at}"
+        )
+    signed = codes.dtype if codes.dtype.kind == "i" else np.dtype(np.int32)
+    return Column(np.ascontiguousarray(codes, signed.newbyteorder("=")), names)
 
 
 def _from_array(array: np.ndarray[Any, Any], argument: str, may_abstain: bool) -> Column:
@@ -87,14 +108,16 @@ def _from_array(array: np.ndarray[Any, Any], argument: str, may_abstain: bool) -
     if kind == "b":
         return Column(array.view(np.int8), [False, True])
     if kind == "f":
+        with np.errstate(over="ignore"):  # a long double may become infinite
+            array = array.astype(np.float64) + 0.0  # -0.0 becomes 0.0
         bad = np.flatnonzero(~np.isfinite(array))
         if len(bad):
             canonical(array[bad[0]].item(), argument, int(bad[0]))
-        array = array.astype(np.float64) + 0.0  # -0.0 becomes 0.0
     if kind in "fUS" and len(array) and array.itemsize:
         codes, firsts = encode_bytes(array.view(np.uint8).reshape(len(array), -1))
         return Column(codes, array[firsts].tolist())
-    return Column(*encode_objects(array.tolist(), argument, may_abstain))
+    times = kind in "mM"  # in a list of Python objects some units would be numbers
+    return Column(*encode_objects(list(array) if times else array.tolist(), argument, may_abstain))
 
 
 def tally(truth: Any, predicted: Any, w: Any) -> Tally:
@@ -113,20 +136,22 @@ def tally(truth: Any, predicted: Any, w: Any) -> Tally:
     t_codes, t_labels = _coded(t)
     p_codes, p_labels = _coded(p)
     cells, seen, abstained = count_codes(t_codes, p_codes, len(t_labels), len(p_labels), wholes, parts)
-    return Tally(t_labels, p_labels, cells, seen, n - abstained, abstained)
+    return Tally((t, p), t_labels, p_labels, cells, seen, n - abstained, abstained)
 
 
 def _from_table(t: Column, p: Column, n: int, low: int, table: np.ndarray[Any, Any]) -> Tally:
     """Turn a table of counts of integers into counts of labels."""
     missing = -1 - low if p.names is not None and low < 0 else None  # where code -1 is
     abstained = 0
+    a = np.flatnonzero(table.any(axis=1))  # those of abstentions too: they must be labels that are allowed
     if missing is not None:
         abstained = int(table[:, missing].sum())
         table[:, missing] = 0
-    a, b = np.flatnonzero(table.any(axis=1)), np.flatnonzero(table.any(axis=0))
+    b = np.flatnonzero(table.any(axis=0))
     table = table[np.ix_(a, b)]
     rows, columns = np.nonzero(table)
     return Tally(
+        (t, p),
         [t.label(low + code) for code in a.tolist()],
         [p.label(low + code) for code in b.tolist()],
         (rows, columns, table[rows, columns], None),
@@ -147,9 +172,16 @@ def _alike(t: np.ndarray[Any, Any], p: np.ndarray[Any, Any]) -> tuple[np.ndarray
 
 
 def _coded(c: Column) -> tuple[np.ndarray[Any, Any], list[Label]]:
-    """Return a column as int32 codes and names."""
+    """Return a column as int32 codes and the names that occur."""
     if c.names is not None:
-        return c.values.astype(np.int32, copy=False), c.names
+        codes = c.values.astype(np.int32, copy=False)
+        occurs = np.zeros(len(c.names) + 1, bool)  # the last place is for code -1
+        occurs[codes] = True
+        if occurs[:-1].all():
+            return codes, c.names
+        renumbered = np.where(occurs, np.cumsum(occurs) - 1, -1).astype(np.int32)
+        renumbered[-1] = -1
+        return renumbered[codes], [name for name, used in zip(c.names, occurs[:-1].tolist(), strict=True) if used]
     if not len(c.values):
         return np.empty(0, np.int32), []
     codes, firsts = encode_bytes(c.values.view(np.uint8).reshape(len(c.values), -1))
@@ -157,16 +189,21 @@ def _coded(c: Column) -> tuple[np.ndarray[Any, Any], list[Label]]:
 
 
 def _weights(w: Any, n: int) -> np.ndarray[Any, Any] | list[Any]:
-    if isinstance(w, list | tuple) and len(w) == n:
-        return list(w)
+    w = _unmasked(w)
+    if isinstance(w, Iterable) and not isinstance(w, list) and not hasattr(w, "__array__"):
+        w = list(w)
+    shape = (len(w),) if isinstance(w, list) else np.shape(w)
+    if shape != (n,):
+        raise WeightError(f"Expected `w` to be a column of {n} weights, but got the shape {shape}")
+    if isinstance(w, list):
+        return w
     array = np.asarray(w)
-    if array.ndim != 1 or len(array) != n:
-        raise WeightError(f"Expected `w` to be a column of {n} weights, but got the shape {array.shape}")
     if array.dtype.kind == "u" and array.itemsize == 8 and n and array.max() >= 2**63:
         raise WeightError(f"Expected `w` at position {int(array.argmax())} to be below 2**63, but got {array.max()}")
     if array.dtype.kind in "iub":
         return np.ascontiguousarray(array, np.int64)
-    try:
+    if array.dtype.kind == "f":
         return np.ascontiguousarray(array, np.float64)
-    except (TypeError, ValueError):
-        raise WeightError(f"Expected `w` to be a column of numbers, but got the type {array.dtype}") from None
+    if array.dtype.kind == "O":
+        return array.tolist()
+    raise WeightError(f"Expected `w` to be a column of numbers, but got the type {array.dtype}")

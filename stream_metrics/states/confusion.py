@@ -13,7 +13,7 @@ from stream_metrics._core.weights import split_weights
 from stream_metrics.errors import LabelError, WeightError
 from stream_metrics.labels import Label, unique
 from stream_metrics.snapshot import Snapshot
-from stream_metrics.states.columns import tally
+from stream_metrics.states.columns import Column, tally
 from stream_metrics.wire import Portable
 
 __all__ = ["ConfusionMatrix"]
@@ -22,13 +22,14 @@ __all__ = ["ConfusionMatrix"]
 class ConfusionMatrix(ConfusionCounters, Portable):
     """Counts of (true label, predicted label), the state behind every label metric.
 
-    Rows are the truth. Labels appear as they come, or are fixed by `labels` and then reported in that order; an unknown one
-    then raises LabelError or is counted as `other`. A prediction of None or {} is an abstention and in no cell.
+    Rows are the truth. Labels appear as they come, or are fixed by `labels` and then reported in that order; an
+    unknown one then raises LabelError or is counted as `other`. A prediction of None or {} is an abstention and in no
+    cell.
 
-    Memory: 8 bytes for each of K * K cells up to 1024 classes, at most 43 bytes for each occupied cell beyond, and about
-    200 bytes for each label; twice that for the cells once a weight has a fraction.
-    Guarantee: counts are exact (128-bit fixed point in units of 2**-64); any split of a stream over states that are then
-    merged, in any order and tree, gives the same bytes. The sum of all weights stays below 2**63.
+    Memory: 8 bytes for each of K * K cells up to 1024 classes, at most 43 bytes for each occupied cell beyond, and
+    about 200 bytes for each label; twice that for the cells once a weight has a fraction.
+    Guarantee: counts are exact (128-bit fixed point in units of 2**-64); any split of a stream over states that are
+    then merged, in any order and tree, gives the same bytes. The sum of all weights stays below 2**63.
     """
 
     KIND: ClassVar[str] = "confusion"
@@ -39,19 +40,20 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         One bad row rejects the whole batch: LabelError, ScoreError or WeightError name the argument and the position.
         """
         batch = tally(y_true, y_pred, w)
-        truth = self._admitted(batch.truth, y_true, "y_true")
-        predicted = self._admitted(batch.predicted, y_pred, "y_pred")
+        truth = self._admitted(batch.truth, batch.columns[0], "y_true")
+        predicted = self._admitted(batch.predicted, batch.columns[1], "y_pred")
         self.commit(truth, predicted, batch.cells, batch.seen, batch.n, batch.abstained)
 
-    def _admitted(self, labels: list[Label], column: Any, argument: str) -> list[Label]:
+    def _admitted(self, labels: list[Label], column: Column, argument: str) -> list[Label]:
         """Return the labels under which to count, or name the first row whose label is not allowed."""
         if self.fixed_labels is None:
             return labels
         try:
             return [self.admit(label, argument) for label in labels]
         except LabelError:
-            for position, label in enumerate(column.tolist() if hasattr(column, "tolist") else column):
-                if label is not None and label in labels:
+            for position, value in enumerate(column.values.tolist()):
+                label = column.label(value)
+                if label is not None:
                     self.admit(label, argument, position)
             raise
 
@@ -100,11 +102,15 @@ class ConfusionMatrix(ConfusionCounters, Portable):
     @classmethod
     def _restore(cls, content: Any) -> Self:
         fixed, other, n, abstained, labels, appearances, cells = content
+        if {type(x) for x in (fixed or (), other, labels, appearances)} != {tuple}:
+            raise ValueError("arrays of labels and of appearances")
+        if {type(x) for x in (n, abstained, *appearances)} != {int}:
+            raise ValueError("whole numbers of samples and appearances")
         state = cls(fixed, *other)
+        if repr((state.fixed_labels, state.other)) != repr((fixed, *(other or [None]))):
+            raise ValueError("fixed labels in their plain form")
         state.restore(list(labels), cells, list(appearances), n, abstained)
         return state
 
     def __repr__(self) -> str:
         return f"ConfusionMatrix({self.n} samples, {self.k} classes)"
-
-

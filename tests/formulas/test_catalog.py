@@ -156,6 +156,14 @@ def test_frozen_counts_change_no_value(counts_class: Any) -> None:
     assert view.matrix is view.matrix
 
 
+@pytest.mark.parametrize("key", [row.key for row in CATALOG.values() if row.kind == "whole"])
+def test_whole_values_are_plain_numbers(counts_class: Any, key: str) -> None:
+    """A whole value is a Python int or float, not a NumPy scalar, for whole and for fractional weights."""
+    whole, fractional = counts_class.from_matrix(FIG2), counts_class.from_matrix([[20.25, 5], [10, 15.1]])
+
+    assert {type(evaluate(find(key), counts)[0]) for counts in (whole, fractional)} <= {int, float}
+
+
 def test_formulas_import_nothing_else() -> None:
     """A formula depends on NumPy, a few modules of the standard library and its neighbours."""
     allowed = {"math", "fractions", "functools", "itertools", "operator", "collections", "numbers", "typing", "numpy"}

@@ -128,7 +128,7 @@ def test_power_means_of_precision_and_recall(value: Read, same: Same, matrix: li
 
 @FEW
 @given(square(), st.sampled_from([0.0, 1.0, math.nan]))
-def test_general_means_are_power_means_of_all_rates(value: Read, same: Same, matrix: list[list[int]], zd: float) -> None:
+def test_general_means_of_all_rates(value: Read, same: Same, matrix: list[list[int]], zd: float) -> None:
     """9: harmonic general F1 and geometric general Fowlkes-Mallows are power means of the 2K rates, whatever 0/0 is."""
     for p, key in ((-1.0, "general_f1_harmonic"), (0.0, "general_fowlkes_mallows_geometric")):
         all_rates = value("power_mean_all_precision_recall", matrix, zero_division=zd, p=p)
@@ -183,7 +183,7 @@ def test_mcc_is_the_triple_sum(value: Read, same: Same, matrix: list[list[int]])
 @FEW
 @given(square())
 def test_equal_totals_make_the_rates_equal(value: Read, same: Same, matrix: list[list[int]]) -> None:
-    """14: if every class is predicted as often as it is true, precision, recall, F1 and Fowlkes-Mallows are the same."""
+    """14: with equal totals of truth and prediction, precision, recall, F1 and Fowlkes-Mallows are the same."""
     symmetric = (np.array(matrix) + np.array(matrix).T).tolist()
     rates = [value(key, symmetric) for key in ("precision", "recall", "f1", "fowlkes_mallows")]
 
