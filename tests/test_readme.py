@@ -1,0 +1,40 @@
+"""The README says what is true."""
+
+import doctest
+import pathlib
+import re
+
+import pytest
+
+import stream_metrics as sm
+
+README = pathlib.Path(__file__).parents[1] / "README.md"
+COMMANDS = ["run", "merge", "show", "demo"]
+
+
+def test_examples_run():
+    """Every example prints what the README shows."""
+    results = doctest.testfile(str(README), module_relative=False)
+
+    assert results.failed == 0
+    assert results.attempted > 20
+
+
+@pytest.mark.parametrize("name", sm.__all__)
+def test_names_every_public_name(name):
+    """Every public name is in the README, most of them in the list of metrics."""
+    assert re.search(rf"\b{name}\b", README.read_text())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_shows_every_command(command):
+    """Every command of the command line is shown."""
+    assert f"stream-metrics {command}" in README.read_text()
+
+
+def test_two_commands_start_from_nothing():
+    """Both commands make a virtual environment of their own and install into it."""
+    commands = re.findall(r"^python3 -m venv .*$", README.read_text(), flags=re.MULTILINE)
+
+    assert len(commands) == 2
+    assert all(".venv/bin/pip install" in command for command in commands)
