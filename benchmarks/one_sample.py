@@ -11,7 +11,7 @@ from timing import Line, net_updates
 
 import stream_metrics as sm
 
-ROUNDS = 60
+ROUNDS = 100
 TEN = (
     "Accuracy", "BalancedAccuracy", "CohenKappa", "GeometricMean", "MacroF1",
     "MacroPrecision", "MacroRecall", "MicroF1", "WeightedF1", "MacroJaccard",
@@ -25,7 +25,7 @@ def river_ten() -> metrics.base.Metrics:
 
 def lines() -> Iterator[Line]:
     """Yield what is measured."""
-    samples = streams.pairs(streams.names(10), 4000)
+    samples = streams.pairs(streams.names(10), 2000)
     contenders = {
         "matrix": sm.ConfusionMatrix(),
         "set": sm.MetricSet(),

@@ -13,14 +13,16 @@ cdef class Cells:
     cdef Fractions *fractions
     cdef int64_t *value
     cdef uint64_t *fraction
-    cdef uint64_t *key
+    cdef uint64_t *key  # the same memory as `value`; NULL while the cells are a square array
     cdef Py_ssize_t used, capacity, slots, occupied
     cdef int64_t mass, hit  # the sum of all cells, and of the diagonal
     cdef uint64_t mass_part, hit_part
+    cdef Py_ssize_t uneven  # cells whose weight has a fraction
 
     cdef int reserve(self, Py_ssize_t classes) except -1
     cdef int make_sparse(self, Py_ssize_t slots) except -1
     cdef int make_fractional(self) except -1
+    cdef Py_ssize_t places(self) noexcept nogil
     cdef Py_ssize_t find(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil
     cdef int grow_slots(self) except -1 nogil
     cdef int add(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil

@@ -6,8 +6,8 @@ A counter is a 128-bit fixed-point number: a signed 64-bit whole part and, once 
 updates, merges and reverts can leave a residue. The fraction arrays do not exist while every weight is a whole number.
 
 Cells lie in a square array while there are at most DENSE_CLASSES classes and in an open-addressing hash of the occupied ones
-beyond: 16 bytes a slot at a load of 3/8 to 3/4. A class's totals fill one cache line, so that one sample touches at
-most three lines. Cells that fall back to zero stay in the hash until it is next rebuilt.
+beyond: 16 bytes a slot, key beside value, at a load of 3/8 to 3/4. A class's totals fill one cache line, so that one sample
+touches at most three lines. Cells that fall back to zero stay in the hash until it is next rebuilt.
 """
 
 cimport cython
@@ -57,7 +57,6 @@ cdef class Cells:
         PyMem_RawFree(self.fractions)
         PyMem_RawFree(self.value)
         PyMem_RawFree(self.fraction)
-        PyMem_RawFree(self.key)
 
     cdef int reserve(self, Py_ssize_t classes) except -1:
         """Make room for `classes` classes; on failure nothing has changed."""
@@ -109,22 +108,20 @@ cdef class Cells:
         cdef Py_ssize_t i, j, at, old = self.capacity, filled = 0
         cdef int64_t *value = self.value
         cdef uint64_t *fraction = self.fraction
-        cdef uint64_t *key
         cdef int64_t *fresh
         cdef uint64_t *fresh_fraction = NULL
         for i in range(self.used * old):
             filled += value[i] != 0 or (fraction != NULL and fraction[i] != 0)
         while slots * 3 < filled * 8:
             slots *= 2
-        key = <uint64_t *> allocate(slots, sizeof(uint64_t))
+        fresh = <int64_t *> allocate(2 * slots, sizeof(int64_t))
         try:
-            fresh = <int64_t *> allocate(slots, sizeof(int64_t))
             if self.fractions != NULL:
-                fresh_fraction = <uint64_t *> allocate(slots, sizeof(uint64_t))
+                fresh_fraction = <uint64_t *> allocate(2 * slots, sizeof(uint64_t))
         except MemoryError:
-            PyMem_RawFree(key)
+            PyMem_RawFree(fresh)
             raise
-        self.key, self.value, self.fraction = key, fresh, fresh_fraction
+        self.key, self.value, self.fraction = <uint64_t *> fresh, fresh, fresh_fraction
         self.slots, self.occupied = slots, 0
         for i in range(self.used):
             for j in range(self.used):
@@ -145,16 +142,21 @@ cdef class Cells:
         fractions = <Fractions *> allocate(max(self.capacity, 1), sizeof(Fractions))
         try:
             self.fraction = <uint64_t *> allocate(
-                max(self.slots if self.key != NULL else self.capacity * self.capacity, 1), sizeof(uint64_t))
+                max(self.places(), 1), sizeof(uint64_t))
         except MemoryError:
             PyMem_RawFree(fractions)
             raise
         self.fractions = fractions
         return 0
 
+    cdef Py_ssize_t places(self) noexcept nogil:
+        """The number of elements of `value`; in a hash, every other one is the key of the next."""
+        return 2 * self.slots if self.key != NULL else self.capacity * self.capacity
+
     cdef Py_ssize_t find(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
+        """Where the value of a cell lies in the hash."""
         cdef uint64_t key = ((<uint64_t> i << 32) | <uint64_t> j) + 1
-        cdef Py_ssize_t at = home(key, self.slots)
+        cdef Py_ssize_t at = 2 * home(key, self.slots)
         while self.key[at] != key:
             if self.key[at] == 0:
                 if (self.occupied + 1) * 4 > self.slots * 3:
@@ -162,9 +164,9 @@ cdef class Cells:
                     return self.find(i, j)
                 self.key[at] = key
                 self.occupied += 1
-                return at
-            at = (at + 1) & (self.slots - 1)
-        return at
+                return at + 1
+            at = (at + 2) & (2 * self.slots - 1)
+        return at + 1
 
     cdef int grow_slots(self) except -1 nogil:
         """Rebuild the hash without its zero cells, twice as large if they were few."""
@@ -173,34 +175,29 @@ cdef class Cells:
         cdef int64_t *value = self.value
         cdef uint64_t *fraction = self.fraction
         cdef uint64_t *fresh_fraction = NULL
-        cdef uint64_t *fresh_key
         cdef int64_t *fresh
-        for at in range(self.slots):
+        for at in range(1, 2 * self.slots, 2):
             live += value[at] != 0 or (fraction != NULL and fraction[at] != 0)
         while (live + 1) * 2 > slots:
             slots *= 2
-        fresh_key = <uint64_t *> PyMem_RawCalloc(slots, sizeof(uint64_t))
-        fresh = <int64_t *> PyMem_RawCalloc(slots, sizeof(int64_t))
+        fresh = <int64_t *> PyMem_RawCalloc(2 * slots, sizeof(int64_t))
         if fraction != NULL:
-            fresh_fraction = <uint64_t *> PyMem_RawCalloc(slots, sizeof(uint64_t))
-        if fresh_key == NULL or fresh == NULL or (fraction != NULL and fresh_fraction == NULL):
-            PyMem_RawFree(fresh_key)
+            fresh_fraction = <uint64_t *> PyMem_RawCalloc(2 * slots, sizeof(uint64_t))
+        if fresh == NULL or (fraction != NULL and fresh_fraction == NULL):
             PyMem_RawFree(fresh)
             PyMem_RawFree(fresh_fraction)
             with gil:
                 raise MemoryError(f"no memory for {slots} cells")
-        for at in range(self.slots):
+        for at in range(1, 2 * self.slots, 2):
             if value[at] != 0 or (fraction != NULL and fraction[at] != 0):
-                to = home(key[at], slots)
-                while fresh_key[to] != 0:
-                    to = (to + 1) & (slots - 1)
-                fresh_key[to] = key[at]
-                fresh[to] = value[at]
+                to = 2 * home(key[at - 1], slots) + 1
+                while fresh[to - 1] != 0:
+                    to = (to + 2) & (2 * slots - 1)
+                fresh[to - 1], fresh[to] = <int64_t> key[at - 1], value[at]
                 if fraction != NULL:
                     fresh_fraction[to] = fraction[at]
-        self.key, self.value, self.fraction = fresh_key, fresh, fresh_fraction
+        self.key, self.value, self.fraction = <uint64_t *> fresh, fresh, fresh_fraction
         self.slots, self.occupied = slots, live
-        PyMem_RawFree(key)
         PyMem_RawFree(value)
         PyMem_RawFree(fraction)
         return 0
@@ -224,7 +221,9 @@ cdef class Cells:
                 self.totals[i].diagonal += whole
                 self.hit += whole
             return 0
+        self.uneven -= self.fraction[at] != 0
         plus(&self.value[at], &self.fraction[at], whole, part)
+        self.uneven += self.fraction[at] != 0
         plus(&self.totals[i].actual, &self.fractions[i].actual, whole, part)
         plus(&self.totals[j].predicted, &self.fractions[j].predicted, whole, part)
         plus(&self.mass, &self.mass_part, whole, part)
@@ -243,7 +242,9 @@ cdef class Cells:
             if part == 0:
                 return self.add(i, j, -whole, 0) == 0
             self.make_fractional()
+        self.uneven -= self.fraction[at] != 0
         minus(&self.value[at], &self.fraction[at], whole, part)
+        self.uneven += self.fraction[at] != 0
         minus(&self.totals[i].actual, &self.fractions[i].actual, whole, part)
         minus(&self.totals[j].predicted, &self.fractions[j].predicted, whole, part)
         minus(&self.mass, &self.mass_part, whole, part)
@@ -254,7 +255,7 @@ cdef class Cells:
 
     cdef void copy_cells(self, Cells other) except *:
         """Become a copy of `other`; this table is still empty."""
-        cdef Py_ssize_t cells = other.slots if other.key != NULL else other.capacity * other.capacity
+        cdef Py_ssize_t cells = other.places()
         if other.capacity == 0:
             return
         self.totals = <Totals *> allocate(other.capacity, sizeof(Totals))
@@ -262,14 +263,14 @@ cdef class Cells:
         self.value = <int64_t *> allocate(cells, sizeof(int64_t))
         memcpy(self.value, other.value, cells * sizeof(int64_t))
         if other.key != NULL:
-            self.key = <uint64_t *> allocate(cells, sizeof(uint64_t))
-            memcpy(self.key, other.key, cells * sizeof(uint64_t))
+            self.key = <uint64_t *> self.value
         if other.fractions != NULL:
             self.fractions = <Fractions *> allocate(other.capacity, sizeof(Fractions))
             memcpy(self.fractions, other.fractions, other.used * sizeof(Fractions))
             self.fraction = <uint64_t *> allocate(cells, sizeof(uint64_t))
             memcpy(self.fraction, other.fraction, cells * sizeof(uint64_t))
         self.used, self.capacity, self.slots, self.occupied = other.used, other.capacity, other.slots, other.occupied
+        self.uneven = other.uneven
         self.mass, self.mass_part = other.mass, other.mass_part
         self.hit, self.hit_part = other.hit, other.hit_part
 
@@ -278,29 +279,29 @@ cdef class Cells:
         PyMem_RawFree(self.fractions)
         PyMem_RawFree(self.value)
         PyMem_RawFree(self.fraction)
-        PyMem_RawFree(self.key)
         self.totals, self.fractions, self.value, self.fraction, self.key = NULL, NULL, NULL, NULL, NULL
         self.used, self.capacity, self.slots, self.occupied = 0, 0, 0, 0
-        self.mass, self.mass_part, self.hit, self.hit_part = 0, 0, 0, 0
+        self.uneven, self.mass, self.mass_part, self.hit, self.hit_part = 0, 0, 0, 0, 0
 
     cdef tuple export(self):
         """The non-zero cells as arrays: rows, columns, whole parts, fraction parts (None if there are none); in no order."""
-        cdef Py_ssize_t at, i, j, n = 0, size = self.slots if self.key != NULL else self.used * self.capacity
+        cdef Py_ssize_t at, i, j, n = 0, first = self.key != NULL, step = 1 + first
+        cdef Py_ssize_t size = self.places() if first else self.used * self.capacity
         cdef uint64_t key
-        for at in range(size):
+        for at in range(first, size, step):
             n += self.value[at] != 0 or (self.fraction != NULL and self.fraction[at] != 0)
         rows, columns, wholes = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
         parts = None if self.fraction == NULL else np.empty(n, np.uint64)
         cdef int64_t[::1] row = rows, column = columns, whole = wholes
         cdef uint64_t[::1] part = parts
         n = 0
-        for at in range(size):
+        for at in range(first, size, step):
             if self.value[at] == 0 and (self.fraction == NULL or self.fraction[at] == 0):
                 continue
             if self.key == NULL:
                 row[n], column[n] = at // self.capacity, at % self.capacity
             else:
-                key = self.key[at] - 1
+                key = self.key[at - 1] - 1
                 row[n], column[n] = key >> 32, key & 0xFFFFFFFF
             whole[n] = self.value[at]
             if self.fraction != NULL:

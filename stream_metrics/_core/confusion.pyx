@@ -39,8 +39,7 @@ cdef class ConfusionCounters(Indexed):
         if t.label == <PyObject *> y_true and p.label == <PyObject *> y_pred:
             pair.i, pair.j, pair.form_i, pair.form_j = t.index, p.index, t.form, p.form
         else:
-            self.check_room(whole)
-            self.resolve(y_true, y_pred, (whole | <int64_t> part) != 0, &pair)
+            self.resolve(y_true, y_pred, (whole | <int64_t> part) != 0, whole, &pair)
             if pair.abstained:
                 self.abstained += 1
                 return
@@ -60,7 +59,7 @@ cdef class ConfusionCounters(Indexed):
         cdef uint64_t part = 0
         cdef bint possible
         split(w, &whole, &part)
-        self.resolve(y_true, y_pred, False, &pair)
+        self.resolve(y_true, y_pred, False, whole, &pair)
         if pair.abstained:
             possible = self.abstained > 0
             self.abstained -= possible
@@ -238,10 +237,11 @@ cdef class ConfusionCounters(Indexed):
     def copy(self):
         """Return an independent state with the same counts."""
         cdef ConfusionCounters twin = type(self)(self.fixed_labels, self.other)
+        self.refresh()  # so that neither this one nor its copies sort the same labels again
         Cells.clear(twin)
         twin.copy_cells(self)
-        twin.index, twin.names, twin.free = self.index.copy(), self.names.copy(), self.free.copy()
-        twin.n, twin.abstained, twin.dormant = self.n, self.abstained, self.dormant
+        twin.adopt(self)
+        twin.n, twin.abstained = self.n, self.abstained
         return twin
 
     def reset(self):
@@ -262,5 +262,5 @@ cdef class ConfusionCounters(Indexed):
 
     def one_vs_rest(self, label):
         """The two-by-two table of one class, 0, against the rest, 1; a label that was never seen has no samples."""
-        cdef PyObject *found = PyDict_GetItemWithError(self.index, label if plain(label) else canonical(label))
+        cdef PyObject *found = PyDict_GetItemWithError(self.index, label if plain(label) and type(label) is not float else canonical(label))
         return self.against_rest(-1 if found == NULL else <Py_ssize_t> <object> found)

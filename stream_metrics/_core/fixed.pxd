@@ -1,5 +1,5 @@
 # 128-bit arithmetic on C integers, portable: not every compiler has a 128-bit type.
-from libc.math cimport ldexp
+from libc.math cimport frexp, ldexp
 from libc.stdint cimport int64_t, uint64_t
 
 cdef struct Fixed:
@@ -29,4 +29,19 @@ cdef inline void add_multiple(Fixed *sum, int64_t factor, int64_t whole, uint64_
 
 
 cdef inline double as_double(Fixed value) noexcept nogil:
-    return <double> value.whole + ldexp(<double> value.part, -64)
+    """The nearest double: 64 leading bits, the last one set if anything follows, are rounded once."""
+    cdef uint64_t whole = <uint64_t> value.whole, part = value.part, leading
+    cdef int bits = 0, free
+    if value.part == 0:
+        return <double> value.whole
+    if value.whole < 0:
+        whole, part = ~whole, 0 - part
+    frexp(<double> whole, &bits)
+    free = 64 - bits if bits < 64 else 0
+    if whole == 0:
+        leading = part
+    elif free == 0:
+        leading = whole | 1
+    else:
+        leading = (whole << free) | (part >> (64 - free)) | ((part << free) != 0)
+    return ldexp(<double> leading, -free) if value.whole >= 0 else -ldexp(<double> leading, -free)

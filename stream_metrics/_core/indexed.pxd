@@ -19,7 +19,7 @@ cdef class Indexed(Readings):
     cdef Py_ssize_t fixed, dormant
     cdef dict index
     cdef list names, free
-    cdef bint stale
+    cdef int64_t changes, sorted_at  # of the set of labels; the number of changes at which it was sorted last
     cdef object sorted_indices
     cdef readonly object fixed_labels
     cdef readonly object other
@@ -30,10 +30,11 @@ cdef class Indexed(Readings):
     cdef int remember(self, object label, Py_ssize_t index, int form) except -1
     cdef Py_ssize_t intern(self, object label) except -1
     cpdef object admit(self, object label, str argument, position=*)
-    cdef int resolve(self, object y_true, object y_pred, bint counts, Pair *pair) except -1
+    cdef int resolve(self, object y_true, object y_pred, bint counts, int64_t whole, Pair *pair) except -1
     cdef void unsee(self, Py_ssize_t i, int form, int64_t count) noexcept
     cdef int settle(self) except -1
     cdef list mapping(self, Indexed other)
+    cdef int adopt(self, Indexed other) except -1
     cdef object shown(self, Py_ssize_t i)
 
 

@@ -50,7 +50,8 @@ cdef class Indexed(Readings):
 
     cdef int start(self) except -1:
         self.index, self.names, self.free = {}, [], []
-        self.dormant, self.fixed, self.stale = 0, 0, True
+        self.dormant, self.fixed = 0, 0
+        self.changes += 1
         self.forget_known(FIRST_KNOWN)
         if self.fixed_labels is not None:
             for label in self.fixed_labels:
@@ -107,7 +108,7 @@ cdef class Indexed(Readings):
         else:
             self.names.append(label)
             self.used += 1
-        self.stale = True
+        self.changes += 1
         if len(self.names) >> (self.known_bits - 3) and self.known_bits < MOST_KNOWN:
             self.forget_known(self.known_bits + 2)
         return i
@@ -116,15 +117,15 @@ cdef class Indexed(Readings):
         """The canonical label to count for `label`: itself, or `other` if it is outside the fixed set."""
         if not plain(label) or type(label) is float:
             label = canonical(label, argument, position)
-        if self.fixed_labels is None or label in self.index:
+        if self.fixed_labels is None or self.index.get(label, self.fixed) < self.fixed:
             return label
         if self.other is not None:
-            return self.other
+            return self.other  # also for a label that equals it: then its type must not depend on what came before
         at = "" if position is None else f" at position {position}"
         raise LabelError(f"Expected `{argument}`{at} to be one of the fixed labels {list(self.fixed_labels)}, but got {label!r}")
 
-    cdef int resolve(self, object y_true, object y_pred, bint counts, Pair *pair) except -1:
-        """Find the cell of a sample; labels that are new get an index only if the sample `counts`."""
+    cdef int resolve(self, object y_true, object y_pred, bint counts, int64_t whole, Pair *pair) except -1:
+        """Find the cell of a sample; labels that are new get an index only if the sample `counts` and there is room for it."""
         cdef PyObject *found
         truth = self.admit(y_true, "y_true")
         pair.i, pair.j, pair.form_i, pair.form_j = -1, -1, form_of(truth), 3
@@ -138,6 +139,7 @@ cdef class Indexed(Readings):
             predicted = self.admit(most_likely(y_pred) if isinstance(y_pred, Mapping) else y_pred, "y_pred")
         pair.form_j = form_of(predicted)
         if counts:
+            self.check_room(whole)
             pair.i, pair.j = self.intern(truth), self.intern(predicted)
             self.remember(y_true, pair.i, pair.form_i)
             self.remember(y_pred, pair.j, pair.form_j)
@@ -175,7 +177,8 @@ cdef class Indexed(Readings):
                 del self.index[name]
                 self.names[i] = None
                 self.free.append(i)
-        self.dormant, self.stale = 0, True
+        self.dormant = 0
+        self.changes += 1
         self.forget_known(self.known_bits)
         return 0
 
@@ -196,17 +199,31 @@ cdef class Indexed(Readings):
                     out.append(self.totals[i].seen[form])
         return out
 
+    cdef int adopt(self, Indexed other) except -1:
+        """Take over the labels of a table of the same configuration, and their order if it is up to date."""
+        self.index, self.names, self.free = other.index.copy(), other.names.copy(), other.free.copy()
+        self.dormant = other.dormant
+        self.changes += 1
+        if other.sorted_at == other.changes:
+            self.sorted_indices, self.sorted_at = other.sorted_indices, self.changes
+            self.set_order(self.sorted_indices)
+        return 0
+
     cdef int refresh(self) except -1:
-        """Sort the labels again if there are new ones, and leave dormant classes out."""
+        """Sort the labels again if there are new ones, and leave dormant classes out.
+
+        Sorting runs Python code, during which another thread may add labels: then the next reading sorts again.
+        """
         cdef Py_ssize_t i, live = 0
+        cdef int64_t now = self.changes
         cdef const int64_t[::1] indices
-        if not self.stale and self.dormant == 0:
+        if self.sorted_at == now and self.dormant == 0:
             return 0
-        if self.stale:
+        if self.sorted_at != now:
             names = [(name, i) for i, name in enumerate(self.names) if name is not None and i >= self.fixed]
             order = ordering([name for name, _ in names])
-            self.set_order(list(range(self.fixed)) + [names[a][1] for a in order])
-            self.sorted_indices = np.array([self.order[i] for i in range(self.classes)], np.int64)
+            self.sorted_indices = np.array(list(range(self.fixed)) + [names[a][1] for a in order], np.int64)
+            self.set_order(self.sorted_indices)
         indices = self.sorted_indices
         self.dormant = 0
         for i in range(indices.shape[0]):
@@ -216,7 +233,7 @@ cdef class Indexed(Readings):
                 self.order[live] = indices[i]
                 live += 1
         self.classes = live
-        self.stale = False
+        self.sorted_at = now
         return 0
 
     cdef object shown(self, Py_ssize_t i):

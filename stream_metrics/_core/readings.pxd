@@ -12,7 +12,7 @@ cdef class Readings(Cells):
     cdef int64_t *order  # indices of the classes in the order of report
     cdef Py_ssize_t classes
 
-    cdef int set_order(self, list indices) except -1
+    cdef int set_order(self, const int64_t[::1] indices) except -1
     cdef int refresh(self) except -1
     cdef object product(self, bint left_actual, bint right_actual)
     cdef object column(self, int which)

@@ -97,8 +97,8 @@ cdef class Readings(Cells):
     def __dealloc__(self):
         PyMem_RawFree(self.order)
 
-    cdef int set_order(self, list indices) except -1:
-        cdef Py_ssize_t n = len(indices), a
+    cdef int set_order(self, const int64_t[::1] indices) except -1:
+        cdef Py_ssize_t n = indices.shape[0], a
         cdef int64_t *order = <int64_t *> PyMem_RawCalloc(max(n, 1), sizeof(int64_t))
         if order == NULL:
             raise MemoryError(f"no memory for the order of {n} classes")
@@ -138,7 +138,7 @@ cdef class Readings(Cells):
         cdef uint64_t high = 0, low = 0
         cdef Totals *c
         cdef Fractions *f
-        if self.fractions == NULL:
+        if self.uneven == 0:
             for i in range(self.used):
                 c = self.totals + i
                 add_product(&high, &low, c.actual if left_actual else c.predicted, c.actual if right_actual else c.predicted)
@@ -170,14 +170,14 @@ cdef class Readings(Cells):
         cdef Py_ssize_t a
         cdef Totals *c
         cdef Fractions *f
-        cdef object array = vector(self.classes, cnp.NPY_INT64 if self.fractions == NULL else cnp.NPY_DOUBLE)
+        cdef object array = vector(self.classes, cnp.NPY_INT64 if self.uneven == 0 else cnp.NPY_DOUBLE)
         cdef int64_t *whole = <int64_t *> cnp.PyArray_DATA(array)
         cdef double *real = <double *> whole
         cdef Fixed value
         for a in range(self.classes):
             c = self.totals + self.order[a]
             value.whole = c.actual if which == 0 else c.predicted if which == 1 else c.diagonal
-            if self.fractions == NULL:
+            if self.uneven == 0:
                 whole[a] = value.whole
                 continue
             f = self.fractions + self.order[a]
@@ -188,7 +188,7 @@ cdef class Readings(Cells):
 
     @property
     def true_totals(self):
-        """The weight of each true class, in the order of report: int64, or float64 once a weight had a fraction."""
+        """The weight of each true class, in the order of report: int64, or float64 while the weight of a cell has a fraction."""
         return self.column(0)
 
     @property
@@ -205,24 +205,33 @@ cdef class Readings(Cells):
         """The form for class i as a double, and whether it is exactly zero."""
         cdef Totals *c = self.totals + i
         cdef Fractions *f
-        cdef Fixed sum
+        cdef Fixed sum, rest
         cdef double real
         cdef uint64_t n
         cdef bint small = form.span * <double> self.mass < 9e18  # then no partial sum leaves 64 bits
         sum.whole, sum.part = 0, 0
+        rest = sum
         if form.exact and self.fractions == NULL and small:
             n = (<uint64_t> form.n[0] * <uint64_t> c.diagonal + <uint64_t> form.n[1] * <uint64_t> c.actual
                  + <uint64_t> form.n[2] * <uint64_t> c.predicted + <uint64_t> form.n[3] * <uint64_t> self.mass)
             zero[0] = n == 0
             return <double> <int64_t> n
-        if form.exact and self.fractions == NULL:  # as 128-bit integers: the part of the sum holds the lower half
+        if form.exact and not small:  # as 128-bit integers: the part of the sum holds the lower half
             add_multiple(&sum, form.n[0], 0, c.diagonal)
             add_multiple(&sum, form.n[1], 0, c.actual)
             add_multiple(&sum, form.n[2], 0, c.predicted)
             add_multiple(&sum, form.n[3], 0, self.mass)
-            zero[0] = sum.whole == 0 and sum.part == 0
-            return ldexp(as_double(sum), 64)
-        if form.exact and small:
+            if self.fractions != NULL:
+                f = self.fractions + i
+                add_multiple(&rest, form.n[0], 0, f.diagonal)
+                add_multiple(&rest, form.n[1], 0, f.actual)
+                add_multiple(&rest, form.n[2], 0, f.predicted)
+                add_multiple(&rest, form.n[3], 0, self.mass_part)
+                add_multiple(&sum, 1 if rest.whole >= 0 else -1, 0, <uint64_t> (rest.whole if rest.whole >= 0 else -rest.whole))
+                rest.whole = 0
+            zero[0] = sum.whole == 0 and sum.part == 0 and rest.part == 0
+            return ldexp(as_double(sum), 64) + as_double(rest)
+        if form.exact:
             f = self.fractions + i
             add_multiple(&sum, form.n[0], c.diagonal, f.diagonal)
             add_multiple(&sum, form.n[1], c.actual, f.actual)
@@ -297,7 +306,7 @@ cdef class Readings(Cells):
         cdef Py_ssize_t a, b, n = self.k
         if n > DENSE_LIMIT:
             raise ValueError(f"Expected at most {DENSE_LIMIT} classes for a square matrix, but got {n}; use cells()")
-        array = np.zeros((n, n), np.int64 if self.fractions == NULL else np.float64)
+        array = np.zeros((n, n), np.int64 if self.uneven == 0 else np.float64)
         if self.key != NULL or self.fractions != NULL:
             rows, columns, values = self.cells()
             array[rows, columns] = values
@@ -313,7 +322,18 @@ cdef class Readings(Cells):
     def cells(self):
         """The non-zero cells in row-major order of report: (rows, columns, values)."""
         rows, columns, wholes, parts = self.ordered()
-        return rows, columns, wholes if parts is None else wholes + parts * 2.0**-64
+        if parts is None:
+            return rows, columns, wholes
+        cdef const int64_t[:] whole = wholes
+        cdef const uint64_t[:] part = parts
+        cdef Fixed value
+        cdef Py_ssize_t r
+        cdef object array = vector(len(wholes), cnp.NPY_DOUBLE)
+        cdef double *real = <double *> cnp.PyArray_DATA(array)
+        for r in range(whole.shape[0]):
+            value.whole, value.part = whole[r], part[r]
+            real[r] = as_double(value)
+        return rows, columns, array
 
     def ordered(self):
         """The non-zero cells in row-major order of report: rows, columns, whole parts, fraction parts or None."""

@@ -70,10 +70,16 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         if len(names) != len(array):
             raise LabelError(f"Expected {len(array)} `labels` for the matrix, but got {len(names)}")
         state = cls(names)
-        rows, columns = np.nonzero(array)
-        whole_type = np.int64 if array.dtype.kind in "iub" else np.float64
+        if array.dtype.kind not in "iubfO":
+            raise WeightError(f"Expected `matrix` to hold numbers, but got the type {array.dtype}")
+        rows, columns = np.nonzero(array != 0)
+        weights: Any = array[rows, columns]
+        if array.dtype.kind == "O" or array.dtype == np.uint64:
+            weights = weights.tolist()  # as an array they could be rounded, or wrapped
+        else:
+            weights = np.ascontiguousarray(weights, np.float64 if array.dtype.kind == "f" else np.int64)
         try:
-            wholes, parts = split_weights(np.ascontiguousarray(array[rows, columns], whole_type))
+            wholes, parts = split_weights(weights)
         except WeightError as error:
             raise WeightError(str(error).replace("`w`", "`matrix`").replace("position", "non-zero cell")) from None
         n = int(wholes.sum()) if parts is None else int(wholes[parts == 0].sum()) + int((parts != 0).sum())
@@ -86,16 +92,16 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         return Snapshot(self.copy(), zero_division=zero_division)
 
     def _content(self) -> list[Any]:
-        labels = self.labels
-        fixed = self.fixed_labels
-        rows, columns, wholes, parts = self.ordered()
+        state = self.copy()  # at one moment, though other threads may go on counting
+        labels, fixed = state.labels, state.fixed_labels
+        rows, columns, wholes, parts = state.ordered()
         return [
             fixed,
-            [] if self.other is None else [self.other],
-            self.n,
-            self.abstained,
+            [] if state.other is None else [state.other],
+            state.n,
+            state.abstained,
             labels if fixed is None else labels[len(fixed) :],
-            self.appearances(),
+            state.appearances(),
             pack_cells(rows, columns, wholes, parts, len(labels)),
         ]
 

@@ -1,0 +1,154 @@
+"""The kernel against the plain-Python table: the same calls give the same readings and the same refusals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import Oracle
+
+import stream_metrics as sm
+from stream_metrics import testing
+from stream_metrics.errors import StreamMetricsError
+
+NAN = float("nan")
+FORMS = [
+    ((1, 0, 0, 0), (0, 1, 0, 0)),
+    ((1, 0, 0, 0), (0, 0, 1, 0)),
+    ((2, 0, 0, 0), (0, 1, 1, 0)),
+    ((1, 0, 0, 0), (-1, 1, 1, 0)),
+    ((1, -1, -1, 1), (0, -1, 0, 1)),
+    ((1.25, 0, 0, 0), (0, 0.25, 1, 0)),
+]
+CONFIGURATIONS = st.sampled_from(
+    [{}, {}, {"labels": [1, 0, "a", b"a"]}, {"labels": ["b", "a", 2.5, True], "other": "rest"}, {"labels": [], "other": 0}]
+)
+bad_labels = st.sampled_from([NAN, float("inf"), [1], (1, None), {"a"}, 1j])
+scores = st.dictionaries(testing.labels(), st.sampled_from([0, 0.5, 0.5, 1, -3.0, np.float32(0.5)]), max_size=4)
+truths = st.one_of(testing.labels(), testing.labels(), testing.labels(), bad_labels, st.none())
+predictions = st.one_of(testing.labels(), testing.labels(), scores, st.none(), bad_labels, st.just({"a": NAN}))
+weights = st.one_of(testing.weights(), testing.weights(), st.sampled_from([-1, NAN, 2**62, 2.0**63, "1", np.int8(3)]))
+samples = st.tuples(truths, predictions, weights)
+good = st.tuples(testing.labels(), st.one_of(testing.labels(), scores, st.none()), testing.weights())
+
+Pair = tuple[sm.ConfusionMatrix, Oracle]
+
+
+def same_outcome(pair: Pair, call: Callable[[Any], Any]) -> None:
+    """Make the same call on both; they must agree whether it is refused, and a refusal changes nothing."""
+    before, outcomes = pair[0].to_bytes(), []
+    for table in pair:
+        try:
+            call(table)
+            outcomes.append("counted")
+        except StreamMetricsError:
+            outcomes.append("refused")
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0] == "counted" or pair[0].to_bytes() == before
+
+
+def assert_same_readings(state: sm.ConfusionMatrix, oracle: Oracle) -> None:
+    """Whatever a formula may read is the same in both."""
+    assert repr(state.labels) == repr(oracle.labels)
+    for name in ("k", "n", "abstained", "total", "hits", "weight", "correct"):
+        assert getattr(state, name) == getattr(oracle, name), name
+    for name in ("true_dot_true", "true_dot_predicted", "predicted_dot_predicted"):
+        assert getattr(state, name) == getattr(oracle, name), name
+    for name in ("true_totals", "predicted_totals", "diagonal", "matrix"):
+        mine, theirs = getattr(state, name), getattr(oracle, name)
+        assert (mine.dtype, mine.tolist()) == (theirs.dtype, theirs.tolist()), name
+    assert [x.tolist() for x in state.cells()] == [x.tolist() for x in oracle.cells()]
+
+
+def assert_same_ratios(state: Any, oracle: Oracle) -> None:
+    """Ratios are exact below 2^53 with whole weights, else two roundings off; means add ratios in units of 2^-62."""
+    exact = isinstance(oracle.total, int) and oracle.total < 2**50 and state.true_totals.dtype == np.int64
+    for above, below in FORMS:
+        pairs = list(zip(state.ratios(above, below).tolist(), oracle.ratios(above, below).tolist(), strict=True))
+        for undefined, by_support in ((0.0, False), (1.0, True), (NAN, False), (NAN, True)):
+            if above[0] == 1 and min(below) >= 0:  # a ratio in [0, 1]
+                mean = oracle.mean_ratio(above, below, undefined, by_support)
+                pairs.append((state.mean_ratio(above, below, undefined, by_support), mean))
+        for at, (mine, theirs) in enumerate(pairs):
+            slack = 0 if exact and at < oracle.k else 4 * math.ulp(theirs) + 2.0**-62 * (at >= oracle.k)
+            assert mine == theirs or abs(mine - theirs) <= slack or (mine != mine and theirs != theirs)
+
+
+@given(CONFIGURATIONS, st.lists(samples, max_size=25))
+def test_updates_and_refusals(configuration: dict[str, Any], stream: list[Any]) -> None:
+    """Good and bad samples, one by one: the same are refused, and the rest is counted the same."""
+    pair = sm.ConfusionMatrix(**configuration), Oracle(**configuration)
+    for sample in stream:
+        same_outcome(pair, lambda table, sample=sample: table.update(*sample))
+
+    assert_same_readings(*pair)
+    assert_same_ratios(*pair)
+
+
+@given(CONFIGURATIONS, st.lists(st.tuples(st.booleans(), good), max_size=30))
+def test_reverts(configuration: dict[str, Any], stream: list[Any]) -> None:
+    """Updates and reverts in any order, of samples counted or not."""
+    pair = sm.ConfusionMatrix(**configuration), Oracle(**configuration)
+    for back, sample in stream:
+        same_outcome(pair, lambda table, sample=sample, back=back: (table.revert if back else table.update)(*sample))
+
+    assert_same_readings(*pair)
+
+
+@given(CONFIGURATIONS, st.lists(st.lists(st.one_of(good, good, good, good, samples), max_size=8), max_size=6))
+def test_batches(configuration: dict[str, Any], batches: list[list[Any]]) -> None:
+    """A batch is counted as its rows, or refused where one of them is."""
+    pair = sm.ConfusionMatrix(**configuration), Oracle(**configuration)
+    for batch in batches:
+        columns = [[row[at] for row in batch] for at in range(3)]
+        same_outcome(pair, lambda table, columns=columns: table.update_many(*columns))
+
+    assert_same_readings(*pair)
+    assert_same_ratios(*pair)
+
+
+@given(CONFIGURATIONS, CONFIGURATIONS, st.lists(good, max_size=15), st.lists(good, max_size=15), st.booleans())
+def test_merges(mine: dict[str, Any], theirs: dict[str, Any], first: list[Any], second: list[Any], part: bool) -> None:
+    """Merging and subtracting, of states that fit and that do not."""
+    pairs = [(sm.ConfusionMatrix(**c), Oracle(**c)) for c in (mine, theirs)]
+    for pair, stream in zip(pairs, (first + second * part, second), strict=True):
+        for sample in stream:
+            same_outcome(pair, lambda table, sample=sample: table.update(*sample))
+    others = {type(table): table for table in pairs[1]}
+    same_outcome(pairs[0], lambda table: table.subtract(others[type(table)]))
+    assert_same_readings(*pairs[0])
+    same_outcome(pairs[0], lambda table: table.merge(others[type(table)]))
+
+    assert_same_readings(*pairs[0])
+    assert_same_readings(*pairs[1])
+
+
+@given(st.lists(good, max_size=20), testing.labels())
+def test_one_vs_rest(stream: list[Any], label: Any) -> None:
+    """One class against the rest, seen or not."""
+    state, oracle = sm.ConfusionMatrix(), Oracle()
+    for sample in stream:
+        state.update(*sample)
+        oracle.update(*sample)
+    mine, theirs = state.one_vs_rest(label), oracle.one_vs_rest(label)
+
+    assert mine.matrix.tolist() == theirs.matrix.tolist()
+    assert (mine.total, mine.hits, mine.k) == (theirs.total, theirs.hits, 2)
+    assert_same_ratios(mine, theirs)
+
+
+@given(CONFIGURATIONS, st.lists(good, max_size=20), st.integers(0, 20))
+def test_bytes_keep_everything(configuration: dict[str, Any], stream: list[Any], at: int) -> None:
+    """A state that went through bytes half-way reads as the oracle, which did not."""
+    state, oracle = sm.ConfusionMatrix(**configuration), Oracle(**configuration)
+    for i, sample in enumerate(stream):
+        if i == at:
+            state = sm.from_bytes(state.to_bytes())
+        same_outcome((state, oracle), lambda table, sample=sample: table.update(*sample))
+
+    assert_same_readings(state, oracle)
+    assert_same_readings(sm.from_bytes(state.to_bytes()), oracle)
