@@ -45,7 +45,7 @@ def canonical(value: object, argument: str = "label", position: int | None = Non
     if isinstance(value, int):
         return int.__index__(value)
     if isinstance(value, bytes):
-        return bytes(value)
+        return bytes(memoryview(value))
     if getattr(value, "shape", None) == () and hasattr(value, "item") and not _is_time(value):
         item = value.item()
         if type(item) is not kind:

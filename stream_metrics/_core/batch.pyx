@@ -111,8 +111,8 @@ def count_integers(t, p):
     cdef const int16_t[::1] t2, p2
     cdef const int32_t[::1] t4, p4
     cdef const int64_t[::1] t8, p8
-    cdef Py_ssize_t n = len(t)
-    for looked_at in {min(n, 4096), n}:
+    cdef Py_ssize_t n = len(t), looked_at
+    for looked_at in ([n] if n <= 4096 else [4096, n]):
         if t.itemsize == 1:
             t1, p1 = t, p
             result = count_small(&t1[0], &p1[0], n, looked_at)
@@ -143,6 +143,7 @@ cdef inline uint64_t digest(const uint8_t *data, Py_ssize_t size) noexcept nogil
         memcpy(&word, data, size)
         state = (state ^ word) * <uint64_t> 0xBF58476D1CE4E5B9
         state ^= state >> 29
+    state *= <uint64_t> 0x94D049BB133111EB
     return state ^ (state >> 32)
 
 
@@ -227,6 +228,11 @@ def encode_objects(list values, str argument, bint may_abstain):
     return codes, labels
 
 
+cdef int raise_outside(Py_ssize_t r) except -1 nogil:
+    with gil:
+        raise LabelError(f"Expected the codes at position {r} to stand for labels, but they stand for none")
+
+
 def count_codes(const int32_t[::1] t, const int32_t[::1] p, Py_ssize_t true_labels, Py_ssize_t predicted_labels, wholes, parts):
     """Count pairs of codes, with weights or None: (cells as in `commit`, (appearances of true codes, of predicted codes), abstained)."""
     cdef Cells cells = Cells.__new__(Cells)
@@ -244,6 +250,8 @@ def count_codes(const int32_t[::1] t, const int32_t[::1] p, Py_ssize_t true_labe
         cells.make_fractional()
     with nogil:
         for r in range(n):
+            if t[r] < 0 or t[r] >= true_labels or p[r] >= predicted_labels:
+                raise_outside(r)
             if p[r] < 0:
                 abstained += 1
                 continue

@@ -26,6 +26,7 @@ cdef class Cells:
     cdef Py_ssize_t find(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil
     cdef int grow_slots(self) except -1 nogil
     cdef int add(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil
+    cdef bint holds(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
     cdef bint take(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
     cdef int check_room(self, int64_t whole) except -1 nogil
     cdef void copy_cells(self, Cells other) except *

@@ -15,6 +15,8 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 
+import os
+
 import numpy as np
 
 from stream_metrics.errors import WeightError
@@ -23,6 +25,7 @@ cdef Py_ssize_t DENSE_CLASSES = 1024  # 8 MB of cells
 cdef Py_ssize_t FIRST_CAPACITY = 8
 cdef Py_ssize_t FIRST_SLOTS = 4096
 cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
+cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")  # no input can be made to collide; no order is ever shown
 
 
 cdef void *allocate(Py_ssize_t count, Py_ssize_t size) except NULL nogil:
@@ -34,7 +37,7 @@ cdef void *allocate(Py_ssize_t count, Py_ssize_t size) except NULL nogil:
 
 
 cdef inline Py_ssize_t home(uint64_t key, Py_ssize_t slots) noexcept nogil:
-    cdef uint64_t mixed = key * <uint64_t> 0x9E3779B97F4A7C15
+    cdef uint64_t mixed = (key ^ SEED) * <uint64_t> 0x9E3779B97F4A7C15
     return <Py_ssize_t> ((mixed ^ (mixed >> 32)) & <uint64_t> (slots - 1))
 
 
@@ -84,7 +87,8 @@ cdef class Cells:
             PyMem_RawFree(fractions)
             PyMem_RawFree(value)
             raise
-        memcpy(totals, self.totals, self.used * sizeof(Totals))
+        if self.used:
+            memcpy(totals, self.totals, self.used * sizeof(Totals))
         self.totals, totals = totals, self.totals
         PyMem_RawFree(totals)
         if fractions != NULL:
@@ -232,16 +236,22 @@ cdef class Cells:
             plus(&self.hit, &self.hit_part, whole, part)
         return 0
 
-    cdef bint take(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
-        """Undo `add`; False, and nothing has changed, if the cell holds less than that."""
+    cdef bint holds(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
+        """Whether a cell has at least this weight."""
         cdef Py_ssize_t at = place(self, i, j)
         cdef uint64_t have = 0 if self.fraction == NULL else self.fraction[at]
-        if self.value[at] < whole or (self.value[at] == whole and have < part):
+        return self.value[at] > whole or (self.value[at] == whole and have >= part)
+
+    cdef bint take(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
+        """Undo `add`; False, and nothing has changed, if the cell holds less than that."""
+        cdef Py_ssize_t at
+        if not self.holds(i, j, whole, part):
             return False
         if self.fractions == NULL:
             if part == 0:
                 return self.add(i, j, -whole, 0) == 0
             self.make_fractional()
+        at = place(self, i, j)
         self.uneven -= self.fraction[at] != 0
         minus(&self.value[at], &self.fraction[at], whole, part)
         self.uneven += self.fraction[at] != 0

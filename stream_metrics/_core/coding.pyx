@@ -56,7 +56,7 @@ def pack_cells(const int64_t[::1] rows, const int64_t[::1] columns, const int64_
     cdef Py_ssize_t n = rows.shape[0], r, size = 1
     cdef uint64_t next_cell = 0, cell
     cdef bint fractional = parts is not None
-    cdef bint every = n * 2 > classes * classes
+    cdef bint every = <uint64_t> n * 2 > <uint64_t> classes * <uint64_t> classes
     out = np.empty(1 + 30 * n + 2 * n, np.uint8)
     cdef uint8_t[::1] byte = out
     byte[0] = every | (fractional << 1)

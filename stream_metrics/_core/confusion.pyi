@@ -18,7 +18,7 @@ class ConfusionCounters(Indexed):
     def correct(self) -> int | float: ...
     def update(self, y_true: Any, y_pred: Any, w: Any = 1) -> None: ...
     def revert(self, y_true: Any, y_pred: Any, w: Any = 1) -> None: ...
-    def commit(
+    def _commit(
         self,
         truth: list[Any],
         predicted: list[Any],
@@ -27,7 +27,7 @@ class ConfusionCounters(Indexed):
         n: int,
         abstained: int,
     ) -> None: ...
-    def restore(
+    def _refill(
         self,
         labels: list[Any],
         cells: bytes,

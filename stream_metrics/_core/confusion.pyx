@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
-from stream_metrics._core.cells cimport Cells, empty, place
+from stream_metrics._core.cells cimport Cells, empty
 from stream_metrics._core.coding cimport read_cells
 from stream_metrics._core.indexed cimport Indexed, Known, Pair, form_of, plain, slot
 from stream_metrics._core.weights cimport split
@@ -17,6 +17,12 @@ from stream_metrics.errors import MergeError, WeightError
 from stream_metrics.labels import canonical, ordering
 
 cdef object ONE = 1
+cdef int64_t MOST_SAMPLES = <int64_t> 1 << 61  # in bytes that are read, so that no sum of two states can overflow
+
+
+def shape(labels):
+    """The types of labels, in tuples as deep as theirs: what equality of labels leaves open."""
+    return tuple([shape(label) for label in labels]) if isinstance(labels, tuple) else type(labels)
 
 
 @cython.auto_pickle(False)
@@ -54,12 +60,19 @@ cdef class ConfusionCounters(Indexed):
 
     def revert(self, y_true, y_pred, w=1):
         """Undo one `update` with the same arguments; WeightError, and no change, if there was none."""
+        cdef Known *t
+        cdef Known *p
         cdef Pair pair
         cdef int64_t whole = 1
         cdef uint64_t part = 0
         cdef bint possible
-        split(w, &whole, &part)
-        self.resolve(y_true, y_pred, False, whole, &pair)
+        if w is not ONE:
+            split(w, &whole, &part)
+        t, p = slot(self, y_true), slot(self, y_pred)
+        if t.label == <PyObject *> y_true and p.label == <PyObject *> y_pred:
+            pair.i, pair.j, pair.form_i, pair.form_j, pair.abstained = t.index, p.index, t.form, p.form, False
+        else:
+            self.resolve(y_true, y_pred, False, whole, &pair)
         if pair.abstained:
             possible = self.abstained > 0
             self.abstained -= possible
@@ -74,41 +87,58 @@ cdef class ConfusionCounters(Indexed):
                 self.unsee(pair.j, pair.form_j, 1)
                 self.settle()
         if not possible:
-            raise WeightError(f"Expected to revert a sample that was counted, but got y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
+            raise WeightError("Expected to revert a sample that was counted, "
+                              f"but got y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
 
-    def commit(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained):
+    def _commit(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained):
         """Count a batch that was checked: cells = (rows, columns, whole parts, fraction parts or None) index the two lists of
         canonical labels; seen = (appearances of each true label, of each predicted label)."""
         rows, columns, wholes, parts = cells
-        cdef const int64_t[:] row = rows, column = columns, whole = wholes
-        cdef const uint64_t[:] part = parts
-        cdef Py_ssize_t r, i
         near = wholes.sum(dtype=np.float64) > 2.0**62  # then an int64 sum could overflow
         total = int(wholes.sum(dtype=object if near else np.int64)) + (0 if parts is None else len(parts))
         if total >= 0x7FFFFFFFFFFFFFFF - self.mass:
             raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {total} on top of {self.mass}")
-        used_true, used_predicted = np.zeros(len(truth), bool), np.zeros(len(predicted), bool)
-        used_true[rows], used_predicted[columns] = True, True
-        at_true = np.array([self.intern(x) if use else -1 for x, use in zip(truth, used_true.tolist())], np.int64)
-        at_predicted = np.array([self.intern(x) if use else -1 for x, use in zip(predicted, used_predicted.tolist())], np.int64)
-        cdef const int64_t[:] to_row = at_true, to_column = at_predicted
+        to_row, to_column = self.place_labels(truth, rows), self.place_labels(predicted, columns)
+        forms_true = np.array([form_of(label) for label in truth], np.int64)
+        forms_predicted = np.array([form_of(label) for label in predicted], np.int64)
         if parts is not None:
             self.make_fractional()
-        for r in range(row.shape[0]):
-            self.add(to_row[row[r]], to_column[column[r]], whole[r], 0 if parts is None else part[r])
-        for labels, at, counts in ((truth, to_row, seen[0]), (predicted, to_column, seen[1])):
-            for r in range(len(labels)):
-                i = at[r]
-                if i >= 0:
-                    self.totals[i].seen[form_of(labels[r])] += counts[r]
+        self.add_all(to_row, to_column, rows, columns, wholes, parts)
+        self.see(to_row, forms_true, seen[0])
+        self.see(to_column, forms_predicted, seen[1])
         self.n += n
         self.abstained += abstained
 
-    def restore(self, list labels, bytes cells, list appearances, int64_t n, int64_t abstained):
+    cdef object place_labels(self, list labels, used):
+        """The index of every label that is used, -1 for the others."""
+        cdef Py_ssize_t a
+        needed, at = np.zeros(len(labels), bool), np.full(len(labels), -1, np.int64)
+        needed[used] = True
+        for a in np.flatnonzero(needed).tolist():
+            at[a] = self.intern(labels[a])
+        return at
+
+    cdef int see(self, const int64_t[:] at, const int64_t[:] forms, const int64_t[:] counts) except -1:
+        cdef Py_ssize_t a
+        for a in range(at.shape[0]):
+            if at[a] >= 0:
+                self.totals[at[a]].seen[forms[a]] += counts[a]
+        return 0
+
+    cdef int add_all(self, const int64_t[:] to_row, const int64_t[:] to_column, rows, columns, wholes, parts) except -1:
+        cdef const int64_t[:] row = rows, column = columns, whole = wholes
+        cdef const uint64_t[:] part = parts
+        cdef bint fractional = parts is not None
+        cdef Py_ssize_t r
+        for r in range(row.shape[0]):
+            self.add(to_row[row[r]], to_column[column[r]], whole[r], part[r] if fractional else 0)
+        return 0
+
+    def _refill(self, list labels, bytes cells, list appearances, int64_t n, int64_t abstained):
         """Fill an empty state with what was read of another; ValueError names what cannot have been counted."""
         cdef Py_ssize_t i, at = 0, form
-        if n < 0 or abstained < 0:
-            raise ValueError("no negative number of samples")
+        if not (0 <= n < MOST_SAMPLES and 0 <= abstained < MOST_SAMPLES):
+            raise ValueError(f"numbers of samples from 0 to {MOST_SAMPLES - 1}")
         if len(labels) > 1 and ordering(labels) != list(range(len(labels))):
             raise ValueError("labels in the order of report")
         if len(labels) > 2 * len(cells):
@@ -131,8 +161,8 @@ cdef class ConfusionCounters(Indexed):
                 raise ValueError("three counts of appearances for every number")
             for form in range(3):
                 self.totals[i].seen[form] = appearances[at + form]
-                if self.totals[i].seen[form] < 0:
-                    raise ValueError("counts of appearances that are not negative")
+                if not 0 <= self.totals[i].seen[form] < MOST_SAMPLES:
+                    raise ValueError(f"counts of appearances from 0 to {MOST_SAMPLES - 1}")
             at += 3
             if type(self.shown(i)) is not type(label):
                 raise ValueError("every number in the narrowest type in which it appeared")
@@ -145,7 +175,7 @@ cdef class ConfusionCounters(Indexed):
             raise MergeError(f"Expected to {verb} a ConfusionMatrix, but got {type(other).__name__}")
         cdef ConfusionCounters o = other
         for name, mine, theirs in (("labels", self.fixed_labels, o.fixed_labels), ("other", self.other, o.other)):
-            if mine != theirs or repr(mine) != repr(theirs):
+            if mine is not theirs and (mine != theirs or shape(mine) != shape(theirs)):
                 raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
         return 0
 
@@ -153,40 +183,18 @@ cdef class ConfusionCounters(Indexed):
         """Add another state's counts to this one and return this one; MergeError if the configurations differ."""
         self.check_same(other, "merge")
         cdef ConfusionCounters o = other.copy() if other is self else other
-        cdef Py_ssize_t a, b, n = o.used, form
-        cdef bint identity = True
-        cdef int64_t *to
-        cdef int64_t *source
-        cdef int64_t *target
+        cdef Py_ssize_t a, form
+        cdef const int64_t[::1] to
         self.check_room(o.mass)
         if o.fractions != NULL:
             self.make_fractional()
-        to_array = np.array(self.mapping(o), np.int64)
-        cdef int64_t[::1] to_view = to_array
-        to = &to_view[0] if n else NULL
+        to = self.mapping(o)
         if self.key != NULL or o.key != NULL or self.fractions != NULL:
             rows, columns, wholes, parts = o.export()
-            self.add_all(to_array[rows], to_array[columns], wholes, parts)
+            self.add_all(to, to, rows, columns, wholes, parts)
         else:
-            for a in range(n):
-                identity = identity and to[a] == a
-            for a in range(n):
-                if to[a] < 0:
-                    continue
-                source, target = o.value + a * o.capacity, self.value + to[a] * self.capacity
-                if identity:
-                    for b in range(n):
-                        target[b] += source[b]
-                else:
-                    for b in range(n):
-                        if to[b] >= 0:
-                            target[to[b]] += source[b]
-                self.totals[to[a]].actual += o.totals[a].actual
-                self.totals[to[a]].predicted += o.totals[a].predicted
-                self.totals[to[a]].diagonal += o.totals[a].diagonal
-            self.mass += o.mass
-            self.hit += o.hit
-        for a in range(n):
+            self.add_square(o, to)
+        for a in range(to.shape[0]):
             if to[a] >= 0:
                 for form in range(3):
                     self.totals[to[a]].seen[form] += o.totals[a].seen[form]
@@ -194,49 +202,69 @@ cdef class ConfusionCounters(Indexed):
         self.abstained += o.abstained
         return self
 
-    cdef int add_all(self, rows, columns, wholes, parts) except -1:
-        cdef const int64_t[:] row = rows, column = columns, whole = wholes
-        cdef const uint64_t[:] part = parts
-        cdef Py_ssize_t r
-        for r in range(row.shape[0]):
-            self.add(row[r], column[r], whole[r], 0 if parts is None else part[r])
-        return 0
+    cdef void add_square(self, ConfusionCounters o, const int64_t[::1] to) noexcept:
+        """Add the square array of another state to the one here, whole weights only."""
+        cdef Py_ssize_t a, b, n = to.shape[0]
+        cdef bint identity = True
+        cdef int64_t *source
+        cdef int64_t *target
+        for a in range(n):
+            identity = identity and to[a] == a
+        for a in range(n):
+            if to[a] < 0:
+                continue
+            source, target = o.value + a * o.capacity, self.value + to[a] * self.capacity
+            if identity:
+                for b in range(n):
+                    target[b] += source[b]
+            else:
+                for b in range(n):
+                    if to[b] >= 0:
+                        target[to[b]] += source[b]
+            self.totals[to[a]].actual += o.totals[a].actual
+            self.totals[to[a]].predicted += o.totals[a].predicted
+            self.totals[to[a]].diagonal += o.totals[a].diagonal
+        self.mass += o.mass
+        self.hit += o.hit
 
     def subtract(self, other):
         """Take another state's counts out of this one and return this one; WeightError, and no change, if it holds more."""
         self.check_same(other, "subtract")
         cdef ConfusionCounters o = other.copy() if other is self else other
-        cdef Py_ssize_t r, at
-        cdef int form
-        cdef uint64_t have, want
-        indices = {b: self.index.get(name, -1) for b, name in enumerate(o.names) if name is not None}
-        rows, columns, wholes, parts = o.export()
-        cells = [(indices[a], indices[b], w) for a, b, w in zip(rows.tolist(), columns.tolist(), wholes.tolist())]
-        possible = self.n >= o.n and self.abstained >= o.abstained
-        for r, (i, j, w) in enumerate(cells):
-            want = 0 if parts is None else parts[r]
-            if not possible or i < 0 or j < 0:
-                possible = False
-                break
-            at = place(self, i, j)
-            have = 0 if self.fraction == NULL else self.fraction[at]
-            possible = self.value[at] > w or (self.value[at] == w and have >= want)
-        if not possible:
+        cdef Py_ssize_t a, form
+        cdef const int64_t[::1] to = np.array([self.index.get(name, -1) for name in o.names], np.int64)
+        cells = o.export()
+        if self.n < o.n or self.abstained < o.abstained or not self.take_all(to, cells, True):
             raise WeightError("Expected to subtract a state whose samples are all counted here, but got one that holds others")
-        for r, (i, j, w) in enumerate(cells):
-            self.take(i, j, w, 0 if parts is None else parts[r])
-        for b, i in indices.items():
-            if i >= 0:
+        self.take_all(to, cells, False)
+        for a in range(to.shape[0]):
+            if to[a] >= 0:
                 for form in range(3):
-                    self.unsee(i, form, o.totals[<Py_ssize_t> b].seen[form])
+                    self.unsee(to[a], form, o.totals[a].seen[form])
         self.n -= o.n
         self.abstained -= o.abstained
         self.settle()
         return self
 
+    cdef bint take_all(self, const int64_t[::1] to, tuple cells, bint only_look) except -1:
+        """Whether every cell holds what is to be taken; take it unless `only_look`."""
+        cdef const int64_t[:] row = cells[0], column = cells[1], whole = cells[2]
+        cdef const uint64_t[:] part = cells[3]
+        cdef bint fractional = cells[3] is not None
+        cdef Py_ssize_t r
+        cdef uint64_t want = 0
+        for r in range(row.shape[0]):
+            if fractional:
+                want = part[r]
+            if to[row[r]] < 0 or to[column[r]] < 0 or not self.holds(to[row[r]], to[column[r]], whole[r], want):
+                return False
+            if not only_look:
+                self.take(to[row[r]], to[column[r]], whole[r], want)
+        return True
+
     def copy(self):
         """Return an independent state with the same counts."""
-        cdef ConfusionCounters twin = type(self)(self.fixed_labels, self.other)
+        cdef ConfusionCounters twin = type(self).__new__(type(self), self.fixed_labels, self.other)
         self.refresh()  # so that neither this one nor its copies sort the same labels again
         Cells.clear(twin)
         twin.copy_cells(self)

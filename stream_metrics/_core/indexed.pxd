@@ -26,6 +26,7 @@ cdef class Indexed(Readings):
 
     cdef int start(self) except -1
     cdef void drop_known(self) noexcept
+    cdef void drop_labels(self) noexcept
     cdef int forget_known(self, int bits) except -1
     cdef int remember(self, object label, Py_ssize_t index, int form) except -1
     cdef Py_ssize_t intern(self, object label) except -1
@@ -33,7 +34,7 @@ cdef class Indexed(Readings):
     cdef int resolve(self, object y_true, object y_pred, bint counts, int64_t whole, Pair *pair) except -1
     cdef void unsee(self, Py_ssize_t i, int form, int64_t count) noexcept
     cdef int settle(self) except -1
-    cdef list mapping(self, Indexed other)
+    cdef object mapping(self, Indexed other)
     cdef int adopt(self, Indexed other) except -1
     cdef object shown(self, Py_ssize_t i)
 

@@ -60,13 +60,17 @@ cdef class Indexed(Readings):
         return 0
 
     cdef void drop_known(self) noexcept:
-        cdef Py_ssize_t a
         if self.known != NULL:
-            for a in range(<Py_ssize_t> 1 << self.known_bits):
-                if self.known[a].label != NULL:
-                    Py_DECREF(<object> self.known[a].label)
+            self.drop_labels()
             PyMem_RawFree(self.known)
             self.known = NULL
+
+    cdef void drop_labels(self) noexcept:
+        cdef Py_ssize_t a
+        for a in range(<Py_ssize_t> 1 << self.known_bits):
+            if self.known[a].label != NULL:
+                Py_DECREF(<object> self.known[a].label)
+        memset(self.known, 0, (<size_t> 1 << self.known_bits) * sizeof(Known))
 
     cdef int forget_known(self, int bits) except -1:
         """Replace the table of known objects by an empty one of 2^bits places."""
@@ -97,17 +101,14 @@ cdef class Indexed(Readings):
         if found != NULL:
             return <Py_ssize_t> <object> found
         if self.free:
-            i = self.free[len(self.free) - 1]
+            i = self.free.pop()
         else:
             i = self.used
             self.reserve(i + 1)
-        self.index[label] = i
-        if self.free:
-            self.free.pop()
-            self.names[i] = label
-        else:
-            self.names.append(label)
+            self.names.append(None)
             self.used += 1
+        self.index[label] = i  # if this fails, an index is lost and nothing else
+        self.names[i] = label
         self.changes += 1
         if len(self.names) >> (self.known_bits - 3) and self.known_bits < MOST_KNOWN:
             self.forget_known(self.known_bits + 2)
@@ -179,13 +180,19 @@ cdef class Indexed(Readings):
                 self.free.append(i)
         self.dormant = 0
         self.changes += 1
-        self.forget_known(self.known_bits)
+        self.drop_labels()
         return 0
 
-    cdef list mapping(self, Indexed other):
+    cdef object mapping(self, Indexed other):
         """For every index of `other` the index here of the same label, or -1 if it counts nothing."""
         cdef Py_ssize_t b
-        return [-1 if name is None or empty(other, b) else self.intern(name) for b, name in enumerate(other.names)]
+        at = np.full(len(other.names), -1, np.int64)
+        cdef int64_t[::1] to = at
+        for b in range(len(other.names)):
+            name = other.names[b]
+            if name is not None and not empty(other, b):
+                to[b] = self.intern(name)
+        return at
 
     def appearances(self):
         """How often each label that is a number and not fixed was seen as bool, as int and as float: three counts each."""
@@ -215,15 +222,19 @@ cdef class Indexed(Readings):
         Sorting runs Python code, during which another thread may add labels: then the next reading sorts again.
         """
         cdef Py_ssize_t i, live = 0
-        cdef int64_t now = self.changes
+        cdef int64_t now
         cdef const int64_t[::1] indices
-        if self.sorted_at == now and self.dormant == 0:
+        if self.sorted_at == self.changes and self.dormant == 0:
             return 0
-        if self.sorted_at != now:
+        while self.sorted_at != self.changes:
+            now = self.changes
             names = [(name, i) for i, name in enumerate(self.names) if name is not None and i >= self.fixed]
             order = ordering([name for name, _ in names])
+            if self.changes != now:
+                continue
             self.sorted_indices = np.array(list(range(self.fixed)) + [names[a][1] for a in order], np.int64)
             self.set_order(self.sorted_indices)
+            self.sorted_at = now
         indices = self.sorted_indices
         self.dormant = 0
         for i in range(indices.shape[0]):
@@ -233,7 +244,6 @@ cdef class Indexed(Readings):
                 self.order[live] = indices[i]
                 live += 1
         self.classes = live
-        self.sorted_at = now
         return 0
 
     cdef object shown(self, Py_ssize_t i):
@@ -244,6 +254,7 @@ cdef class Indexed(Readings):
             for form in range(3):
                 if self.totals[i].seen[form] > 0:
                     return FORMS[form](name)
+            return int(name) if name == int(name) else name
         return name
 
     @property

@@ -274,7 +274,7 @@ cdef class Readings(Cells):
         cdef double below, ratio
         cdef Fixed support
         cdef int64_t upper = 0, lower = 0, piece
-        cdef uint64_t high = 0, low = 0, high_part = 0, low_part = 0
+        cdef uint64_t high = 0, low = 0, high_part = 0, low_part = 0, piece_high, piece_low
         support.whole, support.part = 0, 0
         self.refresh()
         for a in range(self.classes):
@@ -283,12 +283,20 @@ cdef class Readings(Cells):
             if zero and isnan(undefined):
                 continue
             ratio = undefined if zero else self.evaluate(&top, i, &unused) / below
+            if not -1e-9 <= ratio <= 1 + 1e-9:
+                raise ValueError(f"Expected ratios from 0 to 1, but got {ratio}")
+            ratio = min(max(ratio, 0.0), 1.0)
             left += 1
             if by_support:
                 add_multiple(&support, 1, self.totals[i].actual, 0 if self.fractions == NULL else self.fractions[i].actual)
                 add_product(&high, &low, <uint64_t> self.totals[i].actual, <uint64_t> ldexp(ratio, 62))
                 if self.fractions != NULL:
-                    add_product(&high_part, &low_part, self.fractions[i].actual, <uint64_t> ldexp(ratio, 62))
+                    piece_high, piece_low = 0, 0
+                    add_product(&piece_high, &piece_low, self.fractions[i].actual, <uint64_t> ldexp(ratio, 62))
+                    low += piece_high
+                    high += low < piece_high
+                    low_part += piece_low
+                    high_part += low_part < piece_low
             else:
                 piece = <int64_t> (ratio * 1099511627776.0)  # 2^40
                 upper += piece

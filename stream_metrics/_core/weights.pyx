@@ -66,7 +66,7 @@ def split_weights(weights):
     if isinstance(weights, list):
         return split_objects(weights)
     if weights.dtype == np.int64:
-        bad = np.flatnonzero(weights < 0)
+        bad = np.flatnonzero((weights < 0) | (weights >= BOUND))
         if len(bad):
             raise refusal(weights[bad[0]].item(), f" at position {bad[0]}")
         return weights, None

@@ -106,7 +106,7 @@ def _from_array(array: np.ndarray[Any, Any], argument: str, may_abstain: bool) -
     if kind in "iu":
         return Column(array.astype(array.dtype.newbyteorder("="), copy=False), None)
     if kind == "b":
-        return Column(array.view(np.int8), [False, True])
+        return Column((array.view(np.uint8) != 0).view(np.int8), [False, True])  # a byte may be neither 0 nor 1
     if kind == "f":
         with np.errstate(over="ignore"):  # a long double may become infinite
             array = array.astype(np.float64) + 0.0  # -0.0 becomes 0.0

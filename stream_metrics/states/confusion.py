@@ -42,7 +42,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         batch = tally(y_true, y_pred, w)
         truth = self._admitted(batch.truth, batch.columns[0], "y_true")
         predicted = self._admitted(batch.predicted, batch.columns[1], "y_pred")
-        self.commit(truth, predicted, batch.cells, batch.seen, batch.n, batch.abstained)
+        self._commit(truth, predicted, batch.cells, batch.seen, batch.n, batch.abstained)
 
     def _admitted(self, labels: list[Label], column: Column, argument: str) -> list[Label]:
         """Return the labels under which to count, or name the first row whose label is not allowed."""
@@ -84,7 +84,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
             raise WeightError(str(error).replace("`w`", "`matrix`").replace("position", "non-zero cell")) from None
         n = int(wholes.sum()) if parts is None else int(wholes[parts == 0].sum()) + int((parts != 0).sum())
         unseen = np.zeros(len(names), np.int64)
-        state.commit(names, names, (rows, columns, wholes, parts), (unseen, unseen), n, 0)
+        state._commit(names, names, (rows, columns, wholes, parts), (unseen, unseen), n, 0)
         return state
 
     def snapshot(self, *, zero_division: float | None = None) -> Snapshot:
@@ -115,7 +115,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         state = cls(fixed, *other)
         if repr((state.fixed_labels, state.other)) != repr((fixed, *(other or [None]))):
             raise ValueError("fixed labels in their plain form")
-        state.restore(list(labels), cells, list(appearances), n, abstained)
+        state._refill(list(labels), cells, list(appearances), n, abstained)
         return state
 
     def __repr__(self) -> str:

@@ -22,7 +22,20 @@ def started(**configuration: Any) -> sm.ConfusionMatrix:
     return state
 
 
-@pytest.mark.parametrize("empty", [[], (), np.array([]), np.array([], "U1"), np.array([], int), np.array([], object), pd.Series([], dtype="category"), sm.Categorical([], [])], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    "empty",
+    [
+        [],
+        (),
+        np.array([]),
+        np.array([], "U1"),
+        np.array([], int),
+        np.array([], object),
+        pd.Series([], dtype="category"),
+        sm.Categorical([], []),
+    ],
+    ids=lambda x: type(x).__name__,
+)
 @pytest.mark.parametrize("w", [None, [], np.array([])], ids=["plain", "list", "array"])
 def test_an_empty_batch_changes_nothing(empty: Any, w: Any) -> None:
     """No rows, no change, of whatever type the columns are."""
@@ -68,7 +81,18 @@ def test_whole_weights(column: Any) -> None:
     assert state.n == 4
 
 
-@pytest.mark.parametrize("column", [list, np.array, pd.Series, lambda w: np.array(w, object), lambda w: np.array(w, ">f8"), lambda w: [Decimal(x) for x in w], lambda w: np.array(w, "g")])
+@pytest.mark.parametrize(
+    "column",
+    [
+        list,
+        np.array,
+        pd.Series,
+        lambda w: np.array(w, object),
+        lambda w: np.array(w, ">f8"),
+        lambda w: [Decimal(x) for x in w],
+        lambda w: np.array(w, "g"),
+    ],
+)
 def test_fractional_weights(column: Any) -> None:
     """Fractions are counted exactly in every kind of column."""
     state, one = sm.ConfusionMatrix(), sm.ConfusionMatrix()
@@ -156,7 +180,9 @@ BAD_BATCHES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("y_true", "y_pred", "w", "error", "message"), BAD_BATCHES, ids=[row[-1][:40] for row in BAD_BATCHES])
+@pytest.mark.parametrize(
+    ("y_true", "y_pred", "w", "error", "message"), BAD_BATCHES, ids=[row[-1][:40] for row in BAD_BATCHES]
+)
 @pytest.mark.parametrize("labels", [None, ["a", "b", "c", "d", 1, 2]], ids=["open", "fixed"])
 def test_one_bad_row_rejects_the_batch(
     y_true: Any, y_pred: Any, w: Any, error: type[Exception], message: str, labels: Any
@@ -170,14 +196,19 @@ def test_one_bad_row_rejects_the_batch(
     assert state.to_bytes() == before
 
 
-@pytest.mark.parametrize("column", [list, tuple, np.array, iter, pd.Series, pd.Categorical, lambda rows: sm.Categorical([0, 1], rows)])
+@pytest.mark.parametrize(
+    "column", [list, tuple, np.array, iter, pd.Series, pd.Categorical, lambda rows: sm.Categorical([0, 1], rows)]
+)
 @pytest.mark.parametrize("w", [None, [1, 1], [0, 0]], ids=["plain", "weighted", "weightless"])
 def test_a_label_outside_the_fixed_set_is_named_with_its_position(column: Any, w: Any) -> None:
     """Whatever the kind of column, the first row that is not allowed is named, and nothing is counted."""
     state = started(labels=["a", "b"])
     before = state.to_bytes()
 
-    for batch in ({"y_pred": ["a", "a"], "y_true": column(["a", "z"])}, {"y_true": ["a", "a"], "y_pred": column(["a", "z"])}):
+    for batch in (
+        {"y_pred": ["a", "a"], "y_true": column(["a", "z"])},
+        {"y_true": ["a", "a"], "y_pred": column(["a", "z"])},
+    ):
         argument = list(batch)[1]
         with pytest.raises(sm.LabelError, match=f"`{argument}` at position 1 to be one of the fixed labels .*got 'z'"):
             state.update_many(**batch, w=w)

@@ -92,7 +92,10 @@ NUMBER_COLUMNS: dict[str, Callable[[list[int]], Any]] = {
     "list": list,
     "array": lambda rows: array.array("q", rows),
     "range": lambda rows: pd.Series(rows),
-    **{t: lambda rows, t=t: np.array(rows).astype(t) for t in ["i1", "i2", "<i4", ">i4", "i8", ">i8", "f2", "f4", "f8", "O", "g"]},
+    **{
+        t: lambda rows, t=t: np.array(rows).astype(t)
+        for t in ["i1", "i2", "<i4", ">i4", "i8", ">i8", "f2", "f4", "f8", "O", "g"]
+    },
     "nullable": lambda rows: pd.Series(rows, dtype="Int64"),
     "category": lambda rows: pd.Series(rows, dtype="category"),
     "tail": lambda rows: np.array([9, *rows], "i2")[1:],
@@ -124,7 +127,12 @@ def rows_of(column: Any) -> list[Any]:
     return column.to_pylist() if hasattr(column, "to_pylist") else list(column)
 
 
-UNSIGNED = {"u1": [0, 200, 255, 128], "u2": [0, 2**16 - 1, 40_000, 1], "u4": [0, 2**32 - 1, 2**31, 1], "u8": [0, 2**64 - 1, 2**63, 1]}
+UNSIGNED = {
+    "u1": [0, 200, 255, 128],
+    "u2": [0, 2**16 - 1, 40_000, 1],
+    "u4": [0, 2**32 - 1, 2**31, 1],
+    "u8": [0, 2**64 - 1, 2**63, 1],
+}
 
 
 @pytest.mark.parametrize("kind", UNSIGNED)
@@ -194,7 +202,22 @@ def test_bytes_are_labels_of_their_own(dtype: Any) -> None:
 def test_a_list_of_everything() -> None:
     """A list may mix labels of all types, NumPy scalars, scores and abstentions."""
     truth = ["a", 1, True, 1.0, 2**70, b"a", (1, "x"), np.int8(3), np.str_("a"), (), -0.0, "a", "a", "b"]
-    predicted = [1, "a", 1.0, np.True_, -(2**70), "a", (True, "x"), 3.0, {"a": 1, "b": 2}, {(): 1}, 0, None, {}, {"a": np.float32(1)}]
+    predicted = [
+        1,
+        "a",
+        1.0,
+        np.True_,
+        -(2**70),
+        "a",
+        (True, "x"),
+        3.0,
+        {"a": 1, "b": 2},
+        {(): 1},
+        0,
+        None,
+        {},
+        {"a": np.float32(1)},
+    ]
 
     assert in_batch(truth, predicted) == one_by_one(truth, predicted)
     assert in_batch(truth, np.array([*predicted, None], object)[:-1]) == one_by_one(truth, predicted)
@@ -216,7 +239,9 @@ def test_a_list_of_everything() -> None:
     ],
     ids=["list", "object", "Series", "category", "Categorical", "sm", "masked", "Arrow", "Arrow dictionary", "chunks"],
 )
-@pytest.mark.parametrize("truth", [["a", "b", "b", "a", "b"], np.array([-9, 5, 5, -9, 5]), pd.Categorical(list("abbab"))])
+@pytest.mark.parametrize(
+    "truth", [["a", "b", "b", "a", "b"], np.array([-9, 5, 5, -9, 5]), pd.Categorical(list("abbab"))]
+)
 @pytest.mark.parametrize("w", [None, [1, 2.5, 3, 4, 5]], ids=["plain", "weighted"])
 def test_abstentions_inside_a_batch(missing: Callable[[list[Any]], Any], truth: Any, w: Any) -> None:
     """A missing prediction is an abstention, however the column says that it is missing."""

@@ -151,7 +151,9 @@ BAD_SAMPLES = [
 ]
 
 
-@pytest.mark.parametrize(("y_true", "y_pred", "w", "error"), [case[1:] for case in BAD_SAMPLES], ids=lambda x: str(x)[:20])
+@pytest.mark.parametrize(
+    ("y_true", "y_pred", "w", "error"), [case[1:] for case in BAD_SAMPLES], ids=lambda x: str(x)[:20]
+)
 @pytest.mark.parametrize("labels", [None, ["a", "b", "new", "newer"]], ids=["open", "fixed"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_bad_sample_changes_nothing(

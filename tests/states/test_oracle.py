@@ -25,7 +25,13 @@ FORMS = [
     ((1.25, 0, 0, 0), (0, 0.25, 1, 0)),
 ]
 CONFIGURATIONS = st.sampled_from(
-    [{}, {}, {"labels": [1, 0, "a", b"a"]}, {"labels": ["b", "a", 2.5, True], "other": "rest"}, {"labels": [], "other": 0}]
+    [
+        {},
+        {},
+        {"labels": [1, 0, "a", b"a"]},
+        {"labels": ["b", "a", 2.5, True], "other": "rest"},
+        {"labels": [], "other": 0},
+    ]
 )
 bad_labels = st.sampled_from([NAN, float("inf"), [1], (1, None), {"a"}, 1j])
 scores = st.dictionaries(testing.labels(), st.sampled_from([0, 0.5, 0.5, 1, -3.0, np.float32(0.5)]), max_size=4)

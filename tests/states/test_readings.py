@@ -135,7 +135,9 @@ def test_the_mean_of_nothing(undefined: float, mean: float) -> None:
 def test_means_do_not_depend_on_arrival(form: Any, w: float) -> None:
     """The same samples in another order, with other indices behind the labels, give the same bits."""
     rng = random.Random(2)
-    samples = [(rng.choice("abcdefghijklmnop"), rng.choice("abcdefghijklmnop"), w * rng.randint(1, 9)) for _ in range(300)]
+    samples = [
+        (rng.choice("abcdefghijklmnop"), rng.choice("abcdefghijklmnop"), w * rng.randint(1, 9)) for _ in range(300)
+    ]
     means = set()
     for _ in range(10):
         state = sm.ConfusionMatrix()
@@ -203,7 +205,10 @@ def test_a_form_has_four_numbers(form: Any) -> None:
         state_of(MATRIX).ratios(form, (0, 0, 0, 1))
 
 
-@given(st.lists(st.lists(st.integers(0, 2**58), min_size=4, max_size=4), min_size=4, max_size=4), st.sampled_from(FORMS[:4]))
+@given(
+    st.lists(st.lists(st.integers(0, 2**58), min_size=4, max_size=4), min_size=4, max_size=4),
+    st.sampled_from(FORMS[:4]),
+)
 def test_ratios_of_any_counts_are_as_exact_as_two_roundings_allow(cells: list[list[int]], form: Any) -> None:
     """Numerator and denominator are exact before they become doubles, so the ratio is off by less than 2 ulp."""
     got, expected = state_of(cells).ratios(*form), Oracle.from_matrix(cells).ratios(*form)
