@@ -118,7 +118,9 @@ class Metric(_OnCounts):
         bound = inspect.signature(type(self)).bind(*args, **kwargs)
         bound.apply_defaults()
         given = dict(bound.arguments)
-        super().__init__(given.pop("labels"), given.pop("other"), given.pop("zero_division"))
+        instead = given.pop("zero_division")
+        instead = self.row.zero_division if instead is None else instead
+        super().__init__(given.pop("labels"), given.pop("other"), instead)
         self.pos_label = canonical(given.pop("pos_label"), "pos_label") if "pos_label" in given else None
         for name, value in given.items():
             setattr(self, name, value)

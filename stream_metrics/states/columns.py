@@ -205,5 +205,5 @@ def _weights(w: Any, n: int) -> np.ndarray[Any, Any] | list[Any]:
     if array.dtype.kind == "f":
         return np.ascontiguousarray(array, np.float64)
     if array.dtype.kind == "O":
-        return array.tolist()
+        return list(array)
     raise WeightError(f"Expected `w` to be a column of numbers, but got the type {array.dtype}")

@@ -113,7 +113,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         if {type(x) for x in (n, abstained, *appearances)} != {int}:
             raise ValueError("whole numbers of samples and appearances")
         state = cls(fixed, *other)
-        if repr((state.fixed_labels, state.other)) != repr((fixed, *(other or [None]))):
+        if repr((state.fixed_labels, () if state.other is None else (state.other,))) != repr((fixed, other)):
             raise ValueError("fixed labels in their plain form")
         state._refill(list(labels), cells, list(appearances), n, abstained)
         return state

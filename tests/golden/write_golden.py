@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from inspect import signature
+from operator import mul
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +64,9 @@ def contents(state: Any) -> dict[str, Any]:
     rows, columns, values = (column.tolist() for column in counts.cells())
     return {
         "type": type(state).__name__,
-        "repr": repr(state),
+        "configuration": {name: repr(getattr(state, name)) for name in signature(type(state)).parameters}
+        if counts is not state
+        else {},
         "labels": repr(counts.labels) if counts.k < 100 else f"{counts.k} labels",
         "fixed_labels": repr(counts.fixed_labels),
         "other": repr(counts.other),
@@ -70,9 +74,7 @@ def contents(state: Any) -> dict[str, Any]:
         "abstained": counts.abstained,
         "total": str(counts.total),
         "true_dot_predicted": str(counts.true_dot_predicted),
-        "cells": [rows, columns, values]
-        if counts.k < 100
-        else sum(row * column for row, column in zip(rows, columns, strict=True)),
+        "cells": [rows, columns, values] if counts.k < 100 else sum(map(mul, rows, columns)),
     }
 
 
@@ -85,7 +87,7 @@ def main(names: list[str]) -> None:
             sys.exit(f"{path.name} exists: released bytes are never rewritten")
         state = STATES[name]()
         path.write_bytes(state.to_bytes())
-        manifest[name] = contents(state)
+        manifest[name] = contents(sm.from_bytes(path.read_bytes()))
     MANIFEST.write_text(json.dumps(dict(sorted(manifest.items())), indent=1) + "\n")
 
 
