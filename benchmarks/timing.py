@@ -18,6 +18,7 @@ import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
+from math import isnan
 from time import get_clock_info, perf_counter_ns, process_time_ns
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -50,13 +51,16 @@ class Line(NamedTuple):
         unit = self.unit if self.unit == "x" else f" {self.unit}"
         sign = "at least" if self.at_least else "at most"
         target = "" if self.target is None else f"{sign} {self.target:g}{unit}"
+        if isnan(self.measured):
+            return self.what, target, "", "not measured", self.figures
         verdict = "" if self.target is None else "MISSED" if self.missed else "met"
         return self.what, target, f"{self.measured:.3g}{unit}", verdict, self.figures
 
 
-def table(lines: Iterable[Line]) -> str:
-    """Return the lines as a Markdown table."""
-    rows = [("question", "target", "measured", "", "figures"), ("---",) * 5, *(line.cells() for line in lines)]
+def table(lines: Iterable[tuple[str, Line]]) -> str:
+    """Return lines, each with the file that yielded it, as a Markdown table."""
+    rows: list[tuple[str, ...]] = [("file", "question", "target", "measured", "", "figures"), ("---",) * 6]
+    rows += [(file, *line.cells()) for file, line in lines]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 

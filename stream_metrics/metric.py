@@ -1,8 +1,7 @@
 """Live metrics: one row of the catalog with a state of its own, or many rows on one state.
 
 The classes (`Accuracy`, `MacroF1`, `MCC`, ...) are made from the catalog, so that a metric is added by a formula and a
-row. `update`, `update_many` and `revert` of an instance are the state's own methods, bound once: a Python method around
-them would cost more than counting the sample.
+row.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Self
 
-from stream_metrics.catalog import CATALOG, Row, evaluate, find
+from stream_metrics._core.confusion import Feed
+from stream_metrics.catalog import CATALOG, Row, checked_zero_division, evaluate, find
 from stream_metrics.errors import MergeError
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.snapshot import Snapshot
@@ -22,7 +22,7 @@ from stream_metrics.wire import Portable
 __all__ = ["CLASSES", "Metric", "MetricSet"]
 
 
-class _OnCounts(Portable):
+class _OnCounts(Feed, Portable):
     """What Metric and MetricSet share: a confusion matrix, and configuration kept apart from it."""
 
     labels: tuple[Label, ...] | None
@@ -32,25 +32,11 @@ class _OnCounts(Portable):
     def __init__(self, labels: Iterable[Label] | None, other: Label | None, zero_division: float | None) -> None:
         self._attach(ConfusionMatrix(labels, other))
         self.labels, self.other = self.state.fixed_labels, self.state.other
-        self.zero_division = zero_division if zero_division is None else float(zero_division)
-
-    def _attach(self, state: ConfusionMatrix) -> None:
-        self.state = state
-        for name in ("update", "update_many", "revert"):
-            if getattr(type(self), name) is getattr(_OnCounts, name):  # not overridden
-                setattr(self, name, getattr(state, name))
-
-    def update(self, y_true: Any, y_pred: Any, w: Any = 1) -> None:
-        """Count one sample; see `ConfusionMatrix.update`."""
-        self.state.update(y_true, y_pred, w)
+        self.zero_division = None if zero_division is None else checked_zero_division(zero_division)
 
     def update_many(self, y_true: Any, y_pred: Any, w: Any = None) -> None:
         """Count a batch; see `ConfusionMatrix.update_many`."""
         self.state.update_many(y_true, y_pred, w)
-
-    def revert(self, y_true: Any, y_pred: Any, w: Any = 1) -> None:
-        """Undo one update; see `ConfusionMatrix.revert`."""
-        self.state.revert(y_true, y_pred, w)
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another shard and return self; MergeError if the configurations differ."""
@@ -79,12 +65,12 @@ class _OnCounts(Portable):
     @property
     def n(self) -> int:
         """The number of samples counted."""
-        return self.state.n
+        return int(self.state.n)
 
     @property
     def abstained(self) -> int:
         """The number of samples without a prediction."""
-        return self.state.abstained
+        return int(self.state.abstained)
 
     def _configuration(self) -> tuple[Any, ...]:
         raise NotImplementedError
@@ -132,10 +118,7 @@ class Metric(_OnCounts):
 
     def get(self) -> float:
         """Return the current value; `zero_division` where it is 0/0."""
-        if self.pos_label is None:
-            value = self._formula(self.state)
-        else:
-            value = self._formula(self.state.one_vs_rest(self.pos_label)).item(0)
+        value = self._formula(self.state)
         return value if value == value else self.zero_division
 
     def snapshot(self) -> Snapshot:
@@ -157,6 +140,15 @@ class Metric(_OnCounts):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}: {self.get():.6g}"
+
+
+class _OneClassMetric(Metric):
+    """A metric of one class, `pos_label`, against the rest."""
+
+    def get(self) -> float:
+        """Return the current value for `pos_label`; `zero_division` where it is 0/0."""
+        value: float = self._formula(self.state.one_vs_rest(self.pos_label)).item(0)
+        return value if value == value else self.zero_division
 
 
 class MetricSet(_OnCounts):
@@ -246,7 +238,7 @@ def _make(row: Row) -> type[Metric]:
     __init__.__signature__ = signature.replace(parameters=with_self)  # type: ignore[attr-defined]
     made: type[Metric] = type(
         row.class_name or "",
-        (Metric,),
+        (_OneClassMetric if row.kind == "per_class" else Metric,),
         {
             "__doc__": f"{row.title}.\n\n{inspect.getdoc(row.formula)}\n\nKey: {row.key}. 0/0: {row.undefined}.\n",
             "__module__": "stream_metrics",

@@ -13,19 +13,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from stream_metrics.catalog import CATALOG, checked_zero_division, evaluate, find
 from stream_metrics.formulas.frozen import FrozenCounts
+from stream_metrics.formulas.protocol import Counts
 from stream_metrics.jsonable import label_names, without_nan
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
 
     from stream_metrics.labels import Label
-    from stream_metrics.states.confusion import ConfusionMatrix
 
 __all__ = ["Estimate", "Snapshot"]
 
@@ -47,6 +47,22 @@ class Estimate(NamedTuple):
     kind: str
 
 
+class Counted(Counts, Protocol):
+    """What a snapshot is taken of: counts that know how many samples they come from."""
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+
+    @property
+    def weight(self) -> int | float:
+        """The sum of the weights."""
+
+    @property
+    def abstained(self) -> int:
+        """The number of samples without a prediction."""
+
+
 class Snapshot:
     """The metrics of a confusion matrix at one moment.
 
@@ -59,7 +75,7 @@ class Snapshot:
     __slots__ = ("_cache", "_counts", "_keys", "_state", "_tables", "_zero_division")
 
     def __init__(
-        self, counts: ConfusionMatrix, *, keys: Sequence[str] | None = None, zero_division: float | None = None
+        self, counts: Counted, *, keys: Sequence[str] | None = None, zero_division: float | None = None
     ) -> None:
         """Take over `counts`, which nobody else may change from now on."""
         self._state = counts
@@ -274,7 +290,7 @@ class _PerClass(Mapping[str, Mapping["Label", float]]):
         return sum(1 for _ in self)
 
 
-def _restore(counts: ConfusionMatrix, keys: tuple[str, ...], zero_division: float | None) -> Snapshot:
+def _restore(counts: Counted, keys: tuple[str, ...], zero_division: float | None) -> Snapshot:
     return Snapshot(counts, keys=keys, zero_division=zero_division)
 
 

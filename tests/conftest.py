@@ -1,4 +1,4 @@
-"""How thorough the property tests are: a quick profile, and a slow one to be asked for by HYPOTHESIS_PROFILE=thorough."""
+"""How thorough the property tests are: quick, unless HYPOTHESIS_PROFILE=thorough asks for more."""
 
 import os
 

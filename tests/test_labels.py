@@ -239,7 +239,7 @@ def test_a_score_that_is_no_finite_number_is_refused(score: Any) -> None:
     """A bad score raises a ScoreError that names argument, position and label, even if another score is larger."""
     state = sm.ConfusionMatrix()
 
-    with pytest.raises(sm.ScoreError, match="`y_pred` to be a finite number, but got .* for 'a'"):
+    with pytest.raises(sm.ScoreError, match=r"`y_pred` to be a finite number, but got .* for 'a'"):
         state.update("t", {"a": score, "b": 2.0})
     with pytest.raises(sm.ScoreError, match="`y_pred` at position 1 to be a finite number"):
         state.update_many(["t", "t"], ["a", {"b": 2.0, "a": score}])

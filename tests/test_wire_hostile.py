@@ -128,7 +128,7 @@ def test_a_broken_invariant_is_refused(changes: dict[str, Any]) -> None:
     inside = [["metric", [["accuracy", 0.0, [], {}], content]], ["set", [[None, None], content]]]
 
     for crafted in (data, *(signed(msgpack.packb(body)) for body in inside)):
-        with pytest.raises(sm.DecodeError, match="^Expected "):
+        with pytest.raises(sm.DecodeError, match=r"^Expected "):
             sm.from_bytes(crafted)
 
 
@@ -163,17 +163,26 @@ CONFIGURATIONS = {
 @pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
 def test_a_metric_that_cannot_be_made_is_refused(configuration: Any) -> None:
     """A configuration that no metric has raises a DecodeError."""
-    with pytest.raises(sm.DecodeError, match="^Expected the content of a Metric: "):
+    with pytest.raises(sm.DecodeError, match=r"^Expected the content of a Metric: "):
         sm.from_bytes(signed(msgpack.packb(["metric", [configuration, EMPTY]])))
 
 
-SETS = [["accuracy", None], [["accuracy", "no"], None], [["accuracy"] * 2, None], [[1], None], [None, 0.5], [{}, None], [], 5]
+SETS = [
+    ["accuracy", None],
+    [["accuracy", "no"], None],
+    [["accuracy"] * 2, None],
+    [[1], None],
+    [None, 0.5],
+    [{}, None],
+    [],
+    5,
+]
 
 
 @pytest.mark.parametrize("configuration", SETS, ids=repr)
 def test_a_set_that_cannot_be_made_is_refused(configuration: Any) -> None:
     """Unknown keys, keys that come twice, and other things that are no set."""
-    with pytest.raises(sm.DecodeError, match="^Expected the content of a MetricSet: "):
+    with pytest.raises(sm.DecodeError, match=r"^Expected the content of a MetricSet: "):
         sm.from_bytes(signed(msgpack.packb(["set", [configuration, EMPTY]])))
 
 
@@ -204,7 +213,7 @@ def test_a_set_that_cannot_be_made_is_refused(configuration: Any) -> None:
 )
 def test_a_body_that_is_no_state_is_refused(body: bytes) -> None:
     """Not [kind, content], more than that, not in shortest form, nested without end."""
-    with pytest.raises(sm.DecodeError, match="^Expected "):
+    with pytest.raises(sm.DecodeError, match=r"^Expected "):
         sm.from_bytes(signed(body))
 
 
@@ -265,11 +274,13 @@ def test_mutated_bodies_are_read_exactly_or_refused(samples: list[Any], fixed: b
     state: Any = sm.ConfusionMatrix(labels=["a", 1], other="z") if fixed else sm.ConfusionMatrix()
     for sample in samples:
         state.update(*sample)
-    for state in (state, sm.FBeta(2.0, pos_label="a"), sm.MetricSet(["accuracy", "recall"])):
-        body = bytearray(state.to_bytes()[9:])
+    for written in (state, sm.FBeta(2.0, pos_label="a"), sm.MetricSet(["accuracy", "recall"])):
+        body = bytearray(written.to_bytes()[9:])
         for _ in range(rng.randint(1, 3)):
             at = rng.randrange(len(body))
-            body[at : at + rng.randint(0, 2)] = rng.choice([b"", rng.randbytes(1), b"\0", b"\xff", bytes(body[at : at + 4])])
+            body[at : at + rng.randint(0, 2)] = rng.choice(
+                [b"", rng.randbytes(1), b"\0", b"\xff", bytes(body[at : at + 4])]
+            )
         try:
             twin = sm.from_bytes(signed(bytes(body)))
         except sm.DecodeError:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t, uint64_t, uint8_t, uintptr_t
 from libc.string cimport memcmp, memcpy, memset
 
@@ -188,28 +189,43 @@ cdef object typed(object label):
     return (kind, label) if kind is bool or kind is float else label
 
 
+cdef inline bint same_text(object a, object b):
+    """Whether two texts of one byte a character are equal."""
+    return (PyUnicode_GET_LENGTH(a) == PyUnicode_GET_LENGTH(b)
+            and memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), PyUnicode_GET_LENGTH(a)) == 0)
+
+
 def encode_objects(list values, str argument, bint may_abstain):
     """Number the distinct labels of a list: (codes, canonical labels); -1 stands for an abstention.
 
-    Mappings of scores become their largest label. LabelError and ScoreError name the position.
+    Mappings of scores become their largest label. LabelError and ScoreError name the position. Objects are recognised by
+    identity, short texts by their bytes: fresh texts, as a decoder makes them, would otherwise each be hashed by Python.
     """
     cdef Py_ssize_t n = len(values), r
     cdef PyObject *known[256]
-    cdef int32_t known_code[256]
-    cdef Py_ssize_t at
+    cdef PyObject *text[256]
+    cdef int32_t known_code[256], text_code[256]
+    cdef Py_ssize_t at, place
     cdef PyObject *found
     cdef dict index = {}
     cdef list labels = []
     codes = np.empty(n, np.int32)
     cdef int32_t[::1] code = codes
     memset(known, 0, sizeof(known))
+    memset(text, 0, sizeof(text))
     for r in range(n):
         value = values[r]
+        place = -1
         at = (<uintptr_t> <PyObject *> value >> 4) & 255
         if known[at] == <PyObject *> value:  # the list keeps it alive
             code[r] = known_code[at]
             continue
         kind = type(value)
+        if kind is str and PyUnicode_KIND(value) == 1 and PyUnicode_GET_LENGTH(value) <= 64:
+            place = digest(<uint8_t *> PyUnicode_DATA(value), PyUnicode_GET_LENGTH(value)) & 255
+            if text[place] != NULL and same_text(<object> text[place], value):
+                code[r] = text_code[place]
+                continue
         if kind is str or kind is int or kind is bytes:
             label = key = value
         elif may_abstain and (value is None or (isinstance(value, Mapping) and not value)):
@@ -225,6 +241,8 @@ def encode_objects(list values, str argument, bint may_abstain):
         else:
             code[r] = <int32_t> <object> found
         known[at], known_code[at] = <PyObject *> value, code[r]
+        if place >= 0:
+            text[place], text_code[place] = <PyObject *> labels[code[r]], code[r]  # which the list of labels keeps alive
     return codes, labels
 
 

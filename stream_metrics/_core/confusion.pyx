@@ -34,6 +34,9 @@ cdef class ConfusionCounters(Indexed):
 
     def update(self, y_true, y_pred, w=1):
         """Count one sample of weight `w`; a prediction of None or {} is an abstention, a mapping of scores its largest."""
+        self.count(y_true, y_pred, w)
+
+    cdef int count(self, object y_true, object y_pred, object w) except -1:
         cdef Known *t
         cdef Known *p
         cdef Pair pair
@@ -48,7 +51,7 @@ cdef class ConfusionCounters(Indexed):
             self.resolve(y_true, y_pred, (whole | <int64_t> part) != 0, whole, &pair)
             if pair.abstained:
                 self.abstained += 1
-                return
+                return 0
         if (whole | <int64_t> part) != 0:
             self.check_room(whole)
             if part != 0:
@@ -57,6 +60,7 @@ cdef class ConfusionCounters(Indexed):
             self.totals[pair.i].seen[pair.form_i] += 1
             self.totals[pair.j].seen[pair.form_j] += 1
         self.n += 1
+        return 0
 
     def revert(self, y_true, y_pred, w=1):
         """Undo one `update` with the same arguments; WeightError, and no change, if there was none."""
@@ -292,3 +296,25 @@ cdef class ConfusionCounters(Indexed):
         """The two-by-two table of one class, 0, against the rest, 1; a label that was never seen has no samples."""
         cdef PyObject *found = PyDict_GetItemWithError(self.index, label if plain(label) and type(label) is not float else canonical(label))
         return self.against_rest(-1 if found == NULL else <Py_ssize_t> <object> found)
+
+
+@cython.auto_pickle(False)
+cdef class Feed:
+    """What passes samples on to its confusion counters: a method in Python around theirs would cost more than counting."""
+
+    cdef readonly ConfusionCounters state
+
+    def __cinit__(self, *args, **kwargs):
+        self.state = ConfusionCounters.__new__(ConfusionCounters)
+
+    def _attach(self, ConfusionCounters state not None):
+        """Feed this state from now on."""
+        self.state = state
+
+    def update(self, y_true, y_pred, w=1):
+        """Count one sample; see `ConfusionMatrix.update`."""
+        self.state.count(y_true, y_pred, w)
+
+    def revert(self, y_true, y_pred, w=1):
+        """Undo one update; see `ConfusionMatrix.revert`."""
+        self.state.revert(y_true, y_pred, w)

@@ -52,6 +52,12 @@ cdef inline object vector(Py_ssize_t n, int kind):
     return cnp.PyArray_SimpleNew(1, &size, kind)
 
 
+cdef inline uint64_t whole_form(Form *form, Totals *c, int64_t mass) noexcept nogil:
+    """A form with whole coefficients of whole counters, modulo 2^64."""
+    return (<uint64_t> form.n[0] * <uint64_t> c.diagonal + <uint64_t> form.n[1] * <uint64_t> c.actual
+            + <uint64_t> form.n[2] * <uint64_t> c.predicted + <uint64_t> form.n[3] * <uint64_t> mass)
+
+
 cdef inline object exact(int64_t whole, uint64_t part):
     return whole if part == 0 else Fraction((<object> whole << 64) + part, UNIT)
 
@@ -212,8 +218,7 @@ cdef class Readings(Cells):
         sum.whole, sum.part = 0, 0
         rest = sum
         if form.exact and self.fractions == NULL and small:
-            n = (<uint64_t> form.n[0] * <uint64_t> c.diagonal + <uint64_t> form.n[1] * <uint64_t> c.actual
-                 + <uint64_t> form.n[2] * <uint64_t> c.predicted + <uint64_t> form.n[3] * <uint64_t> self.mass)
+            n = whole_form(form, c, self.mass)
             zero[0] = n == 0
             return <double> <int64_t> n
         if form.exact and not small:  # as 128-bit integers: the part of the sum holds the lower half
@@ -271,7 +276,9 @@ cdef class Readings(Cells):
         cdef Form top = parse(numerator), bottom = parse(denominator)
         cdef bint zero = False, unused = False
         cdef Py_ssize_t a, i, left = 0
-        cdef double below, ratio
+        cdef double above, below, ratio
+        cdef bint simple = (top.exact and bottom.exact and self.fractions == NULL  # spares two calls a class
+                            and top.span * <double> self.mass < 9e18 and bottom.span * <double> self.mass < 9e18)
         cdef Fixed support
         cdef int64_t upper = 0, lower = 0, piece
         cdef uint64_t high = 0, low = 0, high_part = 0, low_part = 0, piece_high, piece_low
@@ -279,20 +286,25 @@ cdef class Readings(Cells):
         self.refresh()
         for a in range(self.classes):
             i = self.order[a]
-            below = self.evaluate(&bottom, i, &zero)
+            if simple:
+                below = <double> <int64_t> whole_form(&bottom, self.totals + i, self.mass)
+                zero = below == 0
+                above = <double> <int64_t> whole_form(&top, self.totals + i, self.mass)
+            else:
+                below, above = self.evaluate(&bottom, i, &zero), self.evaluate(&top, i, &unused)
             if zero and isnan(undefined):
                 continue
-            ratio = undefined if zero else self.evaluate(&top, i, &unused) / below
+            ratio = undefined if zero else above / below
             if not -1e-9 <= ratio <= 1 + 1e-9:
                 raise ValueError(f"Expected ratios from 0 to 1, but got {ratio}")
             ratio = min(max(ratio, 0.0), 1.0)
             left += 1
             if by_support:
                 add_multiple(&support, 1, self.totals[i].actual, 0 if self.fractions == NULL else self.fractions[i].actual)
-                add_product(&high, &low, <uint64_t> self.totals[i].actual, <uint64_t> ldexp(ratio, 62))
+                add_product(&high, &low, <uint64_t> self.totals[i].actual, <uint64_t> (ratio * 4611686018427387904.0))
                 if self.fractions != NULL:
                     piece_high, piece_low = 0, 0
-                    add_product(&piece_high, &piece_low, self.fractions[i].actual, <uint64_t> ldexp(ratio, 62))
+                    add_product(&piece_high, &piece_low, self.fractions[i].actual, <uint64_t> (ratio * 4611686018427387904.0))
                     low += piece_high
                     high += low < piece_high
                     low_part += piece_low

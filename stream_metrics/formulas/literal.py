@@ -96,4 +96,4 @@ def generalized_mcc_rounded_literal(c: Counts) -> float:
     Itai and Katz 2022, sec. 3.2.4; 0/0 where a cell is 0/0.
     """
     rounded = np.round(generalized_mcc_matrix(c), 1)
-    return float(np.linalg.det(rounded)) if c.k else NAN
+    return NAN if c.k == 0 or np.isnan(rounded).any() else float(np.linalg.det(rounded))

@@ -92,13 +92,28 @@ def _names(categories: Any) -> list[Any]:
 def _from_codes(codes: np.ndarray[Any, Any], names: list[Any], argument: str) -> Column:
     if codes.ndim != 1 or (len(codes) and codes.dtype.kind not in "iu"):
         raise LabelError(f"Expected the codes of `{argument}` to be a column of integers, but got {codes!r:.60}")
-    if len(codes) and not -1 <= codes.min() <= codes.max() < len(names):
-        at = int(np.flatnonzero((codes < -1) | (codes >= len(names)))[0])
-        raise LabelError(
-            f"Expected the codes of `{argument}` from -1 to {len(names) - 1}, but got {codes[at]} at position {at}"
-        )
-    signed = codes.dtype if codes.dtype.kind == "i" else np.dtype(np.int32)
-    return Column(np.ascontiguousarray(codes, signed.newbyteorder("=")), names)
+    if codes.dtype.kind == "i":
+        return Column(np.ascontiguousarray(codes, codes.dtype.newbyteorder("=")), names)
+    if len(codes) and codes.max() >= len(names):
+        raise _bad_code(codes, names, int(codes.max()), argument)
+    return Column(codes.astype(np.int32), names)
+
+
+def check_codes(c: Column, seen: Iterable[int], argument: str, may_abstain: bool) -> None:
+    """Raise LabelError for the first of the codes `seen` in a column that stands for no label."""
+    if c.names is not None:
+        for code in seen:
+            if not -may_abstain <= code < len(c.names):
+                raise _bad_code(c.values, c.names, code, argument)
+
+
+def _bad_code(codes: np.ndarray[Any, Any], names: list[Any], code: int, argument: str) -> LabelError:
+    at = int(np.flatnonzero(codes == code)[0])
+    if code == -1:
+        return LabelError(f"Expected `{argument}` at position {at} to be a label, but it is missing")
+    return LabelError(
+        f"Expected the codes of `{argument}` from -1 to {len(names) - 1}, but got {code} at position {at}"
+    )
 
 
 def _from_array(array: np.ndarray[Any, Any], argument: str, may_abstain: bool) -> Column:
@@ -126,13 +141,14 @@ def tally(truth: Any, predicted: Any, w: Any) -> Tally:
     n = len(t.values)
     if len(p.values) != n:
         raise LabelError(f"Expected `y_pred` to have as many rows as `y_true`, {n}, but got {len(p.values)}")
-    if t.names is not None and n and t.values.min() < 0:
-        raise LabelError(f"Expected `y_true` at position {int(np.argmin(t.values))} to be a label, but it is missing")
     if w is None and n:
         counted = count_integers(*_alike(t.values, p.values))
         if counted is not None:
             return _from_table(t, p, n, *counted)
     wholes, parts = (None, None) if w is None else split_weights(_weights(w, n))
+    if n:
+        check_codes(t, (int(t.values.min()), int(t.values.max())), "y_true", False)
+        check_codes(p, (int(p.values.min()), int(p.values.max())), "y_pred", True)
     t_codes, t_labels = _coded(t)
     p_codes, p_labels = _coded(p)
     cells, seen, abstained = count_codes(t_codes, p_codes, len(t_labels), len(p_labels), wholes, parts)
@@ -144,6 +160,8 @@ def _from_table(t: Column, p: Column, n: int, low: int, table: np.ndarray[Any, A
     missing = -1 - low if p.names is not None and low < 0 else None  # where code -1 is
     abstained = 0
     a = np.flatnonzero(table.any(axis=1))  # those of abstentions too: they must be labels that are allowed
+    check_codes(t, (a + low).tolist(), "y_true", False)
+    check_codes(p, (np.flatnonzero(table.any(axis=0)) + low).tolist(), "y_pred", True)
     if missing is not None:
         abstained = int(table[:, missing].sum())
         table[:, missing] = 0

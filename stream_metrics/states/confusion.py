@@ -34,6 +34,9 @@ class ConfusionMatrix(ConfusionCounters, Portable):
 
     KIND: ClassVar[str] = "confusion"
 
+    def __init__(self, labels: Iterable[Label] | None = None, other: Label | None = None) -> None:
+        """Start empty; the counters were set up before, this gives `inspect.signature` something to read."""
+
     def update_many(self, y_true: Any, y_pred: Any, w: Any = None) -> None:
         """Count a batch: columns of labels (arrays, lists, pandas, Arrow, torch on CPU) and weights, all of one length.
 

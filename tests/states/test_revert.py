@@ -181,5 +181,5 @@ def test_subtract_needs_the_same_configuration() -> None:
     """Different labels, or another kind, raise a MergeError."""
     with pytest.raises(sm.MergeError, match="`labels`"):
         sm.ConfusionMatrix().subtract(sm.ConfusionMatrix(labels=["a"]))
-    with pytest.raises(sm.MergeError, match="subtract a ConfusionMatrix, but got a?.?MCC"):
+    with pytest.raises(sm.MergeError, match="subtract a ConfusionMatrix, but got MCC"):
         sm.ConfusionMatrix().subtract(sm.MCC())

@@ -1,0 +1,60 @@
+"""What the compiled core must not contain, found by reading it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+CORE = Path(__file__).parents[1] / "stream_metrics" / "_core"
+SOURCES = sorted([*CORE.glob("*.pyx"), *CORE.glob("*.pxd")])
+
+
+def code(path: Path) -> str:
+    """Return a source without docstrings, comments and text."""
+    text = re.sub(r'"""[\s\S]*?"""', "", path.read_text())
+    return re.sub(r"#.*|\"[^\"\n]*\"|'[^'\n]*'", "", text)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_no_single_precision(path: Path) -> None:
+    """A float32 stops counting at 2^24: no C float anywhere, and no float32 array."""
+    assert not re.search(r"\bfloat (?:\w+\s*[,)=:]|\*)|<float\b|float32|NPY_FLOAT\b", code(path))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_no_narrow_counters(path: Path) -> None:
+    """Counters have 64 bits, but for one table of a batch; codes and indices of labels may have 32."""
+    narrow = [
+        line.strip() for line in code(path).splitlines() if re.search(r"int(?:16|32)", line) and "cimport" not in line
+    ]
+    if path.name == "batch.pyx":
+        narrow = [line for line in narrow if "uint32" in line and "table" not in line]
+    if path.name == "indexed.pxd":
+        narrow = [line for line in narrow if line not in ("int32_t index", "int32_t form")]
+
+    assert narrow == []
+
+
+def test_the_table_of_32_bits_is_emptied_in_time() -> None:
+    """The batch table is added to 64-bit totals every 2^30 rows, before any of its counters can reach 2^32."""
+    text = code(CORE / "batch.pyx")
+
+    assert re.search(r"BLOCK = 1 << 20\b", text)
+    assert re.search(r"if start % \(BLOCK << 10\) == 0:", text)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_memory_comes_from_one_place(path: Path) -> None:
+    """Memory is asked of PyMem_Raw only, zeroed, which tracemalloc sees and hooks can make fail."""
+    names = set(re.findall(r"\b\w*(?:alloc|free)\w*(?=\()", code(path), re.IGNORECASE))
+
+    assert names <= {"PyMem_RawCalloc", "PyMem_RawFree", "allocate", "__dealloc__"}
+
+
+@pytest.mark.parametrize("path", sorted(CORE.glob("*.pyx")), ids=lambda path: path.name)
+def test_every_kernel_has_a_stub_and_is_built(path: Path) -> None:
+    """A compiled module has a stub beside it, and a place in the build."""
+    assert path.with_suffix(".pyi").exists()
+    assert re.search(rf"\b{path.stem}\b", (CORE / "CMakeLists.txt").read_text())

@@ -1,0 +1,92 @@
+"""What users see: names, docstrings, and what an import loads."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import stream_metrics as sm
+from stream_metrics import testing
+
+
+def test_all_is_sorted_and_complete() -> None:
+    """`__all__` lists the public names in order, without modules and private names."""
+    public = {name for name, value in vars(sm).items() if not name.startswith("_") and not inspect.ismodule(value)} - {
+        "CLASSES"
+    }
+
+    assert sm.__all__ == sorted(sm.__all__)
+    assert set(sm.__all__) == public
+
+
+@pytest.mark.parametrize("name", sm.__all__)
+def test_every_public_name_has_a_docstring(name: str) -> None:
+    """Names, and the methods and properties that they add, say what they do."""
+    value = getattr(sm, name)
+    assert inspect.getdoc(value)
+    if not inspect.isclass(value):
+        return
+
+    for member, method in inspect.getmembers(value):
+        if not member.startswith("_") and (callable(method) or isinstance(method, property)):
+            assert inspect.getdoc(method), member
+
+
+@pytest.mark.parametrize("name", [name for name in sm.__all__ if not name.endswith("Error")])
+def test_every_name_has_a_signature(name: str) -> None:
+    """`help` and editors can show the arguments of every class and function, compiled or not."""
+    assert inspect.signature(getattr(sm, name))
+
+
+@pytest.mark.parametrize(
+    "name", ["update", "update_many", "revert", "merge", "copy", "reset", "to_bytes", "from_bytes", "snapshot"]
+)
+def test_every_state_has_the_methods_of_an_accumulator(name: str) -> None:
+    """ConfusionMatrix, Metric and MetricSet keep one contract, with the same argument names."""
+    signatures = [str(inspect.signature(getattr(cls, name))).replace("'", "") for cls in (sm.MetricSet, sm.MCC)]
+    assert signatures[0] == signatures[1]
+    if name.startswith(("update", "revert")):
+        arguments = list(inspect.signature(getattr(sm.ConfusionMatrix, name)).parameters)
+        assert arguments == ["self", "y_true", "y_pred", "w"]
+
+    for state in (sm.ConfusionMatrix(), sm.MCC(), sm.MetricSet()):
+        assert callable(getattr(state, name))
+        assert state.n == 0
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    """`__version__` is what pyproject.toml says."""
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_text()
+
+    assert f'\nversion = "{sm.__version__}"\n' in text
+
+
+def test_public_functions_of_the_kit_are_listed() -> None:
+    """`testing.__all__` is sorted but for its constant, and complete."""
+    assert set(testing.__all__) == {"LAWS", "Law", "check", "labels", "samples", "weights"}
+    assert all(law.__doc__ for law in testing.LAWS)
+
+
+def test_an_import_loads_numpy_and_msgpack_and_nothing_else() -> None:
+    """A fresh `import stream_metrics` adds no third package to what NumPy and msgpack load."""
+    code = (
+        "import sys, numpy, msgpack; before = set(sys.modules); import stream_metrics\n"
+        "roots = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "print(*sorted(roots - set(sys.stdlib_module_names)))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    ours = {root for root in result.stdout.split() if not root.startswith(("_cython", "cython_runtime", "_cyutility"))}
+
+    assert ours - {"_stream_metrics_editable"} <= {"stream_metrics", "numpy"}
+    assert result.stderr == ""
