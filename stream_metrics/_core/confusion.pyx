@@ -20,7 +20,7 @@ cdef object ONE = 1
 cdef int64_t MOST_SAMPLES = <int64_t> 1 << 61  # in bytes that are read, so that no sum of two states can overflow
 
 
-def shape(labels):
+cdef object shape(object labels):
     """The types of labels, in tuples as deep as theirs: what equality of labels leaves open."""
     return tuple([shape(label) for label in labels]) if isinstance(labels, tuple) else type(labels)
 
