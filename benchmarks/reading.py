@@ -10,7 +10,7 @@ from timing import Line, per_sample, reading_loop, update_loop
 
 import stream_metrics as sm
 
-CASES = ((10, 200, 200, 2.0), (1000, 40, 8, 20.0))  # classes, samples a turn, turns, target
+CASES = ((10, 200, 600, 2.0), (1000, 40, 12, 20.0))  # classes, samples a turn, turns, target
 
 
 def lines() -> Iterator[Line]:

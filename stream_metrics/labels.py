@@ -4,7 +4,7 @@ A label is a ``str``, ``int``, ``bool``, finite ``float``, ``bytes``, or a tuple
 zero-dimensional scalars become the Python value that they hold; instances of subclasses (``IntEnum``, ``np.str_``)
 become the plain base type. Equality is Python's: ``True``, ``1`` and ``1.0`` are one label. A label that is a number
 is shown in the narrowest type in which it was seen (bool, int, float), which the counters track; a number inside a
-tuple is shown as an int if it equals one.
+tuple is shown as an int if it equals one. Tuples are nested at most 32 deep, so that what is counted can be written.
 
 The order of report is by type first (numbers, text, bytes, tuples), then by value, so it never depends on arrival.
 """
