@@ -34,6 +34,7 @@ from stream_metrics.snapshot import Estimate as Estimate
 from stream_metrics.snapshot import Snapshot as Snapshot
 from stream_metrics.states.columns import Categorical as Categorical
 from stream_metrics.states.confusion import ConfusionMatrix as ConfusionMatrix
+from stream_metrics.states.losses import ProbabilityLosses as ProbabilityLosses
 from stream_metrics.wire import from_bytes as from_bytes
 
 __version__: str

@@ -6,6 +6,7 @@ from stream_metrics.metric import CLASSES, Metric, MetricSet
 from stream_metrics.snapshot import Estimate, Snapshot
 from stream_metrics.states.columns import Categorical
 from stream_metrics.states.confusion import ConfusionMatrix
+from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.wire import from_bytes
 
 __version__ = "0.1.0"
@@ -21,6 +22,7 @@ __all__ = [
     "MergeError",
     "Metric",
     "MetricSet",
+    "ProbabilityLosses",
     "ScoreError",
     "Snapshot",
     "StreamMetricsError",

@@ -31,6 +31,8 @@ def test_no_narrow_counters(path: Path) -> None:
     ]
     if path.name == "batch.pyx":
         narrow = [line for line in narrow if "uint32" in line and "table" not in line]
+    if path.name in ("losses.pyx", "loss_terms.pxd"):  # codes and places of labels, read and not counted
+        narrow = [line for line in narrow if "const int32_t" not in line]
     if path.name == "indexed.pxd":
         narrow = [line for line in narrow if line not in ("int32_t index", "int32_t form")]
 

@@ -18,7 +18,7 @@ from stream_metrics._core.weights import split_weights
 from stream_metrics.errors import LabelError, WeightError
 from stream_metrics.labels import Label, canonical
 
-__all__ = ["Categorical", "Column", "Tally", "column", "tally"]
+__all__ = ["Categorical", "Column", "Tally", "check_codes", "coded", "column", "tally", "weights"]
 
 
 class Categorical(NamedTuple):
@@ -145,12 +145,12 @@ def tally(truth: Any, predicted: Any, w: Any) -> Tally:
         counted = count_integers(*_alike(t.values, p.values))
         if counted is not None:
             return _from_table(t, p, n, *counted)
-    wholes, parts = (None, None) if w is None else split_weights(_weights(w, n))
+    wholes, parts = (None, None) if w is None else split_weights(weights(w, n))
     if n:
         check_codes(t, (int(t.values.min()), int(t.values.max())), "y_true", False)
         check_codes(p, (int(p.values.min()), int(p.values.max())), "y_pred", True)
-    t_codes, t_labels = _coded(t)
-    p_codes, p_labels = _coded(p)
+    t_codes, t_labels = coded(t)
+    p_codes, p_labels = coded(p)
     cells, seen, abstained = count_codes(t_codes, p_codes, len(t_labels), len(p_labels), wholes, parts)
     return Tally((t, p), t_labels, p_labels, cells, seen, n - abstained, abstained)
 
@@ -189,7 +189,7 @@ def _alike(t: np.ndarray[Any, Any], p: np.ndarray[Any, Any]) -> tuple[np.ndarray
     return t.view(signed), p.view(signed)
 
 
-def _coded(c: Column) -> tuple[np.ndarray[Any, Any], list[Label]]:
+def coded(c: Column) -> tuple[np.ndarray[Any, Any], list[Label]]:
     """Return a column as int32 codes and the names that occur."""
     if c.names is not None:
         codes = c.values.astype(np.int32, copy=False)
@@ -206,7 +206,7 @@ def _coded(c: Column) -> tuple[np.ndarray[Any, Any], list[Label]]:
     return codes, c.values[firsts].tolist()
 
 
-def _weights(w: Any, n: int) -> np.ndarray[Any, Any] | list[Any]:
+def weights(w: Any, n: int) -> np.ndarray[Any, Any] | list[Any]:
     w = _unmasked(w)
     if isinstance(w, Iterable) and not isinstance(w, list) and not hasattr(w, "__array__"):
         w = list(w)

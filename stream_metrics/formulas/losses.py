@@ -1,0 +1,90 @@
+"""Losses of probabilities: means of exact sums over the samples, and top-k accuracy from the rank of the true class.
+
+A row need not sum to 1, and nothing is rescaled: log loss takes the probability of the true class as it is, the Brier
+score the squared distance of the row as it is, and the spherical score is the same for a row and any multiple of it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+from stream_metrics.formulas.arithmetic import NAN, ratio
+
+MOST_RANKS = 10
+WEIGHT_TO_LOSS = 2**40  # a loss is counted in units of 2^-104, a weight in units of 2^-64
+LOSS_UNITS = 2**104
+
+
+class Losses(Protocol):
+    """Exact sums of weighted losses, and weights by the rank of the true class, all as integers."""
+
+    @property
+    def weight_units(self) -> int:
+        """N, the sum of all weights, in units of 2^-64."""
+
+    @property
+    def two_class_units(self) -> int:
+        """The weight of the samples that name at most two classes, the true one counted, in units of 2^-64."""
+
+    @property
+    def rank_units(self) -> tuple[int, ...]:
+        """The weight of the samples whose true class has rank 1, 2, ... 10, and beyond, in units of 2^-64."""
+
+    @property
+    def log_loss_units(self) -> int:
+        """sum w (-ln p_t), in units of 2^-104."""
+
+    @property
+    def brier_units(self) -> int:
+        """sum w sum_k (p_k - y_k)^2, in units of 2^-104."""
+
+    @property
+    def spherical_units(self) -> int:
+        """sum w p_t / |p|, in units of 2^-104."""
+
+
+def log_loss(c: Losses, *, normalize: bool = True) -> float:
+    """Mean surprise at the true class: cross-entropy, in nats.
+
+    -(1/N) sum w ln max(p_t, 2^-52), in [0, 36.04]; 0/0 without data. A true class without a score has p_t = 0. With
+    normalize=False the sum instead of the mean. Grandini et al. 2020, eq. 20-23; Good 1952.
+    """
+    n = c.weight_units
+    if not n:
+        return NAN
+    return c.log_loss_units / (n * WEIGHT_TO_LOSS if normalize else LOSS_UNITS)
+
+
+def brier_score(c: Losses, *, scale_by_half: bool | Literal["auto"] = "auto") -> float:
+    """Mean squared distance between the probabilities and the truth.
+
+    (1/N) sum w sum_k (p_k - y_k)^2, in [0, 2] where rows sum to 1; halved, in [0, 1], if `scale_by_half` is True, or
+    "auto" while no sample names more than two classes: (p - y)^2 for a single probability. 0/0 without data. A class
+    without a score has p_k = 0. Brier 1950.
+    """
+    if scale_by_half not in (True, False, "auto"):
+        raise ValueError(f"Expected `scale_by_half` to be True, False or 'auto', but got {scale_by_half!r}")
+    n = c.weight_units
+    half = c.two_class_units == n if scale_by_half == "auto" else scale_by_half
+    return ratio(c.brier_units, n * WEIGHT_TO_LOSS * (2 if half else 1))
+
+
+def spherical_score(c: Losses) -> float:
+    """Mean cosine of the angle between the probabilities and the truth; higher is better.
+
+    (1/N) sum w p_t / sqrt(sum_k p_k^2), in [0, 1]; a row of zeros counts as 0; 0/0 without data. Roby 1965; Gneiting
+    and Raftery 2007, eq. 15.
+    """
+    return ratio(c.spherical_units, c.weight_units * WEIGHT_TO_LOSS)
+
+
+def top_k_accuracy(c: Losses, *, k: int = 2) -> float:
+    """Share of the samples whose true class is among the k classes with the largest probabilities.
+
+    In [0, 1], for k from 1 to 10; 0/0 without data. The rank is 1 + classes scored higher + tied classes that come
+    earlier in the order of report; a class without a score comes after all that have one. scikit-learn prefers the
+    later class among equals.
+    """
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MOST_RANKS:
+        raise ValueError(f"Expected `k` to be an int from 1 to {MOST_RANKS}, but got {k!r}")
+    return ratio(sum(c.rank_units[:k]), c.weight_units)

@@ -1,0 +1,208 @@
+"""Losses of probabilities as a state: exact sums of log loss, Brier score and spherical score, and ranks.
+
+A batch is read in one of three ways: one column of floats (the probability of `pos_label`), a table of floats (a row
+a sample, a column a class), or a list of anything that `update` takes, object by object. All three rate a sample alike,
+to the bit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from stream_metrics._core.losses import LossSums
+from stream_metrics._core.weights import split_weights
+from stream_metrics.errors import LabelError, ScoreError, WeightError
+from stream_metrics.formulas.losses import brier_score, log_loss, spherical_score, top_k_accuracy
+from stream_metrics.jsonable import without_nan
+from stream_metrics.labels import Label, ordering, unique
+from stream_metrics.states.columns import Column, check_codes, coded, column, weights
+from stream_metrics.wire import Portable
+
+__all__ = ["LossSnapshot", "ProbabilityLosses"]
+
+FORMULAS = {
+    "log_loss": log_loss,
+    "brier_score": brier_score,
+    "spherical_score": spherical_score,
+    "top_k_accuracy": top_k_accuracy,
+}
+
+
+class ProbabilityLosses(LossSums, Portable):
+    """Sums of losses of probabilities, the state behind log loss, Brier score, spherical score and top-k accuracy.
+
+    Scores are a mapping from label to probability, or the probability of `pos_label` alone, or a sequence in the order
+    of `classes`. None or {} is an abstention and in no sum. A true class that is missing from the scores has
+    probability 0 and comes after all classes that have one. A row need not sum to 1; each probability must lie in
+    [0, 1], but for an excess of 1e-6, which float32 rounding causes and which counts as 0 or 1.
+
+    With a single probability the truth is `pos_label` or anything else of its type, and at 1/2 the other class ranks
+    first.
+
+    Memory: under 500 bytes, whatever is counted.
+    Guarantee: sums of terms that are each rounded once, to 2**-104; any split of a stream over states that are then
+    merged, in any order and tree, gives the same bytes. The sum of all weights stays below 2**63.
+    """
+
+    KIND: ClassVar[str] = "losses"
+
+    def __init__(self, pos_label: Label = True, classes: Iterable[Label] | None = None) -> None:
+        """Configuration only; it is read when the object is made."""
+
+    def update_many(self, y_true: Any, scores: Any, w: Any = None, classes: Iterable[Label] | None = None) -> None:
+        """Count a batch: (n,) probabilities of `pos_label`, (n, K) probabilities, or a list of what `update` takes.
+
+        `classes` names the columns of a table; without it the names of a data frame's own columns do, unless the state
+        was made for other classes, which then name them in order. One bad row rejects the whole batch: LabelError,
+        ScoreError or WeightError name the argument and the position.
+        """
+        names = self._names(scores, classes)
+        table = _table(scores)
+        truth = column(y_true, "y_true", False)
+        n = len(truth.values)
+        if len(table) != n:
+            raise ScoreError(f"Expected `scores` to have as many rows as `y_true`, {n}, but got {len(table)}")
+        if n:
+            check_codes(truth, (int(truth.values.min()), int(truth.values.max())), "y_true", False)
+        wholes, parts = (None, None) if w is None else split_weights(weights(w, n))
+        if isinstance(table, list):
+            codes, labels = coded(truth)
+            self.count_objects(labels, codes, table, names, wholes, parts)
+        elif table.ndim == 1:
+            refused = self.count_singles(table, self._positive(truth), wholes, parts)
+            self._refuse(refused, table, (self.pos_label,), wholes)
+        else:
+            names = _fitting(names, table.shape[1])
+            order = np.empty(len(names), np.int32)
+            order[ordering(names)] = np.arange(len(names), dtype=np.int32)
+            self._refuse(self.count_rows(table, _places(truth, names), order, wholes, parts), table, names, wholes)
+
+    def _names(self, scores: Any, classes: Iterable[Label] | None) -> tuple[Label, ...] | None:
+        """Return the classes of the columns of a table, as far as they are known."""
+        if classes is not None:
+            return unique(classes, "classes")
+        own = getattr(scores, "column_names", getattr(scores, "columns", None))  # of Arrow, of pandas and polars
+        if own is None or callable(own):
+            return self.classes
+        names = unique(own.tolist() if hasattr(own, "tolist") else own, "scores.columns")
+        return names if self.classes is None or set(names) == set(self.classes) else self.classes
+
+    def _positive(self, truth: Column) -> np.ndarray[Any, Any]:
+        """Return for each row whether its true label is `pos_label`."""
+        if truth.names is None and isinstance(self.pos_label, int):
+            equal: np.ndarray[Any, Any] = truth.values == self.pos_label
+            return equal.view(np.uint8)
+        codes, labels = coded(truth)
+        try:
+            return np.asarray(np.array([self.is_positive(label) for label in labels], np.uint8)[codes])
+        except LabelError:
+            for position, code in enumerate(codes.tolist()):
+                self.is_positive(labels[code], position)
+            raise
+
+    def _refuse(self, row: int, table: np.ndarray[Any, Any], names: tuple[Label, ...], wholes: Any) -> None:
+        """Raise what is wrong with a row, if there is one."""
+        if row < 0:
+            return
+        for value, name in zip(np.atleast_1d(table[row]).tolist(), names, strict=True):
+            if not -1e-6 <= value <= 1.000001:
+                raise ScoreError(
+                    f"Expected `scores` at position {row} to be probabilities from 0 to 1, "
+                    f"but got {value!r} for {name!r}"
+                )
+        raise WeightError(
+            f"Expected the sum of all weights to stay below 2**63 - 1, but got {1 if wholes is None else wholes[row]} "
+            f"on top of too much at position {row}"
+        )
+
+    def snapshot(self) -> LossSnapshot:
+        """Return a frozen copy from which the losses can be read; later updates do not move it."""
+        return LossSnapshot(self.copy())
+
+    def _content(self) -> list[Any]:
+        return [self.pos_label, self.classes, *self.numbers()]
+
+    @classmethod
+    def _restore(cls, content: Any) -> Self:
+        pos_label, classes, *numbers = content
+        state = cls(pos_label, classes)
+        if repr((state.pos_label, state.classes)) != repr((pos_label, classes)):
+            raise ValueError("labels in their plain form")
+        state.restore(numbers)
+        return state
+
+    def __repr__(self) -> str:
+        return f"ProbabilityLosses({self.n} samples)"
+
+
+class LossSnapshot:
+    """Values of the losses at one moment: s["log_loss"], s.value("top_k_accuracy", k=3), s.to_dict(), s.to_json()."""
+
+    def __init__(self, losses: ProbabilityLosses) -> None:
+        self._losses = losses
+        self.n, self.weight, self.abstained = losses.n, losses.weight, losses.abstained
+
+    def __getitem__(self, key: str) -> float:
+        return self.value(key)
+
+    def value(self, key: str, **options: Any) -> float:
+        """Return a value under options of its formula."""
+        if key not in FORMULAS:
+            raise KeyError(f"Expected one of {', '.join(FORMULAS)}, but got {key!r}")
+        return FORMULAS[key](self._losses, **options)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return every value under the default options."""
+        counts: dict[str, float] = {"n": self.n, "weight": self.weight, "abstained": self.abstained}
+        return counts | {key: self.value(key) for key in FORMULAS}
+
+    def to_json(self) -> str:
+        """Return every value as JSON; nan is null."""
+        return json.dumps(without_nan(self.to_dict()))
+
+
+def _table(scores: Any) -> np.ndarray[Any, Any] | list[Any]:
+    """Return a column or a table of float32 or float64, or a list of scores of any form."""
+    if hasattr(scores, "mask") and hasattr(scores, "filled"):  # in a column, what is masked is an abstention
+        scores = scores.tolist() if scores.ndim == 1 else scores.astype(np.float64).filled(np.nan)
+    if hasattr(scores, "to_pylist") and scores.null_count:
+        scores = scores.to_pylist()
+    if isinstance(scores, str | bytes) or not (hasattr(scores, "__array__") or isinstance(scores, Iterable)):
+        raise ScoreError(f"Expected `scores` to be a column or a table of probabilities, but got {scores!r:.60}")
+    if not hasattr(scores, "__array__"):
+        rows = list(scores)
+        if not all(type(row) is float for row in rows):
+            return rows
+        scores = rows
+    array = np.asarray(scores)
+    if array.dtype.kind not in "fiub":
+        if array.dtype.kind != "O" or array.ndim > 2:
+            raise ScoreError(f"Expected `scores` to be probabilities, but got the type {array.dtype}")
+        return list(array)
+    if array.ndim not in (1, 2):
+        raise ScoreError(f"Expected `scores` to have one or two dimensions, but got the shape {array.shape}")
+    return np.ascontiguousarray(array, np.float32 if array.dtype == np.float32 else np.float64)
+
+
+def _fitting(names: tuple[Label, ...] | None, k: int) -> tuple[Label, ...]:
+    if names is None:
+        raise ScoreError(f"Expected `classes` to say which class each of the {k} columns of `scores` belongs to")
+    if len(names) != k:
+        raise ScoreError(f"Expected `scores` to have {len(names)} columns, one a class, but got {k}")
+    return names
+
+
+def _places(truth: Column, names: tuple[Label, ...]) -> np.ndarray[Any, Any]:
+    """Return for each row the column of its true label, or -1."""
+    place = {label: i for i, label in enumerate(names)}
+    if truth.names is None and len(truth.values):
+        low, high = int(truth.values.min()), int(truth.values.max())
+        if high - low < 256 + len(truth.values) and high < 2**63:
+            columns = np.array([place.get(label, -1) for label in range(low, high + 1)], np.int32)
+            return np.asarray(columns[np.subtract(truth.values, low, dtype=np.intp, casting="unsafe")])
+    codes, labels = coded(truth)
+    return np.asarray(np.array([place.get(label, -1) for label in labels], np.int32)[codes])
