@@ -18,7 +18,7 @@ from stream_metrics._core.weights import split_weights
 from stream_metrics.errors import LabelError, WeightError
 from stream_metrics.labels import Label, canonical
 
-__all__ = ["Categorical", "Column", "Tally", "check_codes", "coded", "column", "tally", "weights"]
+__all__ = ["Categorical", "Column", "Tally", "check_codes", "coded", "column", "tally", "unmasked", "weights"]
 
 
 class Categorical(NamedTuple):
@@ -68,7 +68,7 @@ def column(values: Any, argument: str, may_abstain: bool) -> Column:
         values = values.to_pylist()
     if hasattr(values, "codes") and hasattr(values, "categories"):
         return _from_codes(np.asarray(values.codes), _names(values.categories), argument)
-    values = _unmasked(values)
+    values = unmasked(values)
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise LabelError(f"Expected `{argument}` to be a column of labels, but got {values!r:.60}")
     if isinstance(values, list | tuple) or not hasattr(values, "__array__"):
@@ -79,7 +79,7 @@ def column(values: Any, argument: str, may_abstain: bool) -> Column:
     return _from_array(np.ascontiguousarray(array), argument, may_abstain)
 
 
-def _unmasked(values: Any) -> Any:
+def unmasked(values: Any) -> Any:
     """Return a masked array as a list with None where it is masked, anything else as it is."""
     return values.tolist() if hasattr(values, "mask") and hasattr(values, "filled") else values
 
@@ -207,7 +207,7 @@ def coded(c: Column) -> tuple[np.ndarray[Any, Any], list[Label]]:
 
 
 def weights(w: Any, n: int) -> np.ndarray[Any, Any] | list[Any]:
-    w = _unmasked(w)
+    w = unmasked(w)
     if isinstance(w, Iterable) and not isinstance(w, list) and not hasattr(w, "__array__"):
         w = list(w)
     shape = (len(w),) if isinstance(w, list) else np.shape(w)

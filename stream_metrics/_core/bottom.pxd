@@ -1,0 +1,48 @@
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+cdef enum:
+    UNIT_BITS = 20  # fractions of a weight are counted in units of 2^-20
+
+cdef struct Held:
+    uint64_t hash
+    int64_t whole
+
+cdef struct Bottom:
+    Py_ssize_t size   # how many hashes are kept
+    Py_ssize_t held
+    Py_ssize_t slots  # a power of two, at most `fullest(size)`; 0 while there is no memory
+    uint64_t bound    # no hash above it can be among the smallest
+    Held *at
+    uint32_t *part    # fractions of the weights, or NULL while all are whole
+
+cdef Py_ssize_t fullest(Py_ssize_t size) noexcept nogil
+cdef int bottom_reserve(Bottom *s, Py_ssize_t extra, bint fractional) noexcept nogil
+cdef void bottom_free(Bottom *s) noexcept nogil
+cdef void bottom_prune(Bottom *s, uint64_t *scratch) noexcept nogil
+cdef int bottom_copy(Bottom *s, const Bottom *source) noexcept nogil
+
+
+cdef inline bint bottom_ready(const Bottom *s, bint fractional) noexcept nogil:
+    """Whether one more hash needs no memory."""
+    return (2 * s.held + 2 <= s.slots or s.slots >= 2 * s.size) and not (fractional and s.part == NULL)
+
+
+cdef inline void bottom_add(Bottom *s, uint64_t hash, int64_t whole, uint32_t part, uint64_t *scratch) noexcept nogil:
+    """Add to the weight of a hash; `bottom_reserve` has made room. `scratch` has room for `fullest(size)` hashes."""
+    cdef Py_ssize_t at, mask = s.slots - 1
+    if hash > s.bound:
+        return
+    at = <Py_ssize_t> hash & mask
+    while s.at[at].hash != hash:
+        if s.at[at].hash == 0:
+            s.at[at].hash = hash
+            s.held += 1
+            break
+        at = (at + 1) & mask
+    s.at[at].whole += whole
+    if part:
+        s.part[at] += part
+        s.at[at].whole += s.part[at] >> UNIT_BITS
+        s.part[at] &= (1 << UNIT_BITS) - 1
+    if 4 * s.held >= 3 * s.slots:
+        bottom_prune(s, scratch)

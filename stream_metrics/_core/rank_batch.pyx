@@ -1,0 +1,198 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""A batch of samples, counted into columns of its own without the interpreter's lock, to be merged into a state.
+
+Its columns start at the levels and with the sample bounds of the state that they are meant for, so that a batch is not
+counted more finely than its target, and merging costs no more than the batch has cells.
+"""
+
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+import numpy as np
+
+from stream_metrics._core.bottom cimport UNIT_BITS, bottom_reserve
+from stream_metrics._core.column_memory cimport (
+    column_drop_samples, column_free, column_new, column_reserve, column_sampling,
+)
+from stream_metrics._core.rank_column cimport Column, column_feed
+from stream_metrics._core.ranked cimport Ranked, form_of
+from stream_metrics._core.scores cimport encode
+
+
+def rounded(wholes, parts):
+    """Weights in whole units and units of 2^-20 (None if there are no fractions), rounded to the nearest, halves to even."""
+    if parts is None:
+        return wholes, None
+    half = np.uint64(2 ** (63 - <object> UNIT_BITS))
+    rest, units = parts & (half * np.uint64(2) - np.uint64(1)), parts >> np.uint64(64 - UNIT_BITS)
+    units = units + ((rest > half) | ((rest == half) & (units & np.uint64(1) == 1)))
+    wholes = wholes + (units >> np.uint64(UNIT_BITS)).astype(np.int64)
+    units = (units & np.uint64((1 << UNIT_BITS) - 1)).astype(np.uint32)
+    return wholes, units if units.any() else None
+
+
+def unified(labels):
+    """Number labels so that equal ones have one number: (numbers, labels)."""
+    index = {}
+    return [index.setdefault(label, len(index)) for label in labels], list(index)
+
+
+cdef object occurrences(const int32_t[::1] codes, Py_ssize_t labels):
+    """How often each code occurs."""
+    cdef Py_ssize_t r, half = (codes.shape[0] // 2) * 2
+    table = np.zeros((2, labels + 1), np.int64)  # two in turn: the same place twice must wait for itself
+    cdef int64_t[:, ::1] count = table
+    with nogil:
+        for r in range(0, half, 2):
+            count[0, codes[r]] += 1
+            count[1, codes[r + 1]] += 1
+        for r in range(half, codes.shape[0]):
+            count[0, codes[r]] += 1
+    return table.sum(axis=0)[:labels]
+
+
+cdef class Batch:
+    """Counts of a batch; `labels` are those of the columns, None for an implied `pos_label`."""
+
+    def __init__(self, truth, list truths, list labels, label_seen, weights, bint pairs, object pos_label):
+        cdef Py_ssize_t k
+        self.n, self.pairs, self.size = len(truth), pairs, len(labels)
+        self.wholes, self.fractions = weights
+        used = None if self.wholes is None else (self.wholes != 0) if self.fractions is None else (self.wholes != 0) | (self.fractions != 0)
+        counts = occurrences(truth if used is None else truth[used], len(truths))
+        numbers, self.truths = unified(truths)
+        self.truth_seen = np.zeros((len(self.truths), 4), np.int64)
+        for k in range(len(truths)):
+            self.truth_seen[numbers[k], form_of(truths[k])] += counts[k]
+        if len(self.truths) < len(truths):
+            truth = np.array(numbers, np.int32)[truth]
+        self.codes = np.ascontiguousarray(truth, np.int32)
+        self.occurs = self.truth_seen.sum(axis=1)
+        self.labels = [pos_label if label is None else label for label in labels]
+        self.label_seen = label_seen
+        self.code, self.whole, self.part = self.codes, self.wholes, self.fractions
+        self.weight, self.parts = self.totals()
+        where = {label: k for k, label in enumerate(self.truths)}
+        self.owns = [-1 if pairs else where.get(label, -2) for label in self.labels]
+        self.column = <Column **> PyMem_RawCalloc(max(self.size, 1), sizeof(Column *))
+        if self.column == NULL:
+            raise MemoryError("no memory for a batch of scores")
+
+    def __dealloc__(self):
+        self.close()
+        PyMem_RawFree(self.column)
+
+    cdef void close(self) noexcept:
+        cdef Py_ssize_t k
+        if self.column != NULL:
+            for k in range(self.size):
+                column_free(self.column[k])
+                self.column[k] = NULL
+
+    def totals(self):
+        """The weights of the true classes as Python integers: whole parts, fractions."""
+        cdef Py_ssize_t r
+        if self.wholes is None:
+            return self.occurs.tolist(), [0] * len(self.truths)
+        near = self.n and self.wholes.max() > (2**62) // self.n  # then a sum could overflow
+        weight, parts = np.zeros(len(self.truths), object if near else np.int64), np.zeros(len(self.truths), np.int64)
+        np.add.at(weight, self.codes, self.wholes)
+        if self.fractions is not None:
+            np.add.at(parts, self.codes, self.fractions.astype(np.int64))
+        return weight.tolist(), parts.tolist()
+
+    cdef int start(self, Ranked into) except -1:
+        """Make empty columns for a state."""
+        cdef Py_ssize_t k, g, i, j, groups = len(self.truths) if self.pairs else 2, held
+        cdef Column *c
+        cdef Column *target
+        self.close()
+        self.epoch = into.epoch
+        for k in range(self.size):
+            c = self.column[k] = column_new(into.buckets, into.sample)
+            held = min(self.n, 64)
+            if c == NULL or column_reserve(c, groups, held, self.fractions is not None) < 0 or column_sampling(c) < 0:
+                raise MemoryError("no memory for a batch of scores")
+            j = into.find(self.labels[k])
+            target = NULL if j < 0 else into.classes[j].column
+            own = self.owns[k]
+            for g in range(groups):
+                held = self.occurs[g] if self.pairs else self.occurs[own] if g and own >= 0 else 0 if g else self.n
+                if bottom_reserve(c.sample + g, held, self.fractions is not None) < 0:
+                    raise MemoryError("no memory for a batch of scores")
+                i = into.find(self.truths[g]) if self.pairs else g
+                if target != NULL and target.level > 0 and 0 <= i < target.groups:
+                    c.sample[g].bound = target.sample[i].bound
+            if target != NULL:
+                c.level = target.level
+        return 0
+
+    def count_matrix(self, Ranked into, const double[:, :] x):
+        """Count finite scores, a column for each label."""
+        cdef Py_ssize_t start = 0, r, k, n, rows = x.shape[0], block = max(1024, min(16384, (1 << 17) // max(self.size, 1)))
+        cdef uint64_t *code
+        cdef int64_t fed = 0
+        cdef const int64_t *whole = NULL
+        cdef const uint32_t *part = NULL
+        self.start(into)
+        owns, seen = np.array(self.owns, np.int64), np.zeros(self.size, np.int64)
+        cdef int64_t[::1] own = owns, count = seen
+        if rows == 0 or self.size == 0:
+            return
+        if self.whole is not None:
+            whole = &self.whole[0]
+        if self.part is not None:
+            part = &self.part[0]
+        code = <uint64_t *> PyMem_RawMalloc(block * self.size * sizeof(uint64_t))
+        if code == NULL:
+            raise MemoryError("no memory for a batch of scores")
+        with nogil:
+            while start < rows and fed >= 0:
+                n = min(block, rows - start)
+                for r in range(n):
+                    for k in range(self.size):
+                        code[k * block + r] = encode(x[start + r, k])
+                for k in range(self.size):
+                    fed = column_feed(self.column[k], code + k * block, &self.code[start], <int> own[k],
+                                      NULL if whole == NULL else whole + start, NULL if part == NULL else part + start, n)
+                    if fed < 0:
+                        break
+                    count[k] += fed
+                start += n
+        PyMem_RawFree(code)
+        if fed < 0:
+            raise MemoryError("no memory for a batch of scores")
+        for k in range(self.size):
+            if self.label_seen is not None:
+                self.label_seen[k, form_of(self.labels[k])] = seen[k]
+        self.finish()
+
+    def count_entries(self, Ranked into, row, label, codes):
+        """Count scores other than 0, sorted by label."""
+        cdef const uint64_t[::1] code = codes
+        cdef const int32_t[::1] group
+        cdef const int64_t[::1] whole
+        cdef const uint32_t[::1] part
+        cdef Py_ssize_t k, a, b
+        cdef int64_t fed = 0
+        self.start(into)
+        groups = self.codes[row]
+        wholes = None if self.wholes is None else self.wholes[row]
+        parts = None if self.fractions is None else self.fractions[row]
+        group, whole, part = groups, wholes, parts
+        ends = np.searchsorted(label, np.arange(self.size + 1)).tolist()
+        for k in range(self.size):
+            a, b, own = ends[k], ends[k + 1], self.owns[k]
+            if a < b:
+                fed = column_feed(self.column[k], &code[a], &group[a], own, NULL if wholes is None else &whole[a],
+                                  NULL if parts is None else &part[a], b - a)
+                if fed < 0:
+                    raise MemoryError("no memory for a batch of scores")
+        self.finish()
+
+    def finish(self):
+        """Drop samples that nothing needs."""
+        cdef Py_ssize_t k
+        for k in range(self.size):
+            if self.column[k].level == 0:
+                column_drop_samples(self.column[k])

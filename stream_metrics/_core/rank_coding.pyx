@@ -1,0 +1,280 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""A column of a rank sketch as bytes.
+
+    column  = level  mode  cells  cell*  sample*            mode 1 if fractions follow every weight, else 0
+    cell    = gap  [pure  [place]]  groups  (weight [moment])*
+    sample  = hashes  (gap weight)*                         one for each group, from level 1 on
+    weight  = whole part [fraction]
+
+All are whole numbers as in `varint.pxd`, cells by key, groups in the order of report. `pure` and what follows from it are left out
+at level 0, where every cell is one code: `pure` is 1 if the cell holds one code only, which is then `place` codes above its
+first; `groups` is the set of groups with a weight, a bit for each; the moment, less that of as many codes at the start of the
+cell, is written for cells that are not pure (with its fraction if the mode is 1). The state that is read is written again
+and must give the same bytes, so whatever has no single form here is refused there.
+"""
+
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+import numpy as np
+
+from stream_metrics._core.bottom cimport UNIT_BITS, Bottom, bottom_add, bottom_prune, bottom_reserve
+from stream_metrics._core.column_memory cimport column_reserve, column_sampling
+from stream_metrics._core.rank_column cimport (
+    MIXED, SHIFT, ZERO, Column, column_cell, column_put, find, occupied, record_of, tail_of,
+)
+from stream_metrics._core.rank_readings cimport sort_cells
+from stream_metrics._core.scores cimport unmixed
+from stream_metrics._core.varint cimport get, put
+
+cdef uint64_t FRACTION = ((<uint64_t> 1) << UNIT_BITS) - 1
+cdef uint64_t LARGEST = 0x7FFFFFFFFFFFFFFF
+cdef object UNITS = 1 << UNIT_BITS
+
+
+cdef bytes pack_weights(list weights):
+    """Encode pairs of a whole part and a fraction."""
+    cdef uint8_t number[24]
+    cdef Py_ssize_t size
+    out = []
+    for whole, part in weights:
+        size = put(number, whole)
+        size += put(number + size, part)
+        out.append((<char *> number)[:size])
+    return b"".join(out)
+
+
+cdef list read_weights(bytes stream, Py_ssize_t count):
+    cdef const uint8_t *data = <const uint8_t *> <const char *> stream
+    cdef Py_ssize_t at = 0
+    cdef uint64_t whole, part
+    out = []
+    for _ in range(count):
+        get(data, len(stream), &at, &whole)
+        get(data, len(stream), &at, &part)
+        if whole > LARGEST or part > FRACTION:
+            raise ValueError("every weight below 2**63, and every fraction below 1")
+        out.append((whole, part))
+    if at != len(stream):
+        raise ValueError("a weight for every label and nothing else")
+    return out
+
+
+cdef object column_units(Column *c, Py_ssize_t group):
+    """The weight of a group in all cells, in units of 2^-20."""
+    cdef Py_ssize_t cell
+    total = 0
+    if group < c.groups:
+        for cell in range(c.held):
+            total += record_of(c, cell)[2 + 2 * group] * UNITS + (0 if c.tail == NULL else tail_of(c, cell)[2 * group])
+    return total
+
+
+cdef bint fractional(Column *c) noexcept:
+    cdef Py_ssize_t at, g
+    if c.tail != NULL:
+        for at in range(2 * c.groups * c.held):
+            if c.tail[at]:
+                return True
+    if c.level > 0:
+        for g in range(c.groups):
+            if c.sample[g].part != NULL:
+                for at in range(c.sample[g].slots):
+                    if c.sample[g].part[at]:
+                        return True
+    return False
+
+
+cdef bytes pack_column(Column *c, const int64_t[::1] groups):
+    """Encode the cells; `groups` brings the groups into the order of report."""
+    cdef Py_ssize_t g, size = 0, most
+    cdef uint8_t *out
+    if c == NULL or c.held == 0:
+        return b""
+    sort_cells(c)
+    if c.level > 0:
+        for g in range(c.groups):
+            bottom_prune(c.sample + g, c.scratch)
+    most = 64 + c.held * (35 + 40 * c.groups) + (0 if c.level == 0 else c.groups * (10 + 30 * c.size))
+    out = <uint8_t *> PyMem_RawMalloc(most)
+    if out == NULL:
+        raise MemoryError("no memory for the bytes of a column")
+    try:
+        size = pack_cells(c, groups, fractional(c), out)
+        return (<char *> out)[:size]
+    finally:
+        PyMem_RawFree(out)
+
+
+cdef Py_ssize_t pack_cells(Column *c, const int64_t[::1] groups, bint parts, uint8_t *out) except -1:
+    cdef Py_ssize_t size, at, cell, k, g
+    cdef uint64_t previous = 0, mask
+    cdef uint64_t *record
+    size = put(out, c.level)
+    size += put(out + size, parts)
+    size += put(out + size, c.held)
+    for at in range(c.held):
+        cell = c.order[at]
+        record = record_of(c, cell)
+        size += put(out + size, record[0] - previous)
+        previous = record[0]
+        if c.level > 0:
+            size += put(out + size, record[1] != MIXED)
+            if record[1] != MIXED:
+                size += put(out + size, record[1] - (record[0] << c.level))
+        mask = 0
+        for k in range(groups.shape[0]):
+            if groups[k] < c.groups and occupied(c, cell, groups[k]):
+                mask |= <uint64_t> 1 << k
+        size += put(out + size, mask)
+        for k in range(groups.shape[0]):
+            if mask >> k & 1:
+                size += pack_group(c, cell, groups[k], parts, out + size)
+    if c.level > 0:
+        for k in range(groups.shape[0]):
+            size += pack_sample(c, groups[k], parts, out + size)
+    return size
+
+
+cdef Py_ssize_t pack_group(Column *c, Py_ssize_t cell, Py_ssize_t g, bint parts, uint8_t *out) noexcept:
+    cdef uint64_t *record = record_of(c, cell)
+    cdef uint64_t base = (record[0] << c.level) >> SHIFT, whole = record[2 + 2 * g], product, low = 0, part = 0
+    cdef Py_ssize_t size = put(out, whole)
+    if parts:
+        if c.tail != NULL:
+            part, low = tail_of(c, cell)[2 * g], tail_of(c, cell)[2 * g + 1]
+        size += put(out + size, part)
+    if c.level > 0 and record[1] == MIXED:
+        product = part * base
+        size += put(out + size, record[3 + 2 * g] - whole * base - (product >> UNIT_BITS) - (low < (product & FRACTION)))
+        if parts:
+            size += put(out + size, (low - product) & FRACTION)
+    return size
+
+
+cdef Py_ssize_t pack_sample(Column *c, Py_ssize_t g, bint parts, uint8_t *out) except -1:
+    cdef Py_ssize_t at, i, size
+    cdef uint64_t previous = 0
+    cdef Bottom *s = c.sample + g
+    if g >= c.groups:
+        return put(out, 0)
+    places = np.array([at for at in range(s.slots) if s.at[at].hash != 0], np.int64)
+    hashes = np.array([s.at[at].hash for at in range(s.slots) if s.at[at].hash != 0], np.uint64)
+    cdef const int64_t[::1] place = places[np.argsort(hashes)]
+    size = put(out, s.held)
+    for i in range(place.shape[0]):
+        at = place[i]
+        size += put(out + size, s.at[at].hash - previous)
+        previous = s.at[at].hash
+        size += put(out + size, <uint64_t> s.at[at].whole)
+        if parts:
+            size += put(out + size, 0 if s.part == NULL else s.part[at])
+    return size
+
+
+cdef int read_column(Column *c, bytes stream, Py_ssize_t groups) except -1:
+    """Fill an empty column; ValueError names what cannot have been counted."""
+    cdef const uint8_t *data = <const uint8_t *> <const char *> stream
+    cdef Py_ssize_t size = len(stream), at = 0, k
+    cdef uint64_t level, mode, held, key = 0, mixed_cells = 0
+    get(data, size, &at, &level)
+    get(data, size, &at, &mode)
+    get(data, size, &at, &held)
+    if level > 63 or mode > 1 or held == 0 or held > <uint64_t> c.buckets or held > <uint64_t> size:
+        raise ValueError("a level below 64, a mode of 0 or 1, and from 1 cell to the number of buckets")
+    if column_reserve(c, groups, held, mode == 1) < 0 or (level > 0 and column_sampling(c) < 0):
+        raise MemoryError("no memory for a column of scores")
+    c.level = <int> level
+    for k in range(<Py_ssize_t> held):
+        mixed_cells += read_cell(c, data, size, &at, &key, k == 0, mode == 1)
+    if level > 0:
+        if held + mixed_cells <= <uint64_t> c.buckets:
+            raise ValueError("a level that was needed")
+        for k in range(groups):
+            read_sample(c, k, data, size, &at, mode == 1)
+    if at != size:
+        raise ValueError("nothing after the last number of a column")
+    return 0
+
+
+cdef bint read_cell(Column *c, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t *key, bint first, bint parts) except -1:
+    """Read a cell; return whether it holds several codes."""
+    cdef uint64_t gap, pure = 1, place = 0, mask, sole, base
+    cdef Py_ssize_t g, cell
+    get(data, size, at, &gap)
+    if (gap == 0 and not first) or key[0] + gap < gap or (key[0] + gap) > MIXED >> c.level:
+        raise ValueError("cells in ascending order")
+    key[0] += gap
+    base = key[0] << c.level
+    if c.level > 0:
+        get(data, size, at, &pure)
+        if pure:
+            get(data, size, at, &place)
+    sole = base + place
+    if pure > 1 or place >> c.level or (pure and (sole == ZERO or sole == 0 or sole == MIXED)):
+        raise ValueError("codes of scores other than 0")
+    if sole == 1 or sole == MIXED - 1:
+        if c.level > 0 and pure:
+            raise ValueError("no saturated code alone")
+        pure = 0
+    cell = column_cell(c, key[0], sole if pure else MIXED)
+    get(data, size, at, &mask)
+    if mask == 0 or (c.groups < 64 and mask >> c.groups):
+        raise ValueError("a weight of a class in every cell")
+    for g in range(c.groups):
+        if mask >> g & 1:
+            read_group(c, cell, g, data, size, at, sole if pure else base, pure != 0, parts)
+    return not pure
+
+
+cdef int read_group(Column *c, Py_ssize_t cell, Py_ssize_t g, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t code, bint pure, bint parts) except -1:
+    """Read what a group has in a cell; its moment is above that of as many samples of `code`."""
+    cdef uint64_t whole, part = 0, moment = 0, low = 0, product
+    get(data, size, at, &whole)
+    if parts:
+        get(data, size, at, &part)
+    if whole > LARGEST or part > FRACTION or (whole | part) == 0:
+        raise ValueError("every weight from above 0 to below 2**63")
+    if c.level > 0 and not pure:
+        get(data, size, at, &moment)
+        if parts:
+            get(data, size, at, &low)
+        if low > FRACTION or (c.level <= SHIFT and (moment | low)):
+            raise ValueError("a moment that its cell can have")
+    product = part * (code >> SHIFT)
+    moment += whole * (code >> SHIFT) + (product >> UNIT_BITS)
+    low += product & FRACTION
+    column_put(c, cell, g, <int64_t> whole, moment + (low >> UNIT_BITS), <uint32_t> part, <uint32_t> (low & FRACTION))
+    return 0
+
+
+cdef int read_sample(Column *c, Py_ssize_t g, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, bint parts) except -1:
+    """Read a sample, and compare it with the cells: what it holds is there, and all that is there if it is not full."""
+    cdef uint64_t held, gap, hash = 0, code, whole, part = 0
+    cdef Py_ssize_t k, cell
+    cdef dict seen = {}
+    get(data, size, at, &held)
+    if held > <uint64_t> c.size or held > <uint64_t> size:
+        raise ValueError("no more hashes than a sample has")
+    if bottom_reserve(c.sample + g, held, parts) < 0:
+        raise MemoryError("no memory for a sample")
+    for k in range(<Py_ssize_t> held):
+        get(data, size, at, &gap)
+        get(data, size, at, &whole)
+        if parts:
+            get(data, size, at, &part)
+        if gap == 0 or hash + gap < gap or whole > LARGEST or part > FRACTION or (whole | part) == 0:
+            raise ValueError("hashes in ascending order, each with a weight")
+        hash += gap
+        code = unmixed(hash)
+        cell = <Py_ssize_t> c.slot[find(c, code >> c.level)] - 1
+        if cell < 0 or code == ZERO or (record_of(c, cell)[1] != MIXED and record_of(c, cell)[1] != code):
+            raise ValueError("samples of the codes that are in the cells")
+        seen[cell] = seen.get(cell, 0) + whole * UNITS + part
+        bottom_add(c.sample + g, hash, <int64_t> whole, <uint32_t> part, c.scratch)
+    for cell in range(c.held):
+        units = record_of(c, cell)[2 + 2 * g] * UNITS + (0 if c.tail == NULL else tail_of(c, cell)[2 * g])
+        sampled = seen.get(cell, 0)
+        if sampled > units or (sampled != units and (held < <uint64_t> c.size or (sampled and record_of(c, cell)[1] != MIXED))):
+            raise ValueError("samples that agree with the cells")
+    return 0

@@ -1,0 +1,70 @@
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+from stream_metrics._core.bottom cimport Bottom, bottom_ready
+
+cdef extern from *:
+    """
+    #define RANK_MIXED UINT64_MAX
+    #define RANK_ZERO ((uint64_t) 1 << 63)
+    """
+    const uint64_t MIXED "RANK_MIXED"  # no score has this code
+    const uint64_t ZERO "RANK_ZERO"    # the code of 0
+
+cdef enum:
+    SHIFT = 20  # moments leave out the lowest bits of a code
+
+cdef struct Column:
+    Py_ssize_t buckets, size  # most cells; hashes in a sample
+    Py_ssize_t groups, held, room
+    int level
+    int bits              # of the number of slots
+    bint sorted           # whether `order` holds
+    uint32_t *slot        # cell number + 1, by hash of the key
+    uint64_t *record      # per cell: key, sole code or MIXED, then per group: whole weight, moment
+    uint32_t *tail        # per cell and group: the fractions of weight and moment; NULL while all weights are whole
+    uint32_t *order       # the cells by key
+    uint64_t *sum         # per group: whole weight, fraction of all cells; kept at level 0 only
+    Bottom *sample        # per group, from level 1 on
+    uint64_t *scratch     # for pruning samples
+
+cdef void column_add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, uint32_t part) noexcept nogil
+cdef bint column_holds(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, uint32_t part) noexcept nogil
+cdef void column_take(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, uint32_t part) noexcept nogil
+cdef void column_absorb(Column *c, const Column *o, const int64_t *to) noexcept nogil
+cdef int64_t column_feed(Column *c, const uint64_t *code, const int32_t *group, int own, const int64_t *whole, const uint32_t *part, Py_ssize_t n) noexcept nogil
+cdef Py_ssize_t column_cell(Column *c, uint64_t key, uint64_t sole) noexcept nogil
+cdef void column_put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, uint32_t part, uint32_t low) noexcept nogil
+
+
+cdef inline uint64_t *record_of(const Column *c, Py_ssize_t cell) noexcept nogil:
+    return c.record + cell * (2 + 2 * c.groups)
+
+
+cdef inline uint32_t *tail_of(const Column *c, Py_ssize_t cell) noexcept nogil:
+    return c.tail + cell * 2 * c.groups
+
+
+cdef inline Py_ssize_t place(const Column *c, uint64_t key) noexcept nogil:
+    """Where the search for a key starts."""
+    return <Py_ssize_t> ((key * <uint64_t> 0x9E3779B97F4A7C15) >> (64 - c.bits))
+
+
+cdef inline Py_ssize_t find(const Column *c, uint64_t key) noexcept nogil:
+    """The slot of a key: of its cell, or free."""
+    cdef Py_ssize_t at = place(c, key), mask = (<Py_ssize_t> 1 << c.bits) - 1, width = 2 + 2 * c.groups
+    while c.slot[at] != 0 and c.record[(<Py_ssize_t> c.slot[at] - 1) * width] != key:
+        at = (at + 1) & mask
+    return at
+
+
+cdef inline bint occupied(const Column *c, Py_ssize_t cell, Py_ssize_t group) noexcept nogil:
+    return record_of(c, cell)[2 + 2 * group] != 0 or (c.tail != NULL and tail_of(c, cell)[2 * group] != 0)
+
+
+cdef inline bint column_ready(const Column *c, Py_ssize_t group, bint fractional) noexcept nogil:
+    """Whether one more score of the group needs no memory."""
+    if group >= c.groups or c.held == c.room or (fractional and c.tail == NULL):
+        return False
+    if c.level == 0:
+        return c.held < c.buckets
+    return bottom_ready(c.sample + group, fractional)

@@ -1,0 +1,7 @@
+from stream_metrics._core.rank_column cimport Column
+from stream_metrics._core.rank_samples cimport RankSamples
+
+cdef int sort_cells(Column *c) except -1
+
+cdef class RankReadings(RankSamples):
+    cdef list group_numbers(self, Py_ssize_t j, object own, object rest)

@@ -1,0 +1,286 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""Counters of a rank sketch: the weight of every true class, and a column of cells for every score.
+
+A class without a score has score 0, and a score of 0 enters no cell: the zeros of a class are what its total exceeds its cells
+by, so stated and absent zeros are the same and cost nothing. A column comes into being with its first other score.
+With `pairs`, a column counts every true class apart (which one-vs-one measures need); without, its own class and the rest.
+
+A sample is read into entries on the stack, without a call into Python if its labels are known and its values plain; then
+memory is reserved; then it is counted, which cannot fail.
+"""
+
+cimport cython
+from cpython.dict cimport PyDict_Next
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from cpython.ref cimport PyObject
+from libc.math cimport isfinite
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from stream_metrics._core.bottom cimport UNIT_BITS
+from stream_metrics._core.column_memory cimport column_new, column_reserve, column_reserve_sample
+from stream_metrics._core.rank_column cimport ZERO, Column, column_add, column_holds, column_ready, column_take
+from stream_metrics._core.ranked cimport Class, Ranked, form_of
+from stream_metrics._core.score_rows cimport known, read_scores
+from stream_metrics._core.scores cimport encode
+from stream_metrics._core.weights cimport split
+from stream_metrics.errors import WeightError
+from stream_metrics.labels import canonical
+
+cdef enum:
+    FEW = 32  # scores that fit on the stack
+
+cdef object ONE = 1
+
+cdef int weigh(object w, int64_t *whole, uint32_t *part) except -1:
+    """The weight in whole units and units of 2^-20, rounded to the nearest, halves to even."""
+    cdef uint64_t fraction = 0, rest, half = <uint64_t> 1 << (63 - UNIT_BITS)
+    split(w, whole, &fraction)
+    rest = fraction & (2 * half - 1)
+    fraction >>= 64 - UNIT_BITS
+    fraction += rest > half or (rest == half and fraction & 1)
+    whole[0] += <int64_t> (fraction >> UNIT_BITS)
+    part[0] = <uint32_t> (fraction & ((1 << UNIT_BITS) - 1))
+    return 0
+
+
+cdef inline bint above(int64_t whole, int64_t part, int64_t a, int64_t a_part, int64_t b, int64_t b_part) noexcept:
+    """Whether whole is at least a + b, fractions included; none is negative but `part`."""
+    whole, part = whole - a - b, part - a_part - b_part
+    return whole + (part >> UNIT_BITS) >= 0
+
+
+@cython.auto_pickle(False)
+cdef class RankSamples(Ranked):
+    """Exact, mergeable counts of (score column, score cell, true class)."""
+
+    def update(self, y_true, scores, w=1, classes=None):
+        """Count one sample of weight `w`. None or {} is an abstention.
+
+        The scores are a mapping of label to score, a number (the score of `pos_label`), or a row of numbers in the order
+        of `classes`. A class without a score has score 0.
+        """
+        cdef Entry entry[FEW]
+        cdef int64_t whole = 1
+        cdef uint32_t part = 0
+        cdef Py_ssize_t i = -1, n = -1
+        if w is not ONE:
+            weigh(w, &whole, &part)
+        if known(y_true):
+            i = self.find(y_true)
+        if i >= 0 and classes is None:
+            n = self.glance(scores, entry)
+        if n < 0:
+            self.update_slowly(y_true, scores, whole, part, classes)
+            return
+        if whole | part:
+            self.count_sample(i, form_of(y_true), entry, n, whole, part)
+        self.n += 1
+
+    cdef Py_ssize_t glance(self, object scores, Entry *entry) except -2:
+        """Read the scores if they are a float or a dict of floats by known labels; -1 if they are anything else."""
+        cdef PyObject *key
+        cdef PyObject *value
+        cdef Py_ssize_t at = 0, n = 0
+        cdef double x
+        if type(scores) is float:
+            x = scores
+            entry.column = self.find(self.pos_label)
+            entry.code, entry.form = encode(x), 3
+            return 1 if entry.column >= 0 and isfinite(x) else -1
+        if type(scores) is not dict or len(<dict> scores) > FEW or not scores:
+            return -1
+        while PyDict_Next(<dict> scores, &at, &key, &value):
+            if type(<object> value) is not float or not known(<object> key):
+                return -1
+            x = <double> <object> value
+            entry[n].column = self.find(<object> key)
+            entry[n].code, entry[n].form = encode(x), form_of(<object> key)
+            if not isfinite(x) or (entry[n].column < 0 and (x != 0.0 or entry[n].form == 2)):
+                return -1
+            n += x != 0.0
+        return n
+
+    cdef int update_slowly(self, object y_true, object scores, int64_t whole, uint32_t part, object classes) except -1:
+        """Count a sample with a label that is new or a value that is not plain."""
+        cdef Entry near[FEW]
+        cdef Entry *entry = near
+        cdef Py_ssize_t i, n, at
+        truth = canonical(y_true, "y_true")
+        labels, values = read_scores(scores, self.pos_label, classes, None)
+        if labels is None:
+            self.abstained += 1
+            return 0
+        n = len(labels)
+        if whole | part:
+            if n > FEW:
+                entry = <Entry *> PyMem_RawMalloc(n * sizeof(Entry))
+                if entry == NULL:
+                    raise MemoryError("no memory for the scores of a sample")
+            try:
+                i = self.intern(truth)
+                for at in range(n):
+                    self.note(entry + at, labels[at], values[at], True)
+                self.count_sample(i, form_of(truth), entry, n, whole, part)
+            except BaseException:
+                self.drop_empty()
+                raise
+            finally:
+                if entry != near:
+                    PyMem_RawFree(entry)
+        self.n += 1
+        return 0
+
+    cdef int note(self, Entry *entry, object label, double x, bint new) except -1:
+        """Note a score; a label that is not `new` gets no index."""
+        entry.code, entry.form = encode(x), form_of(label)
+        if label is None:
+            label = self.pos_label  # implied: its type does not count
+        entry.column = self.intern(label) if new and entry.code != ZERO else self.find(label)
+        return 0
+
+    cdef int count_sample(self, Py_ssize_t i, int form, Entry *entry, Py_ssize_t n, int64_t whole, uint32_t part) except -1:
+        """Count a sample: first all that can fail, then all that cannot."""
+        cdef Py_ssize_t at
+        cdef Column *c
+        self.check_mass(whole, part)
+        for at in range(n):
+            if entry[at].code != ZERO:
+                c = self.classes[entry[at].column].column
+                if c == NULL or not column_ready(c, i if self.pairs else i == entry[at].column, part != 0):
+                    self.reserve(entry[at].column, i if self.pairs else i == entry[at].column, part != 0)
+        for at in range(n):
+            if entry[at].code != ZERO:
+                column_add(self.classes[entry[at].column].column, entry[at].code,
+                           i if self.pairs else i == entry[at].column, whole, part)
+                if entry[at].form < 3:
+                    self.classes[entry[at].column].seen[entry[at].form] += 1
+        if form < 3:
+            self.classes[i].seen[form] += 1
+        self.weigh_class(i, whole, part)
+        return 0
+
+    cdef void weigh_class(self, Py_ssize_t i, int64_t whole, uint32_t part) noexcept:
+        cdef Class *c = self.classes + i
+        c.part += part
+        c.whole += whole + (c.part >> UNIT_BITS)
+        c.part &= (1 << UNIT_BITS) - 1
+        self.add_mass(whole, part)
+
+    cdef Column *own_column(self, Py_ssize_t j) except NULL:
+        if self.classes[j].column == NULL:
+            self.classes[j].column = column_new(self.buckets, self.sample)
+            if self.classes[j].column == NULL:
+                raise MemoryError("no memory for a column of scores")
+        return self.classes[j].column
+
+    cdef int reserve(self, Py_ssize_t j, Py_ssize_t group, bint fractional) except -1:
+        """Make room for one more score in column j."""
+        cdef Column *c = self.own_column(j)
+        if (column_reserve(c, self.groups(), 1, fractional) < 0 or column_reserve_sample(c, group, 1) < 0):
+            raise MemoryError("no memory for a column of scores")
+        return 0
+
+    cdef Py_ssize_t groups(self) noexcept:
+        return self.used if self.pairs else 2
+
+    def revert(self, y_true, scores, w=1, classes=None):
+        """Undo one `update` with the same arguments, possible while no column has coarsened.
+
+        WeightError, and no change, if there was no such update or a column is no longer exact.
+        """
+        cdef int64_t whole = 1
+        cdef uint32_t part = 0
+        cdef Py_ssize_t i, j
+        weigh(w, &whole, &part)
+        truth = canonical(y_true, "y_true")
+        labels, values = read_scores(scores, self.pos_label, classes, None)
+        for j in range(self.used):
+            if self.classes[j].column != NULL and self.classes[j].column.level > 0:
+                raise WeightError("Expected to revert while every score is exact, but got a column at level "
+                                  f"{self.classes[j].column.level}; a larger `buckets` keeps more scores exact")
+        if labels is None:
+            possible = self.abstained > 0
+            self.abstained -= possible
+        elif whole | part:
+            possible = self.n > 0 and self.take_sample(truth, labels, values, whole, part)
+            self.n -= possible
+        else:
+            possible = self.n > 0
+            self.n -= possible
+        if not possible:
+            raise WeightError(f"Expected to revert a sample that was counted, but got y_true={y_true!r}, scores={scores!r}, w={w!r}")
+
+    cdef bint take_sample(self, object truth, list labels, list values, int64_t whole, uint32_t part) except -1:
+        """Take a sample back if everything that it added is there."""
+        cdef Py_ssize_t i = self.find(truth), at, j, n = 0
+        cdef Entry *entry
+        cdef bint possible
+        if i < 0:
+            return False
+        entry = <Entry *> PyMem_RawMalloc(len(labels) * sizeof(Entry))
+        if entry == NULL:
+            raise MemoryError("no memory for the scores of a sample")
+        try:
+            for at in range(len(labels)):
+                self.note(entry + n, labels[at], values[at], False)
+                n += entry[n].code != ZERO
+            possible = self.holds(i, entry, n, whole, part)
+            if possible:
+                for at in range(n):
+                    column_take(self.classes[entry[at].column].column, entry[at].code,
+                                i if self.pairs else i == entry[at].column, whole, part)
+                self.unweigh_class(i, whole, part)
+                for at in range(n):
+                    self.unsee(entry[at].column, entry[at].form)
+                self.unsee(i, form_of(truth))
+            return possible
+        finally:
+            PyMem_RawFree(entry)
+
+    cdef bint holds(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, uint32_t part) noexcept:
+        """Whether the class has the weight, the columns the scores, and every other column as many scores of 0."""
+        cdef Column *column
+        cdef Py_ssize_t at, j, group
+        if not above(self.classes[i].whole, self.classes[i].part, whole, part, 0, 0):
+            return False
+        for j in range(self.used):
+            column = self.classes[j].column
+            group = i if self.pairs else i == j
+            at = 0
+            while at < n and entry[at].column != j:
+                at += 1
+            if at < n:
+                if column == NULL or not column_holds(column, entry[at].code, group, whole, part):
+                    return False
+            elif column != NULL and group < column.groups:
+                at = i if self.pairs or i == j else -1
+                if not above(self.classes[i].whole if at >= 0 else self.mass - self.classes[j].whole,
+                             <int64_t> self.classes[i].part if at >= 0 else <int64_t> self.mass_part - self.classes[j].part,
+                             whole, part, column.sum[2 * group], column.sum[2 * group + 1]):
+                    return False
+        for at in range(n):
+            if entry[at].column < 0:
+                return False
+        return True
+
+    cdef void unweigh_class(self, Py_ssize_t i, int64_t whole, uint32_t part) noexcept:
+        cdef Class *c = self.classes + i
+        cdef uint32_t mask = (1 << UNIT_BITS) - 1
+        c.whole -= whole + (c.part < part)
+        c.part = (c.part - part) & mask
+        self.mass -= whole + (self.mass_part < part)
+        self.mass_part = (self.mass_part - part) & mask
+
+    cdef int unsee(self, Py_ssize_t i, int form) except -1:
+        """Take an appearance back, from another form where `form` has none; a class that is empty is given up."""
+        cdef int other
+        if self.names[i] is None:
+            return 0
+        if self.empty(i):
+            return self.release(i)
+        if form < 3:
+            for other in range(3):
+                if self.classes[i].seen[(form + other) % 3] > 0:
+                    self.classes[i].seen[(form + other) % 3] -= 1
+                    break
+        return 0

@@ -1,0 +1,42 @@
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from stream_metrics._core.rank_column cimport Column
+
+cdef struct Class:
+    int64_t whole      # weight of the samples that are truly of the class
+    uint32_t part      # its fraction, in units of 2^-20
+    int64_t seen[3]    # appearances of its label as bool, as int and as float
+    Column *column     # its scores, or NULL while all were 0
+
+cdef class Ranked:
+    cdef readonly Py_ssize_t buckets
+    cdef readonly Py_ssize_t sample
+    cdef readonly object pos_label
+    cdef readonly bint pairs
+    cdef readonly int64_t n
+    cdef readonly int64_t abstained
+    cdef dict index
+    cdef list names, free
+    cdef Class *classes
+    cdef Py_ssize_t used, room
+    cdef int64_t mass      # the whole parts of all weights; never above 2^63 - 2 less one for every fraction
+    cdef uint32_t mass_part
+    cdef int64_t epoch     # how often everything was forgotten
+
+    cdef Py_ssize_t find(self, object label) except -2
+    cdef Py_ssize_t intern(self, object label) except -1
+    cdef bint empty(self, Py_ssize_t i) noexcept
+    cdef int release(self, Py_ssize_t i) except -1
+    cdef int drop_empty(self) except -1
+    cdef int check_mass(self, int64_t whole, uint32_t part) except -1
+    cdef void add_mass(self, int64_t whole, uint32_t part) noexcept
+    cdef list live(self)
+    cdef object shown(self, Py_ssize_t i)
+    cdef void forget(self) noexcept
+
+
+cdef inline int form_of(object label):
+    """Which counter of appearances a label has: 0 bool, 1 int, 2 float, 3 anything else."""
+    kind = type(label)
+    return 3 if kind is str else 0 if kind is bool else 1 if kind is int else 2 if kind is float else 3

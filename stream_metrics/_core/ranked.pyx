@@ -1,0 +1,153 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""The classes of a rank sketch: their labels, their weights, and the column of scores that belongs to each.
+
+A class without weight and without a score other than 0 is no class: its index is given back at once. What a number was
+seen as (bool, int, float) is counted, as for a confusion matrix; a score of 0 does not count as an appearance of its
+label, because stated and absent zeros are the same, and neither does `pos_label` where it is only implied.
+"""
+
+cimport cython
+from cpython.dict cimport PyDict_GetItemWithError
+from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t, uint32_t
+from libc.string cimport memset
+
+from stream_metrics._core.bottom cimport UNIT_BITS
+from stream_metrics._core.column_memory cimport column_bytes, column_free
+from stream_metrics.errors import ScoreError, WeightError
+from stream_metrics.labels import canonical, ordering
+
+cdef Py_ssize_t MOST_PAIRED = 64  # classes; a hundred would need 250 MB
+cdef int64_t MOST = 0x7FFFFFFFFFFFFFFE
+cdef tuple FORMS = (bool, int, float)
+
+
+@cython.auto_pickle(False)
+cdef class Ranked:
+    """The classes and totals of a rank sketch."""
+
+    def __cinit__(self, Py_ssize_t buckets=1024, Py_ssize_t sample=512, pos_label=True, bint pairs=True):
+        if not 2 <= buckets <= 1 << 24:
+            raise ValueError(f"Expected `buckets` from 2 to {1 << 24}, but got {buckets}")
+        if not 1 <= sample <= 1 << 24:
+            raise ValueError(f"Expected `sample` from 1 to {1 << 24}, but got {sample}")
+        self.buckets, self.sample, self.pairs = buckets, sample, pairs
+        self.pos_label = canonical(pos_label, "pos_label")
+        self.index, self.names, self.free = {}, [], []
+
+    def __dealloc__(self):
+        self.forget()
+        PyMem_RawFree(self.classes)
+
+    cdef void forget(self) noexcept:
+        cdef Py_ssize_t i
+        for i in range(self.used):
+            column_free(self.classes[i].column)
+            self.classes[i].column = NULL
+        self.used, self.mass, self.mass_part, self.n, self.abstained = 0, 0, 0, 0, 0
+        self.epoch += 1
+
+    cdef Py_ssize_t find(self, object label) except -2:
+        """The index of a canonical label, or -1."""
+        cdef PyObject *found = PyDict_GetItemWithError(self.index, label)
+        return -1 if found == NULL else <Py_ssize_t> <object> found
+
+    cdef Py_ssize_t intern(self, object label) except -1:
+        """The index of a canonical label, new if need be."""
+        cdef Py_ssize_t i = self.find(label)
+        cdef Class *classes
+        if i >= 0:
+            return i
+        if self.pairs and len(self.index) >= MOST_PAIRED:
+            raise ScoreError(f"Expected at most {MOST_PAIRED} classes where pairs of classes are compared, but got {label!r} "
+                             "beyond them; use pairs=False")
+        i = self.free[len(self.free) - 1] if self.free else self.used
+        if i == self.room:
+            classes = <Class *> PyMem_RawRealloc(self.classes, max(8, 2 * i) * sizeof(Class))
+            if classes == NULL:
+                raise MemoryError("no memory for another class")
+            self.classes, self.room = classes, max(8, 2 * i)
+        self.index[label] = i
+        if self.free:
+            self.free.pop()
+            self.names[i] = label
+        else:
+            self.names.append(label)
+            memset(self.classes + i, 0, sizeof(Class))
+            self.used += 1
+        return i
+
+    cdef bint empty(self, Py_ssize_t i) noexcept:
+        cdef Class *c = self.classes + i
+        return c.whole == 0 and c.part == 0 and (c.column == NULL or c.column.held == 0)
+
+    cdef int release(self, Py_ssize_t i) except -1:
+        """Give an index back; the class is empty."""
+        del self.index[self.names[i]]
+        self.names[i] = None
+        self.free.append(i)
+        memset(self.classes[i].seen, 0, sizeof(self.classes[i].seen))
+        return 0
+
+    cdef int drop_empty(self) except -1:
+        """Undo `intern` after a failure: only then is a class empty that has a label."""
+        cdef Py_ssize_t i
+        for i in range(self.used):
+            if self.names[i] is not None and self.empty(i):
+                self.release(i)
+        return 0
+
+    cdef int check_mass(self, int64_t whole, uint32_t part) except -1:
+        if whole > MOST - self.mass - 1:
+            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {self.mass}")
+        return 0
+
+    cdef void add_mass(self, int64_t whole, uint32_t part) noexcept:
+        self.mass_part += part
+        self.mass += whole + (self.mass_part >> UNIT_BITS)
+        self.mass_part &= (1 << UNIT_BITS) - 1
+
+    cdef list live(self):
+        """The indices of the classes in the order of report."""
+        names = [(name, i) for i, name in enumerate(self.names) if name is not None]
+        return [names[a][1] for a in ordering([name for name, _ in names])]
+
+    cdef object shown(self, Py_ssize_t i):
+        """The label of class i, a number in the narrowest type in which it was seen."""
+        cdef Py_ssize_t form
+        name = self.names[i]
+        if form_of(name) < 3:
+            for form in range(3):
+                if self.classes[i].seen[form] > 0:
+                    return FORMS[form](name)
+            return self.pos_label  # it was only implied
+        return name
+
+    @property
+    def labels(self):
+        """The labels of the classes: numbers, text, bytes, tuples, each by value."""
+        return tuple([self.shown(i) for i in self.live()])
+
+    @property
+    def weight(self):
+        """The sum of all weights."""
+        return self.mass if self.mass_part == 0 else self.mass + self.mass_part / <double> (1 << UNIT_BITS)
+
+    def memory(self):
+        """The bytes that the columns take, all slack and indices included."""
+        cdef Py_ssize_t i, total = 0
+        for i in range(self.used):
+            if self.classes[i].column != NULL:
+                total += column_bytes(self.classes[i].column)
+        return total
+
+    def appearances(self):
+        """How often the label of each class that is a number was seen as bool, as int and as float: three counts each."""
+        cdef Py_ssize_t i, form
+        out = []
+        for i in self.live():
+            if form_of(self.names[i]) < 3:
+                for form in range(3):
+                    out.append(self.classes[i].seen[form])
+        return out

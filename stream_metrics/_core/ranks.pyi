@@ -1,0 +1,23 @@
+from typing import Any, Self
+
+from typing_extensions import disjoint_base
+
+from stream_metrics._core.rank_batch import Batch
+from stream_metrics._core.rank_readings import RankReadings
+
+@disjoint_base
+class RankCounters(RankReadings):
+    def commit(self, batch: Batch, abstained: int) -> bool: ...
+    def merge(self, other: Self) -> Self: ...
+    def copy(self) -> Self: ...
+    def reset(self) -> None: ...
+    def pack(self) -> tuple[list[Any], list[int], bytes, list[bytes]]: ...
+    def restore(
+        self,
+        labels: list[Any],
+        appearances: list[int],
+        weights: bytes,
+        columns: list[bytes],
+        n: int,
+        abstained: int,
+    ) -> None: ...

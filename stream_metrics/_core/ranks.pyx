@@ -1,0 +1,207 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""Rank sketches as a whole: merging, batches, copies, and what is read of a column.
+
+Whatever can fail comes first: labels get their indices and memory is reserved, which no reading shows. After that nothing
+can fail.
+"""
+
+cimport cython
+from cpython.mem cimport PyMem_RawCalloc
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+import numpy as np
+
+from stream_metrics._core.bottom cimport UNIT_BITS
+from stream_metrics._core.column_memory cimport column_copy, column_reserve_for
+from stream_metrics._core.rank_batch cimport Batch
+from stream_metrics._core.rank_column cimport Column, column_absorb
+from stream_metrics._core.rank_coding cimport column_units, pack_column, pack_weights, read_column, read_weights
+from stream_metrics._core.rank_readings cimport RankReadings
+from stream_metrics._core.ranked cimport Class, form_of
+from stream_metrics.errors import MergeError, WeightError
+from stream_metrics.labels import canonical
+
+cdef object UNITS = 1 << UNIT_BITS  # a Python integer: products must not wrap
+
+
+@cython.auto_pickle(False)
+cdef class RankCounters(RankReadings):
+    """Exact, mergeable counts of (score column, score cell, true class)."""
+
+    cdef int make_room(self, Py_ssize_t j, const Column *o, const int64_t *to) except -1:
+        if column_reserve_for(self.own_column(j), o, to, self.groups()) < 0:
+            raise MemoryError("no memory for a column of scores")
+        return 0
+
+    def commit(self, Batch batch, int64_t abstained):
+        """Add a counted batch; False, and nothing has changed, if the state was reset since it was begun."""
+        cdef Py_ssize_t k, g, i
+        cdef int64_t[::1] to, at
+        cdef Column *c
+        if batch.epoch != self.epoch:
+            return False
+        whole, part = sum(batch.weight), sum(batch.parts)
+        self.check_sum(whole + (part >> UNIT_BITS) + 1)
+        occurs = batch.occurs.tolist()
+        try:
+            truth = [self.intern(label) if n else -1 for label, n in zip(batch.truths, occurs)]
+            column = [self.intern(label) if batch.column[k].held else -1 for k, label in enumerate(batch.labels)]
+            to_array = np.array((truth if self.pairs else [0, 1]) + [0], np.int64)
+            at_array = np.array(column + [0], np.int64)
+            to, at = to_array, at_array
+            for k in range(batch.size):
+                if at[k] >= 0 and not self.adoptable(at[k], batch.column[k], &to[0]):
+                    self.make_room(at[k], batch.column[k], &to[0])
+        except BaseException:
+            self.drop_empty()
+            raise
+        for k in range(batch.size):
+            if at[k] < 0:
+                continue
+            if self.adoptable(at[k], batch.column[k], &to[0]):
+                c = self.classes[at[k]].column
+                self.classes[at[k]].column, batch.column[k] = batch.column[k], c
+            else:
+                column_absorb(self.classes[at[k]].column, batch.column[k], &to[0])
+            if batch.label_seen is not None:
+                self.see(at[k], batch.label_seen[k])
+        for g in range(len(truth)):
+            i = truth[g]
+            if i >= 0:
+                part = batch.parts[g]
+                self.weigh_class(i, batch.weight[g] + (part >> UNIT_BITS), part & ((1 << UNIT_BITS) - 1))
+                self.see(i, batch.truth_seen[g])
+        self.n += batch.n
+        self.abstained += abstained
+        return True
+
+    cdef bint adoptable(self, Py_ssize_t j, const Column *o, const int64_t *to) noexcept:
+        """Whether a column can be taken as it is."""
+        cdef Py_ssize_t g
+        if self.classes[j].column != NULL and self.classes[j].column.held > 0:
+            return False
+        for g in range(o.groups):
+            if to[g] != g:
+                return False
+        return True
+
+    cdef int see(self, Py_ssize_t i, seen) except -1:
+        for form in range(3):
+            self.classes[i].seen[<Py_ssize_t> form] += seen[form]
+        return 0
+
+    cdef int check_sum(self, whole) except -1:
+        if whole > 0x7FFFFFFFFFFFFFFD - self.mass:
+            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {self.mass}")
+        return 0
+
+    def merge(self, other):
+        """Add another state's counts to this one and return this one; MergeError if the configurations differ."""
+        cdef RankCounters o
+        cdef Py_ssize_t i, form
+        cdef int64_t[::1] to, groups
+        if not isinstance(other, RankCounters):
+            raise MergeError(f"Expected to merge a RankSketch, but got {type(other).__name__}")
+        for name in ("buckets", "sample", "pos_label", "pairs"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs or repr(mine) != repr(theirs):
+                raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
+        o = other.copy() if other is self else other
+        self.check_sum(o.mass + 1)
+        try:
+            to = np.array([-1 if name is None else self.intern(name) for name in o.names] + [0, 0], np.int64)
+            groups = to if self.pairs else np.array([0, 1], np.int64)
+            for i in range(o.used):
+                if to[i] >= 0 and o.classes[i].column != NULL and o.classes[i].column.held:
+                    self.make_room(to[i], o.classes[i].column, &groups[0])
+        except BaseException:
+            self.drop_empty()
+            raise
+        for i in range(o.used):
+            if to[i] < 0:
+                continue
+            if o.classes[i].column != NULL and o.classes[i].column.held:
+                column_absorb(self.classes[to[i]].column, o.classes[i].column, &groups[0])
+            for form in range(3):
+                self.classes[to[i]].seen[form] += o.classes[i].seen[form]
+            self.weigh_class(to[i], o.classes[i].whole, o.classes[i].part)
+        self.n += o.n
+        self.abstained += o.abstained
+        return self
+
+    def copy(self):
+        """Return an independent state with the same counts."""
+        cdef RankCounters twin = type(self)(self.buckets, self.sample, self.pos_label, self.pairs)
+        cdef Py_ssize_t i
+        twin.classes = <Class *> PyMem_RawCalloc(max(self.used, 1), sizeof(Class))
+        if twin.classes == NULL:
+            raise MemoryError("no memory for the classes of a copy")
+        twin.room = max(self.used, 1)
+        for i in range(self.used):
+            twin.classes[i] = self.classes[i]
+            twin.classes[i].column = NULL
+            twin.used = i + 1
+            if self.classes[i].column != NULL:
+                twin.classes[i].column = column_copy(self.classes[i].column)
+                if twin.classes[i].column == NULL:
+                    raise MemoryError("no memory for the copy of a column")
+        twin.index, twin.names, twin.free = self.index.copy(), self.names.copy(), self.free.copy()
+        twin.n, twin.abstained, twin.mass, twin.mass_part = self.n, self.abstained, self.mass, self.mass_part
+        return twin
+
+    def reset(self):
+        """Forget every sample; the configuration stays."""
+        self.forget()
+        self.index, self.names, self.free = {}, [], []
+
+    def pack(self):
+        """What is counted, in the order of report: labels, appearances, weights, and the columns as bytes."""
+        cdef Py_ssize_t i
+        order = self.live()
+        groups = np.array(order if self.pairs else [0, 1], np.int64)
+        weights = []
+        columns = []
+        for i in order:
+            weights.append((self.classes[i].whole, self.classes[i].part))
+            columns.append(pack_column(self.classes[i].column, groups))
+        return [self.shown(i) for i in order], self.appearances(), pack_weights(weights), columns
+
+    def restore(self, list labels, appearances, bytes weights, columns, int64_t n, int64_t abstained):
+        """Fill an empty state with what was read of another; ValueError names what cannot have been counted."""
+        cdef Py_ssize_t i, form, at = 0
+        if n < 0 or abstained < 0:
+            raise ValueError("no negative number of samples")
+        totals = read_weights(weights, len(labels))
+        for label in labels:
+            self.intern(canonical(label))
+        if self.used != len(labels) or len(columns) != len(labels):
+            raise ValueError("every label once, with a column")
+        self.check_sum(sum([whole for whole, _ in totals]) + len(totals) + 1)
+        for i in range(self.used):
+            self.weigh_class(i, totals[i][0], totals[i][1])
+        for i in range(self.used):
+            if columns[i]:
+                read_column(self.own_column(i), columns[i], self.groups())
+                self.check_column(i)
+            if form_of(labels[i]) < 3:
+                for form in range(3):
+                    self.classes[i].seen[form] = appearances[at + form]
+                    if self.classes[i].seen[form] < 0:
+                        raise ValueError("counts of appearances that are not negative")
+                at += 3
+            if self.empty(i):
+                raise ValueError("a count for every label")
+        self.n, self.abstained = n, abstained
+
+    cdef int check_column(self, Py_ssize_t j) except -1:
+        """No class may have more weight in a column than in all."""
+        cdef Py_ssize_t g
+        cdef Class *c
+        for g in range(self.groups()):
+            c = self.classes + (g if self.pairs else j)
+            have = c.whole * UNITS + c.part
+            if not self.pairs and g == 0:
+                have = self.mass * UNITS + self.mass_part - have
+            if column_units(self.classes[j].column, g) > have:
+                raise ValueError("no more weight in a column than its classes have")
+        return 0

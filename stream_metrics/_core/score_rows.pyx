@@ -1,0 +1,171 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""Scores as samples bring them: a mapping of label to score, a number, a row of numbers. Nothing here keeps a state."""
+
+from collections.abc import Mapping
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
+from cpython.ref cimport PyObject
+from libc.math cimport isfinite
+from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
+
+import numpy as np
+
+from stream_metrics._core.ranked cimport form_of
+from stream_metrics._core.scores cimport bits, encode
+from stream_metrics.errors import ScoreError
+from stream_metrics.labels import canonical, unique
+
+cdef object last_classes = None
+cdef list last_names = None
+
+
+cdef list names_of(object classes):
+    """The labels of a row of scores; a tuple that comes again is not checked again."""
+    global last_classes, last_names
+    if type(classes) is not tuple:
+        return list(unique(classes, "classes"))
+    if classes is not last_classes:
+        last_names = list(unique(classes, "classes"))
+        last_classes = classes
+    return last_names
+
+
+cdef double number(object score, object label, object position) except? -1.0:
+    """A score as a finite double; ScoreError if it is none."""
+    cdef double x
+    if type(score) is float:
+        x = score
+    else:
+        try:
+            if isinstance(score, (str, bytes, bytearray)):
+                raise TypeError
+            x = float(score) if hasattr(score, "__float__") else float(score.__index__())
+        except (AttributeError, OverflowError, TypeError, ValueError):
+            x = float("nan")
+    if not isfinite(x):
+        at = "" if position is None else f" at position {position}"
+        raise ScoreError(f"Expected every score{at} to be a finite number, but got {score!r:.60} for {label!r:.60}")
+    return x
+
+
+cdef tuple read_scores(object scores, object pos_label, object classes, object position):
+    """(labels, scores) of a sample, (None, None) of an abstention; the label None stands for `pos_label`, implied."""
+    if scores is None:
+        return None, None
+    if isinstance(scores, Mapping):
+        labels = [canonical(label, "scores", position) for label in scores]
+        if not labels:
+            return None, None
+        values = [number(scores[label], label, position) for label in scores]
+        if len(set(labels)) < len(labels):
+            raise ScoreError(f"Expected one score for every label, but got the labels {labels!r:.200}")
+        return labels, values
+    row = hasattr(scores, "__len__") and getattr(scores, "shape", (1,)) != () and not isinstance(scores, (str, bytes))
+    if not row and classes is None:
+        return [None], [number(scores, pos_label, position)]
+    at = "" if position is None else f" at position {position}"
+    if not row:
+        raise ScoreError(f"Expected `scores`{at} to be a row of scores in the order of `classes`, but got {scores!r:.60}")
+    if classes is None:
+        raise ScoreError(f"Expected `classes` to name the classes of a row of scores, but got {scores!r:.60}{at} alone")
+    names = names_of(classes)
+    values = scores.tolist() if hasattr(scores, "tolist") else list(scores)
+    if len(values) != len(names):
+        raise ScoreError(f"Expected `scores`{at} to have one score for each of {len(names)} classes, but got {len(values)}")
+    return names, [number(x, label, position) for x, label in zip(values, names)]
+
+
+def first_bad(const double[:, :] x):
+    """The place (row, column) of the first score that is not finite, or None."""
+    cdef Py_ssize_t r, k
+    cdef uint64_t top = <uint64_t> 0x7FF << 52, bad = 0
+    with nogil:
+        for r in range(x.shape[0]):
+            for k in range(x.shape[1]):
+                bad |= (bits(x[r, k]) & top) == top
+    if bad:
+        for r in range(x.shape[0]):
+            for k in range(x.shape[1]):
+                if not isfinite(x[r, k]):
+                    return r, k
+    return None
+
+
+def codes(const double[::1] scores):
+    """The codes of finite scores."""
+    cdef Py_ssize_t r
+    out = np.empty(scores.shape[0], np.uint64)
+    cdef uint64_t[::1] code = out
+    with nogil:
+        for r in range(scores.shape[0]):
+            code[r] = encode(scores[r])
+    return out
+
+
+cdef class Rows:
+    """The scores of a list of samples: row, label, code and form of each; which rows count; the labels by number."""
+
+    cdef readonly object row, label, code, form, kept
+    cdef readonly list labels
+    cdef dict index
+    cdef int64_t[::1] rows
+    cdef int32_t[::1] label_at
+    cdef uint64_t[::1] code_at
+    cdef int8_t[::1] form_at
+    cdef Py_ssize_t held
+
+    def __init__(self, list samples, object pos_label, object classes):
+        cdef Py_ssize_t r, start
+        self.labels, self.index, self.held = [], {}, 0
+        self.row, self.label, self.code, self.form = (np.empty(0, kind) for kind in (np.int64, np.int32, np.uint64, np.int8))
+        self.kept = np.ones(len(samples), bool)
+        for r in range(len(samples)):
+            scores = samples[r]
+            start = self.held
+            if type(scores) is dict and scores and self.glance(<dict> scores, r):
+                continue
+            self.held = start
+            labels, values = read_scores(scores, pos_label, classes, r)
+            if labels is None:
+                self.kept[r] = False
+                continue
+            self.make_room(len(labels))
+            for label, x in zip(labels, values):
+                self.add(r, pos_label if label is None else label, x, 3 if label is None else form_of(label))
+        self.row, self.label, self.code, self.form = (x[:self.held] for x in (self.row, self.label, self.code, self.form))
+
+    cdef bint glance(self, dict scores, Py_ssize_t r) except -1:
+        """Read a dict of plain labels and floats; False if it is anything else."""
+        cdef PyObject *key
+        cdef PyObject *value
+        cdef Py_ssize_t at = 0
+        self.make_room(len(scores))
+        while PyDict_Next(scores, &at, &key, &value):
+            if type(<object> value) is not float or not known(<object> key) or not isfinite(<double> <object> value):
+                return False
+            if type(<object> key) is float:
+                return False
+            self.add(r, <object> key, <double> <object> value, form_of(<object> key))
+        return True
+
+    cdef int add(self, Py_ssize_t r, object label, double x, int form) except -1:
+        cdef PyObject *found
+        if x == 0.0:
+            return 0
+        found = PyDict_GetItemWithError(self.index, label)
+        if found == NULL:
+            self.index[label] = len(self.labels)
+            self.labels.append(label)
+            found = PyDict_GetItemWithError(self.index, label)
+        self.rows[self.held], self.label_at[self.held] = r, <int32_t> <object> found
+        self.code_at[self.held], self.form_at[self.held] = encode(x), form
+        self.held += 1
+        return 0
+
+    cdef int make_room(self, Py_ssize_t more) except -1:
+        if self.held + more <= len(self.row):
+            return 0
+        more += self.held + 64
+        self.row, self.label, self.code, self.form = (
+            np.concatenate([x, np.empty(more, x.dtype)]) for x in (self.row, self.label, self.code, self.form))
+        self.rows, self.label_at, self.code_at, self.form_at = self.row, self.label, self.code, self.form
+        return 0

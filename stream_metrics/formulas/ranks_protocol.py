@@ -1,0 +1,68 @@
+"""What a formula may read of one column of scores, and what an estimate from it looks like.
+
+A column is a histogram over `code >> level`, where the code is a monotone 64-bit image of the score (`score_codes`) and
+the level is the smallest one at which the histogram fits. At level 0 every cell holds one score and all formulas are
+exact. "Own" is the class whose score the column is, "rest" the class or classes it is compared with.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_metrics.formulas.protocol import Floats, Numbers
+
+MIXED = 2**64 - 1  # no score has this code
+ZERO = 2**63  # the code of 0.0 and -0.0
+ENDS = (1, 2**64 - 2)  # codes of very large scores, each shared by many
+REST, OWN = 0, 1  # positions of the two classes
+NAN = math.nan
+
+Codes: TypeAlias = NDArray[np.uint64]
+
+
+class RankColumn(NamedTuple):
+    """The scores of one column by cell and class, as a rank sketch keeps them."""
+
+    level: int
+    """How many low bits of the code a cell ignores."""
+    cells: Codes
+    """`code >> level`, strictly increasing; the code of 0 is never among them."""
+    sole: Codes
+    """The only code seen in a cell, or MIXED; at level 0 the same as `cells`."""
+    counts: Numbers
+    """(cells, 2): weight of rest and own; int64, or float64 (multiples of 2^-20) where a weight had a fraction."""
+    offsets: Floats
+    """(cells, 2): mean place within the cell, in [0, 1); nan where it is not known."""
+    totals: Numbers
+    """(2,): weight of rest and own with the scores that are 0."""
+    sample_codes: tuple[Codes, Codes]
+    """Per class the codes with the smallest hashes, increasing; empty at level 0."""
+    sample_weights: tuple[Numbers, Numbers]
+    """The weight of each sampled code."""
+    tau: tuple[float, float]
+    """The share of all codes that the sample of each class would hold."""
+
+
+class Certified(NamedTuple):
+    """A value, an interval that contains the exact value for certain, and the standard error of the sketch.
+
+    The standard error says how far the value may be from that of the raw scores; it knows nothing of the data being a
+    sample themselves. An exact value has low == high and se == 0.
+    """
+
+    value: float
+    low: float
+    high: float
+    se: float
+
+
+UNDEFINED = Certified(NAN, NAN, NAN, NAN)
+
+
+def certified(value: float, low: float, high: float, se: float) -> Certified:
+    """Return an estimate, its value moved into its interval and its error to no more than the interval allows."""
+    return Certified(min(max(value, low), high), low, high, min(se, high - low))

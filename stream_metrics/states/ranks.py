@@ -1,0 +1,200 @@
+"""The rank sketch as a state: where the scores of every class lie, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_metrics._core.rank_batch import Batch, rounded
+from stream_metrics._core.ranks import RankCounters
+from stream_metrics._core.score_rows import Rows, first_bad
+from stream_metrics._core.weights import split_weights
+from stream_metrics.errors import LabelError, ScoreError
+from stream_metrics.formulas.ranks_protocol import RankColumn
+from stream_metrics.labels import Label, unique
+from stream_metrics.states.columns import Column, coded, column, unmasked
+from stream_metrics.states.columns import weights as checked_weights
+from stream_metrics.wire import Portable
+
+__all__ = ["RankSketch"]
+
+UNITS = 2**20  # a weight of 1, where weights have fractions
+FEW = 32  # names that need not all occur
+NEAR = 2**16  # integer labels that lie no further apart are numbered by a table
+
+
+class RankSketch(RankCounters, Portable):
+    """Where the scores of every class lie, the state behind AUC, average precision, curves and calibration.
+
+    There is one column for every class that ever had a score other than 0. While at most `buckets` different scores are
+    in it, the column is exact; beyond, neighbouring scores share a cell, and `sample` scores of each class are kept in
+    full. `pairs` counts every class apart in each column, which one-vs-one measures need, for up to 64 classes; without
+    it, a column knows its own class and the rest.
+
+    Memory: a column of G classes (2 without `pairs`) holds at most (16 + 16 G) `buckets` + 16 G `sample` bytes of data,
+    64 KB for a binary one by default, and takes at most `memory_bound(G)` with all indices and slack.
+    Guarantee: counts are exact; any split of a stream over states that are then merged, in any order and tree, gives
+    the same bytes. Weights are rounded to multiples of 2**-20; their sum stays below 2**63.
+    """
+
+    KIND: ClassVar[str] = "ranks"
+
+    def update_many(self, y_true: Any, scores: Any, w: Any = None, classes: Iterable[Label] | None = None) -> None:
+        """Count a batch; one bad row rejects the whole of it, and the error names the position.
+
+        The scores are an array of one dimension (the scores of `pos_label`), of two (a column for each of `classes`; a
+        data frame brings its own), or a list of what `update` takes.
+        """
+        truth = column(y_true, "y_true", False)
+        n = len(truth.values)
+        weights = (None, None) if w is None else rounded(*split_weights(checked_weights(w, n)))
+        if truth.names is not None and n and truth.values.min() < 0:
+            at = int(np.argmin(truth.values))
+            raise LabelError(f"Expected `y_true` at position {at} to be a label, but it is missing")
+        matrix, names = _matrix(scores, classes)
+        if isinstance(matrix, list):
+            self._count_rows(truth, matrix, weights, names)
+            return
+        _check_length(len(matrix), n)
+        bad = first_bad(matrix)
+        if bad is not None:
+            label = self.pos_label if names is None else names[bad[1]]
+            raise ScoreError(
+                f"Expected every score at position {bad[0]} to be a finite number, "
+                f"but got {matrix[bad]!s} for {label!r}"
+            )
+        codes, labels = _numbered(truth)
+        seen = None if names is None else np.zeros((len(names), 4), np.int64)
+        batch = Batch(codes, labels, [None] if names is None else names, seen, weights, self.pairs, self.pos_label)
+        batch.count_matrix(self, matrix)
+        while not self.commit(batch, 0):
+            batch.count_matrix(self, matrix)
+
+    def _count_rows(self, truth: Column, samples: list[Any], weights: Any, names: list[Label] | None) -> None:
+        """Count samples that are mappings, numbers, rows or abstentions."""
+        _check_length(len(samples), len(truth.values))
+        rows = Rows(samples, self.pos_label, None if names is None else tuple(names))
+        wholes, parts = (None if x is None else x[rows.kept] for x in weights)
+        codes, labels = _numbered(Column(truth.values[rows.kept], truth.names))
+        row = (np.cumsum(rows.kept) - 1)[rows.row]
+        used = _some_weight(wholes, parts, len(codes))[row]
+        seen = np.zeros((len(rows.labels), 4), np.int64)
+        np.add.at(seen, (rows.label[used], rows.form[used]), 1)
+        order = np.argsort(rows.label[used], kind="stable")
+        entries = row[used][order], rows.label[used][order], rows.code[used][order]
+        batch = Batch(codes, labels, rows.labels, seen, (wholes, parts), self.pairs, self.pos_label)
+        batch.count_entries(self, *entries)
+        while not self.commit(batch, int((~rows.kept).sum())):
+            batch.count_entries(self, *entries)
+
+    def column(self, label: Label, own: Label | None = None, rest: Label | None = None) -> RankColumn:
+        """Return the scores of `label`, of the class `own` (default: `label`) against `rest` (default: all others)."""
+        level, cells, sole, counts, offsets, totals, samples = self.arrays(label, own, rest)
+        fractional = any(t % UNITS for t in totals) or counts[1].any() or any(parts.any() for _, _, parts, _ in samples)
+
+        def weigh(whole: NDArray[Any], part: NDArray[Any]) -> NDArray[Any]:
+            return whole + part / UNITS if fractional else whole
+
+        (rest_codes, *rest_weights, rest_tau), (own_codes, *own_weights, own_tau) = samples
+        return RankColumn(
+            level,
+            cells,
+            sole,
+            weigh(*counts),
+            offsets,
+            np.array([t / UNITS for t in totals]) if fractional else np.array([t // UNITS for t in totals], np.int64),
+            (rest_codes, own_codes),
+            (weigh(*rest_weights), weigh(*own_weights)),
+            (rest_tau, own_tau),
+        )
+
+    def memory_bound(self, groups: int = 2) -> int:
+        """Return the most bytes that a column of that many classes can take, indices and slack included."""
+        slots = 1 << max(4, (4 * self.buckets - 1).bit_length())
+        full = 1 << max(3, (2 * self.sample - 1).bit_length())
+        cells = (self.buckets + 1) * (20 + 16 * groups + 8 * groups) + 4 * slots
+        return cells + groups * (20 * full + 16 + 64) + 8 * full + 256
+
+    def _content(self) -> list[Any]:
+        labels, appearances, weights, columns = self.pack()
+        configuration = [self.buckets, self.sample, self.pos_label, self.pairs]
+        return [configuration, self.n, self.abstained, labels, appearances, weights, columns]
+
+    @classmethod
+    def _restore(cls, content: Any) -> Self:
+        configuration, n, abstained, labels, appearances, weights, columns = content
+        buckets, sample, pos_label, pairs = configuration
+        if {type(x) for x in (labels, appearances, columns)} != {tuple} or type(pairs) is not bool:
+            raise ValueError("arrays of labels, of appearances and of columns")
+        if {type(x) for x in (buckets, sample, n, abstained, *appearances)} != {int}:
+            raise ValueError("whole numbers of samples and appearances")
+        state = cls(buckets, sample, pos_label, pairs)
+        state.restore(list(labels), list(appearances), weights, list(columns), n, abstained)
+        if repr(_frozen(state._content())) != repr(content):
+            raise ValueError("what this state would be written as")
+        return state
+
+    def __repr__(self) -> str:
+        return f"RankSketch({self.n} samples, {len(self.labels)} classes)"
+
+
+def _frozen(value: Any) -> Any:
+    """Return lists as tuples, as they are read from bytes."""
+    return tuple(_frozen(x) for x in value) if isinstance(value, list | tuple) else value
+
+
+def _check_length(rows: int, n: int) -> None:
+    if rows != n:
+        raise ScoreError(f"Expected `scores` to have as many rows as `y_true`, {n}, but got {rows}")
+
+
+def _some_weight(wholes: Any, parts: Any, n: int) -> NDArray[np.bool_]:
+    if wholes is None:
+        return np.ones(n, bool)
+    positive: NDArray[np.bool_] = wholes != 0 if parts is None else (wholes != 0) | (parts != 0)
+    return positive
+
+
+def _matrix(scores: Any, classes: Iterable[Label] | None) -> tuple[Any, list[Label] | None]:
+    """Return scores as an array (n, columns) with the names of its columns, or as a list of samples."""
+    if isinstance(scores, str | bytes | Mapping) or not isinstance(scores, Iterable):
+        raise ScoreError(f"Expected `scores` to be a column or a table of scores, but got {scores!r:.60}")
+    if hasattr(scores, "columns") and hasattr(scores, "to_numpy"):  # a data frame
+        classes, scores = list(scores.columns) if classes is None else classes, scores.to_numpy()
+    names = None if classes is None else list(unique(classes, "classes"))
+    scores = scores.detach() if hasattr(scores, "detach") else unmasked(scores)
+    if hasattr(scores, "to_pylist") and getattr(scores, "null_count", None):
+        scores = scores.to_pylist()
+    if not hasattr(scores, "__array__"):
+        scores = list(scores)
+        if not all(type(x) is float for x in scores) or names is not None:
+            return scores, names
+    array = np.asarray(scores)
+    if array.dtype.kind not in "fiub":
+        return array.tolist(), names
+    shape = (1,) if names is None else (2, len(names))
+    if (array.ndim, *array.shape[1:2]) != shape:
+        wanted = "one dimension, or `classes`" if names is None else f"the {len(names)} columns of `classes`"
+        raise ScoreError(f"Expected `scores` to have {wanted}, but got the shape {array.shape}")
+    with np.errstate(over="ignore"):  # a long double may become infinite
+        real = array.astype(np.float64, copy=False)
+    return real.reshape(-1, 1) if names is None else real, names
+
+
+def _numbered(truth: Column) -> tuple[NDArray[np.int32], list[Any]]:
+    """Return a column of labels as codes and the labels that occur."""
+    values = truth.values
+    if truth.names is None and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < NEAR and -(2**62) < low < 2**62:
+            shifted = values.astype(np.int64) - low
+            occurs = np.bincount(shifted) > 0
+            table = (np.cumsum(occurs) - 1).astype(np.int32)
+            return table[shifted], (np.flatnonzero(occurs) + low).tolist()
+    if truth.names is not None and len(truth.names) <= FEW:
+        return values.astype(np.int32), list(truth.names)
+    codes, labels = coded(truth)
+    return codes, list(labels)

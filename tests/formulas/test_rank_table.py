@@ -1,0 +1,80 @@
+"""Rows of a column: zeros in their place, exact products of counts at any size, empty rows left out."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from rank_oracle import MIXED, RankOracle, code
+
+from stream_metrics.formulas.rank_table import count_pairs, tabulate
+from stream_metrics.formulas.ranks import roc_auc
+from stream_metrics.formulas.ranks_protocol import ZERO
+from stream_metrics.formulas.score_codes import edge
+
+
+def test_zeros() -> None:
+    """The zeros are one pure row between negative and positive scores, whatever the level."""
+    scores = np.concatenate([np.linspace(-1, 1, 201), [0.0] * 7, [5e-324, -5e-324]])
+    for buckets in (1024, 32, 2):
+        table = tabulate(RankOracle(buckets).column(scores, np.ones(len(scores), bool)))
+        place = int(np.flatnonzero(table.starts == ZERO)[0])
+
+        assert place not in table.mixed
+        assert table.own[place] == 8
+        assert table.own[:place].sum() == table.own[place + 1 :].sum() == 101
+        assert (np.diff(edge(table.starts)) > 0).all()
+
+
+def test_large_weights() -> None:
+    """Pairs beyond 2^63 are counted exactly."""
+    huge = 2**61
+    column = RankOracle().column([0.1, 0.2, 0.2, 0.3], [0, 1, 0, 1], [huge, huge - 1, 3, 1])
+    pairs = count_pairs(tabulate(column))
+
+    assert pairs.all == (huge + 3) * huge
+    assert pairs.sure == 2 * ((huge - 1) * huge + huge + 3) + 3 * (huge - 1)
+    assert roc_auc(column).value == float(Fraction(pairs.sure, 2 * pairs.all))
+
+
+def test_fractional_weights() -> None:
+    """Fractional weights give the exact ratio of their multiples of 2^-20."""
+    column = RankOracle().column([0.1, 0.2, 0.2, 0.3], [0, 1, 0, 1], [0.5, 0.25, 1.5, 3.0])
+
+    assert roc_auc(column).value == (0.25 * 0.5 + 0.25 * 1.5 / 2 + 3 * 2) / (3.25 * 2)
+
+
+def test_saturated_scores() -> None:
+    """Scores beyond 2.6e277 share a code and are mixed, at level 0 too, so nothing wrong is certified."""
+    scores, own = np.array([1e300, 1e301, -1e300, -1e301, 1.0]), np.array([1, 0, 0, 1, 1], bool)
+    column = RankOracle().column(scores, own)
+    area = roc_auc(column)
+
+    assert column.level == 0
+    assert area.low == pytest.approx(2 / 6)
+    assert area.high == pytest.approx(4 / 6)
+    assert roc_auc(RankOracle().column([1e300, 1.0], [1, 0])).high == 1.0
+
+
+def test_empty_rows() -> None:
+    """Cells without a count of either class are no rows."""
+    column = RankOracle().column([0.1, 0.2, 0.3], [0, 1, 1], [1, 0, 2])
+
+    assert len(column.cells) == 3
+    assert edge(tabulate(column).starts).tolist() == [0.1, 0.3]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_hold_their_scores(seed: int) -> None:
+    """Every count agrees with the raw scores between the starts of its row and the next."""
+    g = np.random.default_rng(seed)
+    scores = np.concatenate([g.normal(size=500), g.uniform(size=500), [0.0] * 50, [0.25] * 50])
+    own = g.uniform(size=len(scores)) < 0.5
+    column = RankOracle(64, 64).column(scores, own)
+    table = tabulate(column)
+    row = np.searchsorted(table.starts, code(scores), "right") - 1
+
+    np.testing.assert_array_equal(table.own, np.bincount(row[own], minlength=len(table.own)))
+    np.testing.assert_array_equal(table.rest, np.bincount(row[~own], minlength=len(table.own)))
+    assert set(table.cells.tolist()) == set(np.flatnonzero(column.sole == np.uint64(MIXED)).tolist())

@@ -1,0 +1,196 @@
+"""Rank sketches by example: forms of scores, labels, errors that change nothing, memory, and broken sketches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stream_metrics import wire
+from stream_metrics.errors import DecodeError, LabelError, MergeError, ScoreError, WeightError
+from stream_metrics.states.ranks import RankSketch
+
+
+def filled(n: int = 3000, **options: Any) -> RankSketch:
+    """Return a sketch of n random binary samples."""
+    rng = np.random.default_rng(n)
+    sketch = RankSketch(**options)
+    sketch.update_many(rng.random(n) < 0.3, rng.normal(size=n))
+    return sketch
+
+
+def test_every_form_of_scores_counts_the_same() -> None:
+    """Mappings, rows with classes, tables and data frames are one state, one by one or in batches."""
+    rng = np.random.default_rng(3)
+    names, table = ("x", "y", "z"), np.round(rng.random((50, 3)), 2)
+    truth = [names[i] for i in rng.integers(0, 3, 50)]
+    expected = RankSketch(16, 8)
+    for t, row in zip(truth, table.tolist(), strict=True):
+        expected.update(t, dict(zip(names, row, strict=True)))
+    rows = RankSketch(16, 8)
+    for t, row in zip(truth, table, strict=True):
+        rows.update(t, row, classes=names)
+    batches = [RankSketch(16, 8) for _ in range(6)]
+    batches[0].update_many(truth, table, classes=names)
+    batches[1].update_many(truth, np.asfortranarray(table), classes=names)
+    batches[2].update_many(np.array(truth), table.tolist(), classes=list(names))
+    batches[3].update_many(pd.Series(truth), pd.DataFrame(table, columns=list(names)))
+    batches[4].update_many(truth, [dict(zip(names, row, strict=True)) for row in table.tolist()])
+    batches[5].update_many(truth, table[:, ::-1], classes=names[::-1])
+
+    assert expected.column("x").level > 0
+    for sketch in (rows, *batches):
+        assert sketch == expected
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.int64, bool, object])
+def test_the_type_of_scores_does_not_matter(kind: Any) -> None:
+    """A score counts as the double that it is, whatever array holds it."""
+    scores = np.array([0, 1, 1, 0, 1]).astype(kind)
+    one, many = RankSketch(), RankSketch()
+    many.update_many([1, 0, 1, 0, 1], scores)
+    for t, x in zip([1, 0, 1, 0, 1], scores.tolist(), strict=True):
+        one.update(t, x)
+
+    assert one == many
+
+
+def test_stated_and_absent_zeros_are_the_same() -> None:
+    """A score of 0 changes nothing but the totals."""
+    stated, absent = RankSketch(), RankSketch()
+    stated.update("a", {"a": 0.5, "b": 0.0, "never": -0.0})
+    absent.update("a", {"a": 0.5})
+
+    assert stated == absent
+    assert stated.labels == ("a",)
+    assert stated.column("a").totals.tolist() == [0, 1]
+
+
+def test_labels_are_shown_in_their_narrowest_form() -> None:
+    """True, 1 and 1.0 are one label; an implied `pos_label` is no appearance."""
+    sketch = RankSketch()
+    sketch.update(1, 0.25)
+    sketch.update(0.0, 0.75)
+
+    assert repr(sketch.labels) == "(0.0, 1)"
+    sketch.update(False, {True: 0.5})
+    assert repr(sketch.labels) == "(False, True)"
+
+
+BAD = [
+    ((True, float("nan")), ScoreError),
+    ((True, float("inf")), ScoreError),
+    (("a", {"b": 0.5, "c": float("nan")}), ScoreError),
+    ((None, 0.5), LabelError),
+    (("a", {None: 0.5}), LabelError),
+    (("a", "0.5"), ScoreError),
+    (("a", [0.1, 0.2]), ScoreError),
+    (("new", 0.5, -1), WeightError),
+    (("new", 0.5, 2**63 - 2000), WeightError),
+    (("new", 10**400), ScoreError),
+]
+
+
+@pytest.mark.parametrize(("sample", "error"), BAD)
+def test_a_bad_sample_changes_nothing(sample: Any, error: type[Exception]) -> None:
+    """Neither one by one nor in a batch."""
+    sketch = filled(buckets=64, sample=16)
+    before, labels = sketch.to_bytes(), sketch.labels
+    with pytest.raises(error):
+        sketch.update(*sample)
+    with pytest.raises(error):
+        sketch.update_many(*([good, bad] for good, bad in zip((True, 0.5, 2**54), sample, strict=False)))
+
+    assert sketch.to_bytes() == before
+    assert sketch.labels == labels
+
+
+def test_errors_name_the_position() -> None:
+    """A bad score in a batch is named by its row and label."""
+    with pytest.raises(ScoreError, match=r"position 1 .* got nan for 'y'"):
+        RankSketch().update_many(["x", "y"], [[0.1, 0.2], [0.3, np.nan]], classes=["x", "y"])
+    with pytest.raises(ScoreError, match="position 2"):
+        RankSketch().update_many([1, 0, 1], [0.1, 0.2, "x"])
+
+
+def test_too_many_classes_for_pairs_raise_and_change_nothing() -> None:
+    """Beyond 64 classes only one-vs-rest is offered."""
+    sketch = RankSketch()
+    for k in range(64):
+        sketch.update(k, {k: 0.5})
+    before = sketch.to_bytes()
+    with pytest.raises(ScoreError, match="pairs=False"):
+        sketch.update(3, {64: 0.5, 65: 0.1})
+
+    assert sketch.to_bytes() == before
+
+
+def test_revert_of_what_was_not_counted_raises() -> None:
+    """A wrong score, class or weight, a zero that was none, or a coarse column; nothing changes."""
+    sketch = RankSketch()
+    sketch.update("a", {"a": 0.5, "b": 0.25}, 2)
+    before = sketch.to_bytes()
+    for sample in [("a", {"a": 0.5}, 2), ("b", {"a": 0.5, "b": 0.25}), ("a", {"a": 0.5, "b": 0.25}, 3), ("a", None)]:
+        with pytest.raises(WeightError):
+            sketch.revert(*sample)
+    assert sketch.to_bytes() == before
+    coarse = filled(buckets=8)
+    with pytest.raises(WeightError, match="level"):
+        coarse.revert(True, 0.5)
+
+
+def test_different_configurations_do_not_merge() -> None:
+    """MergeError names the option and both values."""
+    for other in (RankSketch(512), RankSketch(sample=64), RankSketch(pos_label="x"), RankSketch(pairs=False)):
+        with pytest.raises(MergeError, match="to be the same"):
+            RankSketch().merge(other)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("buckets", "sample", "classes"), [(1024, 512, 2), (64, 64, 2), (300, 100, 5), (2, 1, 3)])
+def test_memory_stays_within_the_stated_bound(weighted: bool, buckets: int, sample: int, classes: int) -> None:
+    """However many samples come, a column takes no more than `memory_bound`, and the data what the docstring states."""
+    rng = np.random.default_rng(0)
+    sketch = RankSketch(buckets, sample)
+    sizes = []
+    for _ in range(6):
+        table, w = rng.standard_cauchy((20_000, classes)), rng.random(20_000) if weighted else None
+        sketch.update_many(rng.integers(0, classes, 20_000), table, w, classes=range(classes))
+        sizes.append(sketch.memory())
+
+    assert sizes[-1] <= classes * sketch.memory_bound(classes)
+    assert sizes[-1] == sizes[0]
+    assert RankSketch().memory_bound() <= 160_000
+    data = classes * ((16 + 16 * classes) * buckets + 16 * classes * sample)
+    assert weighted or len(sketch.to_bytes()) <= data + 200
+
+
+@pytest.mark.parametrize("options", [{}, {"buckets": 16, "sample": 4}])
+def test_damaged_content_is_refused_or_another_state(options: Any) -> None:
+    """Bytes with a good checksum but a changed number are refused, or are exactly what their state would write."""
+    sketch = filled(400, **options)
+    content = sketch._content()
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        columns = [bytearray(column) for column in content[6]]
+        column = columns[1]
+        column[int(rng.integers(len(column)))] ^= 1 << int(rng.integers(8))
+        body = wire._pack([RankSketch.KIND, [*content[:6], [bytes(c) for c in columns]]])
+        data = b"SMET\x01" + wire.zlib.crc32(body).to_bytes(4, "little") + body
+        try:
+            state = RankSketch.from_bytes(data)
+        except DecodeError:
+            continue
+        assert state.to_bytes() == data
+
+
+def test_reset_and_copy() -> None:
+    """A reset sketch is empty, and copies are independent."""
+    sketch = filled()
+    twin = sketch.copy()
+    sketch.reset()
+
+    assert sketch == RankSketch()
+    assert twin == filled()
