@@ -2,11 +2,13 @@
 
 from stream_metrics.aggregate import merge
 from stream_metrics.errors import DecodeError, LabelError, MergeError, ScoreError, StreamMetricsError, WeightError
-from stream_metrics.metric import CLASSES, Metric, MetricSet
+from stream_metrics.metric import CLASSES, Metric
+from stream_metrics.metric_set import MetricSet
 from stream_metrics.snapshot import Estimate, Snapshot
 from stream_metrics.states.columns import Categorical
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.ranks import RankSketch
 from stream_metrics.wire import from_bytes
 
 __version__ = "0.1.0"
@@ -23,6 +25,7 @@ __all__ = [
     "Metric",
     "MetricSet",
     "ProbabilityLosses",
+    "RankSketch",
     "ScoreError",
     "Snapshot",
     "StreamMetricsError",

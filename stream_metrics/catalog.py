@@ -1,7 +1,8 @@
 """The table of metrics, and the one place where a formula is called and a 0/0 replaced.
 
 A formula returns nan exactly where its value is 0/0, so undefined values are found by looking for nan, and a caller
-sees both the number that stands for them and where they were.
+sees both the number that stands for them and where they were. A formula of scores returns its value with the interval
+that certainly holds it; `plain` takes the value out.
 """
 
 from __future__ import annotations
@@ -13,15 +14,28 @@ from typing import Any
 import numpy as np
 
 from stream_metrics.catalog_row import Row
-from stream_metrics.catalog_rows import ROWS
+from stream_metrics.catalog_rows import ROWS as LABELS
+from stream_metrics.catalog_scores import SCORES
 from stream_metrics.formulas.arithmetic import has_nan
-from stream_metrics.formulas.protocol import Counts
+from stream_metrics.formulas.ranks_protocol import Certified
+from stream_metrics.formulas.scored import classes
 
-__all__ = ["CATALOG", "Row", "UnknownMetricError", "evaluate", "find"]
+__all__ = [
+    "CATALOG",
+    "Row",
+    "UnknownMetricError",
+    "checked_zero_division",
+    "compute",
+    "evaluate",
+    "find",
+    "plain",
+    "settle",
+    "value_labels",
+]
 
 SQUARE_LIMIT = 4096  # classes; a square table beyond needs more than 128 MB
 
-CATALOG: dict[str, Row] = {row.key: row for row in ROWS}
+CATALOG: dict[str, Row] = {row.key: row for row in (*LABELS, *SCORES)}
 
 
 class UnknownMetricError(KeyError):
@@ -40,7 +54,7 @@ def find(key: str) -> Row:
 
 
 def _suggest(key: object) -> str:
-    names = {row.class_name: row.key for row in ROWS if row.class_name}
+    names = {name: row.key for row in CATALOG.values() for name in (row.class_name, row.alias) if name}
     if key in names:
         return f"Expected the key of a metric, but got the class name {key!r}: its key is {names[str(key)]!r}"
     close = difflib.get_close_matches(str(key).lower(), CATALOG, n=3, cutoff=0.5)
@@ -48,23 +62,34 @@ def _suggest(key: object) -> str:
     return f"Expected the key of a metric, but got {key!r}; {hint}"
 
 
-def evaluate(row: Row, c: Counts, zero_division: float | None = None, **options: Any) -> tuple[Any, bool | list[Any]]:
+def evaluate(row: Row, c: Any, zero_division: float | None = None, **options: Any) -> tuple[Any, bool | list[Any]]:
     """Return the value of a row, 0/0 replaced by `zero_division` (0.0, 1.0, nan, or None for the row's own), and what
     was 0/0.
 
-    That is True or False for a whole value, the list of classes for a per-class one, False for a matrix. A label that
-    is undefined stays None. `ValueError` if a square table is asked of more than 4096 classes, or for an option the
-    row lacks.
+    `c` is the state that the row reads. What was 0/0 is True or False for a whole value, the list of classes for a
+    per-class one, False for a matrix. A label that is undefined stays None. Errors as for `compute`.
     """
-    instead = row.zero_division if zero_division is None else checked_zero_division(zero_division)
-    if row.quadratic and c.k > SQUARE_LIMIT:
-        raise ValueError(f"Expected at most {SQUARE_LIMIT} classes for {row.key!r}, but got {c.k}")
+    return settle(row, c, compute(row, c, zero_division, **options), zero_division)
+
+
+def compute(row: Row, c: Any, zero_division: float | None = None, **options: Any) -> Any:
+    """Return what the formula of a row returns, certified intervals and all, with 0/0 as nan.
+
+    `ValueError` if a square table is asked of more than 4096 classes, or for an option the row lacks.
+    """
+    if row.quadratic and len(c.labels) > SQUARE_LIMIT:
+        raise ValueError(f"Expected at most {SQUARE_LIMIT} classes for {row.key!r}, but got {len(c.labels)}")
     if options and not options.keys() <= row.options.keys():
         unknown = min(options.keys() - row.options.keys())
         raise ValueError(f"Expected the options of {row.key!r} to be {list(row.options)}, but got {unknown!r}")
     if row.averages:
-        options["zero_division"] = instead
-    value = row.formula(c, **options)
+        options["zero_division"] = _instead(row, zero_division)
+    return row.formula(c, **options)
+
+
+def settle(row: Row, c: Any, computed: Any, zero_division: float | None) -> tuple[Any, bool | list[Any]]:
+    """Return a computed value without its interval and with 0/0 replaced, and what was 0/0; see `evaluate`."""
+    value, instead = plain(computed), _instead(row, zero_division)
     if row.kind == "whole":
         if value is None:
             return None, True
@@ -76,8 +101,28 @@ def evaluate(row: Row, c: Counts, zero_division: float | None = None, **options:
         return value, where
     lost = np.isnan(value)
     if row.kind == "per_class":
-        where = [label for label, bad in zip(c.labels, lost.tolist(), strict=True) if bad]
+        where = [label for label, bad in zip(value_labels(row, c), lost.tolist(), strict=True) if bad]
     return np.where(lost, instead, value), where
+
+
+def value_labels(row: Row, c: Any) -> tuple[Any, ...]:
+    """Return the classes that the values of a per-class or matrix row belong to."""
+    labels: tuple[Any, ...] = classes(c) if row.reads == "ranks" and row.kind == "per_class" else c.labels
+    return labels
+
+
+def plain(computed: Any) -> Any:
+    """Return a certified value, or a list of them, or a list of lists, without the intervals."""
+    if isinstance(computed, Certified):
+        return computed.value
+    if isinstance(computed, list):
+        size = (len(computed), len(computed)) if computed and isinstance(computed[0], list) else len(computed)
+        return np.array([plain(item) for item in computed], np.float64).reshape(size)
+    return computed
+
+
+def _instead(row: Row, zero_division: float | None) -> float:
+    return row.zero_division if zero_division is None else checked_zero_division(zero_division)
 
 
 def checked_zero_division(value: float) -> float:

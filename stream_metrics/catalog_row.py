@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-Kind: TypeAlias = Literal["whole", "per_class", "matrix", "pairs"]
+Kind: TypeAlias = Literal["whole", "per_class", "matrix"]
 Better: TypeAlias = Literal["higher", "lower"] | None
 Bounds: TypeAlias = tuple[float, float]
+Reads: TypeAlias = Literal["counts", "ranks", "confidence", "losses"]
 
 UNIT: Bounds = (0.0, 1.0)
 SIGNED: Bounds = (-1.0, 1.0)
@@ -27,6 +28,7 @@ ABSENT = "class neither true nor predicted"
 SINGLE = "one single class, both true and predicted"
 CONSTANT = "all samples, or all predictions, of one class"
 FEW = "fewer than two classes"
+ONE_SIDED = "no sample of the class, or of no other class"
 
 GRANDINI = "Grandini et al. 2020"
 ITAI_KATZ = "Itai and Katz 2022"
@@ -34,6 +36,8 @@ BLEIK = "Bleik and Gauher 2016"
 CARET = "Kuhn 2008 (R caret)"
 GORODKIN = "Gorodkin 2004"
 RIJSBERGEN = "van Rijsbergen 1979, ch. 7"
+HAND_TILL = "Hand and Till 2001"
+DOERING = "Doering 2018"
 SKLEARN = "Pedregosa et al. 2011 (scikit-learn)"
 
 
@@ -54,6 +58,8 @@ class Row:
     family: str = ""
     default: bool = True  # part of a snapshot that names no keys
     quadratic: bool = False  # needs at least K * K work
+    reads: Reads = "counts"  # the state that the formula is a function of
+    alias: str | None = None  # a second name of the live class
     zero_division: float = 0.0  # what stands for 0/0 if the caller does not say
     options: dict[str, Any] = field(init=False, hash=False)
     averages: bool = field(init=False)  # the formula needs to know what stands for a component that is 0/0

@@ -1,41 +1,45 @@
-"""Live metrics: one row of the catalog with a state of its own, or many rows on one state.
+"""Live metrics: one row of the catalog with a state of its own, read at any time.
 
-The classes (`Accuracy`, `MacroF1`, `MCC`, ...) are made from the catalog, so that a metric is added by a formula and a
-row.
+The classes (`Accuracy`, `MacroF1`, `MCC`, `ROCAUC`, ...) are made from the catalog, so that a metric is added by a
+formula and a row. A row says which state its formula reads; `STATES` says how such a state is made, and which of its
+options a class takes.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, Self
 
 from stream_metrics._core.confusion import Feed
-from stream_metrics.catalog import CATALOG, Row, checked_zero_division, evaluate, find
+from stream_metrics.catalog import CATALOG, Row, checked_zero_division, compute, find, plain
 from stream_metrics.errors import MergeError
-from stream_metrics.labels import Label, canonical, ordering
+from stream_metrics.labels import canonical, ordering
 from stream_metrics.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
+from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.ranks import RankSketch
 from stream_metrics.wire import Portable
 
-__all__ = ["CLASSES", "Metric", "MetricSet"]
+__all__ = ["CLASSES", "Live", "Metric"]
+
+SKETCH = {"pos_label": True, "buckets": 1024, "sample": 512}
+STATES: dict[str, tuple[type[Any], dict[str, Any]]] = {
+    "counts": (ConfusionMatrix, {"labels": None, "other": None}),
+    "ranks": (RankSketch, SKETCH),
+    "confidence": (RankSketch, SKETCH),
+    "losses": (ProbabilityLosses, {"pos_label": True}),
+}  # by what a row reads: the state, and the options of it that a metric takes
 
 
-class _OnCounts(Feed, Portable):
-    """What Metric and MetricSet share: a confusion matrix, and configuration kept apart from it."""
+class Live(Feed, Portable):
+    """What Metric and MetricSet share: a state that is fed, and configuration kept apart from it."""
 
-    labels: tuple[Label, ...] | None
-    other: Label | None
     zero_division: float | None
 
-    def __init__(self, labels: Iterable[Label] | None, other: Label | None, zero_division: float | None) -> None:
-        self._attach(ConfusionMatrix(labels, other))
-        self.labels, self.other = self.state.fixed_labels, self.state.other
-        self.zero_division = None if zero_division is None else checked_zero_division(zero_division)
-
     def update_many(self, y_true: Any, y_pred: Any, w: Any = None) -> None:
-        """Count a batch; see `ConfusionMatrix.update_many`."""
+        """Count a batch; see `update_many` of the state."""
         self.state.update_many(y_true, y_pred, w)
 
     def merge(self, other: Self) -> Self:
@@ -52,7 +56,7 @@ class _OnCounts(Feed, Portable):
         """Return an independent copy of configuration and counts."""
         return self._with(self.state.copy())
 
-    def _with(self, state: ConfusionMatrix) -> Self:
+    def _with(self, state: Any) -> Self:
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._attach(state)
@@ -85,7 +89,7 @@ class _OnCounts(Feed, Portable):
         return [self._configuration(), self.state._content()]
 
 
-class Metric(_OnCounts):
+class Metric(Live):
     """One metric over a state of its own, to be updated sample by sample and read at any time.
 
     The classes derived from it are made from the catalog; `key` names the row and the entry in a snapshot.
@@ -96,7 +100,7 @@ class Metric(_OnCounts):
     row: ClassVar[Row]
     key: ClassVar[str]
     bigger_is_better: ClassVar[bool]
-    requires_labels: ClassVar[bool] = True
+    requires_labels: ClassVar[bool]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not hasattr(self, "row"):
@@ -105,16 +109,23 @@ class Metric(_OnCounts):
         bound.apply_defaults()
         given = dict(bound.arguments)
         instead = given.pop("zero_division")
-        instead = self.row.zero_division if instead is None else instead
-        super().__init__(given.pop("labels"), given.pop("other"), instead)
-        self.pos_label = canonical(given.pop("pos_label"), "pos_label") if "pos_label" in given else None
+        self.zero_division = checked_zero_division(self.row.zero_division if instead is None else instead)
+        kind, taken = STATES[self.row.reads]
+        chosen = {name: given.pop(name) for name in taken if name in given}
+        pos_label = given.pop("pos_label", chosen.get("pos_label"))
+        self.pos_label = None if pos_label is None else canonical(pos_label, "pos_label")
+        self._attach(kind(**chosen, **_sketched(self.row)))
+        for name in chosen:
+            setattr(self, name, getattr(self.state, "fixed_labels" if name == "labels" else name))
         for name, value in given.items():
             setattr(self, name, value)
-        self._options = {name: _plain(value) for name, value in given.items()}
+        whole = {name for name, default in self.row.options.items() if type(default) is int}
+        self._options = {name: value if name in whole else _plain(value) for name, value in given.items()}
         extra = {"zero_division": self.zero_division} if self.row.averages else {}
         extra.update(self._options)
         self._formula = partial(self.row.formula, **extra) if extra else self.row.formula
-        evaluate(self.row, ConfusionMatrix(self.labels, self.other), self.zero_division, **self._options)
+        compute(self.row, self.state, self.zero_division, **self._options)
+        self.get()  # refuses options out of range
 
     def get(self) -> float:
         """Return the current value; `zero_division` where it is 0/0."""
@@ -122,21 +133,28 @@ class Metric(_OnCounts):
         return value if value == value else self.zero_division
 
     def snapshot(self) -> Snapshot:
-        """Return a frozen copy of the counts, from which this and every other metric can be read."""
-        return Snapshot(self.state.copy(), zero_division=self.zero_division)
+        """Return a frozen copy of the state, from which this and every other metric of it can be read."""
+        return Snapshot(**{self.row.reads: self.state.copy()}, zero_division=self.zero_division)
 
     def _configuration(self) -> tuple[Any, ...]:
-        return self.key, self.zero_division, () if self.pos_label is None else (self.pos_label,), self._options
+        own = () if self.pos_label is None or self.row.reads != "counts" else (self.pos_label,)
+        return self.key, self.zero_division, own, self._options
 
     @classmethod
     def _restore(cls, content: Any) -> Metric:
-        (key, zero_division, pos_label, options), state = content
-        counts = ConfusionMatrix._restore(state)
-        kwargs = {"pos_label": pos_label[0]} if pos_label else {}
-        kind = CLASSES[find(key).class_name or ""]
-        kind = cls if issubclass(cls, kind) else kind
-        metric = kind(labels=counts.fixed_labels, other=counts.other, zero_division=zero_division, **kwargs, **options)
-        return metric._with(counts)._checked(content)
+        (key, zero_division, pos_label, options), held = content
+        row = find(key)
+        kind, taken = STATES[row.reads]
+        state = kind._restore(held)
+        kwargs = {name: getattr(state, "fixed_labels" if name == "labels" else name) for name in taken}
+        if pos_label:
+            kwargs["pos_label"] = pos_label[0]
+        made = CLASSES[row.class_name or ""]
+        made = cls if issubclass(cls, made) else made
+        metric = made(zero_division=zero_division, **kwargs, **options)
+        if metric.state._content()[0] != state._content()[0] and row.reads in ("ranks", "confidence"):
+            raise ValueError("a sketch such as this metric makes")
+        return metric._with(state)._checked(content)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}: {self.get():.6g}"
@@ -151,53 +169,17 @@ class _OneClassMetric(Metric):
         return value if value == value else self.zero_division
 
 
-class MetricSet(_OnCounts):
-    """Many metrics over one state: one update feeds all, a snapshot evaluates what is asked for.
+class _ScoreMetric(Metric):
+    """A metric of the scores of all classes, or of those of `pos_label` against the rest."""
 
-    `metrics` are keys of the catalog or metric classes; None stands for every metric that needs no more than labels.
-    `labels`, `other`: see `ConfusionMatrix`. `zero_division` (0.0, 1.0 or nan) replaces every
-    0/0; None stands for each metric's own default, which is 0.0 but for losses.
-    """
-
-    KIND: ClassVar[str] = "set"
-
-    def __init__(
-        self,
-        metrics: Iterable[str | type[Metric]] | None = None,
-        *,
-        labels: Iterable[Label] | None = None,
-        other: Label | None = None,
-        zero_division: float | None = None,
-    ) -> None:
-        super().__init__(labels, other, zero_division)
-        if isinstance(metrics, str):
-            raise ValueError(f"Expected `metrics` to be a sequence of keys, but got {metrics!r}")
-        keys = None if metrics is None else [m if isinstance(m, str) else m.key for m in metrics]
-        self.metrics = None if keys is None else tuple(find(key).key for key in dict.fromkeys(keys))
-        self.snapshot()  # refuses a zero_division that is none
-
-    def get(self) -> dict[str, Any]:
-        """Return the current values of the whole-matrix metrics by key."""
-        current = Snapshot(self.state, keys=self.metrics, zero_division=self.zero_division)
-        return {key: current[key] for key in current}
-
-    def snapshot(self) -> Snapshot:
-        """Return a frozen copy of the counts from which the metrics are read; later updates do not move it."""
-        return Snapshot(self.state.copy(), keys=self.metrics, zero_division=self.zero_division)
-
-    def _configuration(self) -> tuple[Any, ...]:
-        return self.metrics, self.zero_division
-
-    @classmethod
-    def _restore(cls, content: Any) -> Self:
-        (metrics, zero_division), state = content
-        counts = ConfusionMatrix._restore(state)
-        restored = cls(metrics, labels=counts.fixed_labels, other=counts.other, zero_division=zero_division)
-        return restored._with(counts)._checked(content)
-
-    def __repr__(self) -> str:
-        which = "every metric" if self.metrics is None else f"{len(self.metrics)} metrics"
-        return f"MetricSet({which}, {self.n} samples, {self.state.k} classes)"
+    def get(self) -> float:
+        """Return the current value, without its interval; `zero_division` where it is 0/0."""
+        if self.row.kind == "per_class":
+            computed = self.row.formula.measure(self.state.column(self.pos_label), **self._options)  # type: ignore[attr-defined]
+        else:
+            computed = self._formula(self.state)
+        value: float = plain(computed)
+        return value if value == value else self.zero_division
 
 
 def _plain(value: Any) -> Any:
@@ -213,24 +195,27 @@ def _plain(value: Any) -> Any:
     return tuple(_plain(item) for item in value)
 
 
+def _sketched(row: Row) -> dict[str, bool]:
+    """Return what a row needs of its sketch: every class apart, if it compares pairs of classes."""
+    return {"pairs": row.quadratic} if row.reads == "ranks" else {}
+
+
 def _signature(row: Row) -> inspect.Signature:
     """Options of the formula first, then what every class takes by keyword."""
-    parameter, both, keyword = (
-        inspect.Parameter,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        inspect.Parameter.KEYWORD_ONLY,
+    both, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    options = [inspect.Parameter(name, both, default=default) for name, default in row.options.items()]
+    common = {"pos_label": True} if row.kind == "per_class" else {}
+    common |= {**STATES[row.reads][1], "zero_division": row.zero_division}
+    return inspect.Signature(
+        options + [inspect.Parameter(name, keyword, default=default) for name, default in common.items()]
     )
-    options = [parameter(name, both, default=default) for name, default in row.options.items()]
-    common: list[tuple[str, Any]] = [("labels", None), ("other", None), ("zero_division", row.zero_division)]
-    if row.kind == "per_class":
-        common.insert(0, ("pos_label", True))
-    return inspect.Signature(options + [parameter(name, keyword, default=default) for name, default in common])
 
 
 def _make(row: Row) -> type[Metric]:
     """Make the class of a row."""
     signature = _signature(row)
     with_self = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *signature.parameters.values()]
+    of_counts = _OneClassMetric if row.kind == "per_class" else Metric
 
     def __init__(self: Metric, *args: Any, **kwargs: Any) -> None:
         Metric.__init__(self, *args, **kwargs)
@@ -238,7 +223,7 @@ def _make(row: Row) -> type[Metric]:
     __init__.__signature__ = signature.replace(parameters=with_self)  # type: ignore[attr-defined]
     made: type[Metric] = type(
         row.class_name or "",
-        (_OneClassMetric if row.kind == "per_class" else Metric,),
+        (of_counts if row.reads == "counts" else _ScoreMetric,),
         {
             "__doc__": f"{row.title}.\n\n{inspect.getdoc(row.formula)}\n\nKey: {row.key}. 0/0: {row.undefined}.\n",
             "__module__": "stream_metrics",
@@ -247,9 +232,11 @@ def _make(row: Row) -> type[Metric]:
             "row": row,
             "key": row.key,
             "bigger_is_better": row.better == "higher",
+            "requires_labels": row.reads == "counts",
         },
     )
     return made
 
 
 CLASSES: dict[str, type[Metric]] = {row.class_name: _make(row) for row in CATALOG.values() if row.class_name}
+CLASSES |= {row.alias: CLASSES[row.class_name or ""] for row in CATALOG.values() if row.alias}

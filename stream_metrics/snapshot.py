@@ -1,7 +1,8 @@
-"""A frozen view of one confusion matrix: every metric of the catalogue, computed when it is asked for.
+"""A frozen view of the states of one stream: every metric of the catalogue, computed when it is asked for.
 
-A snapshot holds its own copy of the counters, so later updates do not move it. Values are computed on first access
-and kept. No formula stands here: each value comes from `catalog.evaluate`.
+A snapshot holds its own copies of the states, so later updates do not move it. Values are computed on first access
+and kept. No formula stands here: each value comes from the catalogue. How a snapshot reads scores is in
+`snapshot_scores`, how it becomes data in `report.data`.
 
 **Which keys.** `keys` (by default, the default rows of the catalogue) decide what iteration, `in`, `undefined`,
 `to_dict` and the report contain. `snapshot[key]` answers every other row of the catalogue as well: the counters are
@@ -13,14 +14,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from stream_metrics.catalog import CATALOG, checked_zero_division, evaluate, find
+from stream_metrics.catalog import CATALOG, Row, checked_zero_division, evaluate, find, settle, value_labels
 from stream_metrics.formulas.frozen import FrozenCounts
 from stream_metrics.formulas.protocol import Counts
-from stream_metrics.jsonable import label_names, without_nan
+from stream_metrics.jsonable import without_nan
+from stream_metrics.snapshot_scores import Estimate, ScoreReadings
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -29,22 +31,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Estimate", "Snapshot"]
 
-DEFAULT = tuple(key for key, row in CATALOG.items() if row.default)
+DEFAULT = tuple(key for key, row in CATALOG.items() if row.default and row.reads == "counts")
+MISSING = {
+    "counts": "labels, but this snapshot is of scores only",
+    "ranks": "scores, which this snapshot does not have: MetricSet(scores=True) keeps them",
+    "confidence": "probabilities of all classes, which this snapshot does not have: MetricSet(scores=True) keeps them",
+    "losses": "probabilities, which this snapshot does not have: MetricSet(scores=True) keeps them",
+}  # what a metric needs that a snapshot lacks
 LABEL_VALUED = frozenset({"majority_class"})  # keys whose value is a label, not a number
 MATRIX_LIMIT = 4096  # classes; beyond, K x K tables are refused and the matrix is written cell by cell
-
-
-class Estimate(NamedTuple):
-    """A value with the interval that contains it: `low <= value <= high`, standard error `se`.
-
-    `kind` is "exact" where the value is a function of exact counters; then `low == value == high` and `se == 0.0`.
-    """
-
-    value: Any
-    low: Any
-    high: Any
-    se: float
-    kind: str
 
 
 class Counted(Counts, Protocol):
@@ -63,62 +58,94 @@ class Counted(Counts, Protocol):
         """The number of samples without a prediction."""
 
 
-class Snapshot:
-    """The metrics of a confusion matrix at one moment.
+class Snapshot(ScoreReadings):
+    """The metrics of a stream at one moment.
 
-    `snapshot[key]` is a whole-matrix value, `snapshot.per_class[key][label]` the value of one class.
+    `snapshot[key]` is a whole value, `snapshot.per_class[key][label]` the value of one class.
     `zero_division` (0.0, 1.0 or nan) stands for values that are 0/0; without it, the number that the catalogue has for
-    each metric, which is 0.0, and nan for losses. `undefined` lists the values that were replaced.
-    Memory: the counters, plus each value once it was asked for.
+    each metric, which is 0.0, and nan for losses and for what is read of scores. `undefined` lists the values that were
+    replaced. Memory: the states, plus each value once it was asked for.
     """
 
-    __slots__ = ("_cache", "_counts", "_keys", "_state", "_tables", "_zero_division")
+    __slots__ = ("_cache", "_counts", "_estimates", "_keys", "_states", "_tables", "_views", "_zero_division")
 
     def __init__(
-        self, counts: Counted, *, keys: Sequence[str] | None = None, zero_division: float | None = None
+        self,
+        counts: Counted | None = None,
+        *,
+        ranks: Any = None,
+        confidence: Any = None,
+        losses: Any = None,
+        keys: Sequence[str] | None = None,
+        zero_division: float | None = None,
     ) -> None:
-        """Take over `counts`, which nobody else may change from now on."""
-        self._state = counts
-        self._counts = FrozenCounts(counts)
-        self._keys = DEFAULT if keys is None else tuple(dict.fromkeys(find(key).key for key in keys))
+        """Take over the states, which nobody else may change from now on; at least one must be given."""
+        given = {"counts": counts, "ranks": ranks, "confidence": confidence, "losses": losses}
+        self._states: dict[str, Any] = {name: state for name, state in given.items() if state is not None}
+        self._views = {name: FrozenCounts(state) for name, state in self._states.items()}
+        self._counts: Any = self._views.get("counts")
+        self._keys = self._default() if keys is None else tuple(dict.fromkeys(find(key).key for key in keys))
         self._zero_division = None if zero_division is None else checked_zero_division(zero_division)
         self._cache: dict[str, tuple[Any, Any]] = {}
+        self._estimates: dict[str, Any] = {}
         self._tables: dict[str, dict[Label, float]] = {}
+
+    def _default(self) -> tuple[str, ...]:
+        if self._states.keys() == {"counts"}:
+            return DEFAULT
+        return tuple(key for key, row in CATALOG.items() if row.default and row.reads in self._states)
+
+    @property
+    def _main(self) -> Any:
+        """The state that has seen every sample."""
+        return next(iter(self._states.values()))
 
     @property
     def labels(self) -> tuple[Label, ...]:
         """The classes, in the order of report; rows and columns of the matrix follow it."""
-        labels: tuple[Label, ...] = self._counts.labels
+        labels: tuple[Label, ...] = getattr(next(iter(self._views.values())), "labels", ())
         return labels
 
     @property
     def n(self) -> int:
         """Number of samples counted, abstentions not included."""
-        return self._state.n
+        return int(self._main.n)
+
+    @property
+    def scored(self) -> int:
+        """Number of samples that came with scores."""
+        return int(self._states["ranks"].n) if "ranks" in self._states else 0
 
     @property
     def weight(self) -> int | float:
         """Sum of the sample weights; equals `n` where no weights were given."""
-        return self._state.weight
+        weight: int | float = self._main.weight
+        return weight
 
     @property
     def abstained(self) -> int:
         """Number of samples without a prediction; they are in no metric."""
-        return self._state.abstained
+        return int(self._main.abstained)
 
     @property
     def confusion_matrix(self) -> np.ndarray[Any, Any]:
         """Counts by true class (rows) and predicted class (columns), read-only; `ValueError` above 4096 classes."""
         if "" not in self._cache:
-            self._cache[""] = _frozen(self._counts.matrix), False
+            self._cache[""] = _frozen(self._view("counts", "confusion_matrix").matrix), False
         matrix: np.ndarray[Any, Any] = self._cache[""][0]
         return matrix
 
     def __getitem__(self, key: str) -> Any:
-        """Return the value of a whole-matrix key, or the K x K array of a matrix key."""
-        if find(key).kind == "per_class":
-            raise KeyError(f"Expected a whole-matrix key, but {key!r} is per class: snapshot.per_class[{key!r}][label]")
-        return self._entry(key)[0]
+        """Return the value of a whole key, or the K x K array of a matrix key.
+
+        A per-class key of scores gives the value of `pos_label`, where that is one of the classes.
+        """
+        row = find(key)
+        if row.kind != "per_class":
+            return self._entry(key)[0]
+        if row.reads == "ranks" and self._view("ranks", key).pos_label in self._labels(row):
+            return self._table(key)[self._states["ranks"].pos_label]
+        raise KeyError(f"Expected a whole-matrix key, but {key!r} is per class: snapshot.per_class[{key!r}][label]")
 
     @property
     def per_class(self) -> Mapping[str, Mapping[Label, float]]:
@@ -131,15 +158,8 @@ class Snapshot:
         A per-class key gives a dict from label to float.
         """
         row = find(key)
-        value, _ = evaluate(row, self._counts, self._zero_division, **options)
-        return dict(zip(self.labels, value.tolist(), strict=True)) if row.kind == "per_class" else value
-
-    def estimate(self, key: str) -> Estimate:
-        """Return the value of a whole-matrix key with its interval; one point, since counters are exact."""
-        if find(key).kind == "matrix":
-            raise KeyError(f"Expected a key with one value, but {key!r} is a matrix: snapshot[{key!r}]")
-        value = self[key]
-        return Estimate(value, value, value, 0.0, "exact")
+        value, _ = evaluate(row, self._view(row.reads, key), self._zero_division, **options)
+        return dict(zip(self._labels(row), value.tolist(), strict=True)) if row.kind == "per_class" else value
 
     @property
     def undefined(self) -> tuple[str | tuple[str, Label], ...]:
@@ -166,37 +186,12 @@ class Snapshot:
         """Return everything as plain Python types; labels appear under their JSON names (see `jsonable`).
 
         `confusion_matrix` is a list of rows, or above 4096 classes {rows, columns, values} of the cells that are not
-        zero. `omitted` lists the keys refused because of the number of classes.
+        zero. `omitted` lists the keys refused because of the number of classes. `scores` has the certified bounds of
+        values that are not exact.
         """
-        names = label_names(self.labels)
-        name: dict[Any, str] = dict(zip(self.labels, names, strict=True))
-        values: dict[str, dict[str, Any]] = {"whole": {}, "per_class": {}, "matrix": {}}
-        undefined: list[Any] = []
-        computable = self._computable()
-        for key in computable:
-            value, lost = self._entry(key)
-            kind = CATALOG[key].kind
-            if kind == "per_class":
-                value = dict(zip(names, value.tolist()))  # noqa: B905  (strict costs a tenth of all)
-            elif kind == "matrix":
-                value = value.tolist()
-            elif key in LABEL_VALUED:
-                value = name.get(value)
-            values[kind][key] = value
-            if lost:
-                undefined += [key] if lost is True else [[key, name[label]] for label in lost]
-        return {
-            "n": self.n,
-            "weight": self.weight,
-            "abstained": self.abstained,
-            "labels": names,
-            "confusion_matrix": self._matrix_data(),
-            "metrics": values["whole"],
-            "per_class": values["per_class"],
-            "matrices": values["matrix"],
-            "undefined": undefined,
-            "omitted": [key for key in self._keys if key not in computable] if computable != self._keys else [],
-        }
+        from stream_metrics.report.data import to_dict
+
+        return to_dict(self)
 
     def to_json(self, indent: int | None = None) -> str:
         """Return `to_dict()` as JSON text; nan becomes null."""
@@ -208,13 +203,9 @@ class Snapshot:
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a pandas table: one row per class, one column per chosen per-class key."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame() needs pandas: pip install pandas") from error
-        index = pd.Index(list(self.labels), dtype=object, tupleize_cols=False, name="label")
-        columns = {key: self._entry(key)[0] for key in self._keys if CATALOG[key].kind == "per_class"}
-        return pd.DataFrame(columns, index=index)
+        from stream_metrics.report.data import to_frame
+
+        return to_frame(self)
 
     def report(self, width: int | None = None) -> str:
         """Return the text report at `width` columns (at least 40); without it, at the width of the terminal."""
@@ -234,37 +225,51 @@ class Snapshot:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the counters and the choices, not the values."""
-        return _restore, (self._state, self._keys, self._zero_division)
+        return _restore, (self._states, self._keys, self._zero_division)
 
     def __repr__(self) -> str:
         """Return one line: size and accuracy."""
-        accuracy = f", accuracy={self['accuracy']:.6g}" if "accuracy" in self and self._counts.total else ""
-        return f"<Snapshot n={self.n}, classes={self._counts.k}{accuracy}>"
+        accuracy = f", accuracy={self['accuracy']:.6g}" if "accuracy" in self and self.n else ""
+        return f"<Snapshot n={self.n}, classes={len(self.labels)}{accuracy}>"
 
     def _entry(self, key: str) -> tuple[Any, Any]:
         """Return (value, undefined) of a key as `evaluate` gives them, from the cache after the first time."""
         entry = self._cache.get(key)
         if entry is None:
             row = find(key)
-            value, undefined = evaluate(row, self._counts, self._zero_division)
+            view = self._view(row.reads, key)
+            computed = self._compute(key, view)
+            if row.reads != "counts":
+                self._estimates[key] = computed
+            value, undefined = settle(row, view, computed, self._zero_division)
             entry = self._cache[key] = (value if row.kind == "whole" else _frozen(value)), undefined
         return entry
 
+    def _view(self, reads: str, key: str) -> Any:
+        """Return the frozen state that a key reads; KeyError if this snapshot has none."""
+        view = self._views.get(reads)
+        if view is None:
+            raise KeyError(f"Expected a key that can be read here, but {key!r} needs {MISSING[reads]}")
+        return view
+
+    def _labels(self, row: Row) -> tuple[Label, ...]:
+        """Return the classes that the values of a row belong to."""
+        return value_labels(row, self._views[row.reads])
+
+    @property
+    def _scored(self) -> bool:
+        return "ranks" in self._states
+
     def _table(self, key: str) -> Mapping[Label, float]:
         if key not in self._tables:
-            self._tables[key] = dict(zip(self.labels, self._entry(key)[0].tolist(), strict=True))
+            values = self._entry(key)[0].tolist()
+            self._tables[key] = dict(zip(self._labels(CATALOG[key]), values, strict=True))
         return MappingProxyType(self._tables[key])
 
     def _computable(self) -> tuple[str, ...]:
-        if self._counts.k <= MATRIX_LIMIT:
+        if len(self.labels) <= MATRIX_LIMIT:
             return self._keys
         return tuple(key for key in self._keys if not CATALOG[key].quadratic)
-
-    def _matrix_data(self) -> Any:
-        if self._counts.k <= MATRIX_LIMIT:
-            return self.confusion_matrix.tolist()
-        rows, columns, values = self._counts.cells()
-        return {"rows": rows.tolist(), "columns": columns.tolist(), "values": values.tolist()}
 
 
 class _PerClass(Mapping[str, Mapping["Label", float]]):
@@ -290,8 +295,8 @@ class _PerClass(Mapping[str, Mapping["Label", float]]):
         return sum(1 for _ in self)
 
 
-def _restore(counts: Counted, keys: tuple[str, ...], zero_division: float | None) -> Snapshot:
-    return Snapshot(counts, keys=keys, zero_division=zero_division)
+def _restore(states: dict[str, Any], keys: tuple[str, ...], zero_division: float | None) -> Snapshot:
+    return Snapshot(**states, keys=keys, zero_division=zero_division)
 
 
 def _frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -73,9 +73,10 @@ class RankOracle:
         groups = [(codes[own == c], units[own == c]) for c in (False, True)]
         stated = [(c[c != ZERO], w[c != ZERO]) for c, w in groups]
         level, cells, sole = self._cells(np.unique(codes[codes != ZERO]))
-        sums = [_sums(level, cells, sole, *group) for group in stated]
+        one = 2**SHIFT if fractional else 1
+        sums = [_sums(level, cells, sole, *group, one) for group in stated]
         samples = [self._sample(*group) if level else self._sample(*(g[:0] for g in group)) for group in stated]
-        scale = 2.0**-SHIFT if fractional else 1
+        scale = 1 / one if fractional else 1
         return RankColumn(
             level,
             cells,
@@ -109,16 +110,20 @@ class RankOracle:
 
 
 def _sums(
-    level: int, cells: np.ndarray, sole: np.ndarray, codes: np.ndarray, weights: np.ndarray
+    level: int, cells: np.ndarray, sole: np.ndarray, codes: np.ndarray, weights: np.ndarray, one: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weight and the mean offset of one class in every cell."""
+    """Return the weight, of which `one` is a weight of 1, and the mean offset of one class in every cell."""
     index = np.searchsorted(cells, codes >> np.uint64(level))
-    counts, moments = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.uint64)
+    counts = np.zeros(len(cells), np.int64)
     np.add.at(counts, index, weights)
     if level <= SHIFT:
         return counts, np.full(len(cells), np.nan)
+    kind, divisor = (np.uint64, np.uint64(1)) if one == 1 else (object, one)  # whole weights wrap where nothing fits
     start = (cells << np.uint64(level)) >> np.uint64(SHIFT)
-    np.add.at(moments, index, weights.astype(np.uint64) * ((codes >> np.uint64(SHIFT)) - start[index]))
-    span = counts * 2.0 ** (level - SHIFT)
-    usable = (counts > 0) & (sole == np.uint64(MIXED)) & (span < 2.0**64)
-    return counts, np.where(usable, moments / np.where(usable, span, 1.0), np.nan)
+    moments = np.zeros(len(cells), kind)
+    np.add.at(moments, index, weights.astype(kind) * ((codes >> np.uint64(SHIFT)) - start[index]).astype(kind))
+    whole, part = (x.astype(np.float64) for x in (moments // divisor, moments % divisor))
+    fits = np.array([int(count) << (level - SHIFT) < one << 64 for count in counts], bool)
+    usable = (counts > 0) & (sole == np.uint64(MIXED)) & fits
+    span = counts / one * 2.0 ** (level - SHIFT)
+    return counts, np.where(usable, (whole + part / one) / np.where(usable, span, 1.0), np.nan)

@@ -105,17 +105,16 @@ def draw(name: str, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def exact_auc(scores: Any, own: np.ndarray, weights: Any = None) -> float:
     """Return the area under the ROC curve, from pairs counted as integers (in units of 2^-20 with weights)."""
-    unit = (
-        np.ones(len(scores), np.int64) if weights is None else np.rint(np.asarray(weights) * 2.0**20).astype(np.int64)
-    )
-    _, index = np.unique(scores, return_inverse=True)
-    rest, mine = (np.zeros(index.max() + 1, np.int64) for _ in range(2))
-    np.add.at(rest, index[~own], unit[~own])
-    np.add.at(mine, index[own], unit[own])
-    if int(rest.sum()) * int(mine.sum()) >= 2**61:
-        rest, mine = rest.astype(object), mine.astype(object)
-    twice = int(mine.dot(2 * np.cumsum(rest) - rest))
-    return twice / (2 * int(rest.sum()) * int(mine.sum()))
+    mine, rest = np.sort(scores[own]), np.sort(scores[~own])
+    below, upto = (np.searchsorted(rest, mine, side) for side in ("left", "right"))
+    if weights is None:
+        return (int(below.sum()) + int(upto.sum())) / (2 * len(mine) * len(rest))
+    units = np.rint(np.asarray(weights) * 2.0**20).astype(np.int64)
+    before = np.append(0, np.cumsum(units[~own][np.argsort(scores[~own], kind="stable")]))
+    units = units[own][np.argsort(scores[own], kind="stable")]
+    if (total := int(before[-1])) * (most := int(units.sum())) >= 2**61:
+        before, units = before.astype(object), units.astype(object)
+    return int(units.dot(before[below] + before[upto])) / (2 * total * most)
 
 
 def random_hard(g: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:

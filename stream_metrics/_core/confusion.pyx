@@ -300,21 +300,54 @@ cdef class ConfusionCounters(Indexed):
 
 @cython.auto_pickle(False)
 cdef class Feed:
-    """What passes samples on to its confusion counters: a method in Python around theirs would cost more than counting."""
+    """What passes samples on to its state: a method in Python around the state's own would cost more than counting."""
 
-    cdef readonly ConfusionCounters state
+    cdef readonly object state
+    cdef ConfusionCounters counts  # the state, if it is one of labels
 
     def __cinit__(self, *args, **kwargs):
-        self.state = ConfusionCounters.__new__(ConfusionCounters)
+        self._attach(ConfusionCounters.__new__(ConfusionCounters))
 
-    def _attach(self, ConfusionCounters state not None):
+    def _attach(self, state not None):
         """Feed this state from now on."""
         self.state = state
+        self.counts = state if isinstance(state, ConfusionCounters) else None
 
     def update(self, y_true, y_pred, w=1):
-        """Count one sample; see `ConfusionMatrix.update`."""
-        self.state.count(y_true, y_pred, w)
+        """Count one sample; see `update` of the state."""
+        if self.counts is not None:
+            self.counts.count(y_true, y_pred, w)
+        else:
+            self.state.update(y_true, y_pred, w)
 
     def revert(self, y_true, y_pred, w=1):
-        """Undo one update; see `ConfusionMatrix.revert`."""
+        """Undo one update; see `revert` of the state."""
         self.state.revert(y_true, y_pred, w)
+
+
+cdef class SetFeed(Feed):
+    """A feed that also takes scores, where they are kept."""
+
+    cdef readonly object scored
+
+    def _attach_scored(self, scored):
+        """Feed these states of scores beside the state of labels; None if there are none."""
+        self.scored = scored
+
+    def update(self, y_true, y_pred=None, w=1, *, scores=None, classes=None):
+        """Count one sample: a label, a mapping from label to score, or a number, the score of `pos_label`.
+
+        None or {} is an abstention. `scores` may stand beside a prediction that is not their largest. A sequence of
+        scores needs `classes`.
+        """
+        if self.scored is None and scores is None and classes is None:
+            self.counts.count(y_true, y_pred, w)
+        else:
+            self._update_scored(y_true, y_pred, w, scores, classes)
+
+    def revert(self, y_true, y_pred=None, w=1, *, scores=None, classes=None):
+        """Undo one update."""
+        if self.scored is None and scores is None and classes is None:
+            self.counts.revert(y_true, y_pred, w)
+        else:
+            self._revert_scored(y_true, y_pred, w, scores, classes)

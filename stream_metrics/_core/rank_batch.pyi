@@ -9,6 +9,7 @@ Array = ndarray[Any, Any]
 
 def rounded(wholes: Array, parts: Array | None) -> tuple[Array, Array | None]: ...
 def unified(labels: list[Any]) -> tuple[list[int], list[Any]]: ...
+
 @disjoint_base
 class Batch:
     def __init__(

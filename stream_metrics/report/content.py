@@ -16,7 +16,7 @@ import numpy as np
 
 from stream_metrics.catalog import CATALOG
 from stream_metrics.report.layout import number, score, shorten
-from stream_metrics.snapshot import DEFAULT, LABEL_VALUED, MATRIX_LIMIT
+from stream_metrics.snapshot import LABEL_VALUED, MATRIX_LIMIT
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
@@ -132,7 +132,7 @@ def value_text(row: Score, separator: str = " ") -> str:
 
 
 def _is_default(snapshot: Snapshot) -> bool:
-    return snapshot._keys == DEFAULT
+    return snapshot._keys == snapshot._default()
 
 
 def significance(snapshot: Snapshot, names: Sequence[str]) -> str:

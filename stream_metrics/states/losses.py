@@ -7,7 +7,6 @@ to the bit.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
@@ -16,20 +15,13 @@ import numpy as np
 from stream_metrics._core.losses import LossSums
 from stream_metrics._core.weights import split_weights
 from stream_metrics.errors import LabelError, ScoreError, WeightError
-from stream_metrics.formulas.losses import brier_score, log_loss, spherical_score, top_k_accuracy
-from stream_metrics.jsonable import without_nan
 from stream_metrics.labels import Label, ordering, unique
+from stream_metrics.snapshot import Snapshot
 from stream_metrics.states.columns import Column, check_codes, coded, column, weights
+from stream_metrics.states.score_tables import fitting, own_names, places, score_table
 from stream_metrics.wire import Portable
 
-__all__ = ["LossSnapshot", "ProbabilityLosses"]
-
-FORMULAS = {
-    "log_loss": log_loss,
-    "brier_score": brier_score,
-    "spherical_score": spherical_score,
-    "top_k_accuracy": top_k_accuracy,
-}
+__all__ = ["ProbabilityLosses"]
 
 
 class ProbabilityLosses(LossSums, Portable):
@@ -61,7 +53,7 @@ class ProbabilityLosses(LossSums, Portable):
         ScoreError or WeightError name the argument and the position.
         """
         names = self._names(scores, classes)
-        table = _table(scores)
+        table = score_table(scores)
         truth = column(y_true, "y_true", False)
         n = len(truth.values)
         if len(table) != n:
@@ -76,19 +68,18 @@ class ProbabilityLosses(LossSums, Portable):
             refused = self.count_singles(table, self._positive(truth), wholes, parts)
             self._refuse(refused, table, (self.pos_label,), wholes)
         else:
-            names = _fitting(names, table.shape[1])
+            names = fitting(names, table.shape[1])
             order = np.empty(len(names), np.int32)
             order[ordering(names)] = np.arange(len(names), dtype=np.int32)
-            self._refuse(self.count_rows(table, _places(truth, names), order, wholes, parts), table, names, wholes)
+            self._refuse(self.count_rows(table, places(truth, names), order, wholes, parts), table, names, wholes)
 
     def _names(self, scores: Any, classes: Iterable[Label] | None) -> tuple[Label, ...] | None:
         """Return the classes of the columns of a table, as far as they are known."""
         if classes is not None:
             return unique(classes, "classes")
-        own = getattr(scores, "column_names", getattr(scores, "columns", None))  # of Arrow, of pandas and polars
-        if own is None or callable(own):
+        names = own_names(scores)
+        if names is None:
             return self.classes
-        names = unique(own.tolist() if hasattr(own, "tolist") else own, "scores.columns")
         return names if self.classes is None or set(names) == set(self.classes) else self.classes
 
     def _positive(self, truth: Column) -> np.ndarray[Any, Any]:
@@ -119,9 +110,9 @@ class ProbabilityLosses(LossSums, Portable):
             f"on top of too much at position {row}"
         )
 
-    def snapshot(self) -> LossSnapshot:
+    def snapshot(self) -> Snapshot:
         """Return a frozen copy from which the losses can be read; later updates do not move it."""
-        return LossSnapshot(self.copy())
+        return Snapshot(losses=self.copy())
 
     def _content(self) -> list[Any]:
         return [self.pos_label, self.classes, *self.numbers()]
@@ -137,72 +128,3 @@ class ProbabilityLosses(LossSums, Portable):
 
     def __repr__(self) -> str:
         return f"ProbabilityLosses({self.n} samples)"
-
-
-class LossSnapshot:
-    """Values of the losses at one moment: s["log_loss"], s.value("top_k_accuracy", k=3), s.to_dict(), s.to_json()."""
-
-    def __init__(self, losses: ProbabilityLosses) -> None:
-        self._losses = losses
-        self.n, self.weight, self.abstained = losses.n, losses.weight, losses.abstained
-
-    def __getitem__(self, key: str) -> float:
-        return self.value(key)
-
-    def value(self, key: str, **options: Any) -> float:
-        """Return a value under options of its formula."""
-        if key not in FORMULAS:
-            raise KeyError(f"Expected one of {', '.join(FORMULAS)}, but got {key!r}")
-        return FORMULAS[key](self._losses, **options)
-
-    def to_dict(self) -> dict[str, float]:
-        """Return every value under the default options."""
-        counts: dict[str, float] = {"n": self.n, "weight": self.weight, "abstained": self.abstained}
-        return counts | {key: self.value(key) for key in FORMULAS}
-
-    def to_json(self) -> str:
-        """Return every value as JSON; nan is null."""
-        return json.dumps(without_nan(self.to_dict()))
-
-
-def _table(scores: Any) -> np.ndarray[Any, Any] | list[Any]:
-    """Return a column or a table of float32 or float64, or a list of scores of any form."""
-    if hasattr(scores, "mask") and hasattr(scores, "filled"):  # in a column, what is masked is an abstention
-        scores = scores.tolist() if scores.ndim == 1 else scores.astype(np.float64).filled(np.nan)
-    if hasattr(scores, "to_pylist") and scores.null_count:
-        scores = scores.to_pylist()
-    if isinstance(scores, str | bytes) or not (hasattr(scores, "__array__") or isinstance(scores, Iterable)):
-        raise ScoreError(f"Expected `scores` to be a column or a table of probabilities, but got {scores!r:.60}")
-    if not hasattr(scores, "__array__"):
-        rows = list(scores)
-        if not all(type(row) is float for row in rows):
-            return rows
-        scores = rows
-    array = np.asarray(scores)
-    if array.dtype.kind not in "fiub":
-        if array.dtype.kind != "O" or array.ndim > 2:
-            raise ScoreError(f"Expected `scores` to be probabilities, but got the type {array.dtype}")
-        return list(array)
-    if array.ndim not in (1, 2):
-        raise ScoreError(f"Expected `scores` to have one or two dimensions, but got the shape {array.shape}")
-    return np.ascontiguousarray(array, np.float32 if array.dtype == np.float32 else np.float64)
-
-
-def _fitting(names: tuple[Label, ...] | None, k: int) -> tuple[Label, ...]:
-    if names is None:
-        raise ScoreError(f"Expected `classes` to say which class each of the {k} columns of `scores` belongs to")
-    if len(names) != k:
-        raise ScoreError(f"Expected `scores` to have {len(names)} columns, one a class, but got {k}")
-    return names
-
-
-def _places(truth: Column, names: tuple[Label, ...]) -> np.ndarray[Any, Any]:
-    """Return for each row the column of its true label, or -1."""
-    place = {label: i for i, label in enumerate(names)}
-    if truth.names is None and len(truth.values):
-        low, high = int(truth.values.min()), int(truth.values.max())
-        if high - low < 256 + len(truth.values) and high < 2**63:
-            columns = np.array([place.get(label, -1) for label in range(low, high + 1)], np.int32)
-            return np.asarray(columns[np.subtract(truth.values, low, dtype=np.intp, casting="unsafe")])
-    codes, labels = coded(truth)
-    return np.asarray(np.array([place.get(label, -1) for label in labels], np.int32)[codes])

@@ -15,6 +15,7 @@ from stream_metrics._core.weights import split_weights
 from stream_metrics.errors import LabelError, ScoreError
 from stream_metrics.formulas.ranks_protocol import RankColumn
 from stream_metrics.labels import Label, unique
+from stream_metrics.snapshot import Snapshot
 from stream_metrics.states.columns import Column, coded, column, unmasked
 from stream_metrics.states.columns import weights as checked_weights
 from stream_metrics.wire import Portable
@@ -110,6 +111,10 @@ class RankSketch(RankCounters, Portable):
             (weigh(*rest_weights), weigh(*own_weights)),
             (rest_tau, own_tau),
         )
+
+    def snapshot(self) -> Snapshot:
+        """Return a frozen copy from which areas, curves and calibration can be read; later updates do not move it."""
+        return Snapshot(ranks=self.copy())
 
     def memory_bound(self, groups: int = 2) -> int:
         """Return the most bytes that a column of that many classes can take, indices and slack included."""

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import pytest
 import rank_oracle
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 from stream_metrics import testing
@@ -83,6 +84,13 @@ class StoresZeros(Plain):
 SAMPLES = st.tuples(st.booleans(), st.floats(0, 1))
 
 
+@pytest.fixture
+def without_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the law look further, and stop at the first counterexample."""
+    quick = settings(testing._settings, max_examples=500, phases=[Phase.generate], database=None, derandomize=True)
+    monkeypatch.setattr(testing, "_settings", quick)
+
+
 def zeros_may_be_left_out(make: Any) -> None:
     stated, absent = make(), make()
     stated.update(True, 0.0)
@@ -96,6 +104,7 @@ def test_the_level_rule_passes() -> None:
     zeros_may_be_left_out(Plain)
 
 
+@pytest.mark.usefixtures("without_shrinking")
 def test_hysteresis_fails() -> None:
     """A level that depends on when the budget was hit is found out."""
     with pytest.raises(AssertionError):

@@ -1,0 +1,211 @@
+"""What do rank sketches cost beside river, DataSketches and scikit-learn, in time and in memory?
+
+The scores are the `logit` shape of `rank_peers.py`, ten of them a sample where there are ten classes (then rows of
+softmax outputs). Counting one sample is timed on sketches that have seen a million scores before, with new draws every
+turn: a repeated sample would find its code already there.
+
+DataSketches' KLL (float32) keeps ranks of one class, so an area needs two sketches. They are given what costs them
+least: one sample at a time, methods bound beforehand; batches, the scores of each class as float32 already, so that
+parting them is not timed. k = 200 is its default, k = 2800 the largest round number with which two sketches of a
+million scores take no more than the 64 KB of a default binary sketch of ours.
+
+Memory is what a process of its own grows by.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import datasketches
+import numpy as np
+import streams
+from many_classes import resident
+from rank_peers import shapes
+from river import metrics
+from sklearn.metrics import roc_auc_score
+from timing import Line, Run, best, clock, empty_loop, per_sample, update_loop
+
+import stream_metrics as sm
+from stream_metrics.formulas.ranks import Certified, hand_till, roc_auc
+from stream_metrics.states.ranks import RankSketch
+
+N, K = 1_000_000, 10
+KLL = (200, 2800)
+STATES, SHARD = 1000, 10_000
+Array = np.ndarray[Any, Any]
+
+
+def lines() -> Iterator[Line]:
+    """Yield what is measured."""
+    scores, own = shapes.draw("logit", N, 0)
+    yield from one_sample(scores, own)
+    yield from one_batch(scores, own)
+    yield from ten_classes()
+    yield from reading_and_merging()
+    yield from memory()
+
+
+def draw(turn: np.random.Generator, n: int) -> list[tuple[bool, float]]:
+    """Return n new samples with one score."""
+    scores, own = shapes.draw("logit", n, int(turn.integers(2**31)))
+    return list(zip(own.tolist(), scores.tolist(), strict=True))
+
+
+def kll_loop(target: Any, samples: Sequence[Any]) -> int:
+    """Time two bound methods, of the sketch of each class."""
+    start = clock()
+    for y_true, score in samples:
+        target[y_true](score)
+    return clock() - start
+
+
+def kll(k: int, scores: Array, own: Array) -> tuple[Any, Any]:
+    """Return KLL sketches of rest and own."""
+    pair = datasketches.kll_floats_sketch(k), datasketches.kll_floats_sketch(k)
+    for sketch, chosen in zip(pair, (~own, own), strict=True):
+        sketch.update(scores[chosen].astype(np.float32))
+    return pair
+
+
+def one_sample(scores: Array, own: Array) -> Iterator[Line]:
+    """Yield what one score costs, net of the loop."""
+    ours, new = sketch(own, scores), partial(draw, np.random.default_rng(1), 10_000)
+    runs: dict[str, Run] = {
+        "ours": (update_loop, ours, new),
+        "river": (update_loop, metrics.ROCAUC(), new),
+        "nothing": (empty_loop, None, new),
+    }
+    runs |= {f"k = {k}": (kll_loop, [s.update for s in kll(k, scores, own)], new) for k in KLL}
+    times = per_sample(runs, 20)
+    nothing = times.pop("nothing")
+    ns = {name: time - nothing for name, time in times.items()}
+    yield beside("river `ROCAUC().update` / ours, binary", ns["river"], ns["ours"], 20)
+    for k in KLL:
+        yield beside(f"KLL `update`, k = {k} / ours, binary", ns[f"k = {k}"], ns["ours"], 5)
+
+
+def one_batch(scores: Array, own: Array) -> Iterator[Line]:
+    """Yield what a score costs in a batch of a million."""
+    parted = [scores[chosen].astype(np.float32) for chosen in (~own, own)]
+
+    def theirs(k: int) -> None:
+        for part in parted:
+            datasketches.kll_floats_sketch(k).update(part)
+
+    contenders: dict[str, Callable[[], object]] = {"ours": partial(sketch, own, scores)}
+    contenders |= {f"k = {k}": partial(theirs, k) for k in KLL}
+    ns = {name: time / N for name, time in best(contenders, 12).items()}
+    yield Line("`update_many`, 10^6 scores, binary", ns["ours"], "ns a score", target=12)
+    for k in KLL:
+        yield beside(f"KLL `update` of arrays, k = {k} / `update_many`, binary", ns[f"k = {k}"], ns["ours"], 2.5)
+
+
+def softmax(n: int) -> tuple[Array, Array]:
+    """Return n true classes of ten, and rows of scores that add up to one."""
+    g = np.random.default_rng(2)
+    truth = g.integers(0, K, n)
+    power = np.exp(1.5 * g.normal(size=(n, K)) + 2 * (truth[:, None] == np.arange(K)))
+    return truth, power / power.sum(axis=1, keepdims=True)
+
+
+def sketch(truth: Array, scores: Array, classes: list[int] | None = None) -> RankSketch:
+    """Count a batch in a new default sketch."""
+    state = RankSketch()
+    state.update_many(truth, scores, classes=classes)
+    return state
+
+
+def evaluate(truth: Array, scores: Array) -> Certified:
+    """Return Hand and Till's measure of raw scores, by way of a sketch."""
+    state, k = sketch(truth, scores, list(range(K))), range(K)
+    return hand_till([[roc_auc(state.column(i, own=i, rest=j)) for j in k] for i in k])
+
+
+def ten_classes() -> Iterator[Line]:
+    """Yield what ten scores a sample cost: one sample at a time, in a batch, and for a whole evaluation."""
+    truth, scores = softmax(N)
+    found, exact = evaluate(truth, scores), roc_auc_score(truth, scores, multi_class="ovo", average="macro")
+    assert found.low <= exact <= found.high
+    names = streams.names(K)
+
+    def mappings() -> streams.Pairs:
+        rows = np.random.default_rng(clock()).integers(0, N, 2000)
+        some = zip(truth[rows].tolist(), scores[rows].tolist(), strict=True)
+        return [(names[t], dict(zip(names, row, strict=True))) for t, row in some]
+
+    ours = sketch(np.array(names)[truth], scores, names)
+    times = per_sample({"one": (update_loop, ours, mappings), "nothing": (empty_loop, None, mappings)}, 30)
+    yield Line("`update`, mapping of 10 scores", (times["one"] - times["nothing"]) / 1e3, "us a sample", target=1.2)
+    batch = {"": partial(sketch, truth, scores, list(range(K)))}
+    yield Line("`update_many`, 10^6 x 10 scores", best(batch, 3)[""] / scores.size, "ns a score", target=12)
+    peer = partial(roc_auc_score, truth, scores, multi_class="ovo", average="macro")
+    ns = best({"theirs": peer, "ours": partial(evaluate, truth, scores)}, 2)
+    what = f"scikit-learn `roc_auc_score(multi_class='ovo')` / ours, 10^6 x 10; difference {abs(found.value - exact):.0e}"
+    yield beside(what, ns["theirs"] / 1e6, ns["ours"] / 1e6, 25, "ms")
+
+
+def reading_and_merging() -> Iterator[Line]:
+    """Yield what it costs to read an area right after an update, and to merge a thousand sketches."""
+    scores, own = shapes.draw("logit", N, 3)
+    ours = sketch(own, scores)
+    new = iter(draw(np.random.default_rng(4), 2000))
+
+    def read() -> Certified:
+        ours.update(*next(new))
+        return roc_auc(ours.column(True))
+
+    yield Line("`update`, then `roc_auc` of a full sketch", best({"": read}, 30, 20)[""] / 1e3, "us", target=100)
+    shards = [sketch(*reversed(shapes.draw("logit", SHARD, seed))) for seed in range(STATES)]
+    ms = best({"": partial(sm.merge, shards)}, 3)[""] / 1e6
+    yield Line(f"`merge` of {STATES} binary sketches of {SHARD} scores each", ms, "ms", target=100)
+
+
+def memory() -> Iterator[Line]:
+    """Yield what sketches hold, measured in another process, and in bytes as written."""
+    scores, own = shapes.draw("logit", N, 5)
+    ours = sketch(own, scores)
+    yield Line("`to_bytes()` of a binary sketch of 10^6 scores", len(ours.to_bytes()) / 1024, "KB", target=64)
+    if not Path("/proc/self/statm").exists():
+        return
+    settings = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}  # freed memory is given back, none is found lying about
+    run = subprocess.run([sys.executable, __file__], capture_output=True, text=True, check=True, env=settings)
+    held, grown = json.loads(run.stdout)
+    bound = ours.memory_bound() / 1024
+    yield Line("memory of a binary sketch, `memory_bound()` the target", held / 1024, "KB", target=round(bound, 1))
+    yield Line("what the process grows by from 10^5 to 10^8 scores", grown / 1024, "KB", target=0)
+
+
+def beside(what: str, theirs: float, ours: float, target: float, unit: str = "ns") -> Line:
+    """Return how many times faster ours is."""
+    return Line(what, theirs / ours, target=target, at_least=True, figures=f"{theirs:.4g} / {ours:.3g} {unit}")
+
+
+def growth() -> tuple[float, int]:
+    """Return the bytes that the process grows by for each of many sketches, and while one counts 10^8 scores."""
+    g = np.random.default_rng(6)
+    scores, own = shapes.draw("logit", SHARD, 7)
+    sketch(own, scores)
+    before, many = resident(), []
+    for _ in range(200):
+        many.append(sketch(own, scores * g.random()))
+    held = (resident() - before) / len(many)
+    buffer, own = np.empty(100_000), g.random(100_000) < 1 / 3
+    state = RankSketch()
+    for turn in range(1000):
+        g.random(out=buffer)
+        state.update_many(own, buffer)
+        if turn == 0:
+            first = resident()
+    assert state.n == 10**8
+    return held, resident() - first
+
+
+if __name__ == "__main__":
+    print(json.dumps(growth()))

@@ -1,0 +1,171 @@
+"""Many metrics over shared states: one of labels and, if scores are kept, those that `states.scored` holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Literal, Self
+
+from stream_metrics._core.confusion import SetFeed
+from stream_metrics.catalog import CATALOG, checked_zero_division, find
+from stream_metrics.labels import Label
+from stream_metrics.metric import Live, Metric
+from stream_metrics.snapshot import Snapshot
+from stream_metrics.states.confusion import ConfusionMatrix
+from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.ranks import RankSketch
+from stream_metrics.states.scored import Scored
+
+__all__ = ["MetricSet"]
+
+KEPT = {True: {"ranks", "confidence", "losses"}, "any": {"ranks"}, False: set[str]()}
+
+
+class MetricSet(SetFeed, Live):
+    """Many metrics over shared states: one update feeds all, a snapshot evaluates what is asked for.
+
+    `metrics` are keys of the catalog or metric classes; None stands for every metric that the states allow. `scores`
+    says whether scores are kept beside labels: False; True for probabilities, each in [0, 1], from which areas, curves,
+    calibration and losses are read; "any" for other finite numbers, from which losses are not. Metrics that are named
+    bring the states that they need.
+
+    A prediction is a label, a mapping from label to score, whose largest is its label, or, where scores are kept, a
+    float, the score of `pos_label`, which is the label above `threshold`. None and {} are abstentions.
+
+    `labels`, `other`: see `ConfusionMatrix`; `other` goes with labels only. `buckets`, `sample`: see `RankSketch`.
+    `zero_division` (0.0, 1.0 or nan) replaces every 0/0; None stands for each metric's own default, which is 0.0, but
+    nan for losses and whatever is read of scores.
+    """
+
+    KIND: ClassVar[str] = "set"
+
+    def __init__(
+        self,
+        metrics: Iterable[str | type[Metric]] | None = None,
+        *,
+        scores: bool | Literal["any"] = False,
+        pos_label: Label = True,
+        threshold: float = 0.5,
+        labels: Iterable[Label] | None = None,
+        other: Label | None = None,
+        buckets: int = 1024,
+        sample: int = 512,
+        zero_division: float | None = None,
+    ) -> None:
+        if isinstance(metrics, str):
+            raise ValueError(f"Expected `metrics` to be a sequence of keys, but got {metrics!r}")
+        if scores not in (True, False, "any"):
+            raise ValueError(f"Expected `scores` to be True, False or 'any', but got {scores!r}")
+        keys = None if metrics is None else [m if isinstance(m, str) else m.key for m in metrics]
+        self.metrics = None if keys is None else tuple(find(key).key for key in dict.fromkeys(keys))
+        self.zero_division = None if zero_division is None else checked_zero_division(zero_division)
+        self._attach(ConfusionMatrix(labels, other))
+        self.labels, self.other = self.state.fixed_labels, self.state.other
+        needed = KEPT[scores] | {CATALOG[key].reads for key in self.metrics or ()} - {"counts"}
+        self._attach_scored(self._make_scored(needed, pos_label, threshold, buckets, sample) if needed else None)
+        self.scores = scores
+        self.pos_label = self.scored.ranks.pos_label if needed else pos_label
+        self.threshold, self.buckets, self.sample = threshold, buckets, sample
+
+    def _make_scored(self, needed: set[str], pos_label: Label, threshold: float, buckets: int, sample: int) -> Scored:
+        if self.other is not None:
+            raise ValueError(f"Expected no `other` where scores are kept, but got {self.other!r}")
+        if isinstance(threshold, bool) or not isinstance(threshold, int | float) or threshold != threshold:
+            raise ValueError(f"Expected `threshold` to be a number, but got {threshold!r}")
+        return Scored(
+            RankSketch(buckets, sample, pos_label),
+            RankSketch(buckets, sample, pairs=False) if "confidence" in needed else None,
+            ProbabilityLosses(pos_label) if "losses" in needed else None,
+            self.labels,
+            float(threshold),
+        )
+
+    def _update_scored(self, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
+        self._with_scores().update(self.state, y_true, y_pred, w, scores, classes)
+
+    def _revert_scored(self, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
+        self._with_scores().revert(self.state, y_true, y_pred, w, scores, classes)
+
+    def _with_scores(self) -> Scored:
+        if self.scored is None:
+            raise ValueError(
+                "Expected no `scores` and `classes` in a set that keeps labels only: MetricSet(scores=True)"
+            )
+        scored: Scored = self.scored
+        return scored
+
+    def update_many(
+        self,
+        y_true: Any,
+        y_pred: Any = None,
+        w: Any = None,
+        *,
+        scores: Any = None,
+        classes: Iterable[Label] | None = None,
+    ) -> None:
+        """Count a batch of labels, or of scores: (n,) of `pos_label`, (n, K) with `classes`, or a list as for `update`.
+
+        Predictions that are scores may be given as `y_pred` as well. One bad row rejects the whole batch.
+        """
+        if self.scored is None and scores is None and classes is None:
+            self.state.update_many(y_true, y_pred, w)
+        else:
+            self._with_scores().update_many(self.state, y_true, y_pred, w, scores, classes)
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts of another shard and return self; MergeError if the configurations differ."""
+        super().merge(other)
+        if self.scored is not None:
+            self.scored.merge(other.scored)
+        return self
+
+    def copy(self) -> Self:
+        """Return an independent copy of configuration and counts."""
+        twin = super().copy()
+        twin._attach_scored(None if self.scored is None else self.scored.copy())
+        return twin
+
+    def reset(self) -> None:
+        """Forget every sample; the configuration stays."""
+        super().reset()
+        if self.scored is not None:
+            self.scored.reset()
+
+    def get(self) -> dict[str, Any]:
+        """Return the current values of the whole metrics by key."""
+        current = self._snapshot(self.state, self.scored)
+        return {key: current[key] for key in current}
+
+    def snapshot(self) -> Snapshot:
+        """Return a frozen copy of the states from which the metrics are read; later updates do not move it."""
+        return self._snapshot(self.state.copy(), None if self.scored is None else self.scored.copy())
+
+    def _snapshot(self, counts: ConfusionMatrix, scored: Scored | None) -> Snapshot:
+        states: dict[str, Any] = {}
+        if scored is not None:
+            states = {"ranks": scored.ranks, "confidence": scored.confidence, "losses": scored.losses}
+        return Snapshot(counts, **states, keys=self.metrics, zero_division=self.zero_division)
+
+    def _configuration(self) -> tuple[Any, ...]:
+        if self.scored is None:
+            return self.metrics, self.zero_division
+        return self.metrics, self.zero_division, self.scores, self.pos_label, self.threshold, self.buckets, self.sample
+
+    def _content(self) -> list[Any]:
+        states = [] if self.scored is None else self.scored.states()
+        return [self._configuration(), self.state._content(), *(state._content() for state in states)]
+
+    @classmethod
+    def _restore(cls, content: Any) -> Self:
+        (metrics, zero_division, *rest), state, *held = content
+        counts = ConfusionMatrix._restore(state)
+        names = ("scores", "pos_label", "threshold", "buckets", "sample")
+        options = dict(zip(names, rest, strict=bool(rest)))
+        made = cls(metrics, labels=counts.fixed_labels, other=counts.other, zero_division=zero_division, **options)
+        made._attach(counts)
+        for mine, content_held in zip([] if made.scored is None else made.scored.states(), held, strict=True):
+            mine.merge(type(mine)._restore(content_held))
+        return made._checked(content)
+
+    def __repr__(self) -> str:
+        which = "every metric" if self.metrics is None else f"{len(self.metrics)} metrics"
+        return f"MetricSet({which}, {self.n} samples, {self.state.k} classes)"

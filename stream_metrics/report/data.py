@@ -1,0 +1,105 @@
+"""A snapshot as plain data: dictionaries for JSON, a table for pandas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stream_metrics.catalog import CATALOG
+from stream_metrics.formulas.ranks_protocol import Certified
+from stream_metrics.jsonable import label_names
+from stream_metrics.labels import ordering
+from stream_metrics.snapshot import LABEL_VALUED, MATRIX_LIMIT
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
+
+    from stream_metrics.snapshot import Snapshot
+
+__all__ = ["to_dict", "to_frame"]
+
+
+def to_dict(snapshot: Snapshot) -> dict[str, Any]:
+    """Return everything as plain Python types; see `Snapshot.to_dict`."""
+    names = _names(snapshot)
+    own = [names[label] for label in snapshot.labels]
+    values: dict[str, dict[str, Any]] = {"whole": {}, "per_class": {}, "matrix": {}}
+    undefined: list[Any] = []
+    computable = snapshot._computable()
+    for key in computable:
+        value, lost = snapshot._entry(key)
+        row = CATALOG[key]
+        if row.kind == "per_class":
+            keyed = own if row.reads == "counts" else [names[label] for label in snapshot._labels(row)]
+            value = dict(zip(keyed, value.tolist()))  # noqa: B905  (strict costs a tenth of all)
+        elif row.kind == "matrix":
+            value = value.tolist()
+        elif key in LABEL_VALUED:
+            value = names.get(value)
+        values[row.kind][key] = value
+        if lost:
+            undefined += [key] if lost is True else [[key, names[label]] for label in lost]
+    data = {
+        "n": snapshot.n,
+        "weight": snapshot.weight,
+        "abstained": snapshot.abstained,
+        "labels": own,
+        "confusion_matrix": _matrix(snapshot),
+        "metrics": values["whole"],
+        "per_class": values["per_class"],
+        "matrices": values["matrix"],
+        "undefined": undefined,
+        "omitted": [key for key in snapshot._keys if key not in computable] if computable != snapshot._keys else [],
+    }
+    if snapshot._scored:
+        data["scores"] = {"n": snapshot.scored, "bounds": _bounds(snapshot, names)}
+    return data
+
+
+def _names(snapshot: Snapshot) -> dict[Any, str]:
+    """Return the JSON name of every label, of the matrix and of the scores."""
+    labels = list(snapshot.labels)
+    if snapshot._scored:
+        labels += [label for label in snapshot._views["ranks"].labels if label not in set(labels)]
+        labels = [labels[i] for i in ordering(labels)]
+    return dict(zip(labels, label_names(labels), strict=True))
+
+
+def _bounds(snapshot: Snapshot, names: dict[Any, str]) -> dict[str, Any]:
+    """Return low, high and standard error of every chosen value that is not exact, by key, or by key and class."""
+    found: dict[str, Any] = {}
+    for key in snapshot._computable():
+        estimate = snapshot._estimates.get(key)
+        if isinstance(estimate, Certified) and estimate.low < estimate.high:
+            found[key] = _bound(estimate)
+        elif isinstance(estimate, list) and CATALOG[key].kind == "per_class":
+            labels = snapshot._labels(CATALOG[key])
+            open_ones = {names[a]: _bound(e) for a, e in zip(labels, estimate, strict=True) if e.low < e.high}
+            found.update({key: open_ones} if open_ones else {})
+    return found
+
+
+def _bound(estimate: Certified) -> dict[str, float]:
+    return {"low": estimate.low, "high": estimate.high, "se": estimate.se}
+
+
+def _matrix(snapshot: Snapshot) -> Any:
+    if snapshot._counts is None:
+        return []
+    if snapshot._counts.k <= MATRIX_LIMIT:
+        return snapshot.confusion_matrix.tolist()
+    rows, columns, values = snapshot._counts.cells()
+    return {"rows": rows.tolist(), "columns": columns.tolist(), "values": values.tolist()}
+
+
+def to_frame(snapshot: Snapshot) -> pandas.DataFrame:
+    """Return a pandas table: one row per class, one column per chosen per-class key."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("to_frame() needs pandas: pip install pandas") from error
+    labels = list(_names(snapshot))
+    index = pd.Index(labels, dtype=object, tupleize_cols=False, name="label")
+    if labels == list(snapshot.labels) and not snapshot._scored:
+        return pd.DataFrame({key: snapshot._entry(key)[0] for key in snapshot.per_class}, index=index)
+    table = {key: [values.get(a, float("nan")) for a in labels] for key, values in snapshot.per_class.items()}
+    return pd.DataFrame(table, index=index)

@@ -1,0 +1,65 @@
+"""Batches of scores: whatever holds them becomes floats, or a list to be read object by object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from stream_metrics.errors import ScoreError
+from stream_metrics.labels import Label, unique
+from stream_metrics.states.columns import Column, coded
+
+__all__ = ["fitting", "own_names", "places", "score_table"]
+
+
+def own_names(scores: Any) -> tuple[Label, ...] | None:
+    """Return the names that the columns of a data frame or an Arrow table have; None for anything else."""
+    own = getattr(scores, "column_names", getattr(scores, "columns", None))  # of Arrow, of pandas and polars
+    if own is None or callable(own):
+        return None
+    return unique(own.tolist() if hasattr(own, "tolist") else own, "scores.columns")
+
+
+def score_table(scores: Any) -> np.ndarray[Any, Any] | list[Any]:
+    """Return a column or a table of float32 or float64, or a list of scores of any form."""
+    if hasattr(scores, "mask") and hasattr(scores, "filled"):  # in a column, what is masked is an abstention
+        scores = scores.tolist() if scores.ndim == 1 else scores.astype(np.float64).filled(np.nan)
+    if hasattr(scores, "to_pylist") and scores.null_count:
+        scores = scores.to_pylist()
+    if isinstance(scores, str | bytes) or not (hasattr(scores, "__array__") or isinstance(scores, Iterable)):
+        raise ScoreError(f"Expected `scores` to be a column or a table of probabilities, but got {scores!r:.60}")
+    if not hasattr(scores, "__array__"):
+        rows = list(scores)
+        if not all(type(row) is float for row in rows):
+            return rows
+        scores = rows
+    array = np.asarray(scores)
+    if array.dtype.kind not in "fiub":
+        if array.dtype.kind != "O" or array.ndim > 2:
+            raise ScoreError(f"Expected `scores` to be probabilities, but got the type {array.dtype}")
+        return list(array)
+    if array.ndim not in (1, 2):
+        raise ScoreError(f"Expected `scores` to have one or two dimensions, but got the shape {array.shape}")
+    return np.ascontiguousarray(array, np.float32 if array.dtype == np.float32 else np.float64)
+
+
+def fitting(names: tuple[Label, ...] | None, k: int) -> tuple[Label, ...]:
+    if names is None:
+        raise ScoreError(f"Expected `classes` to say which class each of the {k} columns of `scores` belongs to")
+    if len(names) != k:
+        raise ScoreError(f"Expected `scores` to have {len(names)} columns, one a class, but got {k}")
+    return names
+
+
+def places(truth: Column, names: tuple[Label, ...]) -> np.ndarray[Any, Any]:
+    """Return for each row the column of its true label, or -1."""
+    place = {label: i for i, label in enumerate(names)}
+    if truth.names is None and len(truth.values):
+        low, high = int(truth.values.min()), int(truth.values.max())
+        if high - low < 256 + len(truth.values) and high < 2**63:
+            columns = np.array([place.get(label, -1) for label in range(low, high + 1)], np.int32)
+            return np.asarray(columns[np.subtract(truth.values, low, dtype=np.intp, casting="unsafe")])
+    codes, labels = coded(truth)
+    return np.asarray(np.array([place.get(label, -1) for label in labels], np.int32)[codes])
