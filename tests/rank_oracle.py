@@ -76,16 +76,20 @@ class RankOracle:
         one = 2**SHIFT if fractional else 1
         sums = [_sums(level, cells, sole, *group, one) for group in stated]
         samples = [self._sample(*group) if level else self._sample(*(g[:0] for g in group)) for group in stated]
-        scale = 1 / one if fractional else 1
+        counts = np.stack([counts for counts, _ in sums], axis=1)
+        totals = np.array([w.sum() for _, w in groups])
+        every = counts, totals, samples[0][1], samples[1][1]
+        whole = not any((x % one).any() for x in every)
+        counts, totals, *sampled = (x // one if whole else x / one for x in every)
         return RankColumn(
             level,
             cells,
             sole,
-            np.stack([counts * scale for counts, _ in sums], axis=1),
+            counts,
             np.stack([offsets for _, offsets in sums], axis=1),
-            np.array([w.sum() * scale for _, w in groups]),
+            totals,
             (samples[0][0], samples[1][0]),
-            (samples[0][1] * scale, samples[1][1] * scale),
+            (sampled[0], sampled[1]),
             (samples[0][2], samples[1][2]),
         )
 
