@@ -15,7 +15,14 @@ ROOT = pathlib.Path(__file__).parents[1]
 STUB, README = ROOT / "stream_metrics" / "__init__.pyi", ROOT / "README.md"
 BEGIN, END = "<!-- metrics: written by .ci/generate.py -->\n", "<!-- end of metrics -->"
 PLAIN = {"bool", "float", "float | None", "int", "str"}
-COMMON = {"pos_label": "Label", "labels": "Iterable[Label] | None", "other": "Label | None", "zero_division": "float"}
+COMMON = {
+    "pos_label": "Label",
+    "buckets": "int",
+    "sample": "int",
+    "labels": "Iterable[Label] | None",
+    "other": "Label | None",
+    "zero_division": "float",
+}
 HEAD = """# Written by .ci/generate.py from the catalog; do not edit.
 from collections.abc import Iterable
 from typing import Any
@@ -29,12 +36,13 @@ from stream_metrics.errors import StreamMetricsError as StreamMetricsError
 from stream_metrics.errors import WeightError as WeightError
 from stream_metrics.labels import Label
 from stream_metrics.metric import Metric as Metric
-from stream_metrics.metric import MetricSet as MetricSet
+from stream_metrics.metric_set import MetricSet as MetricSet
 from stream_metrics.snapshot import Estimate as Estimate
 from stream_metrics.snapshot import Snapshot as Snapshot
 from stream_metrics.states.columns import Categorical as Categorical
 from stream_metrics.states.confusion import ConfusionMatrix as ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses as ProbabilityLosses
+from stream_metrics.states.ranks import RankSketch as RankSketch
 from stream_metrics.wire import from_bytes as from_bytes
 
 __version__: str
@@ -51,6 +59,8 @@ def annotation(metric, name):
 
 def class_stub(name, metric):
     """Return the lines of one class."""
+    if name != metric.__name__:
+        return f"\n{name} = {metric.__name__}\n"
     arguments, starred = ["self"], False
     for parameter in inspect.signature(metric).parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY and not starred:
@@ -71,7 +81,8 @@ def readme():
     """Return the README with its list of metrics made anew."""
     families = {}
     for row in CATALOG.values():
-        name = f"`{row.key}`" + (f" ({row.class_name})" if row.class_name else "")
+        classes = ", ".join(name for name in (row.class_name, row.alias) if name)
+        name = f"`{row.key}`" + (f" ({classes})" if classes else "")
         families.setdefault(row.family, {}).setdefault("per class" if row.kind == "per_class" else "whole", []).append(
             name
         )

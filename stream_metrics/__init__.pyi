@@ -11,20 +11,23 @@ from stream_metrics.errors import StreamMetricsError as StreamMetricsError
 from stream_metrics.errors import WeightError as WeightError
 from stream_metrics.labels import Label
 from stream_metrics.metric import Metric as Metric
-from stream_metrics.metric import MetricSet as MetricSet
+from stream_metrics.metric_set import MetricSet as MetricSet
 from stream_metrics.snapshot import Estimate as Estimate
 from stream_metrics.snapshot import Snapshot as Snapshot
 from stream_metrics.states.columns import Categorical as Categorical
 from stream_metrics.states.confusion import ConfusionMatrix as ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses as ProbabilityLosses
+from stream_metrics.states.ranks import RankSketch as RankSketch
 from stream_metrics.wire import from_bytes as from_bytes
 
 __version__: str
 __all__ = [
     "Accuracy",
     "AverageAccuracy",
+    "AveragePrecision",
     "BalancedAccuracy",
     "Baseline",
+    "BrierScore",
     "Categorical",
     "Chi2",
     "CohenKappa",
@@ -33,12 +36,14 @@ __all__ = [
     "CovTruePred",
     "CovTrueTrue",
     "CramersV",
+    "CrossEntropy",
     "DecodeError",
     "DetectionPrevalence",
     "DetectionRate",
     "Estimate",
     "ExpectedAccuracy",
     "ExpectedAccuracyTerm",
+    "ExpectedCalibrationError",
     "F1",
     "FBeta",
     "FNSum",
@@ -55,27 +60,37 @@ __all__ = [
     "GeneralizedMCCCodeLiteral",
     "GeneralizedMCCRoundedLiteral",
     "GeometricMean",
+    "Gini",
+    "HandTillAUC",
     "Jaccard",
+    "KSStatistic",
     "LabelError",
+    "LogLoss",
     "MCC",
+    "MacroAveragePrecision",
+    "MacroCalibrationError",
     "MacroF1",
     "MacroF1Eq16Literal",
     "MacroFBeta",
     "MacroJaccard",
     "MacroPrecision",
+    "MacroROCAUC",
     "MacroRecall",
     "MacroSpecificity",
     "MajorityPValue",
+    "MaximumCalibrationError",
     "McNemar",
     "McNemarPValue",
     "MergeError",
     "Metric",
     "MetricSet",
+    "MicroAveragePrecision",
     "MicroF1",
     "MicroF1CodeLiteral",
     "MicroFBeta",
     "MicroJaccard",
     "MicroPrecision",
+    "MicroROCAUC",
     "MicroRecall",
     "NIRPValue",
     "NPV",
@@ -92,29 +107,39 @@ __all__ = [
     "OvOF1FirstPositive",
     "OvOMCC",
     "P4",
+    "PRAUCTrapezoid",
     "PRFowlkesMallows",
     "PairFowlkesMallows",
+    "PartialROCAUC",
     "PowerMeanAll",
     "PowerMeanFour",
     "PowerMeanPR",
     "Precision",
+    "PrecisionAtRecall",
     "PredictedCount",
     "Prevalence",
     "ProbabilityLosses",
+    "ROCAUC",
+    "RankSketch",
     "Recall",
     "ScoreError",
+    "SingleScoreAUC",
     "Snapshot",
     "Specificity",
+    "SphericalScore",
     "StratifiedBaselineAccuracy",
     "StreamMetricsError",
     "Support",
     "TNSum",
+    "TPRAtFPR",
     "TPSum",
+    "TopKAccuracy",
     "TrueNegatives",
     "TruePositives",
     "UniformBaselineAccuracy",
     "WeightError",
     "WeightedAccuracyLiteral",
+    "WeightedAveragePrecision",
     "WeightedBalancedAccuracy",
     "WeightedBalancedAccuracyEq7Literal",
     "WeightedBalancedAccuracyEq8Literal",
@@ -123,6 +148,7 @@ __all__ = [
     "WeightedJaccard",
     "WeightedKappa",
     "WeightedPrecision",
+    "WeightedROCAUC",
     "WeightedRecall",
     "ZeroOneLoss",
     "from_bytes",
@@ -147,6 +173,16 @@ class AverageAccuracy(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class AveragePrecision(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class BalancedAccuracy(Metric):
     def __init__(
         self,
@@ -165,6 +201,15 @@ class Baseline(Metric):
         *,
         labels: Iterable[Label] | None = ...,
         other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class BrierScore(Metric):
+    def __init__(
+        self,
+        scale_by_half: Any = ...,
+        *,
+        pos_label: Label = ...,
         zero_division: float = ...,
     ) -> None: ...
 
@@ -222,6 +267,15 @@ class CramersV(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class CrossEntropy(Metric):
+    def __init__(
+        self,
+        normalize: bool = ...,
+        *,
+        pos_label: Label = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class DetectionPrevalence(Metric):
     def __init__(
         self,
@@ -258,6 +312,18 @@ class ExpectedAccuracyTerm(Metric):
         pos_label: Label = ...,
         labels: Iterable[Label] | None = ...,
         other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class ExpectedCalibrationError(Metric):
+    def __init__(
+        self,
+        bins: int = ...,
+        strategy: str = ...,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
         zero_division: float = ...,
     ) -> None: ...
 
@@ -419,6 +485,26 @@ class GeometricMean(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class Gini(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class HandTillAUC(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class Jaccard(Metric):
     def __init__(
         self,
@@ -429,12 +515,46 @@ class Jaccard(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class KSStatistic(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+LogLoss = CrossEntropy
+
 class MCC(Metric):
     def __init__(
         self,
         *,
         labels: Iterable[Label] | None = ...,
         other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MacroAveragePrecision(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MacroCalibrationError(Metric):
+    def __init__(
+        self,
+        bins: int = ...,
+        strategy: str = ...,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
         zero_division: float = ...,
     ) -> None: ...
 
@@ -485,6 +605,16 @@ class MacroPrecision(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class MacroROCAUC(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class MacroRecall(Metric):
     def __init__(
         self,
@@ -512,6 +642,18 @@ class MajorityPValue(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class MaximumCalibrationError(Metric):
+    def __init__(
+        self,
+        bins: int = ...,
+        strategy: str = ...,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class McNemar(Metric):
     def __init__(
         self,
@@ -530,6 +672,16 @@ class McNemarPValue(Metric):
         *,
         labels: Iterable[Label] | None = ...,
         other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MicroAveragePrecision(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
         zero_division: float = ...,
     ) -> None: ...
 
@@ -576,6 +728,16 @@ class MicroPrecision(Metric):
         *,
         labels: Iterable[Label] | None = ...,
         other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class MicroROCAUC(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
         zero_division: float = ...,
     ) -> None: ...
 
@@ -731,6 +893,16 @@ class P4(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class PRAUCTrapezoid(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class PRFowlkesMallows(Metric):
     def __init__(
         self,
@@ -747,6 +919,18 @@ class PairFowlkesMallows(Metric):
         *,
         labels: Iterable[Label] | None = ...,
         other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class PartialROCAUC(Metric):
+    def __init__(
+        self,
+        max_fpr: float = ...,
+        standardized: bool = ...,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
         zero_division: float = ...,
     ) -> None: ...
 
@@ -792,6 +976,17 @@ class Precision(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class PrecisionAtRecall(Metric):
+    def __init__(
+        self,
+        recall: float = ...,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class PredictedCount(Metric):
     def __init__(
         self,
@@ -812,6 +1007,16 @@ class Prevalence(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class ROCAUC(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class Recall(Metric):
     def __init__(
         self,
@@ -822,6 +1027,17 @@ class Recall(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class SingleScoreAUC(Metric):
+    def __init__(
+        self,
+        direction: str = ...,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class Specificity(Metric):
     def __init__(
         self,
@@ -829,6 +1045,14 @@ class Specificity(Metric):
         pos_label: Label = ...,
         labels: Iterable[Label] | None = ...,
         other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class SphericalScore(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
         zero_division: float = ...,
     ) -> None: ...
 
@@ -860,12 +1084,32 @@ class TNSum(Metric):
         zero_division: float = ...,
     ) -> None: ...
 
+class TPRAtFPR(Metric):
+    def __init__(
+        self,
+        fpr: float = ...,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
 class TPSum(Metric):
     def __init__(
         self,
         *,
         labels: Iterable[Label] | None = ...,
         other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class TopKAccuracy(Metric):
+    def __init__(
+        self,
+        k: int = ...,
+        *,
+        pos_label: Label = ...,
         zero_division: float = ...,
     ) -> None: ...
 
@@ -905,6 +1149,16 @@ class WeightedAccuracyLiteral(Metric):
         *,
         labels: Iterable[Label] | None = ...,
         other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class WeightedAveragePrecision(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
         zero_division: float = ...,
     ) -> None: ...
 
@@ -982,6 +1236,16 @@ class WeightedPrecision(Metric):
         *,
         labels: Iterable[Label] | None = ...,
         other: Label | None = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class WeightedROCAUC(Metric):
+    def __init__(
+        self,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
         zero_division: float = ...,
     ) -> None: ...
 

@@ -204,7 +204,7 @@ def _signature(row: Row) -> inspect.Signature:
     """Options of the formula first, then what every class takes by keyword."""
     both, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     options = [inspect.Parameter(name, both, default=default) for name, default in row.options.items()]
-    common = {"pos_label": True} if row.kind == "per_class" else {}
+    common: dict[str, Any] = {"pos_label": True} if row.kind == "per_class" else {}
     common |= {**STATES[row.reads][1], "zero_division": row.zero_division}
     return inspect.Signature(
         options + [inspect.Parameter(name, keyword, default=default) for name, default in common.items()]

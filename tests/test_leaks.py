@@ -12,6 +12,7 @@ PREAMBLE = """
 import gc, resource, sys, tracemalloc
 import numpy as np
 import stream_metrics as sm
+from stream_metrics.states.ranks import RankSketch
 
 def grown(task, times, rounds=4):
     task(times // 4)  # warm up
@@ -125,6 +126,80 @@ def task(n):
         snapshot["accuracy"], snapshot.per_class["recall"][1], snapshot.confusion_matrix
         state.state.one_vs_rest(1).ratios((1, 0, 0, 0), (0, 1, 0, 0))
 print(*grown(task, 480))
+""",
+    "rank sketches sample by sample": """
+state = RankSketch(64, 16)
+def task(n):
+    for i in range(n):
+        state.update("label " + str(i % 5), {"label " + str(j): (i * 7919 + j) % 1009 / 1009 for j in range(3)}, 1 + i % 3 / 2)
+        state.update(i % 2 == 0, i % 1009 / 1009)
+print(*grown(task, 30_000))
+""",
+    "rank sketches of labels that leave": """
+state = RankSketch()
+def task(n):
+    for i in range(n):
+        sample = ("label", i), {("label", i): i + 0.5, i: 0.25}, 1 + i % 2 / 2
+        state.update(*sample)
+        state.revert(*sample)
+print(*grown(task, 16_000))
+""",
+    "rank sketches made, merged, read and written": """
+rng = np.random.default_rng(0)
+truth, table = rng.integers(0, 3, 400), rng.normal(size=(400, 3))
+weights = rng.random(400)
+def task(n):
+    for i in range(n):
+        state = RankSketch(32, 8, pairs=bool(i % 2))
+        state.update_many(truth[: 5 + i % 400], table[: 5 + i % 400], weights[: 5 + i % 400] if i % 3 else None, range(3))
+        state.copy().merge(state).column(1)
+        RankSketch.from_bytes(state.to_bytes()).reset()
+print(*grown(task, 1_200))
+""",
+    "rank sketches that refuse": """
+import zlib
+state = RankSketch(32, 8)
+rng = np.random.default_rng(0)
+state.update_many(rng.random(300) < 0.5, rng.normal(size=300), rng.random(300))
+data = state.to_bytes()
+def task(n):
+    for i in range(n):
+        for bad in (("new" + str(i), float("nan")), ("new" + str(i), {"a": 0.5, "b" + str(i): "x"}), (True, 0.5, -1)):
+            try:
+                state.update(*bad)
+            except ValueError:
+                pass
+        bad = bytearray(data[9:])
+        bad[i % len(bad)] ^= 1 + i % 255
+        try:
+            state.update_many(["x" + str(i), None], [0.5, 0.25])
+        except ValueError:
+            pass
+        try:
+            RankSketch.from_bytes(data[:5] + zlib.crc32(bad).to_bytes(4, "little") + bad)
+        except sm.DecodeError:
+            pass
+print(*grown(task, 2_400))
+""",
+    "losses": """
+state, three = sm.ProbabilityLosses(), sm.ProbabilityLosses(classes=["a", "b", "c"])
+table, truth = np.full((50, 3), 0.25), ["a", "b"] * 25
+def task(n):
+    for i in range(n):
+        state.update("label " + str(i), {"label " + str(i): 0.5, "other": 0.25}, 1.5 if i % 2 else 1)
+        state.update(i % 2 == 0, i % 100 / 100)
+        three.update_many(truth, table, [0.5, 1] * 25 if i % 3 else None)
+        sm.from_bytes(three.copy().merge(three).to_bytes()).snapshot().to_dict()
+        for bad in (("new" + str(i), 0.5), (True, float("nan")), (True, {"a": 2.0}), (True, 0.5, -1)):
+            try:
+                state.update(*bad)
+            except ValueError:
+                pass
+        try:
+            three.update_many(truth, -table)
+        except ValueError:
+            pass
+print(*grown(task, 1_200))
 """,
 }
 

@@ -42,11 +42,13 @@ def example() -> bytes:
 
 @pytest.mark.parametrize("name", MANIFEST)
 def test_golden_bytes_are_read_as_ever(name: str) -> None:
-    """A file of an earlier release holds what it held, and is written again to the byte."""
+    """A file of an earlier release holds what it held, whatever options came later, and is written again as it was."""
     data = (GOLDEN / f"{name}.bin").read_bytes()
     state = sm.from_bytes(data)
+    contents, expected = writer().contents(state), MANIFEST[name]
+    contents["configuration"] = {option: contents["configuration"][option] for option in expected["configuration"]}
 
-    assert writer().contents(state) == MANIFEST[name]
+    assert contents == expected
     assert state.to_bytes() == data
     assert type(state).from_bytes(data) == state
 

@@ -299,6 +299,7 @@ cdef class ConfusionCounters(Indexed):
 
 
 @cython.auto_pickle(False)
+@cython.auto_pickle(False)
 cdef class Feed:
     """What passes samples on to its state: a method in Python around the state's own would cost more than counting."""
 
@@ -325,6 +326,7 @@ cdef class Feed:
         self.state.revert(y_true, y_pred, w)
 
 
+@cython.auto_pickle(False)
 cdef class SetFeed(Feed):
     """A feed that also takes scores, where they are kept."""
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from stream_metrics.formulas.protocol import Counts
 
+C = TypeVar("C")
 T = TypeVar("T")
 
 
 class FrozenCounts:
-    """A view of counts that reads everything at most once; the counts must not change while it is in use."""
+    """A view of counts, or of another state, that reads everything at most once; the counts must not change while it is in use."""
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: Any) -> None:
         self._counts = counts
         self.kept: dict[Callable[[Any], Any], Any] = {}
 
@@ -37,15 +37,16 @@ class FrozenCounts:
         return cells
 
 
-def shared(make: Callable[[Counts], T]) -> Callable[[Counts], T]:
+def shared(make: Callable[[C], T]) -> Callable[[C], T]:
     """Let a function of counts be computed once per `FrozenCounts`."""
 
-    def read(c: Counts) -> T:
+    def read(c: C) -> T:
         if type(c) is not FrozenCounts:
             return make(c)
-        if make not in c.kept:
-            c.kept[make] = make(c)
-        return c.kept[make]  # type: ignore[no-any-return]
+        kept: dict[Any, T] = c.kept  # type: ignore[attr-defined]
+        if make not in kept:
+            kept[make] = make(c)
+        return kept[make]
 
     read.__doc__ = make.__doc__
     return read

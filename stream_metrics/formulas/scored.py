@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from stream_metrics.formulas import ranks
 from stream_metrics.formulas.frozen import shared
 from stream_metrics.formulas.rank_pool import pool
-from stream_metrics.formulas.ranks_protocol import OWN, Certified, RankColumn
+from stream_metrics.formulas.ranks_protocol import OWN, UNDEFINED, Certified, RankColumn
 
 Measure = Callable[..., Certified]
 
@@ -114,7 +114,7 @@ def directed_areas(r: Ranks) -> list[list[Certified]]:
     """
     labels, asked = r.labels, classes(r)
     return [
-        [ranks.UNDEFINED if a == b or a not in asked else ranks.roc_auc(r.column(a, a, b)) for b in labels]
+        [UNDEFINED if a == b or a not in asked else ranks.roc_auc(r.column(a, a, b)) for b in labels]
         for a in labels
     ]
 

@@ -57,8 +57,9 @@ class Scored:
 
     def copy(self) -> Scored:
         """Return an independent copy."""
-        states = [None if state is None else state.copy() for state in (self.ranks, self.confidence, self.losses)]
-        return Scored(*states, self.labels, self.threshold)  # type: ignore[arg-type]
+        confidence = None if self.confidence is None else self.confidence.copy()
+        losses = None if self.losses is None else self.losses.copy()
+        return Scored(self.ranks.copy(), confidence, losses, self.labels, self.threshold)
 
     def merge(self, other: Scored) -> None:
         """Add the counts of another shard with the same configuration."""
@@ -173,7 +174,8 @@ class Scored:
 
     def _rows(self, truth: Any, table: list[Any]) -> Derived:
         """Derive from samples read one by one; those without scores are abstentions."""
-        labels, right, confidence = [], [], []
+        labels: list[Any] = []
+        right, confidence = [], []
         for at, (y_true, scores) in enumerate(zip(truth, table, strict=True)):
             if _nothing(scores):
                 labels.append(None)
@@ -234,7 +236,7 @@ def _other_class(pos_label: Label, labels: tuple[Label, ...] | None) -> tuple[La
     if labels is not None and len(labels) == 2 and pos_label in labels:
         return (labels[1 - labels.index(pos_label)],)
     if pos_label in (0, 1):
-        return (type(pos_label)(1 - pos_label),)  # type: ignore[operator,arg-type,call-arg]
+        return (type(pos_label)(1 - pos_label),)
     return None
 
 

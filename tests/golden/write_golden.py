@@ -2,7 +2,10 @@
 
     python tests/golden/write_golden.py NAME...
 
-writes the named states that are new, and refuses to change a file: bytes that were released stay as they are.
+writes the named states, all that have no file yet if none is named, and refuses to change a file: bytes that were
+released stay as they are. What was never released is written anew by deleting its files first:
+
+    rm tests/golden/ranks_v1_*.bin && python tests/golden/write_golden.py
 """
 
 from __future__ import annotations
@@ -15,7 +18,12 @@ from operator import mul
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import stream_metrics as sm
+from stream_metrics.formulas.rank_table import count_pairs, tabulate
+from stream_metrics.formulas.ranks_protocol import RankColumn
+from stream_metrics.states.ranks import RankSketch
 
 HERE = Path(__file__).parent
 MANIFEST = HERE / "states_v1.json"
@@ -35,6 +43,17 @@ def sparse() -> sm.ConfusionMatrix:
     return state
 
 
+def scored(state: Any, n: int, classes: list[Any] | None = None, w: Any = None) -> Any:
+    """Return the state after a batch of n multiples of 1/100003, some of them 0, a column for each class."""
+    k = 1 if classes is None else len(classes)
+    table = np.arange(n * k).reshape(n, k) * 7919 % 100003 / 100003 * (np.arange(n * k).reshape(n, k) % 11 > 0)
+    truth = np.arange(n) * 31 % 101 % max(2, k)
+    labels = truth == 1 if classes is None else [classes[i] for i in truth]
+    state.update_many(labels, table.ravel() if classes is None else table, w, classes=classes)
+    return state
+
+
+LOSSES = ("log_loss", "brier", "spherical")
 LABELS = [False, 1, 2.5, -(2**63), 2**64 - 1, 2**70, -(2**70), "a", "é", "", "\ud800", b"a", b"", (), (1, "x", (b"y",))]
 
 STATES: dict[str, Callable[[], Any]] = {
@@ -54,12 +73,39 @@ STATES: dict[str, Callable[[], Any]] = {
         sm.WeightedBalancedAccuracy({"b": 3, "a": 0.5}, labels=["a", "b"], zero_division=float("nan")), ("a", "a")
     ),
     "set_v1_default": lambda: counted(sm.MetricSet(), (1, 1), (1, 0), (0, 0, 3)),
+    "ranks_v1_empty": RankSketch,
+    "ranks_v1_every_label": lambda: counted(
+        RankSketch(),
+        *((x, {y: 2.0 ** (i - 7) * (-1) ** j for j, y in enumerate(LABELS[::4])}) for i, x in enumerate(LABELS)),
+        *(("a", {"a": 0.0, "never": -0.0, True: x}) for x in (1.7e308, -1.7e308, 5e-324)),
+        (1.0, 0.25, 2**62),
+        ("é", None),
+    ),
+    "ranks_v1_coarse": lambda: scored(RankSketch(64, 32), 3000),
+    "ranks_v1_fractions": lambda: scored(RankSketch(16, 8, "x", pairs=False), 500, ["x", 2], np.arange(500) * 0.37),
+    "ranks_v1_ten_classes": lambda: scored(RankSketch(32, 4), 400, [f"class {i}" for i in range(10)]),
+    "ranks_v1_one_vs_rest": lambda: counted(scored(RankSketch(8, 2, pairs=False), 90, ["a", "b"]), ("c", {"c": 0.5})),
+    "losses_v1_empty": sm.ProbabilityLosses,
+    "losses_v1_single": lambda: counted(
+        sm.ProbabilityLosses("yes"), *((y, p) for y in ("yes", "no") for p in (0.0, 0.25, 0.5, 1.0)), ("no", None)
+    ),
+    "losses_v1_mappings": lambda: counted(
+        sm.ProbabilityLosses(), *((x, dict.fromkeys(LABELS[: i + 1], 2.0**-i)) for i, x in enumerate(LABELS)), ("z", {})
+    ),
+    "losses_v1_fractions": lambda: counted(
+        sm.ProbabilityLosses(classes=["b", 1, (2, "c")]),
+        *((y, [0.5, 0.125, 0.375 * w], w) for y in ("b", 1.0, "none") for w in (0.1, 2.0**-64, 1.0)),
+    ),
     "set_v1_chosen": lambda: counted(sm.MetricSet(["accuracy", "recall"], labels=[0, 1], other=9), (1, 5)),
 }
 
 
 def contents(state: Any) -> dict[str, Any]:
     """Return what a state holds, as plain data."""
+    if isinstance(state, RankSketch):
+        return ranks(state)
+    if isinstance(state, sm.ProbabilityLosses):
+        return losses(state)
     counts = getattr(state, "state", state)
     rows, columns, values = (column.tolist() for column in counts.cells())
     return {
@@ -78,10 +124,56 @@ def contents(state: Any) -> dict[str, Any]:
     }
 
 
+def ranks(state: RankSketch) -> dict[str, Any]:
+    """Return what a sketch holds: all numbers of each column, and how the first class compares with the second."""
+    return {
+        "type": type(state).__name__,
+        "configuration": {name: repr(getattr(state, name)) for name in ("buckets", "sample", "pos_label", "pairs")},
+        "labels": repr(state.labels),
+        "n": state.n,
+        "abstained": state.abstained,
+        "weight": str(state.weight),
+        "columns": [held(state.column(label)) for label in state.labels],
+        "pair": held(state.column(*state.labels[:1], *state.labels[:2])) if state.pairs and state.labels else "",
+    }
+
+
+def held(column: RankColumn) -> str:
+    """Return the numbers of a column, and twice its pairs in order, those that are open, and all."""
+    numbers = {name: brief(value) for name, value in column._asdict().items()}
+    if not len(column.cells):
+        numbers = {"totals": numbers["totals"]}
+    numbers["pairs"] = brief(np.array(count_pairs(tabulate(column)), object))
+    return "; ".join(f"{name} {text}" for name, text in numbers.items())
+
+
+def brief(value: Any) -> str:
+    """Return numbers as text; of many the number, and the sum of each times its place."""
+    if isinstance(value, tuple):
+        return ", ".join(map(brief, value))
+    many = np.ravel(value).tolist()
+    if len(many) <= 8:
+        return repr(many)
+    return f"{len(many)} adding up to {sum(i * x for i, x in enumerate(many) if x == x)}"
+
+
+def losses(state: sm.ProbabilityLosses) -> dict[str, Any]:
+    """Return what sums of losses hold, in their own units."""
+    sums = {name: str(getattr(state, f"{name}_units")) for name in ("weight", "two_class", *LOSSES)}
+    return {
+        "type": type(state).__name__,
+        "configuration": {name: repr(getattr(state, name)) for name in ("pos_label", "classes")},
+        "n": state.n,
+        "abstained": state.abstained,
+        **sums,
+        "ranks": repr(state.rank_units),
+    }
+
+
 def main(names: list[str]) -> None:
-    """Write the states named, and enter them in the manifest."""
+    """Write the states named, or all that are missing, and enter them in the manifest."""
     manifest = json.loads(MANIFEST.read_text()) if MANIFEST.exists() else {}
-    for name in names:
+    for name in names or [name for name in STATES if not (HERE / f"{name}.bin").exists()]:
         path = HERE / f"{name}.bin"
         if path.exists():
             sys.exit(f"{path.name} exists: released bytes are never rewritten")
