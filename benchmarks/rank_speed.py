@@ -37,7 +37,6 @@ import stream_metrics as sm
 from stream_metrics.formulas.ranks import hand_till, roc_auc
 from stream_metrics.formulas.ranks_protocol import UNDEFINED, Certified
 
-
 N, K = 1_000_000, 10
 DOUBLES, FLOATS = (datasketches.kll_doubles_sketch, np.float64), (datasketches.kll_floats_sketch, np.float32)
 KLL = {"k = 200": {DOUBLES: 200, FLOATS: 200}, "64 KB": {DOUBLES: 1400, FLOATS: 2800}}
@@ -120,7 +119,7 @@ def softmax(n: int) -> tuple[Array, Array]:
     return truth, power / power.sum(axis=1, keepdims=True)
 
 
-def sketch(truth: Array, scores: Array, classes: list[int] | None = None) -> sm.RankSketch:
+def sketch(truth: Array, scores: Array, classes: Sequence[Any] | None = None) -> sm.RankSketch:
     """Count a batch in a new default sketch."""
     state = sm.RankSketch()
     state.update_many(truth, scores, classes=classes)

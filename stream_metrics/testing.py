@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-__all__ = ["LAWS", "Law", "check", "labels", "samples", "weights"]
+__all__ = ["LAWS", "Law", "check", "labels", "probabilities", "samples", "soft_samples", "weights"]
 
 Sample: TypeAlias = tuple[Any, ...]
 Samples: TypeAlias = "st.SearchStrategy[Sample]"
@@ -54,6 +54,31 @@ def samples(*, weighted: bool = True) -> Samples:
     """Samples of label metrics: (truth, prediction or None, weight), or without a weight, which batches count apart."""
     pair = (labels(), st.one_of(labels(), st.none()))
     return st.tuples(*pair, weights()) if weighted else st.tuples(*pair)
+
+
+def probabilities() -> st.SearchStrategy[float]:
+    """Probabilities of every size, often the same ones, so that they tie; 0 and 1 among them."""
+    return st.one_of(st.sampled_from([0.0, -0.0, 1.0, 0.5, 0.25, 1 / 3, 1e-300, 1 - 2.0**-53]), st.floats(0, 1))
+
+
+def soft_samples(
+    scores: st.SearchStrategy[float] | None = None, *, hard: bool = True, weighted: bool = True
+) -> Samples:
+    """Samples of metrics that read scores: (truth, prediction, weight), or without a weight.
+
+    A prediction is a mapping from label to score, a single number where the truth is True or False, None, {}, or, if
+    `hard`, a label. `scores` draws the scores, which are probabilities without it.
+    """
+    scores = probabilities() if scores is None else scores
+    soft: st.SearchStrategy[Any] = st.one_of(st.dictionaries(labels(), scores, max_size=5), st.none())
+    if hard:
+        soft = st.one_of(soft, labels().filter(lambda label: type(label) is not float))
+    pair = st.one_of(
+        st.tuples(labels(), soft), st.tuples(st.sampled_from([True, False, 1, 0]), st.one_of(scores, scores, st.none()))
+    )
+    if not weighted:
+        return pair
+    return st.tuples(pair, weights()).map(lambda drawn: (*drawn[0], drawn[1]))
 
 
 def _feed(data: st.DataObject, make: Make, stream: list[Sample]) -> Any:

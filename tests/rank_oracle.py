@@ -80,7 +80,7 @@ class RankOracle:
         totals = np.array([w.sum() for _, w in groups])
         every = counts, totals, samples[0][1], samples[1][1]
         whole = not any((x % one).any() for x in every)
-        counts, totals, *sampled = (x // one if whole else x / one for x in every)
+        counts, totals, *sampled = (x // one if whole else x for x in every)
         return RankColumn(
             level,
             cells,
@@ -91,6 +91,7 @@ class RankOracle:
             (samples[0][0], samples[1][0]),
             (sampled[0], sampled[1]),
             (samples[0][2], samples[1][2]),
+            1 if whole else one,
         )
 
     def _cells(self, distinct: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:

@@ -131,7 +131,8 @@ print(*grown(task, 480))
 state = RankSketch(64, 16)
 def task(n):
     for i in range(n):
-        state.update("label " + str(i % 5), {"label " + str(j): (i * 7919 + j) % 1009 / 1009 for j in range(3)}, 1 + i % 3 / 2)
+        scores = {"label " + str(j): (i * 7919 + j) % 1009 / 1009 for j in range(3)}
+        state.update("label " + str(i % 5), scores, 1 + i % 3 / 2)
         state.update(i % 2 == 0, i % 1009 / 1009)
 print(*grown(task, 30_000))
 """,
@@ -151,10 +152,11 @@ weights = rng.random(400)
 def task(n):
     for i in range(n):
         state = RankSketch(32, 8, pairs=bool(i % 2))
-        state.update_many(truth[: 5 + i % 400], table[: 5 + i % 400], weights[: 5 + i % 400] if i % 3 else None, range(3))
+        some = slice(5 + i * 7 % 400)
+        state.update_many(truth[some], table[some], weights[some] if i % 3 else None, range(3))
         state.copy().merge(state).column(1)
         RankSketch.from_bytes(state.to_bytes()).reset()
-print(*grown(task, 1_200))
+print(*grown(task, 320))
 """,
     "rank sketches that refuse": """
 import zlib
@@ -179,7 +181,7 @@ def task(n):
             RankSketch.from_bytes(data[:5] + zlib.crc32(bad).to_bytes(4, "little") + bad)
         except sm.DecodeError:
             pass
-print(*grown(task, 2_400))
+print(*grown(task, 1_600))
 """,
     "losses": """
 state, three = sm.ProbabilityLosses(), sm.ProbabilityLosses(classes=["a", "b", "c"])
@@ -199,7 +201,7 @@ def task(n):
             three.update_many(truth, -table)
         except ValueError:
             pass
-print(*grown(task, 1_200))
+print(*grown(task, 600))
 """,
 }
 

@@ -47,14 +47,21 @@ def test_every_name_has_a_signature(name: str) -> None:
     "name", ["update", "update_many", "revert", "merge", "copy", "reset", "to_bytes", "from_bytes", "snapshot"]
 )
 def test_every_state_has_the_methods_of_an_accumulator(name: str) -> None:
-    """ConfusionMatrix, Metric and MetricSet keep one contract, with the same argument names."""
-    signatures = [str(inspect.signature(getattr(cls, name))).replace("'", "") for cls in (sm.MetricSet, sm.MCC)]
-    assert signatures[0] == signatures[1]
+    """States, metrics and sets keep one contract, with the same argument names."""
+    arguments = [
+        [argument for argument, p in inspect.signature(getattr(cls, name)).parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        for cls in (sm.ConfusionMatrix, sm.MCC, sm.ROCAUC, sm.MetricSet)
+    ]
+    assert all(names == arguments[0] for names in arguments)
     if name.startswith(("update", "revert")):
-        arguments = list(inspect.signature(getattr(sm.ConfusionMatrix, name)).parameters)
-        assert arguments == ["self", "y_true", "y_pred", "w"]
+        assert arguments[0] == ["self", "y_true", "y_pred", "w"]
+        only = inspect.signature(getattr(sm.MetricSet, name)).parameters.values()
+        assert [p.name for p in only if p.kind is p.KEYWORD_ONLY] == ["scores", "classes"]
+        for state in (sm.RankSketch, sm.ProbabilityLosses):
+            names = list(inspect.signature(getattr(state, name)).parameters)
+            assert names[:4] == ["self", "y_true", "scores", "w"]
 
-    for state in (sm.ConfusionMatrix(), sm.MCC(), sm.MetricSet()):
+    for state in (sm.ConfusionMatrix(), sm.RankSketch(), sm.ProbabilityLosses(), sm.MCC(), sm.ROCAUC(), sm.MetricSet()):
         assert callable(getattr(state, name))
         assert state.n == 0
 
@@ -68,7 +75,7 @@ def test_the_version_is_that_of_the_package() -> None:
 
 def test_public_functions_of_the_kit_are_listed() -> None:
     """`testing.__all__` is sorted but for its constant, and complete."""
-    assert set(testing.__all__) == {"LAWS", "Law", "check", "labels", "samples", "weights"}
+    assert set(testing.__all__) == {"LAWS", "Law", "check", "labels", "probabilities", "samples", "soft_samples", "weights"}
     assert all(law.__doc__ for law in testing.LAWS)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics import snapshot as module
+from stream_metrics import snapshot_scores as module
 from stream_metrics.snapshot import Snapshot
 
 MATRIX = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]
@@ -43,13 +43,13 @@ def test_later_updates_do_not_move_a_snapshot():
 def test_values_are_computed_once_and_only_on_demand(monkeypatch):
     """Taking a snapshot computes nothing, reading a key computes it once."""
     computed = []
-    real = module.evaluate
+    real = module.compute
 
     def counting(row, *arguments, **options):
         computed.append(row.key)
         return real(row, *arguments, **options)
 
-    monkeypatch.setattr(module, "evaluate", counting)
+    monkeypatch.setattr(module, "compute", counting)
     taken = snap()
     assert computed == []
     assert taken["cohen_kappa"] == taken["cohen_kappa"]

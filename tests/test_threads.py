@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
+from stream_metrics.states.ranks import RankSketch
 
 
 @pytest.fixture(autouse=True)
@@ -158,3 +159,85 @@ def test_shards_of_threads_merge() -> None:
     batches(whole, 40)()
 
     assert sm.merge(shards) == whole
+
+
+@pytest.mark.parametrize(("make", "reverts"), [(RankSketch, True), (lambda: RankSketch(64, 16, pairs=False), False)])
+def test_no_score_is_lost(make: Any, reverts: bool) -> None:
+    """What several threads count in a rank sketch, take back, merge, copy and read gives the bytes of one thread."""
+    state, part, done = make(), make(), threading.Event()
+    rng = np.random.default_rng(1)
+    truth, table = rng.integers(0, 3, 1000), np.round(rng.random((1000, 3)), 2)
+    part.update_many(truth, table[::-1], classes=range(3))
+
+    def one_by_one(into: Any, w: Any) -> None:
+        for t, row in zip(truth.tolist(), table.tolist(), strict=True):
+            into.update(t, {0: row[0], 1: row[1], f"new {t}": row[2]}, w)
+            if reverts:
+                into.update(t, {2: 0.125, "gone": row[0]})
+                into.revert(t, {2: 0.125, "gone": row[0]})
+
+    def batches(into: Any) -> None:
+        for some in np.array_split(np.arange(1000), 25):
+            into.update_many(truth[some], table[some], classes=range(3))
+            into.merge(part)
+
+    def read() -> None:
+        while not done.is_set():
+            twin, column = RankSketch.from_bytes(state.to_bytes()), state.column(1)
+            assert twin.weight == sum(twin.column(label).totals[1] for label in twin.labels)
+            assert (column.counts.sum(axis=0) <= column.totals).all()
+            assert (np.diff(column.cells.astype(object)) > 0).all()
+
+    def count() -> None:
+        try:
+            run(lambda: one_by_one(state, 1), lambda: one_by_one(state, Fraction(1, 2)), lambda: batches(state))
+        finally:
+            done.set()
+
+    run(count, read)
+    whole = make()
+    one_by_one(whole, 1)
+    one_by_one(whole, 0.5)
+    batches(whole)
+
+    assert state == whole
+    assert state.n == 3_000 + 25 * 1000
+
+
+def test_no_loss_is_lost() -> None:
+    """What several threads add to sums of losses gives the bytes of one thread."""
+    state, done = sm.ProbabilityLosses(classes=("a", "b", "c")), threading.Event()
+    table = np.random.default_rng(2).dirichlet(np.ones(3), 500)
+    truth = ["a", "b", "c", "none", "a"] * 100
+
+    def one_by_one(into: Any, w: Any) -> None:
+        for t, row in zip(truth * 8, table.tolist() * 8, strict=True):
+            into.update(t, row, w)
+            into.update(t, None)
+            into.update(t, {t: 0.5}, w)
+            into.revert(t, {t: 0.5}, w)
+
+    def batches(into: Any) -> None:
+        for _ in range(40):
+            into.update_many(truth, table)
+
+    def read() -> None:
+        while not done.is_set():
+            twin = sm.from_bytes(state.to_bytes())
+            assert sum(twin.rank_units) == twin.weight_units
+            state.snapshot().to_dict()
+
+    def count() -> None:
+        try:
+            run(lambda: one_by_one(state, 1), lambda: one_by_one(state, Fraction(1, 2)), lambda: batches(state))
+        finally:
+            done.set()
+
+    run(count, read)
+    whole = sm.ProbabilityLosses(classes=("a", "b", "c"))
+    one_by_one(whole, 1)
+    one_by_one(whole, 0.5)
+    batches(whole)
+
+    assert state == whole
+    assert state.abstained == 8_000

@@ -1,11 +1,12 @@
 """Rows to counts, in chunks.
 
 A chunk goes to ``update_many``, many times faster than one call per row. It rejects the whole chunk if one row is
-bad; then the chunk is counted row by row, which names the bad row.
+bad; then each half of the chunk is counted on its own, down to the bad row, which is thus named.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 import stream_metrics as sm
 from stream_metrics.cli.interrupts import interrupts_held
 from stream_metrics.cli.problems import Problem
-from stream_metrics.cli.reading import Row
+from stream_metrics.cli.reading import Fields, Row
+from stream_metrics.cli.scores import table
 from stream_metrics.report.layout import number
 
 __all__ = ["Counter", "Skipped"]
@@ -52,12 +54,14 @@ class Skipped:
 class Counter:
     """Counts rows into ``state`` and calls ``report`` after every ``every`` records counted."""
 
-    def __init__(self, state: Any, weighted: bool, skipped: Skipped, every: int, report: Callable[[], None]) -> None:
+    def __init__(self, state: Any, fields: Fields, skipped: Skipped, every: int, report: Callable[[], None]) -> None:
         self.state = state
         self.counted = 0
         self.waiting: list[Row] = []
         self._source = ""
-        self._weighted = weighted
+        self._weighted = fields.weight is not None
+        self._predicted = fields.prediction is not None
+        self._scored = fields.scores is not None
         self.skipped = skipped
         self._every = every
         self._report = report
@@ -101,18 +105,30 @@ class Counter:
     def _count(self, rows: list[Row]) -> None:
         if not rows:
             return
-        truths, predictions = [row[0] for row in rows], [row[1] for row in rows]
         try:
-            self.state.update_many(truths, predictions, [row[2] for row in rows] if self._weighted else None)
+            self._update(rows)
             self.counted += len(rows)
-        except sm.StreamMetricsError:
-            for row in rows:
-                self._count_one(row)
+        except (sm.StreamMetricsError, OverflowError) as error:
+            if len(rows) == 1:
+                self.skipped.add(self._source, rows[0][-1], _reason(error))
+                return
+            half = len(rows) // 2
+            self._count(rows[:half])
+            self._count(rows[half:])
 
-    def _count_one(self, row: Row) -> None:
-        truth, prediction, weight, line = row
-        try:
-            self.state.update(truth, prediction, weight)
-            self.counted += 1
-        except sm.StreamMetricsError as error:
-            self.skipped.add(self._source, line, str(error))
+    def _update(self, rows: list[Row]) -> None:
+        truths, weights = [row[0] for row in rows], [row[2] for row in rows] if self._weighted else None
+        predictions = [row[1] for row in rows] if self._predicted else None
+        if not self._scored:
+            self.state.update_many(truths, predictions, weights)
+            return
+        scores, classes = table([row[3] for row in rows])
+        self.state.update_many(truths, predictions, weights, scores=scores, classes=classes)
+
+
+def _reason(error: Exception) -> str:
+    """Return what is wrong with the only row of a batch."""
+    reason = str(error).replace(" at position 0", "", 1)
+    if "to be probabilities" in reason and re.search(r"got -?\d", reason):
+        reason += "; --margins keeps scores that are no probabilities"
+    return reason

@@ -8,8 +8,9 @@ import math
 from typing import Any
 
 from stream_metrics.catalog import find
+from stream_metrics.cli.sources import STDIN, declared_format
 
-__all__ = ["Commands", "add_command", "add_output", "labels", "positive", "zero_division"]
+__all__ = ["Commands", "add_command", "add_output", "labels", "number", "positive", "scores", "zero_division"]
 
 Commands = Any  # what ArgumentParser.add_subparsers returns; argparse keeps its type private
 
@@ -68,6 +69,24 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, but got {text!r}")
     return number
+
+
+def number(text: str) -> float:
+    """Read a finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"expected a finite number, but got {text!r}")
+    return value
+
+
+def scores(text: str) -> str:
+    """Read the field of --scores; a file after it, which would be taken for the field, is refused."""
+    if text == STDIN or declared_format(text) is not None:
+        raise argparse.ArgumentTypeError(f"{text!r} is a file, not a field: put files first, or write --scores=FIELD")
+    return text
 
 
 def zero_division(text: str) -> float:

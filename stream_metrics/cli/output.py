@@ -7,13 +7,24 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import stream_metrics as sm
+from stream_metrics.catalog import CATALOG
 from stream_metrics.cli.problems import UsageProblem
+from stream_metrics.metric import Metric
 from stream_metrics.report.layout import number
 from stream_metrics.snapshot import Snapshot
 
 __all__ = ["RunningValues", "print_snapshot", "view"]
 
 HEADLINE = ("accuracy", "balanced_accuracy", "macro_f1", "matthews_corrcoef", "cohen_kappa")
+OF_SCORES = ("accuracy", "macro_f1", "matthews_corrcoef", "log_loss", "roc_auc_ovr")  # lines of 80 columns
+NEEDED = {
+    "counts": "labels, but the state keeps scores only",
+    "ranks": "scores, but the state keeps none: run --scores",
+    "confidence": "probabilities of all classes, but the state keeps none: run --scores without --margins",
+    "losses": "probabilities, but the state keeps none: run --scores without --margins",
+}  # what a metric needs that a state lacks
+ALONE: dict[str, type[Any]] = {"ranks": sm.RankSketch, "losses": sm.ProbabilityLosses}
 
 
 def view(state: Any, keys: Sequence[str] | None) -> Snapshot:
@@ -21,8 +32,23 @@ def view(state: Any, keys: Sequence[str] | None) -> Snapshot:
     if keys is None:
         snapshot: Snapshot = state.snapshot()
         return snapshot
-    counts = getattr(state, "state", state)  # a bare confusion matrix is its own state
-    return Snapshot(counts.copy(), keys=keys, zero_division=getattr(state, "zero_division", None))
+    states = _states(state)
+    missing = [key for key in keys if CATALOG[key].reads not in states]
+    if missing:
+        raise UsageProblem(f"--metrics names {missing[0]}, which needs {NEEDED[CATALOG[missing[0]].reads]}")
+    copies = {name: held.copy() for name, held in states.items()}
+    return Snapshot(**copies, keys=keys, zero_division=getattr(state, "zero_division", None))
+
+
+def _states(state: Any) -> dict[str, Any]:
+    """Return the states within a state, by what metrics read of it."""
+    if isinstance(state, sm.MetricSet):
+        scored = state.scored
+        parts = {} if scored is None else {name: getattr(scored, name) for name in ("ranks", "confidence", "losses")}
+        return {"counts": state.state, **{name: part for name, part in parts.items() if part is not None}}
+    if isinstance(state, Metric):
+        return {state.row.reads: state.state}
+    return {next((name for name, kind in ALONE.items() if isinstance(state, kind)), "counts"): state}
 
 
 def print_snapshot(snapshot: Snapshot, form: str, extra: dict[str, Any] | None = None, indent: int | None = 2) -> None:
@@ -33,6 +59,12 @@ def print_snapshot(snapshot: Snapshot, form: str, extra: dict[str, Any] | None =
         print(json.dumps({**json.loads(snapshot.to_json()), **extra}, indent=indent))
     else:
         print(snapshot.to_json(indent=indent))
+
+
+def _headline(state: Any) -> list[str]:
+    """Return the keys of a line of running values."""
+    states = _states(state)
+    return [key for key in (OF_SCORES if "ranks" in states else HEADLINE) if CATALOG[key].reads in states]
 
 
 class RunningValues:
@@ -46,7 +78,7 @@ class RunningValues:
     def print(self, state: Any) -> None:
         """Print the values of ``state`` now."""
         snapshot = view(state, self._keys)
-        values = {key: snapshot[key] for key in (HEADLINE if self._keys is None else snapshot)}
+        values = {key: snapshot[key] for key in (_headline(state) if self._keys is None else snapshot)}
         if not values:
             raise UsageProblem("--every prints metrics of the whole matrix, but --metrics names none")
         if self._json:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["Problem", "UsageProblem"]
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["Problem", "UsageProblem", "listed"]
 
 
 class Problem(Exception):
@@ -15,3 +18,9 @@ class UsageProblem(Problem):
     """The command line is at fault, or an optional package is missing."""
 
     status = 2
+
+
+def listed(names: Iterable[Any]) -> str:
+    """Return the first few names, for a message."""
+    names = list(names)
+    return (", ".join(map(repr, names[:8])) or "none") + (", ..." if len(names) > 8 else "")

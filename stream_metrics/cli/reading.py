@@ -1,8 +1,8 @@
-"""Lines to records: JSON Lines and CSV to rows of (truth, prediction, weight, line).
+"""Lines to records: JSON Lines and CSV to rows of (truth, prediction, weight, scores, line).
 
 A prediction that is null, or an empty CSV field, is None: an abstention. A field that is absent is an error, never an
 abstention: a misspelt name would otherwise look like a model that never answers. Nor is an empty truth in a CSV a class
-without a name: it is an error. JSON values keep their type; CSV values are text.
+without a name: it is an error. JSON values keep their type; CSV values are text. How scores are read is in ``scores``.
 """
 
 from __future__ import annotations
@@ -12,20 +12,23 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from stream_metrics.cli.problems import Problem
+from stream_metrics.cli.problems import Problem, UsageProblem, listed
+from stream_metrics.cli.scores import BOTH, Classes, JsonScores, Scores, csv_columns, csv_reader
 from stream_metrics.cli.sources import BadRecord, Source
 
 __all__ = ["Fields", "Row", "rows"]
 
-Row: TypeAlias = tuple[Any, Any, "int | float", int]
+Row: TypeAlias = tuple[Any, Any, "int | float", Scores, int]
 
 
 class Fields(NamedTuple):
-    """The names of the three fields; without ``weight`` every record weighs 1."""
+    """The names of the fields; without ``weight`` every record weighs 1; ``prediction`` or ``scores`` may be None."""
 
     true: str
-    prediction: str
+    prediction: str | None
     weight: str | None
+    scores: str | None
+    classes: Classes
 
 
 def rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
@@ -34,18 +37,24 @@ def rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
 
 
 def _json_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
-    decode = json.JSONDecoder().decode
-    truth, prediction = _getter(fields.true), _getter(fields.prediction)
-    weight = _getter(fields.weight) if fields.weight is not None else None
-    for text in source.text(bad):
-        if text.isspace():
+    decoder = json.JSONDecoder()
+    truth = _getter(fields.true)
+    prediction, weight, scores = (None if name is None else _getter(name) for name in fields[1:4])
+    read = JsonScores(fields.classes).read
+    for line in source.text(bad):
+        text = line.strip(" \t\r\n")
+        if not text:
             continue
         try:
-            record = decode(text)
+            record, end = decoder.raw_decode(text)
+            if end < len(text):
+                decoder.decode(line)  # raises what is wrong
             if type(record) is not dict:
-                raise ValueError(f"expected a JSON object, but got {text.strip()[:40]}")
+                raise ValueError(f"expected a JSON object, but got {text[:40]}")
+            true = truth(record)
+            predicted = None if prediction is None else prediction(record)
             amount = 1 if weight is None else _number(weight(record))
-            row = truth(record), prediction(record), amount, source.line
+            row = true, predicted, amount, None if scores is None else read(scores(record), true), source.line
         except json.JSONDecodeError as error:
             bad(source.name, source.line, f"not JSON: {error.msg} at column {error.colno}")
         except (ValueError, RecursionError) as error:
@@ -64,7 +73,7 @@ def _getter(name: str) -> Callable[[dict[str, Any]], Any]:
         value: Any = record
         for part in parts:
             if type(value) is not dict or part not in value:
-                raise ValueError(f"no field {name!r}; the record has {_listed(record)}")
+                raise ValueError(f"no field {name!r}; the record has {listed(record)}")
             value = value[part]
         return value
 
@@ -76,8 +85,9 @@ def _csv_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
     header = _header(reader, source)
     if header is None:
         return
-    true, prediction = _column(header, fields.true, source), _column(header, fields.prediction, source)
-    weight = _column(header, fields.weight, source) if fields.weight is not None else None
+    true = _column(header, fields.true, source)
+    prediction, weight = (None if name is None else _column(header, name, source) for name in fields[1:3])
+    scores = None if fields.scores is None else _scores(header, fields, source)
     while True:
         start = source.line + 1
         try:
@@ -88,8 +98,9 @@ def _csv_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
                 raise ValueError(f"expected {len(header)} fields as in the header, but got {len(values)}")
             if not values[true]:
                 raise ValueError(f"field {fields.true!r} is empty")
+            predicted = None if prediction is None else values[prediction] or None
             amount = 1 if weight is None else _number(values[weight])
-            row = values[true], values[prediction] or None, amount, source.line
+            row = values[true], predicted, amount, None if scores is None else scores(values), source.line
         except StopIteration:
             return
         except csv.Error as error:
@@ -99,6 +110,16 @@ def _csv_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
             bad(source.name, source.line, str(error))
         else:
             yield row
+
+
+def _scores(header: list[str], fields: Fields, source: Source) -> Callable[[list[str]], Scores]:
+    """Return what reads the scores of a record."""
+    taken = [name for name in fields[:3] if name is not None]
+    names, columns = csv_columns(fields.scores or "", header, taken, fields.classes.labels)
+    places = [_column(header, column, source) for column in columns]
+    if names is None and not (fields.classes.both and isinstance(fields.classes.both[1], str)):
+        raise UsageProblem(f"one column of scores needs {BOTH}")
+    return csv_reader(names, header, places)
 
 
 def _header(reader: Iterator[list[str]], source: Source) -> list[str] | None:
@@ -111,7 +132,7 @@ def _header(reader: Iterator[list[str]], source: Source) -> list[str] | None:
 def _column(header: list[str], name: str, source: Source) -> int:
     if header.count(name) != 1:
         found = "is there more than once" if name in header else "is not in the header"
-        raise Problem(f"{source.name}, line {source.line}: column {name!r} {found}, which has {_listed(header)}")
+        raise Problem(f"{source.name}, line {source.line}: column {name!r} {found}, which has {listed(header)}")
     return header.index(name)
 
 
@@ -125,8 +146,3 @@ def _number(value: Any) -> int | float:
     if type(value) is int or type(value) is float:
         return value
     raise ValueError(f"expected the weight to be a number, but got {json.dumps(value)[:40]}")
-
-
-def _listed(names: dict[str, Any] | list[str]) -> str:
-    shown = [repr(name) for name in list(names)[:8]]
-    return (", ".join(shown) or "none") + (", ..." if len(names) > len(shown) else "")

@@ -6,8 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-import stream_metrics as sm
-from stream_metrics.cli import files, options
+from stream_metrics.cli import configuration, files, options
 from stream_metrics.cli.counting import Counter, Skipped
 from stream_metrics.cli.interrupts import interruptible
 from stream_metrics.cli.output import RunningValues, print_snapshot, view
@@ -24,6 +23,15 @@ empty CSV field, is an abstention. FIELD is a key, or keys of nested objects
 joined by dots. JSON values keep their type and CSV values are text, so the 1 of
 a JSON file and the 1 of a CSV are two classes.
 
+--scores also keeps the scores of each record, for ROC and PR areas, calibration
+and log loss. In JSON Lines FIELD is an object {"cat": 0.7, "dog": 0.3}, or one
+number, the score of --pos-label; null is no scores. Keys are classes: if the
+truth is a number, true or false, so must they be ("1", "true"); with --labels
+each is the label that is written so. In CSV it is one column, the score of
+--pos-label, or a column for each class, as a pattern whose * is the class or as
+a list class=column; fields that are all empty are no scores. Without --pred the
+largest score predicts.
+
 A record that cannot be counted ends the run with exit status 1: its file, line
 and reason are printed, no result is, and no state is saved. Ctrl-C prints and
 saves what was counted so far and exits with 130.
@@ -32,7 +40,10 @@ examples:
   stream-metrics run predictions.jsonl
   stream-metrics run mon.csv.gz tue.csv.gz --true label --state week.state
   stream-metrics run wed.csv.gz --true label --resume week.state --state week.state
-  tail -f log | stream-metrics run - --true data.label --pred data.answer --every 1000"""
+  tail -f log | stream-metrics run - --true data.label --pred data.answer --every 1000
+  stream-metrics run probabilities.jsonl --scores
+  stream-metrics run probabilities.csv --scores 'p_*'
+  stream-metrics run spam.csv --scores p --labels ham,spam --pos-label spam"""
 
 MIXED = "their labels differ in type, so they cannot be counted in one run"
 
@@ -42,42 +53,38 @@ def add(commands: options.Commands) -> None:
     parser = options.add_command(commands, "run", "count records from files or stdin and print the metrics", HELP)
     parser.add_argument("files", nargs="+", metavar="FILE", help="input file, unpacked if it ends in .gz; - is stdin")
     _add_input(parser)
-    _add_configuration(parser)
     options.add_output(parser)
     parser.add_argument("--every", type=options.positive, default=0, metavar="N", help="print values every N records")
     parser.add_argument("--state", metavar="OUT", help="save the counts to this file")
     parser.add_argument("--resume", metavar="STATE", help="start from the counts, and the configuration, of this file")
+    configuration.add(parser)
     parser.set_defaults(execute=execute)
 
 
 def _add_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input", choices=("jsonl", "csv"), help="format (default: by extension, or first line)")
     parser.add_argument("--true", default="y_true", metavar="FIELD", help="field of the truth (default: y_true)")
-    parser.add_argument("--pred", default="y_pred", metavar="FIELD", help="field of the prediction (default: y_pred)")
+    parser.add_argument(
+        "--pred", metavar="FIELD", help="field of the prediction (default: y_pred; with --scores, the largest score)"
+    )
+    parser.add_argument(
+        "--scores",
+        nargs="?",
+        const="scores",
+        type=options.scores,
+        metavar="FIELD",
+        help="keep scores too, of this field (default: scores) or, in CSV, of these columns: 'p_*' or a=p_a,b=p_b",
+    )
     parser.add_argument("--weight", metavar="FIELD", help="field of the sample weight (default: every record weighs 1)")
     parser.add_argument("--skip-bad", action="store_true", help="skip and report bad records instead of ending")
-
-
-def _add_configuration(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--labels",
-        type=options.labels,
-        help="fixed class set: text parts a,b,c or, for numbers and true/false in JSON Lines, a JSON list '[0, 1]'",
-    )
-    parser.add_argument("--other", metavar="NAME", help="class for labels outside --labels (default: they are errors)")
-    parser.add_argument(
-        "--zero-division",
-        type=options.zero_division,
-        metavar="0|1|nan",
-        help="what to print for a metric that is 0/0 (default: what the metric has for it, mostly 0)",
-    )
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Count, save, print."""
     _check(arguments)
     skipped = Skipped(arguments.skip_bad)
-    state = _state(arguments)
+    state = configuration.make(arguments)
+    view(state, arguments.metrics)  # refuses metrics of what the state does not keep
     interrupted = _count(arguments, state, skipped)
     if arguments.state:
         files.save(arguments.state, state)
@@ -95,21 +102,9 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageProblem(f"CSV and JSON Lines together: {MIXED}")
     if arguments.files.count(STDIN) > 1:
         raise UsageProblem("stdin can be read once only")
-    configuration = (arguments.labels, arguments.other, arguments.zero_division)
-    if arguments.resume and any(value is not None for value in configuration):
-        raise UsageProblem("--labels, --other and --zero-division come from the state that --resume names")
+    configuration.check(arguments)
     if arguments.state:
         files.check_target(arguments.state)
-
-
-def _state(arguments: argparse.Namespace) -> Any:
-    if arguments.resume:
-        return files.load(arguments.resume)
-    configuration = {"labels": arguments.labels, "other": arguments.other, "zero_division": arguments.zero_division}
-    try:
-        return sm.MetricSet(**configuration)
-    except ValueError as error:
-        raise UsageProblem(str(error)) from None
 
 
 def _count(arguments: argparse.Namespace, state: Any, skipped: Skipped) -> bool:
@@ -121,11 +116,12 @@ def _count(arguments: argparse.Namespace, state: Any, skipped: Skipped) -> bool:
         progress.clear()
         running.print(state)
 
-    counter = Counter(state, arguments.weight is not None, skipped, arguments.every, report)
+    fields = _fields(arguments, state)
+    counter = Counter(state, fields, skipped, arguments.every, report)
     progress = Progress(lambda: (counter.seen, reached.position()), total_size(arguments.files))
     with interruptible():
         try:
-            _feed(arguments, counter, reached, progress)
+            _feed(arguments, fields, counter, reached, progress)
         except KeyboardInterrupt:
             counter.flush()
             return True
@@ -134,8 +130,17 @@ def _count(arguments: argparse.Namespace, state: Any, skipped: Skipped) -> bool:
     return False
 
 
-def _feed(arguments: argparse.Namespace, counter: Counter, reached: Reached, progress: Progress) -> None:
-    fields = Fields(arguments.true, arguments.pred, arguments.weight)
+def _fields(arguments: argparse.Namespace, state: Any) -> Fields:
+    """Return which fields are read: the prediction, unless it follows from the scores."""
+    prediction = arguments.pred
+    if prediction is None and arguments.scores is None:
+        prediction = "y_pred"
+    return Fields(arguments.true, prediction, arguments.weight, arguments.scores, configuration.classes(state))
+
+
+def _feed(
+    arguments: argparse.Namespace, fields: Fields, counter: Counter, reached: Reached, progress: Progress
+) -> None:
     form = arguments.input
     for path in arguments.files:
         with opened(path, arguments.input) as source:

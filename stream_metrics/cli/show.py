@@ -8,17 +8,19 @@ from stream_metrics import plots
 from stream_metrics.cli import files, options
 from stream_metrics.cli.output import print_snapshot, view
 from stream_metrics.cli.problems import Problem, UsageProblem
+from stream_metrics.metric import Metric
 from stream_metrics.snapshot import Snapshot
 
 __all__ = ["add"]
 
 HELP = """\
 The kind and configuration of the state are in the file. --metrics also reads
-metrics that are no part of the report, such as fbeta.
+metrics that are no part of the report, such as fbeta. Values of scores that the
+state does not know exactly come with bounds that are certain.
 
 examples:
   stream-metrics show all.state
-  stream-metrics show all.state --format json --metrics accuracy,macro_f1,recall
+  stream-metrics show all.state --format json --metrics accuracy,roc_auc,log_loss
   stream-metrics show all.state --plot all.png"""
 
 
@@ -28,7 +30,9 @@ def add(commands: options.Commands) -> None:
     parser.add_argument("state", metavar="STATE", help="state file, from run --state, merge or to_bytes()")
     options.add_output(parser)
     parser.add_argument(
-        "--plot", metavar="IMAGE", help="also draw the confusion matrix and the per-class values (.png, .svg, .pdf)"
+        "--plot",
+        metavar="IMAGE",
+        help="also draw the confusion matrix and, of scores, ROC, PR and reliability curves (.png, .svg, .pdf)",
     )
     parser.set_defaults(execute=execute)
 
@@ -36,25 +40,22 @@ def add(commands: options.Commands) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Read, draw, print."""
     state = files.load(arguments.state)
+    snapshot = view(state, arguments.metrics)
     if arguments.plot:
         _draw(state.snapshot(), arguments.plot)
-    print_snapshot(view(state, arguments.metrics), arguments.format)
+    if isinstance(state, Metric) and arguments.format == "table" and not arguments.metrics:
+        print(f"{state!r}\n")  # its own value, which may be none of the report
+    print_snapshot(snapshot, arguments.format)
     return 0
 
 
 def _draw(snapshot: Snapshot, path: str) -> None:
-    """Write an image: the confusion matrix, and beside it precision, recall and F1 of each class."""
+    """Write an image: the confusion matrix and, where scores are kept, ROC, precision-recall and reliability curves."""
     try:
-        from matplotlib.figure import Figure
+        plots.overview(snapshot).savefig(path)
     except ImportError:
         raise UsageProblem('--plot needs matplotlib: pip install "stream-metrics[plot]"') from None
-    classes = len(snapshot.labels)
-    side = min(max(4.0, 0.45 * classes), 9.0)
-    figure = Figure(figsize=(side + 9.5, max(side + 1.6, 1.5 + 0.32 * min(classes, 40))), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(side + 2.5, 7.0))
-    try:
-        plots.confusion_matrix(snapshot, ax=left)
-        plots.per_class(snapshot, ax=right)
-        figure.savefig(path)
+    except LookupError:
+        raise Problem(f"{path}: nothing to draw, since the state has neither labels nor ranks of scores") from None
     except ValueError as error:  # too many classes, or an image format that matplotlib does not write
         raise Problem(f"{path}: {error}") from None

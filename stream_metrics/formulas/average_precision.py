@@ -3,8 +3,8 @@
 A row of equal scores follows the usual rule: all its positives at the precision reached at the row's end. Within a
 mixed row the order is open. The bounds let all negatives come first, or all positives at once; the best strict order
 would be no upper bound, because positives may tie. The value takes a random order, unless the sample says that the row
-is one big atom. Sums over a row are differences of digamma functions; where weights have fractions the lower bound
-is their integral.
+is one big atom. The mean over random orders is a difference of digamma functions; the lower bound is its integral,
+since a sample may weigh less than 1.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def average_precision(column: RankColumn) -> Certified:
     Formula: sum (R_n - R_{n-1}) P_n over distinct scores. Range: (0, 1]. Undefined: no own.
     Source: Zhu 2004; Doering 2018 (PR curves). The same as scikit-learn's average_precision_score.
     """
-    own = float(column.totals[OWN])
+    own = column.weight(OWN)
     if not own:
         return UNDEFINED
     steps = descend(column)
@@ -42,7 +42,7 @@ def average_precision(column: RankColumn) -> Certified:
     if not coarse.mixed.any():
         value = math.fsum(tied) / own
         return Certified(value, value, value, 0.0)
-    first = np.where(coarse.mixed, _negatives_first(coarse, column.counts.dtype != np.int64), tied)
+    first = np.where(coarse.mixed, _negatives_first(coarse), tied)
     most = np.where(coarse.mixed, _positives_at_once(coarse), tied)
     value = math.fsum(np.where(_atoms(column, steps), _tied(steps.fine), _random_order(steps.fine))) / own
     se = root_sum_square((most - first) * steps.doubts) / own
@@ -55,7 +55,7 @@ def pr_auc_trapezoid(column: RankColumn) -> Certified:
     Formula: sum (R_n - R_{n-1}) (P_n + P_{n-1}) / 2 over the distinct scores of own. Range: [0, 1]. Undefined: no own.
     Optimistic where points are far apart. Source: ROCR `aucpr`; Davis and Goadrich 2006.
     """
-    own = float(column.totals[OWN])
+    own = column.weight(OWN)
     if not own:
         return UNDEFINED
     steps = descend(column)
@@ -108,10 +108,10 @@ def _tied(s: Steps) -> Floats:
     return s.own * _safe(s.tp, s.tp + s.fp)
 
 
-def _negatives_first(s: Steps, fractional: bool) -> Floats:
-    """Return the least that the positives of each row can add."""
+def _negatives_first(s: Steps) -> Floats:
+    """Return the least that the positives of each row can add, in steps of any size."""
     behind, before = s.fp, s.tp - s.own
-    gap = np.log1p(_safe(s.own, behind + before)) if fractional else harmonic_gap(before + behind, s.own)
+    gap = np.log1p(_safe(s.own, behind + before))
     return np.where(behind > 0, np.maximum(0.0, s.own - behind * gap), s.own)
 
 

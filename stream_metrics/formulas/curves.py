@@ -49,7 +49,7 @@ def roc_curve(column: RankColumn) -> Curve:
 def det_curve(column: RankColumn) -> Curve:
     """Points (false positive rate, false negative rate); nan rates of a class without scores. Martin et al. 1997."""
     steps = descend(column).fine
-    own = float(column.totals[OWN])
+    own = column.weight(OWN)
     missed = (own - _from_zero(steps.tp)) / _total(column, OWN)
     return _curve(steps, _from_zero(steps.fp) / _total(column, REST), missed)
 
@@ -71,7 +71,7 @@ def _from_zero(values: Floats) -> Floats:
 
 
 def _total(column: RankColumn, c: int) -> float:
-    return float(column.totals[c]) or NAN
+    return column.weight(c) or NAN
 
 
 def partial_auc(column: RankColumn, *, max_fpr: float = 0.1, standardized: bool = True) -> Certified:
@@ -83,7 +83,7 @@ def partial_auc(column: RankColumn, *, max_fpr: float = 0.1, standardized: bool 
     """
     if not 0 < max_fpr <= 1:
         raise ValueError(f"Expected `max_fpr` to be in (0, 1], but got {max_fpr!r}")
-    rest, own = float(column.totals[REST]), float(column.totals[OWN])
+    rest, own = column.weight(REST), column.weight(OWN)
     if not rest or not own:
         return UNDEFINED
     steps = descend(column)
@@ -127,7 +127,7 @@ def tpr_at_fpr(column: RankColumn, *, fpr: float = 0.1) -> Certified:
     """
     if not 0 <= fpr <= 1:
         raise ValueError(f"Expected `fpr` to be in [0, 1], but got {fpr!r}")
-    rest, own = float(column.totals[REST]), float(column.totals[OWN])
+    rest, own = column.weight(REST), column.weight(OWN)
     if not rest or not own:
         return UNDEFINED
     steps = descend(column)
@@ -153,7 +153,7 @@ def precision_at_recall(column: RankColumn, *, recall: float = 0.9) -> Certified
     """
     if not 0 <= recall <= 1:
         raise ValueError(f"Expected `recall` to be in [0, 1], but got {recall!r}")
-    own = float(column.totals[OWN])
+    own = column.weight(OWN)
     if not own:
         return UNDEFINED
     steps = descend(column)
@@ -181,7 +181,7 @@ def _corner(there: Floats, s: Steps, value: Callable[[Floats, Floats], Floats]) 
 def _crossing(s: Steps, goal: float) -> float:
     """Return the likely precision where own reaches the goal, if that is inside a mixed row; otherwise 0."""
     row = int(np.searchsorted(s.tp, goal))
-    if row == len(s.tp) or not s.mixed[row]:
+    if not goal or row == len(s.tp) or not s.mixed[row]:
         return 0.0
     y, bend = (goal - (s.tp[row] - s.own[row])) / s.own[row], 6 * (s.shares[row] - 0.5)
     middle = 1 + bend  # solve y = middle x - bend x^2 for the smaller root
@@ -195,7 +195,7 @@ def ks_statistic(column: RankColumn) -> Certified:
 
     Formula: max |TPR - FPR| over thresholds. Range: [0, 1]. Undefined: no own or no rest. Source: Smirnov 1948.
     """
-    rest, own = float(column.totals[REST]), float(column.totals[OWN])
+    rest, own = column.weight(REST), column.weight(OWN)
     if not rest or not own:
         return UNDEFINED
     steps = descend(column)
@@ -217,7 +217,7 @@ def best_threshold(column: RankColumn, metric: str | Callable[..., Floats] = "yo
     if isinstance(metric, str) and metric not in METRICS:
         raise ValueError(f"Expected `metric` to be a function or one of {', '.join(METRICS)}, but got {metric!r}")
     function = METRICS[metric] if isinstance(metric, str) else metric
-    rest, own = float(column.totals[REST]), float(column.totals[OWN])
+    rest, own = column.weight(REST), column.weight(OWN)
     if not rest or not own:
         return Best(NAN, NAN, NAN)
     s = descend(column).coarse

@@ -10,6 +10,9 @@ from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.formulas.ranks_protocol import ENDS, MIXED, OWN, REST, ZERO, Codes, RankColumn
 
 
+ROOM = 2**62  # sums up to here fit into int64
+
+
 def pool(columns: Sequence[RankColumn]) -> RankColumn:
     """Return the column of all scores together, at the highest level among the columns.
 
@@ -22,6 +25,7 @@ def pool(columns: Sequence[RankColumn]) -> RankColumn:
         empty = np.zeros((0, 2), np.int64)
         return RankColumn(0, nothing, nothing, empty, np.zeros((0, 2)), np.zeros(2, np.int64), (nothing,) * 2,
                           (empty[:, 0],) * 2, (1.0, 1.0))  # fmt: skip
+    columns = _alike(columns)
     cells, index = np.unique(
         np.concatenate([c.cells >> np.uint64(level - c.level) for c in columns]), return_inverse=True
     )
@@ -33,7 +37,7 @@ def pool(columns: Sequence[RankColumn]) -> RankColumn:
     np.add.at(moments, index, np.concatenate([_moments(c, level) for c in columns]))
     sole = _join(np.concatenate([_soles(c) for c in columns]), index, len(cells))
     known = (sole == np.uint64(MIXED))[:, None] & (counts > 0)
-    offsets = np.where(known, moments / np.where(counts > 0, counts, 1), np.nan)
+    offsets = np.where(known, moments / np.where(counts > 0, counts, 1).astype(np.float64), np.nan)
     samples = [_sample(columns, level, c) for c in (REST, OWN)]
     return RankColumn(
         level,
@@ -45,7 +49,27 @@ def pool(columns: Sequence[RankColumn]) -> RankColumn:
         (samples[REST][0], samples[OWN][0]),
         (samples[REST][1], samples[OWN][1]),
         (samples[REST][2], samples[OWN][2]),
+        columns[0].units,
     )
+
+
+def _alike(columns: Sequence[RankColumn]) -> list[RankColumn]:
+    """Return the columns in the same units, as Python integers if their sum could exceed int64."""
+    units = max(column.units for column in columns)
+    sums = sum(sum(column.totals.tolist()) * (units // column.units) for column in columns)
+
+    def scaled(a: Numbers, column: RankColumn) -> Numbers:
+        return np.asarray((a.astype(object) if sums > ROOM else a) * (units // column.units))
+
+    return [
+        column._replace(
+            counts=scaled(column.counts, column),
+            totals=scaled(column.totals, column),
+            sample_weights=(scaled(column.sample_weights[REST], column), scaled(column.sample_weights[OWN], column)),
+            units=units,
+        )
+        for column in columns
+    ]
 
 
 def _soles(column: RankColumn) -> Codes:
@@ -71,7 +95,7 @@ def _moments(column: RankColumn, level: int) -> Floats:
     places = np.where(
         pure[:, None], exact[:, None], (child[:, None] + column.offsets * 2.0**column.level) * 2.0**-level
     )
-    return np.where(column.counts > 0, places * column.counts, 0.0)
+    return np.where(column.counts > 0, places * column.counts.astype(np.float64), 0.0)
 
 
 def _sample(columns: Sequence[RankColumn], level: int, c: int) -> tuple[Codes, Numbers, float]:

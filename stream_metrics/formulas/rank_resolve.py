@@ -75,7 +75,7 @@ def _crowds(cells: Codes) -> Codes:
 def look_into(column: RankColumn, table: Table, at: int) -> Heavy:
     """Return what the sample shows of the mixed row at that place among the mixed rows."""
     cell = int(table.cells[at])
-    counts = [float(column.counts[cell, c]) for c in (REST, OWN)]
+    counts = [int(column.counts[cell, c]) / column.units for c in (REST, OWN)]
     spreads = []
     for c in (REST, OWN):
         codes, sampled = sampled_in(column, cell, c)
@@ -92,7 +92,7 @@ def sampled_in(column: RankColumn, cell: int, c: int) -> tuple[Codes, Floats]:
     codes = column.sample_codes[c]
     low = int(codes.searchsorted(np.uint64(start)))
     high = int(codes.searchsorted(np.uint64(start + (1 << column.level) - 1), "right"))
-    return codes[low:high], column.sample_weights[c][low:high].astype(np.float64)
+    return codes[low:high], column.sample_weights[c][low:high].astype(np.float64) / column.units
 
 
 def _choose(means: Floats, samples: list[Comparison], inside: Floats) -> Floats:

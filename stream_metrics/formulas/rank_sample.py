@@ -50,7 +50,8 @@ def spread(places: Floats, sampled: Floats, count: float, mean: float, tau: floa
     loose = sampled < max(CERTAIN * count, CERTAIN_MEDIANS * float(np.median(sampled)))
     x, w = places[loose], sampled[loose]
     known = 0.0 if loose.all() else float(sampled[~loose].sum())
-    left, seen, squares = count - known, float(w.sum()), float(w.dot(w))
+    seen, squares = float(w.sum()), float(w.dot(w))
+    left = max(count - known, seen)  # what is left beside heavy codes may be lost in rounding
     centre = float(w.dot(x)) / seen
     deviation = math.sqrt(float(w.dot((x - centre) ** 2)) / seen)
     goal = centre if math.isnan(mean) else (count * mean - float(sampled[~loose].dot(places[~loose]))) / left

@@ -1,7 +1,6 @@
 """A column of scores as a table of rows, lowest scores first, with counts that multiply exactly.
 
-Fractional weights are whole multiples of 2^-20, so they too become integers; int64 while the product of the two totals
-fits, Python integers from there on.
+Weights are whole numbers of units: int64 while the product of the two totals fits, Python integers from there on.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.formulas.ranks_protocol import ENDS, MIXED, OWN, REST, ZERO, Codes, RankColumn
 
-UNITS = 2**20  # units in a weight of 1, where weights have fractions
 SAFE = 2**61  # twice the product of two totals up to here fits into int64
 
 
@@ -37,10 +35,8 @@ class Table(NamedTuple):
 
 def tabulate(column: RankColumn) -> Table:
     """Return the rows of a column that have a count, the zeros among them as one row."""
-    counts, totals, units = column.counts, column.totals, 1
-    if counts.dtype != np.int64 or totals.dtype != np.int64:
-        counts, totals, units = _whole(counts), _whole(totals), UNITS
-    if int(totals[REST]) * int(totals[OWN]) > SAFE:
+    counts, totals = column.counts, column.totals
+    if max(int(totals[REST]), 1) * max(int(totals[OWN]), 1) > SAFE:
         counts, totals = counts.astype(object), totals.astype(object)
     rest, own = np.ascontiguousarray(counts.T)
     level = np.uint64(column.level)
@@ -53,7 +49,7 @@ def tabulate(column: RankColumn) -> Table:
     if zeros != (0, 0):
         rest, own, starts = (_insert(a, place, b) for a, b in ((rest, zeros[0]), (own, zeros[1]), (starts, ZERO)))
         rows = rows + (rows >= place)
-    table = Table(starts, rest, own, rows, cells, units)
+    table = Table(starts, rest, own, rows, cells, column.units)
     both = rest + own
     return table if both.all() else _without(table, both == 0)
 
@@ -61,14 +57,6 @@ def tabulate(column: RankColumn) -> Table:
 def _ends(cells: Codes) -> NDArray[np.intp]:
     """Return the cells that many scores share although they hold one code."""
     return np.array([i for i in sorted({0, len(cells) - 1}) if len(cells) and int(cells[i]) in ENDS], np.intp)
-
-
-def _whole(weights: Numbers) -> Numbers:
-    """Return weights as integer numbers of units."""
-    scaled = np.rint(weights.astype(np.float64) * UNITS)
-    if scaled.size and float(scaled.max()) >= 2.0**62:
-        return np.asarray(np.vectorize(int, otypes=[object])(scaled))
-    return scaled.astype(np.int64)
 
 
 def _insert(a: Numbers, place: int, value: int) -> Numbers:

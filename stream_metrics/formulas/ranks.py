@@ -144,7 +144,7 @@ def delong_se(column: RankColumn) -> float:
     """
     steps = descend(column).fine
     p, n = steps.own, steps.rest
-    own, rest = float(column.totals[OWN]), float(column.totals[REST])
+    own, rest = column.weight(OWN), column.weight(REST)
     if own <= 1 or rest <= 1:
         return NAN
     below, above = (rest - steps.fp + steps.shares * n) / rest, (steps.tp - p + steps.shares * p) / own

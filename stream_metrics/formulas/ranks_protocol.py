@@ -34,17 +34,23 @@ class RankColumn(NamedTuple):
     sole: Codes
     """The only code seen in a cell, or MIXED; at level 0 the same as `cells`."""
     counts: Numbers
-    """(cells, 2): weight of rest and own; int64, or float64 (multiples of 2^-20) where a weight had a fraction."""
+    """(cells, 2): weight of rest and own, as integer numbers of units; Python integers where int64 has no room."""
     offsets: Floats
     """(cells, 2): mean place within the cell, in [0, 1); nan where it is not known."""
     totals: Numbers
-    """(2,): weight of rest and own with the scores that are 0."""
+    """(2,): weight of rest and own with the scores that are 0, in units."""
     sample_codes: tuple[Codes, Codes]
     """Per class the codes with the smallest hashes, increasing; empty at level 0."""
     sample_weights: tuple[Numbers, Numbers]
-    """The weight of each sampled code."""
+    """The weight of each sampled code, in units."""
     tau: tuple[float, float]
     """The share of all codes that the sample of each class would hold."""
+    units: int = 1
+    """How many units a weight of 1 has: 1, or 2^20 where weights have fractions."""
+
+    def weight(self, c: int) -> float:
+        """Return the weight of rest or own."""
+        return int(self.totals[c]) / self.units
 
 
 class Certified(NamedTuple):

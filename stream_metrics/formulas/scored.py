@@ -70,7 +70,7 @@ def over_classes(measure: Measure, doc: str, *, by_support: bool = False) -> Cal
 
     def formula(r: Ranks, **options: Any) -> Certified:
         found = columns(r)
-        supports = [float(column.totals[OWN]) for column in found] if by_support else None
+        supports = [column.weight(OWN) for column in found] if by_support else None
         return ranks.mean([measure(column, **options) for column in found], supports)
 
     formula.__doc__ = doc

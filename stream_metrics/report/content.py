@@ -16,6 +16,7 @@ import numpy as np
 
 from stream_metrics.catalog import CATALOG
 from stream_metrics.report.layout import number, score, shorten
+from stream_metrics.report.rated import is_default, rated_per_class, row_labels, scored
 from stream_metrics.snapshot import LABEL_VALUED, MATRIX_LIMIT
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ __all__ = [
     "UNDEFINED",
     "Confusion",
     "Score",
+    "class_values",
     "classes_shown",
     "confusions",
     "guesses",
@@ -40,6 +42,7 @@ __all__ = [
     "sizes",
     "undefined_labels",
     "value_text",
+    "weakest",
 ]
 
 BASELINES = ("most frequent", "uniform", "stratified")
@@ -56,6 +59,9 @@ HEADINGS = {
     "f1": ("F1", "F1"),
     "specificity": ("specificity", "spec"),
     "ova_matthews_corrcoef": ("MCC", "MCC"),
+    "roc_auc": ("ROC AUC", "AUC"),
+    "average_precision": ("avg. precision", "AP"),
+    "expected_calibration_error": ("calibr. error", "ECE"),
 }  # in full, and where there is little room
 ACCURACIES = dict(
     zip(BASELINES, ("no_information_rate", "baseline_uniform_accuracy", "baseline_stratified_accuracy"), strict=True)
@@ -84,10 +90,13 @@ class Confusion(NamedTuple):
 
 
 def sizes(snapshot: Snapshot, separator: str = " ") -> str:
-    """Return one line: samples, classes, abstentions, weight if it is not the number of samples."""
+    """Return one line: samples, classes, abstentions, weight and samples with scores if they differ from all."""
     count = len(snapshot.labels)
     parts = [f"{number(snapshot.n, separator)} sample{'s' * (snapshot.n != 1)}"]
-    parts.append(f"{number(count, separator)} class{'es' * (count != 1)}")
+    if snapshot._states.keys() & {"counts", "ranks"}:
+        parts.append(f"{number(count, separator)} class{'es' * (count != 1)}")
+    if scored(snapshot) not in (None, snapshot.n):
+        parts.append(f"{number(scored(snapshot) or 0, separator)} with scores")
     if snapshot.abstained:
         parts.append(f"{number(snapshot.abstained, separator)} abstained (in no figure below)")
     if snapshot.weight != snapshot.n:
@@ -116,9 +125,9 @@ def matrix_place(snapshot: Snapshot) -> str:
 def scores(snapshot: Snapshot) -> list[Score]:
     """Return the headline scores, or every chosen number if the snapshot was taken with keys of its own."""
     rows = []
-    for key in HEADLINE if _is_default(snapshot) else snapshot:
-        value, undefined = snapshot._entry(key)
-        if key not in LABEL_VALUED:
+    for key in HEADLINE if is_default(snapshot) else snapshot:
+        if "counts" in snapshot._states and CATALOG[key].reads == "counts" and key not in LABEL_VALUED:
+            value, undefined = snapshot._entry(key)
             baselines = tuple(_baseline(snapshot, key, strategy) for strategy in BASELINES)
             rows.append(Score(key, TITLES.get(key, CATALOG[key].title), value, undefined is True, baselines))
     return rows
@@ -131,13 +140,9 @@ def value_text(row: Score, separator: str = " ") -> str:
     return score(row.value, row.undefined, digits=4)
 
 
-def _is_default(snapshot: Snapshot) -> bool:
-    return snapshot._keys == snapshot._default()
-
-
 def significance(snapshot: Snapshot, names: Sequence[str]) -> str:
     """Return the p-values of accuracy against always guessing the most frequent class; empty with chosen keys."""
-    if not _is_default(snapshot):
+    if not is_default(snapshot):
         return ""
     mcnemar, binomial = (_p_value(snapshot[key]) for key in ("majority_p_value", "nir_p_value"))
     return f"Accuracy against {guesses(snapshot, names)[BASELINES[0]]}: p {mcnemar} (McNemar), p {binomial} (binomial)"
@@ -165,7 +170,25 @@ def _baseline(snapshot: Snapshot, key: str, strategy: str) -> float | None:
 
 def per_class_keys(snapshot: Snapshot) -> list[str]:
     """Return the per-class keys to show: the usual ones, or the chosen ones."""
-    return list(PER_CLASS) if _is_default(snapshot) else list(snapshot.per_class)
+    if not is_default(snapshot):
+        return list(snapshot.per_class)
+    return [*(PER_CLASS if "counts" in snapshot._states else ()), *rated_per_class(snapshot)]
+
+
+def class_values(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[tuple[float | None, bool]]:
+    """Return the values of a per-class key at positions of `row_labels`, None where it has none, and if it is 0/0."""
+    undefined = undefined_labels(snapshot, key)
+    labels = row_labels(snapshot)
+    if CATALOG[key].reads == "counts":
+        values = snapshot._entry(key)[0][list(shown)].tolist()
+        return [(value, labels[at] in undefined) for at, value in zip(shown, values, strict=True)]
+    table = snapshot.per_class[key]
+    return [(table.get(labels[at]), labels[at] in undefined) for at in shown]
+
+
+def weakest(snapshot: Snapshot) -> str:
+    """Return the key whose lowest values single out classes where not all can be shown."""
+    return "f1" if "counts" in snapshot._states else "roc_auc"
 
 
 def undefined_labels(snapshot: Snapshot, key: str) -> set[Label]:
@@ -174,13 +197,16 @@ def undefined_labels(snapshot: Snapshot, key: str) -> set[Label]:
 
 
 def classes_shown(snapshot: Snapshot, limit: int) -> list[int]:
-    """Return the positions of all classes, in order; of more than `limit`, those with the lowest F1, worst first.
+    """Return the positions of all `row_labels`, in order; of more than `limit` those with the lowest `weakest` value.
 
-    Of classes with equal F1 the more frequent comes first; a class without any sample comes last.
+    The worst comes first, of classes with equal F1 the more frequent; a class without any sample comes last.
     """
-    count = len(snapshot.labels)
+    count = len(row_labels(snapshot))
     if count <= limit:
         return list(range(count))
+    if "counts" not in snapshot._states:
+        lowest = np.argsort(snapshot._entry("roc_auc")[0], kind="stable")
+        return [int(position) for position in lowest[:limit]]
     f1, support, predicted = (snapshot._entry(key)[0] for key in ("f1", "support", "predicted_count"))
     order = np.lexsort((np.arange(count), -support, f1, support + predicted == 0))
     return [int(position) for position in order[:limit]]

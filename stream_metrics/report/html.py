@@ -22,6 +22,7 @@ from stream_metrics.report.content import (
     HEADINGS,
     NOT_ABOVE,
     UNDEFINED,
+    class_values,
     classes_shown,
     confusions,
     guesses,
@@ -30,11 +31,12 @@ from stream_metrics.report.content import (
     scores,
     significance,
     sizes,
-    undefined_labels,
     value_text,
+    weakest,
 )
 from stream_metrics.report.layout import fit_names, number, numbers, score, visible
 from stream_metrics.report.matrix import percent
+from stream_metrics.report.rated import CERTIFIED, columns, rated, rated_heading, rated_notes, row_labels
 
 if TYPE_CHECKING:
     from stream_metrics.snapshot import Snapshot
@@ -47,6 +49,7 @@ NAME = 40  # characters of a label in a row, then in a column; a longer one is i
 COLUMN_NAME = 16
 UPRIGHT = 6  # longer column names than this stand upright
 THIN = "\u202f"  # narrow no-break space between thousands
+FIGURE_SPACE = "\u2007"  # as wide as a digit
 CORRECT, WRONG = "0,114,178", "213,94,0"  # blue and vermilion of Okabe & Ito (2008)
 WEAKEST, STRONGEST = 0.08, 0.8
 
@@ -73,12 +76,14 @@ STYLE = """
 
 def html(snapshot: Snapshot) -> str:
     """Return the report as one HTML element."""
-    names = [visible(name) for name in label_names(snapshot.labels)]
+    names = [visible(name) for name in label_names(row_labels(snapshot))]
     parts = [f'<div class="sm-report"><style>{STYLE}</style>', _title(sizes(snapshot, THIN))]
-    if snapshot._counts.total:
-        parts += [_scores(snapshot, names), _classes(snapshot, names), _matrix(snapshot, names)]
+    counted = "counts" in snapshot._states
+    if snapshot.weight:
+        parts += [_scores(snapshot, names), _rated(snapshot), _classes(snapshot, names)]
+        parts += [_matrix(snapshot, names)] * counted
     else:
-        parts.append(_notes(["Nothing counted yet."]))
+        parts.append(_notes(["Nothing counted yet." if counted else "Nothing scored yet."]))
     return "".join([*parts, "</div>"])
 
 
@@ -100,6 +105,16 @@ def _scores(snapshot: Snapshot, names: list[str]) -> str:
     return _table(["Score", "model", *BASELINES], body) + _notes(notes)
 
 
+def _rated(snapshot: Snapshot) -> str:
+    rows, notes = rated(snapshot), rated_notes(snapshot)
+    if not rows:
+        return _notes(notes)
+    cells = columns(rows, FIGURE_SPACE)
+    body = [_row(row.title, texts) for row, *texts in zip(rows, *(column for _, column in cells), strict=True)]
+    notes = [CERTIFIED] * (len(cells) > 1) + notes + [UNDEFINED] * any("*" in row.value for row in rows)
+    return _table([rated_heading(snapshot, THIN), *(heading for heading, _ in cells)], body) + _notes(notes)
+
+
 def _classes(snapshot: Snapshot, names: list[str]) -> str:
     keys = per_class_keys(snapshot)
     if not keys:
@@ -112,7 +127,8 @@ def _classes(snapshot: Snapshot, names: list[str]) -> str:
     headings = [HEADINGS[key][0] if key in HEADINGS else CATALOG[key].title for key in keys]
     title, notes = "", []
     if len(shown) < len(names):
-        title = _title(f"The {len(shown)} classes with the lowest F1, of {number(len(names), THIN)}")
+        lowest = HEADINGS[weakest(snapshot)][0]
+        title = _title(f"The {len(shown)} classes with the lowest {lowest}, of {number(len(names), THIN)}")
         left = number(len(names) - len(shown), THIN)
         notes.append(f"{left} classes left out: snapshot.per_class or snapshot.to_frame() has them")
     if any("*" in cell for column in columns for cell in column):
@@ -121,11 +137,10 @@ def _classes(snapshot: Snapshot, names: list[str]) -> str:
 
 
 def _cells(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[str]:
-    values = snapshot._entry(key)[0][shown].tolist()
+    values = class_values(snapshot, key, shown)
     if CATALOG[key].high == math.inf:
-        return numbers(values, THIN)
-    undefined = undefined_labels(snapshot, key)
-    return [score(value, snapshot.labels[at] in undefined) for at, value in zip(shown, values, strict=True)]
+        return numbers([value for value, _ in values if value is not None], THIN)
+    return ["" if value is None else score(value, undefined) for value, undefined in values]
 
 
 def _matrix(snapshot: Snapshot, names: list[str]) -> str:

@@ -19,6 +19,7 @@ from stream_metrics.report.content import (
     HEADINGS,
     NOT_ABOVE,
     UNDEFINED,
+    class_values,
     classes_shown,
     confusions,
     guesses,
@@ -27,8 +28,8 @@ from stream_metrics.report.content import (
     scores,
     significance,
     sizes,
-    undefined_labels,
     value_text,
+    weakest,
 )
 from stream_metrics.report.layout import (
     GAP,
@@ -46,6 +47,7 @@ from stream_metrics.report.layout import (
     wrap,
 )
 from stream_metrics.report.matrix import matrix_lines, percent
+from stream_metrics.report.rated import CERTIFIED, columns, rated, rated_heading, rated_notes, row_labels
 
 if TYPE_CHECKING:
     from stream_metrics.snapshot import Snapshot
@@ -57,6 +59,9 @@ WIDEST = 140  # without a width of its own; longer lines are hard to read
 CLASSES = 25
 ARROW = " -> "
 DROPPED_FIRST = {
+    "expected_calibration_error": 12,
+    "average_precision": 11,
+    "roc_auc": 10,
     "ova_matthews_corrcoef": 9,
     "specificity": 8,
     "predicted_count": 7,
@@ -71,10 +76,14 @@ def report(snapshot: Snapshot, width: int | None = None) -> str:
     if width is None:
         width = min(shutil.get_terminal_size().columns, WIDEST)
     width = max(width, NARROWEST)
-    names = [visible(name) for name in label_names(snapshot.labels)]
+    names = [visible(name) for name in label_names(row_labels(snapshot))]
     blocks = [wrap(sizes(snapshot), width)]
-    if snapshot._counts.total:
-        blocks += [_scores(snapshot, names, width), _classes(snapshot, names, width), _matrix(snapshot, names, width)]
+    if snapshot.weight:
+        blocks += [_scores(snapshot, names, width), _rated(snapshot, width), _classes(snapshot, names, width)]
+        if "counts" in snapshot._states:
+            blocks.append(_matrix(snapshot, names, width))
+    elif "counts" not in snapshot._states:
+        blocks.append(["Nothing scored yet."])
     else:
         blocks.append(
             wrap(shorten(f"Nothing counted yet. Classes: {', '.join(names) or 'none'}", 3 * width), width, "  ")
@@ -104,6 +113,23 @@ def _scores(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
     return lines + [line for note in notes for line in wrap(note, width, "  ")]
 
 
+def _rated(snapshot: Snapshot, width: int) -> list[str]:
+    rows, notes = rated(snapshot), rated_notes(snapshot)
+    lines: list[str] = []
+    if rows:
+        values, *limits = [Column(heading, heading, cells, drop=1) for heading, cells in columns(rows, " ")]
+        names, always = [row.title for row in rows], Column(values.heading, values.short, values.cells)
+        lines, dropped = table(rated_heading(snapshot), names, [always, *limits], width, least=20)
+        if dropped:  # one bound alone would read as an error
+            lines, _ = table(rated_heading(snapshot), names, [always], width, least=20)
+            notes.insert(0, "Left out at this width: low, high")
+        elif limits:
+            notes.insert(0, CERTIFIED)
+        if any("*" in row.value for row in rows):
+            notes.append(UNDEFINED)
+    return lines + [line for note in notes for line in wrap(note, width, "  ")]
+
+
 def _classes(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
     keys = per_class_keys(snapshot)
     if not keys:
@@ -113,7 +139,8 @@ def _classes(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
     lines, dropped = table("Class", [names[position] for position in shown], columns, width, positions=shown)
     notes = []
     if len(shown) < len(names):
-        lines = [*wrap(f"The {len(shown)} classes with the lowest F1, of {number(len(names))}", width), *lines]
+        lowest = HEADINGS[weakest(snapshot)][0]
+        lines = [*wrap(f"The {len(shown)} classes with the lowest {lowest}, of {number(len(names))}", width), *lines]
         notes.append(
             f"{number(len(names) - len(shown))} classes left out: snapshot.per_class or snapshot.to_frame() has them"
         )
@@ -127,12 +154,11 @@ def _classes(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
 def _column(snapshot: Snapshot, key: str, shown: list[int], position: int) -> Column:
     title = CATALOG[key].title
     heading, short = HEADINGS.get(key, (title, shorten(title, 8)))
-    values = snapshot._entry(key)[0][shown].tolist()
+    values = class_values(snapshot, key, shown)
     if CATALOG[key].high == math.inf:
-        cells = numbers(values)
+        cells = numbers([value for value, _ in values if value is not None])
     else:
-        undefined = undefined_labels(snapshot, key)
-        cells = aligned([score(v, snapshot.labels[p] in undefined) for v, p in zip(values, shown, strict=True)])
+        cells = aligned(["" if value is None else score(value, undefined) for value, undefined in values])
     return Column(heading, short, cells, drop=DROPPED_FIRST.get(key, position + 1))
 
 

@@ -94,22 +94,25 @@ class RankSketch(RankCounters, Portable):
     def column(self, label: Label, own: Label | None = None, rest: Label | None = None) -> RankColumn:
         """Return the scores of `label`, of the class `own` (default: `label`) against `rest` (default: all others)."""
         level, cells, sole, counts, offsets, totals, samples = self.arrays(label, own, rest)
-        fractional = any(t % UNITS for t in totals) or counts[1].any() or any(parts.any() for _, _, parts, _ in samples)
+        (rest_codes, *rest_weights, rest_tau), (own_codes, *own_weights, own_tau) = samples
+        parts = [counts[1], rest_weights[1], own_weights[1]]
+        units = UNITS if any(t % UNITS for t in totals) or any(part.any() for part in parts) else 1
+        wide = sum(totals) // UNITS >= 2**63 // units
 
         def weigh(whole: NDArray[Any], part: NDArray[Any]) -> NDArray[Any]:
-            return whole + part / UNITS if fractional else whole
+            return np.asarray((whole.astype(object) if wide else whole) * units + (part if units > 1 else 0))
 
-        (rest_codes, *rest_weights, rest_tau), (own_codes, *own_weights, own_tau) = samples
         return RankColumn(
             level,
             cells,
             sole,
             weigh(*counts),
             offsets,
-            np.array([t / UNITS for t in totals]) if fractional else np.array([t // UNITS for t in totals], np.int64),
+            np.array([t // (UNITS // units) for t in totals], object if wide else np.int64),
             (rest_codes, own_codes),
             (weigh(*rest_weights), weigh(*own_weights)),
             (rest_tau, own_tau),
+            units,
         )
 
     def snapshot(self) -> Snapshot:

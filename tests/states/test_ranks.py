@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -148,23 +149,79 @@ def test_different_configurations_do_not_merge() -> None:
             RankSketch().merge(other)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("buckets", "sample", "classes"), [(1024, 512, 2), (64, 64, 2), (300, 100, 5), (2, 1, 3)])
-def test_memory_stays_within_the_stated_bound(weighted: bool, buckets: int, sample: int, classes: int) -> None:
-    """However many samples come, a column takes no more than `memory_bound`, and the data what the docstring states."""
-    rng = np.random.default_rng(0)
-    sketch = RankSketch(buckets, sample)
-    sizes = []
-    for _ in range(6):
-        table, w = rng.standard_cauchy((20_000, classes)), rng.random(20_000) if weighted else None
-        sketch.update_many(rng.integers(0, classes, 20_000), table, w, classes=range(classes))
-        sizes.append(sketch.memory())
+ADVERSARIAL: dict[str, Any] = {
+    "600 decades": lambda g, shape: g.choice([-1, 1], shape) * 10.0 ** g.uniform(-300, 300, shape),
+    "any bits": lambda g, shape: np.nan_to_num(g.integers(0, 2**64, shape, dtype=np.uint64).view(np.float64)),
+    "rising": lambda g, shape: 1e-9 + np.arange(shape[0] * shape[1]).reshape(shape) * 1e-7,
+    "narrow and wide": lambda g, shape: np.where(
+        g.random(shape) < 0.9, 0.5 + 1e-12 * g.normal(size=shape), g.standard_cauchy(shape)
+    ),
+}
+WEIGHTS: dict[str, Any] = {
+    "of one": lambda g, n: None,
+    "large": lambda g, n: g.integers(2**40, 2**41, n),
+    "fractions": lambda g, n: g.random(n) * 2.0**40,
+}
 
-    assert sizes[-1] <= classes * sketch.memory_bound(classes)
-    assert sizes[-1] == sizes[0]
-    assert RankSketch().memory_bound() <= 160_000
-    data = classes * ((16 + 16 * classes) * buckets + 16 * classes * sample)
-    assert weighted or len(sketch.to_bytes()) <= data + 200
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize(
+    ("buckets", "sample", "classes"),
+    [(1024, 512, 2), (64, 64, 2), (4096, 2048, 2), (17, 1000, 3), (300, 513, 4), (2, 1, 3)],
+)
+@pytest.mark.parametrize("shape", ADVERSARIAL)
+def test_memory_stays_within_the_stated_bound(
+    shape: str, buckets: int, sample: int, classes: int, weights: str
+) -> None:
+    """Whatever comes, a column takes no more than `memory_bound`, and its bytes no more than the docstring states.
+
+    Fractions take 4 bytes a number more, and 200 bytes are for totals and header.
+    """
+    g = np.random.default_rng(0)
+    sketch = RankSketch(buckets, sample)
+    for n in (10, buckets, 20_000, 20_000):
+        truth, table = g.integers(0, classes, n), ADVERSARIAL[shape](g, (n, classes))
+        sketch.update_many(truth, table, WEIGHTS[weights](g, n), classes=range(classes))
+
+        assert sketch.memory() <= classes * sketch.memory_bound(classes)
+    more = 4 if weights == "fractions" else 0
+    data = (16 + (16 + 2 * more) * classes) * buckets + (16 + more) * classes * sample
+    assert len(sketch.to_bytes()) <= classes * data + 200
+
+
+@pytest.mark.parametrize("weights", ["of one", "large"])
+@pytest.mark.parametrize("shape", ADVERSARIAL)
+def test_a_default_binary_column_has_64_kilobytes_of_data_at_most(shape: str, weights: str) -> None:
+    """A hundred thousand scores, whatever they are and whatever whole weights they have, are at most 65536 bytes."""
+    g, n = np.random.default_rng(0), 100_000
+    sketch = RankSketch()
+    sketch.update_many(g.random(n) < 0.5, ADVERSARIAL[shape](g, (n, 1)).ravel(), WEIGHTS[weights](g, n))
+
+    assert sketch.column(True).level > 0
+    assert len(sketch.to_bytes()) <= 2**16
+    assert sketch.memory() <= sketch.memory_bound() <= 140_000
+
+
+def test_memory_is_flat() -> None:
+    """From 10^5 to 2 * 10^6 samples neither the state nor what was allocated on the way grows."""
+    g, n = np.random.default_rng(0), 100_000
+    own, scores = g.random(n) < 0.3, g.normal(size=n)
+    sketch = RankSketch()
+    sketch.update_many(own, scores)
+    before = sketch.memory()
+    tracemalloc.start()
+    try:
+        sketch.update_many(own, scores * 1.25)
+        held = tracemalloc.get_traced_memory()[0]
+        for i in range(18):
+            sketch.update_many(own, scores * (1.3 + i / 7))
+        grown = tracemalloc.get_traced_memory()[0] - held
+    finally:
+        tracemalloc.stop()
+
+    assert sketch.n == 2_000_000
+    assert sketch.memory() == before
+    assert grown < 10_000
 
 
 @pytest.mark.parametrize("options", [{}, {"buckets": 16, "sample": 4}])

@@ -1,26 +1,19 @@
-"""Figures of a snapshot, with matplotlib (`pip install stream-metrics[plot]`), which is imported on the first call.
+"""The confusion matrix as a heat map.
 
-Without `ax` a figure is made that belongs to no window and no `pyplot` state, so nothing pops up or stays open, and
-no display is needed; `ax.figure.savefig(...)` writes it. Global settings are read but never changed. Labels are drawn
-as they are: never as mathematical markup, control characters escaped.
-
-Colours. Cells run from light to dark blue on a square-root scale, zeros are white: on a linear scale, the errors of a
-good model, a few per cent of a row, all look like zero. One hue serves every kind of colour vision; series of points
-differ by marker as well as by colour.
+Cells run from light to dark blue on a square-root scale, zeros are white: on a linear scale, the errors of a good
+model, a few per cent of a row, all look like zero. One hue serves every kind of colour vision.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from stream_metrics.catalog import CATALOG, Row, find
-from stream_metrics.jsonable import label_names
-from stream_metrics.report.content import HEADINGS, classes_shown, undefined_labels
-from stream_metrics.report.layout import display_width, fit_names, number, numbers, visible
+from stream_metrics.plots.base import NAME, THIN, Numbers, names, new_figure, nothing, samples
+from stream_metrics.report.layout import display_width, fit_names, numbers
 from stream_metrics.report.matrix import percent
 
 if TYPE_CHECKING:
@@ -29,27 +22,14 @@ if TYPE_CHECKING:
 
     from stream_metrics.snapshot import Snapshot
 
-__all__ = ["confusion_matrix", "per_class"]
+__all__ = ["confusion_matrix"]
 
-Numbers: TypeAlias = "np.ndarray[Any, Any]"
-
-NAME = 22  # characters of a label
 TICKS = 60  # more classes than this get a label every few rows
-CLASSES = 40  # rows of a per-class figure
 SMALLEST, LARGEST = 3.2, 9.0  # inches of a matrix
 CELL = 0.45  # inches of a cell at least, as long as the matrix is between the two
 READABLE = 7.0  # points; smaller figures are left out of the cells
 FITTING = 1.5  # points of a cell's width per point of size and character
 FAINTEST = 0.15  # where in the colour map the smallest count begins, so that it is told from a zero
-THIN = "\u202f"  # narrow no-break space between thousands
-SERIES = [  # colours of Okabe & Ito (2008), with markers
-    ("#0072B2", "o"),
-    ("#D55E00", "s"),
-    ("#009E73", "^"),
-    ("#CC79A7", "D"),
-    ("#E69F00", "v"),
-    ("#56B4E9", "P"),
-]
 UNITS = {None: "samples", "true": "% of the true class", "pred": "% of the predicted class", "all": "% of all samples"}
 
 
@@ -66,87 +46,23 @@ def confusion_matrix(
         raise ValueError(f'Expected `normalize` to be None, "true", "pred" or "all", but got {normalize!r}')
     counts = snapshot.confusion_matrix
     texts = _texts(counts, _shares(counts, normalize), normalize)
-    names = fit_names(_names(snapshot), NAME)
+    short = fit_names(names(snapshot.labels), NAME)
     if ax is None:
-        ax = _figure(_inches(names, texts))
+        ax = new_figure(_inches(short, texts)).add_subplot()
     ax.set(xlabel="Predicted class", ylabel="True class")
-    ax.set_title(f"Confusion matrix, {number(snapshot.n, THIN)} samples")
-    if not names:
-        return _nothing(ax)
+    ax.set_title(f"Confusion matrix, {samples(snapshot.n)}")
+    if not short:
+        return nothing(ax)
     image = _heat(ax, _shares(counts, normalize), normalize)
-    ticks = _ticks(float(image.get_clim()[1] or 1.0))
+    whole = normalize is None and snapshot.weight == snapshot.n
+    ticks = [tick for tick in _ticks(float(image.get_clim()[1] or 1.0)) if tick >= 1 or not whole]
     bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03, ticks=ticks)
     bar.ax.set_yticklabels([f"{tick:,.10g}".replace(",", THIN) for tick in ticks])
     unit = UNITS[normalize] if normalize or snapshot.weight == snapshot.n else "sum of weights"
     bar.set_label(f"{unit} (square-root scale)")
-    _label(ax, names)
+    _label(ax, short)
     _write(ax, image, texts)
     return ax
-
-
-def per_class(
-    snapshot: Snapshot, metrics: Sequence[str] = ("precision", "recall", "f1"), *, ax: Axes | None = None
-) -> Axes:
-    """Draw the values of `metrics`, which are per-class keys, one class a row, and return the axes.
-
-    Of more than 40 classes, the 40 with the lowest F1 are drawn, worst on top. Hollow markers are undefined values
-    (0/0).
-    """
-    rows = _rows(metrics)
-    shown = classes_shown(snapshot, CLASSES)
-    if ax is None:
-        ax = _figure((7.0, 1.6 + 0.32 * max(len(shown), 2)))
-    total = len(snapshot.labels)
-    title = f"Per class, {number(snapshot.n, THIN)} samples"
-    if len(shown) < total:
-        title = f"The {len(shown)} classes with the lowest F1, of {number(total, THIN)}"
-    ax.set_title(title, pad=24)
-    ax.set(xlabel=_title(rows[0].key) if len(rows) == 1 else "Value", ylabel="Class")
-    if not shown:
-        return _nothing(ax)
-    for at, row in enumerate(rows):
-        _series(ax, snapshot, row.key, shown, at, len(rows))
-    if any(undefined_labels(snapshot, row.key) for row in rows):
-        ax.scatter([], [], facecolors="none", edgecolors="0.5", marker="o", s=26, label="undefined (0/0)")
-    names = _names(snapshot)
-    ax.set_yticks(range(len(shown)), fit_names([names[at] for at in shown], NAME, shown), parse_math=False)
-    ax.set_ylim(len(shown) - 0.5, -0.5)
-    low, high = min(row.low for row in rows), max(row.high for row in rows)
-    if math.isfinite(low) and math.isfinite(high):
-        ax.set_xlim(low - 0.03 * (high - low), high + 0.03 * (high - low))
-    for at in range(0, len(shown), 2):
-        ax.axhspan(at - 0.5, at + 0.5, color="0.5", alpha=0.08, linewidth=0)
-    ax.grid(axis="x", alpha=0.3)
-    ax.set_axisbelow(True)
-    ax.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=len(rows) + 1,
-        frameon=False,
-        borderaxespad=0.1,
-        handletextpad=0.2,
-    )
-    return ax
-
-
-def _rows(metrics: Sequence[str]) -> list[Row]:
-    """Return the rows of the catalogue for `metrics`, if all are per class and not too many to tell apart."""
-    if isinstance(metrics, str) or not 1 <= len(metrics) <= len(SERIES):
-        raise ValueError(f"Expected `metrics` to be a sequence of 1 to {len(SERIES)} keys, but got {metrics!r}")
-    rows = [find(key) for key in metrics]
-    for row in rows:
-        if row.kind != "per_class":
-            raise ValueError(f"Expected `metrics` to be per-class keys, but got {row.key!r}")
-    return rows
-
-
-def _figure(inches: tuple[float, float]) -> Axes:
-    """Return the axes of a new figure outside pyplot."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("stream_metrics.plots needs matplotlib: pip install stream-metrics[plot]") from error
-    return Figure(figsize=inches, layout="constrained").add_subplot()
 
 
 def _inches(names: Sequence[str], texts: dict[tuple[int, int], str]) -> tuple[float, float]:
@@ -155,20 +71,6 @@ def _inches(names: Sequence[str], texts: dict[tuple[int, int], str]) -> tuple[fl
     side = min(max(SMALLEST, cell * len(names)), LARGEST)
     space = 0.085 * max(map(display_width, names), default=0)
     return 1.15 * side + space + 1.3, side + (space if _upright(names) else 0.2) + 0.9
-
-
-def _nothing(ax: Axes) -> Axes:
-    ax.set(xticks=[], yticks=[])
-    ax.text(0.5, 0.5, "nothing counted yet", transform=ax.transAxes, ha="center", va="center")
-    return ax
-
-
-def _title(key: str) -> str:
-    return HEADINGS[key][0] if key in HEADINGS else CATALOG[key].title
-
-
-def _names(snapshot: Snapshot) -> list[str]:
-    return [visible(name) for name in label_names(snapshot.labels)]
 
 
 def _shares(counts: Numbers, normalize: str | None) -> Numbers:
@@ -247,14 +149,3 @@ def _contrasting(rgba: Sequence[float]) -> str:
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in rgba[:3]]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return "black" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "white"
-
-
-def _series(ax: Axes, snapshot: Snapshot, key: str, shown: Sequence[int], at: int, of: int) -> None:
-    """Draw one metric: a point per class, hollow where undefined, the series side by side."""
-    colour, marker = SERIES[at]
-    values = snapshot._entry(key)[0][list(shown)]
-    undefined = undefined_labels(snapshot, key)
-    hollow = np.array([snapshot.labels[position] in undefined for position in shown])
-    height = np.arange(len(shown)) + 0.16 * (at - (of - 1) / 2)
-    ax.scatter(values[~hollow], height[~hollow], color=colour, marker=marker, s=26, label=_title(key), zorder=3)
-    ax.scatter(values[hollow], height[hollow], facecolors="none", edgecolors=colour, marker=marker, s=26, zorder=3)

@@ -1,0 +1,117 @@
+"""The state that ``run`` counts into: made from the command line, or read from the file that --resume names."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import stream_metrics as sm
+from stream_metrics.cli import files, options
+from stream_metrics.cli.problems import UsageProblem
+from stream_metrics.cli.scores import Classes, number_of, written
+from stream_metrics.cli.sources import declared_format
+
+__all__ = ["add", "check", "classes", "make"]
+
+ALWAYS = ("labels", "other", "zero_division")
+SCORED = ("pos_label", "threshold", "margins", "buckets", "sample")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the state to the parser."""
+    parser.add_argument(
+        "--labels",
+        type=options.labels,
+        help="fixed class set: text parts a,b,c or, for numbers and true/false in JSON Lines, a JSON list '[0, 1]'",
+    )
+    parser.add_argument("--other", metavar="NAME", help="class for labels outside --labels (default: they are errors)")
+    parser.add_argument(
+        "--zero-division",
+        type=options.zero_division,
+        metavar="0|1|nan",
+        help="what to print for a metric that is 0/0 (default: what the metric has for it, mostly 0; of scores, nan)",
+    )
+    group = parser.add_argument_group("options of --scores")
+    group.add_argument("--pos-label", metavar="NAME", help="class whose score one number is (default: true, or 1)")
+    group.add_argument(
+        "--threshold",
+        type=options.number,
+        metavar="X",
+        help="one number above it predicts --pos-label (default: 0.5; with --margins 0)",
+    )
+    group.add_argument(
+        "--margins",
+        action="store_true",
+        default=None,
+        help="scores are any numbers, not probabilities from 0 to 1: areas and curves are kept, losses are not",
+    )
+    group.add_argument("--buckets", type=options.positive, metavar="N", help="cells of a column (default: 1024)")
+    group.add_argument("--sample", type=options.positive, metavar="N", help="scores kept per class (default: 512)")
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Refuse options that do not go together."""
+    given = [name for name in (*ALWAYS, *SCORED) if getattr(arguments, name) is not None]
+    if arguments.resume and given:
+        raise UsageProblem(f"{_option(given[0])} does not go with --resume: the state brings its configuration")
+    for name in SCORED:
+        if name in given and arguments.scores is None:
+            raise UsageProblem(f"{_option(name)} needs --scores")
+    if arguments.scores is not None and arguments.other is not None:
+        raise UsageProblem("--other is for labels only and does not go with --scores")
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def make(arguments: argparse.Namespace) -> Any:
+    """Return the state to count into."""
+    if arguments.resume:
+        return _resumed(arguments)
+    chosen: dict[str, Any] = {name: getattr(arguments, name) for name in ALWAYS}
+    if arguments.scores is not None:
+        chosen["scores"] = "any" if arguments.margins else True
+        chosen["threshold"] = 0.0 if arguments.margins else 0.5
+        chosen |= {name: getattr(arguments, name) for name in ("threshold", "buckets", "sample")}
+        chosen["pos_label"] = _pos_label(arguments)
+        chosen = {name: value for name, value in chosen.items() if value is not None}
+    try:
+        return sm.MetricSet(**chosen)
+    except ValueError as error:
+        raise UsageProblem(str(error)) from None
+
+
+def _resumed(arguments: argparse.Namespace) -> Any:
+    state = files.load(arguments.resume)
+    kept = isinstance(state, sm.MetricSet) and state.scored is not None
+    if kept and arguments.scores is None:
+        raise UsageProblem(f"{arguments.resume} keeps scores: --scores says where they are")
+    if arguments.scores is not None and not kept:
+        raise UsageProblem(f"{arguments.resume} keeps no scores in a set of metrics, so --scores feeds nothing")
+    return state
+
+
+def _pos_label(arguments: argparse.Namespace) -> Any:
+    """Return the class that --pos-label names: a label written so, else text, but in JSON Lines a number as such."""
+    text = arguments.pos_label
+    if text is None:
+        return True
+    if arguments.labels is not None:
+        label = written(text, tuple(arguments.labels))
+        if label is None:
+            raise UsageProblem(f"--pos-label {text} is none of --labels")
+        return label
+    value = number_of(text)
+    form = arguments.input or declared_format(arguments.files[0])
+    if value is not None and form is None:
+        raise UsageProblem(f"--pos-label {text} is a number in JSON Lines and text in CSV: --input says which it is")
+    return text if value is None or form == "csv" else value
+
+
+def classes(state: Any) -> Classes:
+    """Return what a state knows of its classes."""
+    scored = getattr(state, "scored", None)
+    if scored is None:
+        return Classes(None, None)
+    return Classes(state.labels, None if scored.negative is None else (scored.negative[0], state.pos_label))

@@ -1,0 +1,189 @@
+"""What ``--scores`` names: the scores of each class, or one number, the score of ``--pos-label``.
+
+In JSON Lines they are an object or a number; null and {} are no scores. Keys of JSON are text, classes need not be.
+With --labels a key is the label that is written so. Without, the truth of the record decides: if it is text, keys are
+classes as they stand; if it is a number, true or false, each key must be one too, and stands for that value ("1",
+"2.5", "true", "True"). A key that is none would otherwise be a class which is never true.
+
+In CSV they are one column, or a column for each class; fields that are all empty are no scores. Classes are text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from stream_metrics.cli.problems import Problem, UsageProblem, listed
+
+__all__ = ["BOTH", "Classes", "JsonScores", "Scores", "csv_columns", "csv_reader", "number_of", "table", "written"]
+
+BOTH = "both classes named: --labels A,B --pos-label B"
+BOTH_NUMBERS = "both classes named: --labels '[1, 2]' --pos-label 2"
+NUMBERS = {int, float, bool}
+PLAIN = {str, *NUMBERS}
+
+Scores: TypeAlias = "tuple[tuple[Any, ...], Sequence[Any]] | int | float | None"  # (classes, their scores)
+Take: TypeAlias = Callable[[Any], Sequence[Any]]
+
+
+class Classes(NamedTuple):
+    """What is known of the classes: a fixed set; the two of one number, whose score it is last, or None."""
+
+    labels: tuple[Any, ...] | None
+    both: tuple[Any, Any] | None
+
+
+class JsonScores:
+    """Reads the scores of one record after another; the classes of a row of equal keys are looked up once."""
+
+    def __init__(self, classes: Classes) -> None:
+        self._classes = classes
+        self._text = True
+        self._names: tuple[Any, ...] = ()
+        self._take: Take = tuple
+
+    def read(self, value: Any, truth: Any) -> Scores:
+        """Return the scores that ``value`` holds; ValueError says why it holds none."""
+        kind = type(value)
+        if value is None or value == {}:
+            return None
+        if kind is float or kind is int:
+            self._check_single(truth)
+            number: int | float = value
+            return number
+        if kind is not dict:
+            raise ValueError(f"expected the scores to be an object or a number, but got {json.dumps(value)[:40]}")
+        text = type(truth) not in NUMBERS
+        if len(value) == len(self._names) and text is self._text:
+            try:
+                return self._names, self._take(value)
+            except KeyError:
+                pass
+        self._names = self._named(tuple(value), truth, text)
+        self._text, self._take = text, _taker(tuple(value))
+        return self._names, self._take(value)
+
+    def _named(self, keys: tuple[str, ...], truth: Any, text: bool) -> tuple[Any, ...]:
+        labels = self._classes.labels
+        if labels is not None:
+            names = tuple(written(key, labels) for key in keys)
+            wrong = "a class of --labels"
+        else:
+            names = keys if text else tuple(number_of(key) for key in keys)
+            wrong = f"a number, true or false, as the truth is, {json.dumps(truth)}"
+        if None in names:
+            raise ValueError(f"expected every key of the scores to be {wrong}, but got {keys[names.index(None)]!r}")
+        if len(set(names)) < len(names):
+            raise ValueError(f"expected one score for each class, but got the keys {listed(keys)}")
+        return names
+
+    def _check_single(self, truth: Any) -> None:
+        """Refuse one number for all classes, unless the truth is one of the two classes that it tells apart."""
+        both = self._classes.both
+        if both is None:
+            raise ValueError(f"one number as the scores needs {BOTH}")
+        if type(truth) in PLAIN and truth not in both:
+            raise ValueError(
+                f"one number as the scores tells {json.dumps(both[1])} from {json.dumps(both[0])}, but the truth is "
+                f"{json.dumps(truth)}: it needs {BOTH if isinstance(truth, str) else BOTH_NUMBERS}"
+            )
+
+
+def number_of(text: str) -> int | float | bool | None:
+    """Return the number, or true or false, that ``text`` is in JSON; None if it is none."""
+    try:
+        value = json.loads(text.lower())
+    except ValueError:
+        return None
+    return value if type(value) in NUMBERS else None
+
+
+def written(text: str, labels: tuple[Any, ...]) -> Any:
+    """Return the one of ``labels`` that is written so; None if there is none."""
+    if text in labels:
+        return text
+    value = number_of(text)
+    return value if value is not None and value in labels else None
+
+
+def csv_columns(
+    spec: str, header: list[str], other: list[str], labels: tuple[Any, ...] | None
+) -> tuple[tuple[str, ...] | None, list[str]]:
+    """Return the classes and their columns that ``spec`` stands for; classes are None for a single column.
+
+    ``spec`` is a column, or class=column,class=column, or a pattern whose * stands for the class; ``other`` are columns
+    that the pattern leaves out.
+    """
+    if spec in header or not ("=" in spec or "*" in spec):
+        return None, [spec]
+    pairs = _listed_columns(spec) if "=" in spec else _matching_columns(spec, [c for c in header if c not in other])
+    if not pairs:
+        raise Problem(f"no column is like {spec!r} of --scores; the header has {listed(header)}")
+    names = tuple(name for name, _ in pairs)
+    unknown = [] if labels is None else [name for name in names if name not in labels]
+    if unknown:
+        raise UsageProblem(f"--scores has the class {unknown[0]!r}, but --labels has {listed(labels or ())}")
+    return names, [column for _, column in pairs]
+
+
+def _listed_columns(spec: str) -> list[tuple[str, str]]:
+    pairs = [part.partition("=")[::2] for part in spec.split(",")]
+    names = [name for name, _ in pairs]
+    if not all(name and column for name, column in pairs) or len(set(names)) < len(names):
+        raise UsageProblem(f"expected --scores as class=column,class=column with distinct classes, but got {spec!r}")
+    return pairs
+
+
+def _matching_columns(spec: str, header: list[str]) -> list[tuple[str, str]]:
+    if spec.count("*") != 1:
+        raise UsageProblem(f"expected one * in --scores, for the name of the class, but got {spec!r}")
+    start, end = spec.split("*")
+    least = len(start) + len(end)
+    found = [c for c in header if len(c) > least and c.startswith(start) and c.endswith(end)]
+    return [(column[len(start) : len(column) - len(end)], column) for column in found]
+
+
+def _taker(keys: tuple[Any, ...]) -> Take:
+    """Return a function that reads the values of ``keys``."""
+    if len(keys) == 1:
+        return lambda values: (values[keys[0]],)
+    return itemgetter(*keys)
+
+
+def csv_reader(names: tuple[str, ...] | None, header: list[str], places: list[int]) -> Callable[[list[str]], Scores]:
+    """Return a function from the fields of a record to its scores; it raises ValueError naming the column."""
+    take = _taker(tuple(places))
+
+    def read(values: list[str]) -> Scores:
+        texts = take(values)
+        try:
+            numbers = list(map(float, texts))
+        except ValueError:
+            if not any(texts):
+                return None
+            numbers = [_number(text, header[place]) for text, place in zip(texts, places, strict=True)]
+        return numbers[0] if names is None else (names, numbers)
+
+    return read
+
+
+def _number(text: str, column: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"expected the score in column {column!r} to be a number, but got {text!r}") from None
+
+
+def table(rows: list[Scores]) -> tuple[Any, tuple[Any, ...] | None]:
+    """Return the scores of several records as ``update_many`` takes them, and the classes if it is an array of them."""
+    first = rows[0]
+    if len(rows) > 1 and isinstance(first, tuple):
+        if all(type(row) is tuple and row[0] is first[0] for row in rows):
+            return np.array([row[1] for row in rows]), first[0]  # type: ignore[index]
+    elif len(rows) > 1 and all(type(row) is float or type(row) is int for row in rows):
+        return np.array(rows, np.float64), None
+    return [dict(zip(*row, strict=True)) if isinstance(row, tuple) else row for row in rows], None

@@ -1,0 +1,31 @@
+"""Figures of a snapshot, with matplotlib (`pip install stream-metrics[plot]`), which is imported on the first call.
+
+Without `ax` a figure is made that belongs to no window and no `pyplot` state, so nothing pops up or stays open, and
+no display is needed; `ax.figure.savefig(...)` writes it. Global settings are read but never changed. Labels are drawn
+as they are: never as mathematical markup, control characters escaped. Legends stand beside or above the axes: a
+figure of your own needs `layout="constrained"` or room there.
+
+base.py         what the figures share: colours, names, new figures
+matrix.py       the confusion matrix
+classes.py      values of each class
+curves.py       ROC, precision-recall and DET curves
+reliability.py  scores against the shares they predict
+overview.py     several of them in one figure
+"""
+
+from stream_metrics.plots.classes import per_class
+from stream_metrics.plots.curves import det, precision_recall, roc
+from stream_metrics.plots.matrix import confusion_matrix
+from stream_metrics.plots.overview import overview, scores
+from stream_metrics.plots.reliability import reliability
+
+__all__ = [
+    "confusion_matrix",
+    "det",
+    "overview",
+    "per_class",
+    "precision_recall",
+    "reliability",
+    "roc",
+    "scores",
+]

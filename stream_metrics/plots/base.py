@@ -1,0 +1,77 @@
+"""What the figures share.
+
+Series differ by line style and marker as well as by colour, so that they are told apart by every kind of colour vision
+and in print. A legend stands beside the axes, never on them: a curve may run through any corner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from stream_metrics.catalog import CATALOG
+from stream_metrics.jsonable import label_names
+from stream_metrics.report.content import HEADINGS
+from stream_metrics.report.layout import number, visible
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from stream_metrics.labels import Label
+
+Numbers: TypeAlias = "np.ndarray[Any, Any]"
+
+NAME = 22  # characters of a label
+THIN = "\u202f"  # narrow no-break space between thousands
+
+
+class Style(NamedTuple):
+    """How one series looks."""
+
+    colour: str
+    marker: str
+    line: Any
+
+
+SERIES = [  # colours of Okabe & Ito (2008)
+    Style("#0072B2", "o", "-"),
+    Style("#D55E00", "s", "--"),
+    Style("#009E73", "^", "-."),
+    Style("#CC79A7", "D", (0, (1, 1))),
+    Style("#E69F00", "v", (0, (6, 1, 1, 1, 1, 1))),
+    Style("#56B4E9", "P", (0, (9, 2))),
+]
+
+
+def new_figure(inches: tuple[float, float]) -> Figure:
+    """Return an empty figure outside pyplot."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("stream_metrics.plots needs matplotlib: pip install stream-metrics[plot]") from error
+    return Figure(figsize=inches, layout="constrained")
+
+
+def nothing(ax: Axes, text: str = "nothing counted yet") -> Axes:
+    """Say in the middle of the axes why they are empty."""
+    ax.set(xticks=[], yticks=[])
+    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center")
+    return ax
+
+
+def title(key: str) -> str:
+    """Return what a metric is called in a figure."""
+    return HEADINGS[key][0] if key in HEADINGS else CATALOG[key].title
+
+
+def names(labels: Sequence[Label]) -> list[str]:
+    """Return the labels as text on one line."""
+    return [visible(name) for name in label_names(labels)]
+
+
+def samples(count: int) -> str:
+    """Return a number of samples in words."""
+    return f"{number(count, THIN)} sample{'s' * (count != 1)}"

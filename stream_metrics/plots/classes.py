@@ -1,0 +1,92 @@
+"""Values of each class, one class a row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_metrics.catalog import Row, find
+from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figure, nothing, samples, title
+from stream_metrics.report.content import class_values, classes_shown, weakest
+from stream_metrics.report.layout import fit_names, number
+from stream_metrics.report.rated import row_labels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from stream_metrics.snapshot import Snapshot
+
+__all__ = ["per_class"]
+
+CLASSES = 40  # rows of a figure
+
+
+def per_class(
+    snapshot: Snapshot, metrics: Sequence[str] = ("precision", "recall", "f1"), *, ax: Axes | None = None
+) -> Axes:
+    """Draw the values of `metrics`, which are per-class keys, one class a row, and return the axes.
+
+    Of more than 40 classes, the 40 with the lowest F1 are drawn (of scores alone, ROC AUC), worst on top. Hollow
+    markers are undefined values (0/0).
+    """
+    rows = _rows(metrics)
+    shown, labels = classes_shown(snapshot, CLASSES), row_labels(snapshot)
+    if ax is None:
+        ax = new_figure((7.0, 1.6 + 0.32 * max(len(shown), 2))).add_subplot()
+    heading = f"Per class, {samples(snapshot.n)}"
+    if len(shown) < len(labels):
+        lowest = title(weakest(snapshot))
+        heading = f"The {len(shown)} classes with the lowest {lowest}, of {number(len(labels), THIN)}"
+    ax.set_title(heading, pad=24)
+    ax.set(xlabel=title(rows[0].key) if len(rows) == 1 else "Value", ylabel="Class")
+    if not shown:
+        return nothing(ax)
+    middle = (len(rows) - 1) / 2
+    hollow = [_series(ax, snapshot, row.key, shown, (at - middle, SERIES[at])) for at, row in enumerate(rows)]
+    if any(hollow):
+        ax.scatter([], [], facecolors="none", edgecolors="0.5", marker="o", s=26, label="undefined (0/0)")
+    texts = names(labels)
+    ax.set_yticks(range(len(shown)), fit_names([texts[at] for at in shown], NAME, shown), parse_math=False)
+    ax.set_ylim(len(shown) - 0.5, -0.5)
+    low, high = min(row.low for row in rows), max(row.high for row in rows)
+    if math.isfinite(low) and math.isfinite(high):
+        ax.set_xlim(low - 0.03 * (high - low), high + 0.03 * (high - low))
+    for at in range(0, len(shown), 2):
+        ax.axhspan(at - 0.5, at + 0.5, color="0.5", alpha=0.08, linewidth=0)
+    ax.grid(axis="x", alpha=0.3)
+    ax.set_axisbelow(True)
+    ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=len(rows) + 1,
+        frameon=False,
+        borderaxespad=0.1,
+        handletextpad=0.2,
+    )
+    return ax
+
+
+def _rows(metrics: Sequence[str]) -> list[Row]:
+    """Return the rows of the catalogue for `metrics`, if all are per class and not too many to tell apart."""
+    if isinstance(metrics, str) or not 1 <= len(metrics) <= len(SERIES):
+        raise ValueError(f"Expected `metrics` to be a sequence of 1 to {len(SERIES)} keys, but got {metrics!r}")
+    rows = [find(key) for key in metrics]
+    for row in rows:
+        if row.kind != "per_class":
+            raise ValueError(f"Expected `metrics` to be per-class keys, but got {row.key!r}")
+    return rows
+
+
+def _series(ax: Axes, snapshot: Snapshot, key: str, shown: Sequence[int], look: tuple[float, Style]) -> bool:
+    """Draw one metric: a point per class, beside those of the others; tell whether one is undefined, thus hollow."""
+    aside, (colour, marker, _) = look
+    found = class_values(snapshot, key, shown)
+    values = np.array([math.nan if value is None else value for value, _ in found])
+    hollow = np.array([undefined for _, undefined in found])
+    height = np.arange(len(shown)) + 0.16 * aside
+    ax.scatter(values[~hollow], height[~hollow], color=colour, marker=marker, s=26, label=title(key), zorder=3)
+    ax.scatter(values[hollow], height[hollow], facecolors="none", edgecolors=colour, marker=marker, s=26, zorder=3)
+    return bool(hollow.any())

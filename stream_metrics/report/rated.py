@@ -1,0 +1,205 @@
+"""What a report shows of scores: headline values with certified bounds, and the usual values of each class.
+
+A bound is rounded outwards, so that it stays one, to as many decimals as tell it from the other. A stream in
+which two classes occur and one of them is `pos_label` asks a single question, so its headline is the values of that
+class; with more classes it is means over them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from stream_metrics.catalog import CATALOG
+from stream_metrics.jsonable import label_names
+from stream_metrics.report.layout import number, score, shorten, visible
+
+if TYPE_CHECKING:
+    from stream_metrics.labels import Label
+    from stream_metrics.snapshot import Snapshot
+
+__all__ = [
+    "CERTIFIED",
+    "RATED_PER_CLASS",
+    "Rated",
+    "bounds",
+    "columns",
+    "deserved",
+    "is_default",
+    "rated",
+    "rated_heading",
+    "rated_notes",
+    "rated_per_class",
+    "row_labels",
+    "scored",
+    "single_class",
+]
+
+CERTIFIED = "low, high: certified bounds of what the full list of scores gives"
+NO_PROBABILITIES = "Calibration errors left out: a score lies outside [0, 1]"
+RATED_PER_CLASS = ("roc_auc", "average_precision", "expected_calibration_error")
+BINARY = dict(zip(RATED_PER_CLASS, ("ROC AUC", "Average precision", "Calibration error"), strict=True))
+LEAST, MOST = 4, 7  # decimals of a headline value
+NARROW = 1e-6  # an interval narrower than this is shown as a point
+
+
+class Rated(NamedTuple):
+    """A headline value read from scores: its estimate, and its texts; no bounds where it is exact."""
+
+    title: str
+    value: str
+    low: str
+    high: str
+
+
+def is_default(snapshot: Snapshot) -> bool:
+    """Tell whether the snapshot was taken without keys of its own."""
+    return snapshot._keys == snapshot._default()
+
+
+def scored(snapshot: Snapshot) -> int | None:
+    """Return the number of samples with scores; None if the snapshot has no state for scores."""
+    counts = [int(state.n) for name, state in snapshot._states.items() if name != "counts"]
+    return max(counts) if counts else None
+
+
+def row_labels(snapshot: Snapshot) -> tuple[Label, ...]:
+    """Return the classes that a report has a row for: those of the matrix, else those whose scores are rated."""
+    if "counts" in snapshot._states or "ranks" not in snapshot._states:
+        return snapshot.labels
+    return snapshot._labels(CATALOG["roc_auc"])
+
+
+def single_class(snapshot: Snapshot) -> Label | None:
+    """Return `pos_label` where at most two classes occur and it is one of them, else None."""
+    view = snapshot._views.get("ranks")
+    if view is None or len(view.labels) > 2 or view.pos_label not in view.labels:
+        return None
+    label: Label = next(label for label in view.labels if label == view.pos_label)
+    return label
+
+
+def rated_heading(snapshot: Snapshot, separator: str = " ") -> str:
+    """Return the heading of the headline values, with the number of samples if it is not that of all."""
+    count = scored(snapshot)
+    return "Scores" if count in (None, snapshot.n) else f"Scores of {number(count, separator)} samples"
+
+
+def rated(snapshot: Snapshot) -> list[Rated]:
+    """Return the headline values read from scores, or all chosen ones; none before the first score."""
+    return [_rated(title, snapshot.estimate(key, *labels)) for title, key, labels in _entries(snapshot)]
+
+
+def rated_notes(snapshot: Snapshot) -> list[str]:
+    """Return what has to be said of the scores beside their values."""
+    count = scored(snapshot)
+    if count == 0 and snapshot.n:
+        return ["No sample came with scores yet."]
+    return [NO_PROBABILITIES] if count and is_default(snapshot) and not _calibrated(snapshot) else []
+
+
+def rated_per_class(snapshot: Snapshot) -> list[str]:
+    """Return the usual per-class keys that are read from scores, as far as this snapshot has values for them."""
+    if "ranks" not in snapshot._states or not scored(snapshot):
+        return []
+    return list(RATED_PER_CLASS if _calibrated(snapshot) else RATED_PER_CLASS[:2])
+
+
+def _calibrated(snapshot: Snapshot) -> bool:
+    """Tell whether the scores can be probabilities: the calibration error of a class is defined."""
+    if "ranks" not in snapshot._states:
+        return True
+    return not all(map(math.isnan, (e.value for e in _certified(snapshot, "expected_calibration_error"))))
+
+
+def _certified(snapshot: Snapshot, key: str) -> list[Any]:
+    snapshot._entry(key)
+    found: list[Any] = snapshot._estimates[key]
+    return found
+
+
+def _entries(snapshot: Snapshot) -> Iterator[tuple[str, str, tuple[Label, ...]]]:
+    """Yield title, key and labels of the values to show."""
+    if not scored(snapshot):
+        return
+    if not is_default(snapshot):
+        for key in snapshot:
+            if CATALOG[key].reads != "counts":
+                yield _title(key), key, ()
+        return
+    if "ranks" in snapshot._states:
+        yield from _areas(snapshot)
+    if "losses" in snapshot._states:
+        for key in ("log_loss", "brier_score"):
+            yield _title(key), key, ()
+    if "confidence" in snapshot._states and _calibrated(snapshot):
+        yield _title("expected_calibration_error_top"), "expected_calibration_error_top", ()
+    if "losses" in snapshot._states and len(snapshot.labels) != 2 and single_class(snapshot) is None:
+        yield _title("top_k_accuracy"), "top_k_accuracy", ()
+
+
+def _areas(snapshot: Snapshot) -> Iterator[tuple[str, str, tuple[Label, ...]]]:
+    """Yield the areas, and a calibration error if there is none of the prediction."""
+    asked = single_class(snapshot)
+    calibrated = "confidence" not in snapshot._states and _calibrated(snapshot)
+    if asked is not None:
+        name = shorten(visible(label_names([asked])[0]), 24)
+        for key, title in BINARY.items():
+            if key != "expected_calibration_error" or calibrated:
+                yield f'{title} of "{name}"', key, (asked,)
+        return
+    keys = ["roc_auc_ovo"] * snapshot._states["ranks"].pairs + ["roc_auc_ovr", "average_precision_ovr"]
+    for key in keys + ["expected_calibration_error_ovr"] * calibrated:
+        yield _title(key), key, ()
+
+
+def _title(key: str) -> str:
+    return "Accuracy of the 2 largest" if key == "top_k_accuracy" else CATALOG[key].title
+
+
+def _rated(title: str, estimate: Any) -> Rated:
+    if not estimate.high - estimate.low >= NARROW:
+        return Rated(title, score(estimate.value, estimate.kind == "undefined", LEAST), "", "")
+    digits = _decimals(estimate.low, estimate.high, LEAST)
+    return Rated(title, score(estimate.value, digits=digits), *bounds(estimate.low, estimate.high, digits))
+
+
+def _decimals(low: float, high: float, least: int) -> int:
+    """Return the decimals that show two digits of the width of an interval."""
+    return min(max(1 - math.floor(math.log10(high - low)), least), MOST)
+
+
+def bounds(low: float, high: float, digits: int) -> tuple[str, str]:
+    """Return two bounds as text, rounded outwards."""
+    unit = Decimal(1).scaleb(-digits)
+    return (
+        f"{Decimal(low).quantize(unit, ROUND_FLOOR) + 0:f}",
+        f"{Decimal(high).quantize(unit, ROUND_CEILING) + 0:f}",
+    )
+
+
+def deserved(estimate: Any) -> str:
+    """Return a value in the decimals that its bounds share, at most 4; with its bounds where they share less than 3."""
+    if math.isnan(estimate.value):
+        return "undefined"
+    for digits in (4, 3):
+        if f"{estimate.low:.{digits}f}" == f"{estimate.high:.{digits}f}":
+            return score(estimate.value, digits=digits)
+    digits = _decimals(estimate.low, estimate.high, 3) - 1
+    low, high = bounds(estimate.low, estimate.high, digits)
+    return f"{score(estimate.value, digits=digits)} [{low}, {high}]"
+
+
+def columns(rows: list[Rated], blank: str) -> list[tuple[str, list[str]]]:
+    """Return the headings and cells of value, low and high, filled with `blank` so that the points stand in line."""
+    kept = [("value", [row.value for row in rows])]
+    if any(row.low for row in rows):
+        kept += [("low", [row.low for row in rows]), ("high", [row.high for row in rows])]
+    return [(heading, _aligned(cells, blank)) for heading, cells in kept]
+
+
+def _aligned(cells: list[str], blank: str) -> list[str]:
+    behind = [len(cell.partition(".")[2]) for cell in cells]
+    return [cell + blank * (max(behind) - size) * ("." in cell) for cell, size in zip(cells, behind, strict=True)]
