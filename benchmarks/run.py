@@ -12,6 +12,7 @@ from timing import Line, machine, table
 
 QUESTIONS = (
     "one_sample", "batch_integers", "batch_names", "reading", "everything", "merging", "many_classes", "encoding",
+    "rank_speed", "rank_peers", "certificates", "real_scores",
 )  # fmt: skip
 README = Path(__file__).with_name("README.md")
 MARKS = "<!-- measured -->", "<!-- end of measured -->"
