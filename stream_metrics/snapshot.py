@@ -93,7 +93,10 @@ class Snapshot(ScoreReadings):
     def _default(self) -> tuple[str, ...]:
         if self._states.keys() == {"counts"}:
             return DEFAULT
-        return tuple(key for key, row in CATALOG.items() if row.default and row.reads in self._states)
+        given = {key: row for key, row in CATALOG.items() if row.default and row.reads in self._states}
+        if "ranks" in self._states and not self._states["ranks"].pairs:  # of one class against all others only
+            given = {key: row for key, row in given.items() if row.reads != "ranks" or not row.quadratic}
+        return tuple(given)
 
     @property
     def _main(self) -> Any:

@@ -141,6 +141,23 @@ def test_an_unknown_normalization_is_refused():
         plots.confusion_matrix(snap(), normalize="rows")
 
 
+def test_scores_by_class_can_be_drawn_too():
+    """Per-class keys that are read from scores are drawn, from a state of scores alone as well."""
+    state = sm.RankSketch()
+    state.update_many(["a", "b"], np.array([[0.9, 0.1], [0.2, 0.8]]), classes=["a", "b"])
+    ax = plots.per_class(state.snapshot(), ["roc_auc", "average_precision"])
+
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["a", "b"]
+    assert ax.collections[0].get_offsets()[:, 0].tolist() == [1.0, 1.0]
+
+
+def test_the_scale_of_counts_is_in_whole_numbers():
+    """No tick of the colour bar stands for less than one sample."""
+    bar = plots.confusion_matrix(snap([[1]])).figure.axes[1]
+
+    assert [tick.get_text() for tick in bar.get_yticklabels()] == ["1"]
+
+
 def test_drawing_touches_no_global_state():
     """Neither pyplot is imported nor a setting changed, and importing the module does not import matplotlib."""
     code = """
@@ -155,6 +172,10 @@ state.update("a", "b")
 taken = state.snapshot()
 plots.confusion_matrix(taken)
 plots.per_class(taken)
+scored = sm.MetricSet(scores=True)
+scored.update_many([True, False], scores=[0.5, 0.5])
+plots.overview(scored.snapshot())
+plots.det(scored.snapshot())
 assert "matplotlib.pyplot" not in sys.modules
 assert matplotlib.rcParams.copy() == before
 """
@@ -169,3 +190,5 @@ def test_without_matplotlib_the_error_says_how_to_get_it(monkeypatch):
         plots.confusion_matrix(snap())
     with pytest.raises(ImportError, match=r"pip install stream-metrics\[plot\]"):
         plots.per_class(snap())
+    with pytest.raises(ImportError, match=r"pip install stream-metrics\[plot\]"):
+        plots.overview(snap())

@@ -49,7 +49,7 @@ def test_every_name_has_a_signature(name: str) -> None:
 def test_every_state_has_the_methods_of_an_accumulator(name: str) -> None:
     """States, metrics and sets keep one contract, with the same argument names."""
     arguments = [
-        [argument for argument, p in inspect.signature(getattr(cls, name)).parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        [p.name for p in inspect.signature(getattr(cls, name)).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
         for cls in (sm.ConfusionMatrix, sm.MCC, sm.ROCAUC, sm.MetricSet)
     ]
     assert all(names == arguments[0] for names in arguments)
@@ -75,7 +75,8 @@ def test_the_version_is_that_of_the_package() -> None:
 
 def test_public_functions_of_the_kit_are_listed() -> None:
     """`testing.__all__` is sorted but for its constant, and complete."""
-    assert set(testing.__all__) == {"LAWS", "Law", "check", "labels", "probabilities", "samples", "soft_samples", "weights"}
+    strategies = {"labels", "probabilities", "samples", "soft_samples", "weights"}
+    assert set(testing.__all__) == {"LAWS", "Law", "check", *strategies}
     assert all(law.__doc__ for law in testing.LAWS)
 
 

@@ -71,13 +71,12 @@ def make(arguments: argparse.Namespace) -> Any:
         return _resumed(arguments)
     chosen: dict[str, Any] = {name: getattr(arguments, name) for name in ALWAYS}
     if arguments.scores is not None:
-        chosen["scores"] = "any" if arguments.margins else True
-        chosen["threshold"] = 0.0 if arguments.margins else 0.5
         chosen |= {name: getattr(arguments, name) for name in ("threshold", "buckets", "sample")}
-        chosen["pos_label"] = _pos_label(arguments)
-        chosen = {name: value for name, value in chosen.items() if value is not None}
+        chosen |= {"scores": "any" if arguments.margins else True, "pos_label": _pos_label(arguments)}
+        if arguments.margins and arguments.threshold is None:
+            chosen["threshold"] = 0.0
     try:
-        return sm.MetricSet(**chosen)
+        return sm.MetricSet(**{name: value for name, value in chosen.items() if value is not None})
     except ValueError as error:
         raise UsageProblem(str(error)) from None
 

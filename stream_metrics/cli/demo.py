@@ -111,9 +111,8 @@ def _validate(task: Task, limit: int | None, folder: Path) -> None:
     if data != whole.to_bytes():
         raise Problem(f"{task.title}: the merged state differs from that of one process")
     print(merged.snapshot())
-    print(
-        f"\nPredicted and learnt in {seconds:.1f} s. {SHARDS} shards merged: the {number(len(data))} bytes of one process.\n"
-    )
+    same = f"{SHARDS} shards merged: the {number(len(data))} bytes of one process."
+    print(f"\nPredicted and learnt in {seconds:.1f} s. {same}\n")
 
 
 def _count(task: Task, limit: int | None) -> tuple[list[Any], Any]:

@@ -29,8 +29,8 @@ number, the score of --pos-label; null is no scores. Keys are classes: if the
 truth is a number, true or false, so must they be ("1", "true"); with --labels
 each is the label that is written so. In CSV it is one column, the score of
 --pos-label, or a column for each class, as a pattern whose * is the class or as
-a list class=column; fields that are all empty are no scores. Without --pred the
-largest score predicts.
+a list class=column; fields that are all empty are no scores. Where there are
+scores, but no --pred or a null there, the largest score predicts.
 
 A record that cannot be counted ends the run with exit status 1: its file, line
 and reason are printed, no result is, and no state is saved. Ctrl-C prints and

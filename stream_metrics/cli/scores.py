@@ -6,11 +6,14 @@ classes as they stand; if it is a number, true or false, each key must be one to
 "2.5", "true", "True"). A key that is none would otherwise be a class which is never true.
 
 In CSV they are one column, or a column for each class; fields that are all empty are no scores. Classes are text.
+
+The numbers of a record wait for their chunk as bytes: objects by the ten thousand would cost a fifth of the time.
 """
 
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
@@ -26,7 +29,7 @@ BOTH_NUMBERS = "both classes named: --labels '[1, 2]' --pos-label 2"
 NUMBERS = {int, float, bool}
 PLAIN = {str, *NUMBERS}
 
-Scores: TypeAlias = "tuple[tuple[Any, ...], Sequence[Any]] | int | float | None"  # (classes, their scores)
+Scores: TypeAlias = "tuple[tuple[Any, ...], bytes | Sequence[Any]] | int | float | None"  # (classes, their scores)
 Take: TypeAlias = Callable[[Any], Sequence[Any]]
 
 
@@ -45,6 +48,7 @@ class JsonScores:
         self._text = True
         self._names: tuple[Any, ...] = ()
         self._take: Take = tuple
+        self._pack = struct.Struct("").pack
 
     def read(self, value: Any, truth: Any) -> Scores:
         """Return the scores that ``value`` holds; ValueError says why it holds none."""
@@ -60,12 +64,16 @@ class JsonScores:
         text = type(truth) not in NUMBERS
         if len(value) == len(self._names) and text is self._text:
             try:
-                return self._names, self._take(value)
-            except KeyError:
+                return self._names, self._pack(*self._take(value))
+            except (KeyError, struct.error, OverflowError):
                 pass
         self._names = self._named(tuple(value), truth, text)
         self._text, self._take = text, _taker(tuple(value))
-        return self._names, self._take(value)
+        self._pack = struct.Struct(f"{len(value)}d").pack
+        try:
+            return self._names, self._pack(*value.values())
+        except (struct.error, OverflowError):  # the state says what is wrong
+            return self._names, tuple(value.values())
 
     def _named(self, keys: tuple[str, ...], truth: Any, text: bool) -> tuple[Any, ...]:
         labels = self._classes.labels
@@ -88,9 +96,14 @@ class JsonScores:
             raise ValueError(f"one number as the scores needs {BOTH}")
         if type(truth) in PLAIN and truth not in both:
             raise ValueError(
-                f"one number as the scores tells {json.dumps(both[1])} from {json.dumps(both[0])}, but the truth is "
-                f"{json.dumps(truth)}: it needs {BOTH if isinstance(truth, str) else BOTH_NUMBERS}"
+                f"one number as the scores tells {_shown(both[1])} from {_shown(both[0])}, but the truth is "
+                f"{_shown(truth)}: it needs {BOTH if isinstance(truth, str) else BOTH_NUMBERS}"
             )
+
+
+def _shown(label: Any) -> str:
+    """Return a label as JSON writes it, which may be a label that JSON does not have."""
+    return json.dumps(label, default=repr)
 
 
 def number_of(text: str) -> int | float | bool | None:
@@ -156,7 +169,7 @@ def _taker(keys: tuple[Any, ...]) -> Take:
 
 def csv_reader(names: tuple[str, ...] | None, header: list[str], places: list[int]) -> Callable[[list[str]], Scores]:
     """Return a function from the fields of a record to its scores; it raises ValueError naming the column."""
-    take = _taker(tuple(places))
+    take, pack = _taker(tuple(places)), struct.Struct(f"{len(places)}d").pack
 
     def read(values: list[str]) -> Scores:
         texts = take(values)
@@ -166,7 +179,7 @@ def csv_reader(names: tuple[str, ...] | None, header: list[str], places: list[in
             if not any(texts):
                 return None
             numbers = [_number(text, header[place]) for text, place in zip(texts, places, strict=True)]
-        return numbers[0] if names is None else (names, numbers)
+        return numbers[0] if names is None else (names, pack(*numbers))
 
     return read
 
@@ -182,8 +195,18 @@ def table(rows: list[Scores]) -> tuple[Any, tuple[Any, ...] | None]:
     """Return the scores of several records as ``update_many`` takes them, and the classes if it is an array of them."""
     first = rows[0]
     if len(rows) > 1 and isinstance(first, tuple):
-        if all(type(row) is tuple and row[0] is first[0] for row in rows):
-            return np.array([row[1] for row in rows]), first[0]  # type: ignore[index]
+        names = first[0]
+        packed = [row[1] for row in rows if type(row) is tuple and row[0] is names and type(row[1]) is bytes]
+        if len(packed) == len(rows):
+            return np.frombuffer(b"".join(packed)).reshape(len(rows), len(names)), names
     elif len(rows) > 1 and all(type(row) is float or type(row) is int for row in rows):
         return np.array(rows, np.float64), None
-    return [dict(zip(*row, strict=True)) if isinstance(row, tuple) else row for row in rows], None
+    return [_sample(row) for row in rows], None
+
+
+def _sample(row: Scores) -> Any:
+    if not isinstance(row, tuple):
+        return row
+    names, held = row
+    values = struct.Struct(f"{len(names)}d").unpack(held) if isinstance(held, bytes) else held
+    return dict(zip(names, values, strict=True))

@@ -9,15 +9,15 @@ base.py         what the figures share: colours, names, new figures
 matrix.py       the confusion matrix
 classes.py      values of each class
 curves.py       ROC, precision-recall and DET curves
-reliability.py  scores against the shares they predict
-overview.py     several of them in one figure
+calibration.py  scores against the shares they predict
+panels.py       several of them in one figure
 """
 
+from stream_metrics.plots.calibration import reliability
 from stream_metrics.plots.classes import per_class
 from stream_metrics.plots.curves import det, precision_recall, roc
 from stream_metrics.plots.matrix import confusion_matrix
-from stream_metrics.plots.overview import overview, scores
-from stream_metrics.plots.reliability import reliability
+from stream_metrics.plots.panels import overview, scores
 
 __all__ = [
     "confusion_matrix",

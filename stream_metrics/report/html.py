@@ -81,7 +81,8 @@ def html(snapshot: Snapshot) -> str:
     counted = "counts" in snapshot._states
     if snapshot.weight:
         parts += [_scores(snapshot, names), _rated(snapshot), _classes(snapshot, names)]
-        parts += [_matrix(snapshot, names)] * counted
+        if counted:
+            parts.append(_matrix(snapshot, names))
     else:
         parts.append(_notes(["Nothing counted yet." if counted else "Nothing scored yet."]))
     return "".join([*parts, "</div>"])

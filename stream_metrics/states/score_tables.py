@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from stream_metrics.errors import ScoreError
 from stream_metrics.labels import Label, unique
-from stream_metrics.states.columns import Column, coded
+from stream_metrics.states.columns import Column, coded, weights
 
-__all__ = ["fitting", "own_names", "places", "score_table"]
+__all__ = [
+    "finite",
+    "fitting",
+    "is_soft",
+    "nothing",
+    "own_names",
+    "places",
+    "rereadable",
+    "row_of_scores",
+    "score_table",
+    "soft_rows",
+    "taken",
+]
+
+FLOAT = float | np.floating
 
 
 def own_names(scores: Any) -> tuple[Label, ...] | None:
@@ -63,3 +78,61 @@ def places(truth: Column, names: tuple[Label, ...]) -> np.ndarray[Any, Any]:
             return np.asarray(columns[np.subtract(truth.values, low, dtype=np.intp, casting="unsafe")])
     codes, labels = coded(truth)
     return np.asarray(np.array([place.get(label, -1) for label in labels], np.int32)[codes])
+
+
+def row_of_scores(scores: Any, names: tuple[Label, ...]) -> dict[Label, Any]:
+    """Return a sequence of scores, one for each of the names, as a mapping."""
+    if isinstance(scores, str | bytes) or not isinstance(scores, Iterable) or getattr(scores, "shape", (1,)) == ():
+        raise ScoreError(f"Expected a row of scores, one for each of `classes`, but got {scores!r:.60}")
+    row = list(scores)
+    if len(row) != len(names):
+        raise ScoreError(f"Expected {len(names)} scores, one for each of `classes`, but got {len(row)}")
+    return dict(zip(names, row, strict=True))
+
+
+def finite(score: Any) -> bool:
+    """Tell whether a number is finite, also as a float."""
+    try:
+        return math.isfinite(score)
+    except OverflowError:
+        return False
+
+
+def rereadable(values: Any) -> Any:
+    """Return what can be read more than once."""
+    once = isinstance(values, Iterable) and not hasattr(values, "__len__")
+    return list(values) if once else values
+
+
+def taken(w: Any, rows: list[int], n: int) -> Any:
+    """Return the weights of some of n rows."""
+    if w is None:
+        return None
+    checked = weights(w, n)
+    return [checked[row] for row in rows] if isinstance(checked, list) else checked[rows]
+
+
+def nothing(scores: Any) -> bool:
+    """Tell whether a sample has no scores."""
+    return scores is None or (isinstance(scores, Mapping) and not scores)
+
+
+def is_soft(y_pred: Any) -> bool:
+    """Tell whether a prediction is scores: a mapping, or a float, which stands for the score of `pos_label`."""
+    return isinstance(y_pred, Mapping | FLOAT)
+
+
+def soft_rows(y_pred: Any, classes: Any) -> tuple[Any, Any, Any]:
+    """Return scores, predictions and the rows that have scores, from a column of predictions of either sort."""
+    if classes is not None or getattr(y_pred, "ndim", 1) == 2 or own_names(y_pred) is not None:
+        return y_pred, None, None
+    if not isinstance(y_pred, list | tuple) and getattr(getattr(y_pred, "dtype", None), "kind", "") != "O":
+        floats = getattr(getattr(y_pred, "dtype", None), "kind", "") == "f"
+        return (y_pred, None, None) if floats else (None, y_pred, None)
+    soft = np.array([is_soft(p) for p in y_pred], bool)
+    if not soft.any():
+        return None, y_pred, None
+    if soft.all():
+        return list(y_pred), None, None
+    rows = np.flatnonzero(soft)
+    return [y_pred[i] for i in rows.tolist()], y_pred, rows

@@ -11,23 +11,34 @@ other one of `labels`, or of False and True, or of 0 and 1.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_metrics.errors import LabelError, ScoreError
+from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError
 from stream_metrics.labels import Label, canonical, ordering, unique
 from stream_metrics.states.columns import Categorical, column
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.score_tables import fitting, own_names, places, score_table
+from stream_metrics.states.score_tables import (
+    finite,
+    fitting,
+    is_soft,
+    nothing,
+    own_names,
+    places,
+    rereadable,
+    row_of_scores,
+    score_table,
+    soft_rows,
+    taken,
+)
 
-__all__ = ["Scored", "is_soft"]
+__all__ = ["Scored"]
 
-FLOAT = float | np.floating
 NUMBER = int | float | np.integer | np.floating
 Steps = list[tuple[Any, tuple[Any, ...]]]
 
@@ -85,22 +96,23 @@ class Scored:
 
     def update_many(self, counts: ConfusionMatrix, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
         """Count a batch in all states, or in none."""
-        y_true, y_pred, w, scores = (_kept(values) for values in (y_true, y_pred, w, scores))
+        y_true, y_pred, w, scores = (rereadable(values) for values in (y_true, y_pred, w, scores))
         rows = None
         if scores is None:
-            scores, y_pred, rows = _soft_rows(y_pred, classes)
+            scores, y_pred, rows = soft_rows(y_pred, classes)
         if scores is None:
             counts.update_many(y_true, y_pred, w)
         else:
-            _all_or_none(self._batch(counts, y_true, y_pred, w, scores, classes, rows), "update_many", "")
+            steps, at = self._batch(counts, y_true, y_pred, w, scores, classes, rows)
+            _all_or_none(steps, "update_many", "", at)
 
     def _sample(self, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> Steps:
         """Return what each state is to count."""
         if scores is None and (classes is not None or is_soft(y_pred)):
             scores, y_pred = y_pred, None
-        if classes is not None and scores is not None:
-            scores = _row(scores, classes)
-        if _nothing(scores):
+        if classes is not None and not (nothing(scores) or is_soft(scores)):
+            scores = row_of_scores(scores, unique(classes, "classes"))
+        if nothing(scores):
             return [(counts, (y_true, y_pred, w))]
         self._check(scores)
         label, largest = _largest(scores) if isinstance(scores, Mapping) else self._decide(float(scores))
@@ -120,11 +132,11 @@ class Scored:
                     f"Expected `scores` to be a mapping from label to number, a number, or a sequence with `classes`, "
                     f"but got {scores!r:.60}"
                 )
-            if not math.isfinite(scores):
+            if not finite(scores):
                 raise ScoreError(f"Expected the score to be a finite number, but got {scores!r}")
             return
         for label, score in scores.items():
-            if not isinstance(score, NUMBER) or not math.isfinite(score):
+            if not isinstance(score, NUMBER) or not finite(score):
                 raise ScoreError(f"Expected every score to be a finite number, but got {score!r:.60} for {label!r}")
             if self.labels is not None and label not in self.labels:
                 raise LabelError(f"Expected scores of the fixed labels {list(self.labels)}, but got {label!r}")
@@ -140,76 +152,96 @@ class Scored:
             )
         return self.negative[0], 1 - score
 
-    def _batch(self, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any, rows: Any) -> Steps:
-        """Return what each state is to count; `rows` are those that the scores belong to, None for all."""
+    def _batch(
+        self, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any, rows: Any
+    ) -> tuple[Steps, Any]:
+        """Return what each state is to count, and the rows that have scores, None for all.
+
+        `rows` are those that the scores belong to, None for all.
+        """
         names = own_names(scores) if classes is None else unique(classes, "classes")
         table = scores if rows is not None else score_table(scores)
-        truth, weight = (values if rows is None else _taken(values, rows) for values in (y_true, w))
-        if len(table) != len(truth):
-            raise ScoreError(f"Expected `scores` to have as many rows as `y_true`, {len(truth)}, but got {len(table)}")
+        truth: Any = column(y_true, "y_true", False)
+        n = len(truth.values)
+        if rows is not None and len(y_pred) != n:
+            raise LabelError(f"Expected `y_pred` to have as many rows as `y_true`, {n}, but got {len(y_pred)}")
+        if rows is None and len(table) != n:
+            raise ScoreError(f"Expected `scores` to have as many rows as `y_true`, {n}, but got {len(table)}")
         if self.labels is not None and names is not None and not set(names) <= set(self.labels):
             raise LabelError(f"Expected the columns of `scores` to be of {list(self.labels)}, but got {list(names)}")
+        kept, weight, at = y_true, w, None
+        if not n:
+            table, names = [], None
         if isinstance(table, list):
-            table = [row if names is None or _nothing(row) or is_soft(row) else _row(row, names) for row in table]
-            derived, names = self._rows(truth, table), None
-            at = np.flatnonzero([not _nothing(row) for row in table])
-            if len(at) < len(table):
-                truth, weight, table = (_taken(values, at) for values in (truth, weight, table))
+            numbers = range(n) if rows is None else rows.tolist()
+            read = [self._soft(row, names, number) for row, number in zip(table, numbers, strict=True)]
+            given = [number for number, row in zip(numbers, read, strict=True) if row is not None]
+            labels, table = [truth.label(value) for value in truth.values.tolist()], []
+            derived, names = self._derived([labels[number] for number in given], read, table), None
+            if len(given) < n:
+                at, kept, weight = given, [labels[number] for number in given], taken(w, given, n)
         elif table.ndim == 2:
             names = fitting(names, table.shape[1])
             derived = _table(truth, table, names)
         else:
             derived = self._singles(truth, table)
-        if rows is not None:
-            y_pred = list(y_pred)
-            for row, label in zip(rows.tolist(), derived.labels, strict=True):
-                y_pred[row] = label
-        steps: Steps = [(counts, (y_true, derived.labels if y_pred is None else y_pred, w))]
+        steps: Steps = [(counts, (y_true, _predicted(y_pred, derived.labels, at, n, rows is not None), w))]
         if self.losses is not None:
-            steps.append((self.losses, (truth, table, weight, names)))
-        steps.append((self.ranks, (truth, table, weight, names)))
+            steps.append((self.losses, (kept, table, weight, names)))
+        steps.append((self.ranks, (kept, table, weight, names)))
         if self.confidence is not None:
             steps.append((self.confidence, (derived.right, derived.confidence, weight)))
-        return steps
+        return steps, at
 
-    def _rows(self, truth: Any, table: list[Any]) -> Derived:
-        """Derive from samples read one by one; those without scores are abstentions."""
-        labels: list[Any] = []
-        right, confidence = [], []
-        for at, (y_true, scores) in enumerate(zip(truth, table, strict=True)):
-            if _nothing(scores):
-                labels.append(None)
-                continue
-            try:
-                self._check(scores)
-                label, largest = _largest(scores) if isinstance(scores, Mapping) else self._decide(float(scores))
-            except (LabelError, ScoreError) as error:
-                raise type(error)(f"{error} at position {at}") from None
-            labels.append(label)
-            right.append(bool(label == y_true))
-            confidence.append(float(largest))
-        return Derived(labels, np.array(right, bool), np.array(confidence, np.float64))
+    def _soft(self, row: Any, names: Any, number: int) -> tuple[Any, Any, float] | None:
+        """Return one of a list of scores as a mapping or a number, its label and its largest score; None if empty."""
+        if nothing(row):
+            return None
+        try:
+            if names is not None and not is_soft(row):
+                row = row_of_scores(row, names)
+            self._check(row)
+            return row, *(_largest(row) if isinstance(row, Mapping) else self._decide(float(row)))
+        except (LabelError, ScoreError) as error:
+            raise type(error)(f"{error} at position {number}") from None
+
+    def _derived(self, truth: list[Any], read: list[Any], table: list[Any]) -> Derived:
+        """Derive from samples read one by one, and put their scores into `table`."""
+        rows = [row for row in read if row is not None]
+        table += [scores for scores, _, _ in rows]
+        right = [bool(label == y_true) for (_, label, _), y_true in zip(rows, truth, strict=True)]
+        confidence = np.array([float(largest) for _, _, largest in rows], np.float64)
+        return Derived([label for _, label, _ in rows], np.array(right, bool), confidence)
 
     def _singles(self, truth: Any, scores: Any) -> Derived:
         above = np.asarray(scores > self.threshold)
         if self.negative is None and not above.all():
             self._decide(float(scores[int(np.argmin(above))]))
-        both = [*(self.negative or (None,)), self.ranks.pos_label]
-        right = places(column(truth, "y_true", False), tuple(both)) == above
-        return Derived(Categorical(above.astype(np.int8), both), right, np.where(above, scores, 1 - scores))
+        both = [self.ranks.pos_label, *(self.negative or ())]
+        exact = scores.astype(np.float64, copy=False)
+        return Derived(
+            Categorical((~above).astype(np.int8), both),
+            places(truth, tuple(both)) == ~above,
+            np.where(above, exact, 1 - exact),
+        )
 
 
-def _all_or_none(steps: Steps, do: str, undo: str) -> None:
-    """Let each state do its step; take back the ones that were done if one fails."""
+def _all_or_none(steps: Steps, do: str, undo: str, rows: list[int] | None = None) -> None:
+    """Let each state do its step; take back the ones that were done if one fails.
+
+    `rows` are those that all steps but the first are about; an error names the position among all.
+    """
     for at, (state, arguments) in enumerate(steps):
         try:
             getattr(state, do)(*arguments)
-        except BaseException:
+        except BaseException as error:
             for done, again in reversed(steps[:at]):
                 if undo:
                     getattr(done, undo)(*again)
                 else:
                     _uncount(done, again)
+            if at and rows is not None and isinstance(error, StreamMetricsError):
+                raise type(error)(re.sub(r"(?<=at position )\d+", lambda x: str(rows[int(x[0])]), str(error))) from None
             raise
 
 
@@ -221,16 +253,6 @@ def _uncount(state: Any, arguments: tuple[Any, ...]) -> None:
     state.subtract(batch)
 
 
-def _nothing(scores: Any) -> bool:
-    """Tell whether a sample has no scores."""
-    return scores is None or (isinstance(scores, Mapping) and not scores)
-
-
-def is_soft(y_pred: Any) -> bool:
-    """Tell whether a prediction is scores: a mapping, or a float, which stands for the score of `pos_label`."""
-    return isinstance(y_pred, Mapping | FLOAT)
-
-
 def _other_class(pos_label: Label, labels: tuple[Label, ...] | None) -> tuple[Label] | None:
     """Return the class beside `pos_label`, in a tuple, if there can be only one."""
     if labels is not None and len(labels) == 2 and pos_label in labels:
@@ -238,14 +260,6 @@ def _other_class(pos_label: Label, labels: tuple[Label, ...] | None) -> tuple[La
     if pos_label in (0, 1):
         return (type(pos_label)(1 - pos_label),)
     return None
-
-
-def _row(scores: Any, classes: Iterable[Label]) -> dict[Label, Any]:
-    names = unique(classes, "classes")
-    row = list(scores)
-    if len(row) != len(names):
-        raise ScoreError(f"Expected {len(names)} scores, one for each of `classes`, but got {len(row)}")
-    return dict(zip(names, row, strict=True))
 
 
 def _largest(scores: Mapping[Any, Any]) -> tuple[Any, float]:
@@ -259,40 +273,27 @@ def _largest(scores: Mapping[Any, Any]) -> tuple[Any, float]:
 
 
 def _table(truth: Any, table: Any, names: tuple[Label, ...]) -> Derived:
+    if not names:
+        raise ScoreError("Expected `scores` to have a column for each of `classes`, but got none")
     order = ordering(list(names))
     sorted_names = [names[i] for i in order]
     columns = table if list(order) == list(range(len(names))) else table[:, order]
-    best = columns.argmax(axis=1) if len(names) else np.zeros(len(table), np.intp)
-    right = places(column(truth, "y_true", False), tuple(sorted_names)) == best
+    best = columns.argmax(axis=1)
+    right = places(truth, tuple(sorted_names)) == best
     return Derived(Categorical(best.astype(np.int32), sorted_names), right, columns[np.arange(len(table)), best])
 
 
-def _kept(values: Any) -> Any:
-    """Return what can be read more than once."""
-    once = isinstance(values, Iterable) and not hasattr(values, "__len__")
-    return list(values) if once else values
-
-
-def _taken(values: Any, rows: Any) -> Any:
-    """Return some rows of a column."""
-    if values is None or isinstance(values, list | tuple):
-        return None if values is None else [values[i] for i in rows.tolist()]
-    if hasattr(values, "codes") and hasattr(values, "categories"):
-        return Categorical(np.asarray(values.codes)[rows], values.categories)
-    return values.take(rows)
-
-
-def _soft_rows(y_pred: Any, classes: Any) -> tuple[Any, Any, Any]:
-    """Return scores, predictions and the rows that have scores, from a column of predictions of either sort."""
-    if classes is not None or getattr(y_pred, "ndim", 1) == 2 or own_names(y_pred) is not None:
-        return y_pred, None, None
-    if not isinstance(y_pred, list | tuple) and getattr(getattr(y_pred, "dtype", None), "kind", "") != "O":
-        floats = getattr(getattr(y_pred, "dtype", None), "kind", "") == "f"
-        return (y_pred, None, None) if floats else (None, y_pred, None)
-    soft = np.array([is_soft(p) for p in y_pred], bool)
-    if not soft.any():
-        return None, y_pred, None
-    if soft.all():
-        return list(y_pred), None, None
-    rows = np.flatnonzero(soft)
-    return [y_pred[i] for i in rows.tolist()], y_pred, rows
+def _predicted(y_pred: Any, labels: Any, at: list[int] | None, n: int, mixed: bool) -> Any:
+    """Return the predictions, where none is given the label of the scores; `at` are the rows of the labels."""
+    if y_pred is None and at is None:
+        return labels
+    given = None if mixed or y_pred is None else column(y_pred, "y_pred", True)
+    if given is not None and (given.names is None or len(given.values) != n or not (given.values < 0).any()):
+        return y_pred
+    found = list(y_pred) if mixed else [None] * n if given is None else [given.label(x) for x in given.values.tolist()]
+    if isinstance(labels, Categorical):
+        labels = [labels.categories[code] for code in labels.codes.tolist()]
+    for number, label in zip(range(n) if at is None else at, labels, strict=True):
+        if mixed or found[number] is None:
+            found[number] = label
+    return found

@@ -26,6 +26,7 @@ def test_demo_reports_every_data_set(cli, tmp_path):
         assert sm.merge(shards).to_bytes() == whole
         assert sm.from_bytes(whole).n + sm.from_bytes(whole).abstained == 60
         assert f"{sm.from_bytes(whole).snapshot()}" in result.out
+        assert sm.from_bytes(whole).snapshot().scored > 50
 
 
 def test_demo_fails_if_the_merge_differs(cli, monkeypatch):

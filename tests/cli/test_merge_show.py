@@ -119,6 +119,49 @@ def test_unknown_metric_is_refused_with_suggestions(cli, shards):
     assert "macro_f1" in result.err
 
 
+def fed(state):
+    """Return the state after three scores of a binary stream."""
+    for truth, score in ((True, 0.8), (False, 0.3), (True, 0.2)):
+        state.update(truth, score)
+    return state
+
+
+@pytest.mark.parametrize("make", [lambda: sm.MetricSet(scores=True), sm.RankSketch, sm.ROCAUC, sm.HandTillAUC])
+def test_show_states_with_ranks_of_scores(cli, tmp_path, make):
+    """States of scores are shown, drawn, and read by any key that they can answer."""
+    pytest.importorskip("matplotlib", reason="draws with matplotlib")
+    path, image = tmp_path / "s", tmp_path / "s.png"
+    path.write_bytes(fed(make()).to_bytes())
+
+    result = cli("show", path, "--metrics", "roc_auc,roc_auc_ovr", "--format", "json", "--plot", image)
+
+    assert (result.status, json.loads(result.out)["metrics"]) == (0, {"roc_auc_ovr": 0.5})
+    assert image.read_bytes()[:4] == b"\x89PNG"
+    assert cli("show", path).status == 0
+
+
+@pytest.mark.parametrize("make", [sm.ProbabilityLosses, sm.LogLoss])
+def test_show_states_of_losses(cli, tmp_path, make):
+    """Sums of losses are shown; there is nothing to draw in them, nor are ranks there."""
+    path = tmp_path / "s"
+    path.write_bytes(fed(make()).to_bytes())
+    drawn = cli("show", path, "--plot", tmp_path / "s.png")
+    ranked = cli("show", path, "--metrics", "roc_auc_ovr")
+
+    assert "log_loss" in json.loads(cli("show", path, "--format", "json").out)["metrics"]
+    assert (drawn.status, ranked.status) == (1, 2)
+    assert drawn.err.startswith(f"stream-metrics: {tmp_path / 's.png'}: nothing to draw")
+    assert ranked.err.startswith("stream-metrics: --metrics names roc_auc_ovr, which needs scores")
+
+
+def test_show_one_metric_leads_with_its_value(cli, tmp_path):
+    """A metric with options of its own is read first, as no report has them."""
+    state = fed(sm.PartialROCAUC(max_fpr=0.5))
+    (tmp_path / "s").write_bytes(state.to_bytes())
+
+    assert cli("show", tmp_path / "s").out.splitlines()[0] == repr(state)
+
+
 def test_plot(cli, tmp_path, shards):
     """--plot writes an image and prints the report too."""
     pytest.importorskip("matplotlib", reason="draws with matplotlib")

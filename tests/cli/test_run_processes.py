@@ -25,11 +25,13 @@ def started(*arguments, **options):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
-def test_ctrl_c_keeps_what_was_counted(tmp_path):
+@pytest.mark.parametrize("record", [RECORD, b'{"y_true": 1, "scores": {"1": 0.7, "0": 0.3}}\n'])
+def test_ctrl_c_keeps_what_was_counted(tmp_path, record):
     """Ctrl-C on a live pipe prints and saves the records read so far and exits with 130."""
     state = tmp_path / "state"
-    with started("run", "-", "--every", "10", "--state", str(state)) as process:
-        process.stdin.write(RECORD * 13)
+    scores = ["--scores"] * (record is not RECORD)
+    with started("run", "-", "--every", "10", "--state", str(state), *scores) as process:
+        process.stdin.write(record * 13)
         process.stdin.flush()
         header, line = process.stdout.readline(), process.stdout.readline()
         process.send_signal(signal.SIGINT)

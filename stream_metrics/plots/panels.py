@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_metrics.plots.base import new_figure
+from stream_metrics.plots.calibration import draw_reliability, stacked
 from stream_metrics.plots.classes import CLASSES, per_class
 from stream_metrics.plots.curves import precision_recall, roc
 from stream_metrics.plots.matrix import confusion_matrix
-from stream_metrics.plots.reliability import draw_reliability, stacked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,0 +1,220 @@
+"""Batches of scores: every form of input leaves the bytes of the samples one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import stream_metrics as sm
+
+NAMES = ["cat", "dog", "bird", "cow"]  # not in order on purpose
+CONFIGURATIONS: dict[str, dict[str, Any]] = {
+    "probabilities": {"scores": True},
+    "any": {"scores": "any"},
+    "fixed": {"scores": True, "labels": NAMES},
+    "coarse": {"scores": True, "buckets": 2, "sample": 1},
+    "chosen": {"metrics": ["log_loss", "confidence_auc"]},
+}
+kinds = pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
+
+
+def drawn(n: int = 60, seed: int = 1) -> tuple[list[str], np.ndarray[Any, Any], list[Any]]:
+    """Return truths, rows of probabilities in eighths with many ties, and weights of which some have fractions."""
+    rng = np.random.default_rng(seed)
+    rows = rng.multinomial(8, np.full(4, 0.25), n) / 8
+    return rng.choice(NAMES, n).tolist(), rows, rng.choice([1, 2, 0.5, 0.1, 0], n).tolist()
+
+
+def one_by_one(configuration: dict[str, Any], truth: Any, scores: Any, w: Any) -> Any:
+    """Return a set fed sample by sample with mappings."""
+    metrics = sm.MetricSet(**configuration)
+    for y_true, row, weight in zip(truth, scores, w, strict=True):
+        metrics.update(y_true, dict(zip(NAMES, row, strict=True)), weight)
+    return metrics
+
+
+FORMS: dict[str, Any] = {
+    "mappings": lambda y, p, w: ((y, [dict(zip(NAMES, row, strict=True)) for row in p.tolist()], w), {}),
+    "mappings as scores": lambda y, p, w: (
+        (y, None, w),
+        {"scores": tuple(dict(zip(NAMES, row, strict=True)) for row in p.tolist())},
+    ),
+    "table": lambda y, p, w: ((y,), {"w": w, "scores": p, "classes": NAMES}),
+    "table as predictions": lambda y, p, w: ((y, p, w), {"classes": NAMES}),
+    "columns in another order": lambda y, p, w: ((y, None, w), {"scores": p[:, ::-1], "classes": NAMES[::-1]}),
+    "float32": lambda y, p, w: ((y, None, w), {"scores": p.astype(np.float32), "classes": NAMES}),
+    "fortran order": lambda y, p, w: ((y, None, w), {"scores": np.asfortranarray(p), "classes": NAMES}),
+    "rows": lambda y, p, w: ((y, None, w), {"scores": p.tolist(), "classes": NAMES}),
+    "array rows": lambda y, p, w: ((y, list(p), w), {"classes": tuple(NAMES)}),
+    "data frame": lambda y, p, w: ((pd.Series(y, index=range(5, 65)), pd.DataFrame(p, columns=NAMES), w), {}),
+    "categorical truth": lambda y, p, w: ((pd.Categorical(y), p, np.array(w)), {"classes": NAMES}),
+    "own categorical": lambda y, p, w: (
+        (sm.Categorical(np.array([NAMES.index(x) for x in y]), NAMES), p, w),
+        {"classes": NAMES},
+    ),
+    "categorical truth, mappings": lambda y, p, w: (
+        (pd.Categorical(y), [dict(zip(NAMES, row, strict=True)) for row in p.tolist()], w),
+        {},
+    ),
+    "generators": lambda y, p, w: (
+        (iter(y), (dict(zip(NAMES, row, strict=True)) for row in p.tolist()), iter(w)),
+        {},
+    ),
+    "object array": lambda y, p, w: (
+        (np.array(y), np.array([dict(zip(NAMES, row, strict=True)) for row in p.tolist()]), w),
+        {},
+    ),
+}
+
+
+@kinds
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_a_batch_counts_alike(configuration: dict[str, Any], form: str) -> None:
+    """A batch in any form, whole and in pieces, leaves the bytes of its samples one by one."""
+    truth, scores, w = drawn()
+    expected = one_by_one(configuration, truth, scores.tolist(), w)
+    arguments, keywords = FORMS[form](truth, scores, w)
+    metrics = sm.MetricSet(**configuration)
+    metrics.update_many(*arguments, **keywords)
+    pieces = sm.MetricSet(**configuration)
+    pieces.update_many(truth[:7], scores[:7], w[:7], classes=NAMES)
+    pieces.update_many(truth[7:], scores[7:], w[7:], classes=NAMES)
+
+    assert metrics.to_bytes() == expected.to_bytes() == pieces.to_bytes()
+
+
+@pytest.mark.parametrize("scores", [True, "any"])
+@pytest.mark.parametrize("pos_label", [True, 1, 0])
+def test_single_scores_count_alike(scores: Any, pos_label: Any) -> None:
+    """A column of floats, as predictions or as scores, is one single score after the other."""
+    rng = np.random.default_rng(2)
+    truth, column = rng.random(200) < 0.4, rng.random(200).round(2)
+    make = lambda: sm.MetricSet(scores=scores, pos_label=pos_label, threshold=0.35)  # noqa: E731
+    whole = make()
+    for y_true, score in zip(truth.tolist(), column.tolist(), strict=True):
+        whole.update(y_true, score)
+    batches = [make() for _ in range(6)]
+    batches[0].update_many(truth, column)
+    batches[1].update_many(truth, scores=column)
+    batches[2].update_many(truth.tolist(), column.tolist())
+    batches[3].update_many(pd.Series(truth), pd.Series(column))
+    batches[4].update_many(iter(truth.tolist()), iter(column.tolist()))
+    batches[5].update_many(pd.Categorical(truth), list(column))
+
+    assert [batch == whole for batch in batches] == [True] * 6
+    assert whole.snapshot()["accuracy"] == np.mean((column > 0.35) == (truth == pos_label))
+
+
+def test_narrow_floats_count_as_what_they_are() -> None:
+    """A column of float32 leaves the bytes of the same numbers as doubles."""
+    rng = np.random.default_rng(3)
+    truth, column = rng.random(100) < 0.4, rng.random(100).astype(np.float32)
+    narrow, wide, single = (sm.MetricSet(scores=True) for _ in range(3))
+    narrow.update_many(truth, column)
+    wide.update_many(truth, column.astype(np.float64))
+    for y_true, score in zip(truth, column, strict=True):
+        single.update(y_true, score)
+
+    assert narrow == wide == single
+
+
+MIXED: list[tuple[Any, Any, Any]] = [
+    (True, 0.75, 1),
+    (False, {True: 0.25, False: 0.75}, 2),
+    ("a", "a", 0.5),
+    ("a", None, 1),
+    ("b", {"a": 0.5, "b": 0.5}, 1),
+    (False, {}, 3),
+    (True, False, 1),
+    (0, np.float32(0.25), 1),
+    ("a", {"b": 1.0}, 0.1),
+    (1, 1, 1),
+]
+
+
+@pytest.mark.parametrize("truth", [list, tuple, lambda y: np.array(y, object), iter, pd.Series])
+@pytest.mark.parametrize(
+    "predicted", [list, tuple, lambda p: np.array(p, object), iter, lambda p: pd.Series(p, dtype=object)]
+)
+@pytest.mark.parametrize(
+    "configuration", [{"scores": True}, {"scores": "any"}, {"scores": True, "buckets": 2}], ids=str
+)
+def test_a_column_may_hold_every_sort_of_prediction(configuration: Any, truth: Any, predicted: Any) -> None:
+    """Labels, mappings, floats and abstentions may stand in one column, whatever holds it."""
+    whole, batch = sm.MetricSet(**configuration), sm.MetricSet(**configuration)
+    for sample in MIXED:
+        whole.update(*sample)
+    y_true, y_pred, w = (list(column) for column in zip(*MIXED, strict=True))
+    batch.update_many(truth(y_true), predicted(y_pred), w)
+    snapshot = batch.snapshot()
+
+    assert batch == whole
+    assert (snapshot.n, snapshot.scored, snapshot.abstained) == (8, 5, 2)
+    assert (batch.n, batch.abstained) == (8, 2)
+
+
+def test_a_categorical_truth_beside_mixed_predictions() -> None:
+    """The codes of a truth are taken row by row as well."""
+    samples = [("a", {"a": 0.5}), ("b", "a"), ("a", None), ("b", {"b": 0.25, "a": 0.5})]
+    whole, batches = sm.MetricSet(scores=True), [sm.MetricSet(scores=True) for _ in range(2)]
+    for sample in samples:
+        whole.update(*sample)
+    batches[0].update_many(pd.Categorical(["a", "b", "a", "b"]), [p for _, p in samples])
+    batches[1].update_many(sm.Categorical([0, 1, 0, 1], ["a", "b"]), [p for _, p in samples])
+
+    assert batches == [whole, whole]
+
+
+def test_a_prediction_may_stand_beside_its_scores() -> None:
+    """A label that is given counts, also where it is not that of the largest score; None leaves it to the scores."""
+    row = {"a": 0.9, "b": 0.1}
+    single, batch, table = (sm.MetricSet(scores=True) for _ in range(3))
+    single.update("b", "b", scores=row)
+    single.update("b", None, scores=row)
+    batch.update_many(["b", "b"], ["b", None], scores=[row, row])
+    table.update_many(["b", "b"], np.array(["b", None], object), scores=np.array([[0.9, 0.1]] * 2), classes=["a", "b"])
+    rows = sm.MetricSet(scores=True)
+    rows.update_many(["b", "b"], ["b", None], scores=[[0.9, 0.1]] * 2, classes=["a", "b"])
+
+    assert single == batch == table == rows
+    assert (single.n, single.abstained, single.snapshot()["accuracy"]) == (2, 0, 0.5)
+
+
+def test_scores_may_be_missing_in_a_batch_of_scores() -> None:
+    """A row without scores counts with its label, or as an abstention; masked scores are missing ones."""
+    single, batch, masked = (sm.MetricSet(scores=True) for _ in range(3))
+    single.update("b", "a")
+    single.update("b", None)
+    single.update("a", None, scores={"a": 0.5})
+    batch.update_many(["b", "b", "a"], ["a", None, None], scores=[None, {}, {"a": 0.5}])
+    masked.update_many([True, False], np.ma.array([0.25, 0.75], mask=[False, True]))
+
+    assert single == batch
+    assert (batch.n, batch.abstained, batch.snapshot().scored) == (2, 1, 1)
+    assert (masked.n, masked.abstained, masked.snapshot().scored) == (1, 1, 1)
+
+
+def test_a_row_may_be_a_mapping_or_a_number_where_classes_are_named() -> None:
+    """`classes` name the places of sequences; what names its own is taken as it is, one by one and in a batch."""
+    samples = [(True, [0.25, 0.75]), (True, {True: 0.5, False: 0.5}), (False, 0.125), (False, None)]
+    single, batch = sm.MetricSet(scores=True), sm.MetricSet(scores=True)
+    for y_true, scores in samples:
+        single.update(y_true, scores=scores, classes=[False, True])
+    batch.update_many([y for y, _ in samples], scores=[s for _, s in samples], classes=[False, True])
+
+    assert single == batch
+    assert (single.n, single.abstained) == (3, 1)
+
+
+def test_batches_may_be_empty() -> None:
+    """No rows change nothing, in any form."""
+    metrics = sm.MetricSet(scores=True)
+    metrics.update_many([], [])
+    metrics.update_many([], np.zeros(0))
+    metrics.update_many([], scores=np.zeros((0, 3)), classes=list("abc"))
+    metrics.update_many([], scores=[], classes=list("abc"))
+
+    assert metrics == sm.MetricSet(scores=True)

@@ -1,0 +1,174 @@
+"""Sets that keep scores beside labels: labels of scores, bytes, merging, options."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stream_metrics as sm
+
+NAMES = ["cat", "dog", "bird", "cow"]
+CONFIGURATIONS: dict[str, dict[str, Any]] = {
+    "probabilities": {"scores": True},
+    "any": {"scores": "any"},
+    "fixed": {"scores": True, "labels": NAMES},
+    "coarse": {"scores": True, "buckets": 2, "sample": 1},
+    "chosen": {"metrics": ["log_loss", "confidence_auc"]},
+}
+
+
+@pytest.mark.parametrize(
+    ("scores", "label"),
+    [
+        ({"b": 0.5, "a": 0.5}, "a"),
+        ({"b": 0.4, "a": 0.4, "c": 0.2}, "a"),
+        ({2: 0.5, 10: 0.5}, 2),
+        ({"x": 0.5, 3: 0.5, True: 0.5}, True),
+        ({"z": 0.0, "y": 0.0, "x": -0.0}, "x"),
+        ({"b": 0.6, "a": 0.4}, "b"),
+    ],
+)
+def test_equal_scores_go_to_the_first_label(scores: dict[Any, float], label: Any) -> None:
+    """Of equal scores the label that is first in the order of report is the prediction, one by one and in a batch."""
+    single, rows, table = (sm.MetricSet(scores=True) for _ in range(3))
+    single.update("t", scores)
+    rows.update_many(["t"], [scores])
+    table.update_many(["t"], scores=np.array([list(scores.values())]), classes=list(scores))
+    expected = sm.ConfusionMatrix()
+    expected.update("t", label)
+
+    assert single == rows == table
+    assert single.state == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "score", "label"),
+    [
+        ({}, 0.5, False),
+        ({}, 0.5000001, True),
+        ({"threshold": 0.7}, 0.7, False),
+        ({"threshold": 0.0}, 0.0, False),
+        ({"threshold": -1}, 0.0, True),
+        ({"pos_label": 1}, 0.2, 0),
+        ({"pos_label": 0}, 0.2, 1),
+        ({"pos_label": False}, 0.2, True),
+        ({"pos_label": "spam", "labels": ["ham", "spam"]}, 0.2, "ham"),
+        ({"pos_label": "ham", "labels": ["ham", "spam"]}, 0.2, "spam"),
+        ({"pos_label": "ham", "labels": ["ham", "spam"]}, 0.9, "ham"),
+        ({"pos_label": "spam", "labels": ["a", "b", "spam"]}, 0.9, "spam"),
+    ],
+)
+def test_the_label_of_a_single_score(options: dict[str, Any], score: float, label: Any) -> None:
+    """A score above the threshold is `pos_label`, any other the other class; both sorts of batches agree."""
+    single, rows, column = (sm.MetricSet(scores=True, **options) for _ in range(3))
+    single.update(label, score)
+    rows.update_many([label], [score])
+    column.update_many([label], np.array([score]))
+    expected = sm.ConfusionMatrix(options.get("labels"))
+    expected.update(label, label)
+
+    assert single == rows == column
+    assert single.state == expected
+    assert single.snapshot()["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize("options", [{"pos_label": "spam"}, {"pos_label": "spam", "labels": ["a", "b", "spam"]}])
+@pytest.mark.parametrize("feed", ["single", "rows", "column"])
+def test_a_single_score_needs_a_second_class(options: dict[str, Any], feed: str) -> None:
+    """Where the other class is not known, a score below the threshold is refused and nothing is counted."""
+    metrics = sm.MetricSet(scores=True, **options)
+    metrics.update("spam", 0.9)
+    before = metrics.to_bytes()
+    calls = {
+        "single": lambda: metrics.update("spam", 0.2),
+        "rows": lambda: metrics.update_many(["spam"] * 2, [0.9, 0.2]),
+        "column": lambda: metrics.update_many(["spam"] * 2, np.array([0.9, 0.2])),
+    }
+    with pytest.raises(sm.ScoreError, match=r"`labels` with two classes.*'spam' is not known.* single score 0.2"):
+        calls[feed]()
+
+    assert metrics.to_bytes() == before
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
+def test_sets_survive_bytes_pickle_and_merging(configuration: dict[str, Any]) -> None:
+    """Configuration and every state come back; shards in any form and order are the whole."""
+    rng = np.random.default_rng(1)
+    truth, scores, w = rng.choice(NAMES, 60).tolist(), rng.dirichlet(np.ones(4), 60), rng.choice([1, 2, 0.1, 0], 60)
+    whole = sm.MetricSet(**configuration)
+    for y_true, row, weight in zip(truth, scores.tolist(), w.tolist(), strict=True):
+        whole.update(y_true, dict(zip(NAMES, row, strict=True)), weight)
+    shards = [sm.MetricSet(**configuration) for _ in range(3)]
+    for at, shard in enumerate(shards):
+        shard.update_many(truth[at::3], scores[at::3], w[at::3], classes=NAMES)
+    twins = [sm.from_bytes(whole.to_bytes()), pickle.loads(pickle.dumps(whole)), whole.copy(), sm.merge(shards[::-1])]
+
+    assert twins == [whole] * 4
+    assert [twin.to_bytes() == whole.to_bytes() for twin in twins] == [True] * 4
+    for twin in twins:
+        twin.update("dog", {"dog": 0.5, "cat": 0.25})
+        assert twin != whole
+    whole.reset()
+    assert whole == sm.MetricSet(**configuration)
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        ({"scores": True}, {}),
+        ({"scores": True}, {"scores": "any"}),
+        ({"scores": True}, {"scores": True, "pos_label": "a"}),
+        ({"scores": True}, {"scores": True, "threshold": 0.6}),
+        ({"scores": True}, {"scores": True, "buckets": 512}),
+        ({"scores": True}, {"scores": True, "sample": 256}),
+        ({"scores": True}, {"scores": True, "labels": ["a", "b"]}),
+        ({"scores": True}, {"scores": True, "zero_division": 0.0}),
+        ({"metrics": ["roc_auc"]}, {"metrics": ["log_loss"]}),
+    ],
+)
+def test_sets_that_keep_other_things_do_not_merge(mine: dict[str, Any], theirs: dict[str, Any]) -> None:
+    """A MergeError says how they differ, whichever is merged into which, and nothing changes."""
+    for first, second in ((mine, theirs), (theirs, mine)):
+        a, b = sm.MetricSet(**first), sm.MetricSet(**second)
+        before = a.to_bytes()
+        with pytest.raises(sm.MergeError, match=r"^Expected .*, but got "):
+            a.merge(b)
+        assert a.to_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"scores": "yes"}, "`scores` to be True, False or 'any', but got 'yes'"),
+        ({"scores": True, "threshold": "x"}, "`threshold` to be a number, but got 'x'"),
+        ({"scores": True, "threshold": float("nan")}, "`threshold` to be a number, but got nan"),
+        ({"scores": True, "labels": ["a"], "other": "z"}, "no `other` where scores are kept, but got 'z'"),
+        ({"scores": True, "buckets": 1}, "buckets"),
+        ({"scores": True, "sample": 0}, "sample"),
+        ({"scores": True, "pos_label": float("nan")}, "`pos_label`"),
+    ],
+)
+def test_options_are_checked_when_they_are_given(keywords: dict[str, Any], message: str) -> None:
+    """A bad option is refused at once, with the option, what is allowed and what came."""
+    with pytest.raises(ValueError, match=message):
+        sm.MetricSet(**keywords)
+
+
+def test_a_set_of_labels_says_how_scores_are_kept() -> None:
+    """A set that keeps labels only points to the option; a mapping counts as its largest label there."""
+    metrics = sm.MetricSet()
+    for feed in (
+        lambda: metrics.update("a", scores={"a": 0.5}),
+        lambda: metrics.revert("a", scores={"a": 0.5}),
+        lambda: metrics.update_many(["a"], scores=[{"a": 0.5}]),
+        lambda: metrics.update("a", [0.5], classes=["a"]),
+    ):
+        with pytest.raises(ValueError, match=r"MetricSet\(scores=True\)"):
+            feed()
+
+    assert metrics == sm.MetricSet()
+    assert sm.MetricSet(["roc_auc"]).scored is not None
+    assert sm.MetricSet(["accuracy"]).scored is None
