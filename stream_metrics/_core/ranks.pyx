@@ -7,7 +7,7 @@ can fail.
 
 cimport cython
 from cpython.mem cimport PyMem_RawCalloc
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
@@ -15,13 +15,11 @@ from stream_metrics._core.bottom cimport UNIT_BITS
 from stream_metrics._core.column_memory cimport column_copy, column_reserve_for
 from stream_metrics._core.rank_batch cimport Batch
 from stream_metrics._core.rank_column cimport Column, column_absorb
-from stream_metrics._core.rank_coding cimport column_units, pack_column, pack_weights, read_column, read_weights
+from stream_metrics._core.rank_coding cimport column_within, pack_column, pack_weights, read_column, read_weights
 from stream_metrics._core.rank_readings cimport RankReadings
 from stream_metrics._core.ranked cimport Class, form_of
 from stream_metrics.errors import MergeError, WeightError
 from stream_metrics.labels import canonical
-
-cdef object UNITS = 1 << UNIT_BITS  # a Python integer: products must not wrap
 
 
 @cython.auto_pickle(False)
@@ -152,7 +150,6 @@ cdef class RankCounters(RankReadings):
     def reset(self):
         """Forget every sample; the configuration stays."""
         self.forget()
-        self.index, self.names, self.free = {}, [], []
 
     def pack(self):
         """What is counted, in the order of report: labels, appearances, weights, and the columns as bytes."""
@@ -196,12 +193,13 @@ cdef class RankCounters(RankReadings):
     cdef int check_column(self, Py_ssize_t j) except -1:
         """No class may have more weight in a column than in all."""
         cdef Py_ssize_t g
-        cdef Class *c
+        cdef int64_t whole, part
         for g in range(self.groups()):
-            c = self.classes + (g if self.pairs else j)
-            have = c.whole * UNITS + c.part
+            whole, part = self.classes[g if self.pairs else j].whole, self.classes[g if self.pairs else j].part
             if not self.pairs and g == 0:
-                have = self.mass * UNITS + self.mass_part - have
-            if column_units(self.classes[j].column, g) > have:
+                whole, part = self.mass - whole, <int64_t> self.mass_part - part
+                whole += part >> UNIT_BITS
+                part &= (1 << UNIT_BITS) - 1
+            if not column_within(self.classes[j].column, g, <uint64_t> whole, <uint64_t> part):
                 raise ValueError("no more weight in a column than its classes have")
         return 0

@@ -21,7 +21,6 @@ from stream_metrics.wire import Portable
 
 __all__ = ["RankSketch"]
 
-UNITS = 2**20  # a weight of 1, where weights have fractions
 FEW = 32  # names that need not all occur
 NEAR = 2**16  # integer labels that lie no further apart are numbered by a table
 
@@ -92,31 +91,14 @@ class RankSketch(RankCounters, Portable):
 
     def column(self, label: Label, own: Label | None = None, rest: Label | None = None) -> RankColumn:
         """Return the scores of `label`, of the class `own` (default: `label`) against `rest` (default: all others)."""
-        level, cells, sole, counts, offsets, totals, samples = self.arrays(label, own, rest)
-        fractional = any(t % UNITS for t in totals) or counts[1].any() or any(parts.any() for _, _, parts, _ in samples)
-
-        def weigh(whole: NDArray[Any], part: NDArray[Any]) -> NDArray[Any]:
-            return whole + part / UNITS if fractional else whole
-
-        (rest_codes, *rest_weights, rest_tau), (own_codes, *own_weights, own_tau) = samples
-        return RankColumn(
-            level,
-            cells,
-            sole,
-            weigh(*counts),
-            offsets,
-            np.array([t / UNITS for t in totals]) if fractional else np.array([t // UNITS for t in totals], np.int64),
-            (rest_codes, own_codes),
-            (weigh(*rest_weights), weigh(*own_weights)),
-            (rest_tau, own_tau),
-        )
+        return RankColumn(*self.arrays(label, own, rest))
 
     def memory_bound(self, groups: int = 2) -> int:
         """Return the most bytes that a column of that many classes can take, indices and slack included."""
         slots = 1 << max(4, (4 * self.buckets - 1).bit_length())
         full = 1 << max(3, (2 * self.sample - 1).bit_length())
         cells = (self.buckets + 1) * (20 + 16 * groups + 8 * groups) + 4 * slots
-        return cells + groups * (20 * full + 16 + 64) + 8 * full + 256
+        return cells + groups * (20 * full + 4 * self.sample + 16 + 80) + 8 * full + 256
 
     def _content(self) -> list[Any]:
         labels, appearances, weights, columns = self.pack()
@@ -133,7 +115,8 @@ class RankSketch(RankCounters, Portable):
             raise ValueError("whole numbers of samples and appearances")
         state = cls(buckets, sample, pos_label, pairs)
         state.restore(list(labels), list(appearances), weights, list(columns), n, abstained)
-        if repr(_frozen(state._content())) != repr(content):
+        *rest, packed = state._content()
+        if packed != list(columns) or repr(_frozen(rest)) != repr(content[:-1]):
             raise ValueError("what this state would be written as")
         return state
 
