@@ -31,7 +31,8 @@ class MetricSet(SetFeed, Live):
     A prediction is a label, a mapping from label to score, whose largest is its label, or, where scores are kept, a
     float, the score of `pos_label`, which is the label above `threshold`. None and {} are abstentions.
 
-    `labels`, `other`: see `ConfusionMatrix`; `other` goes with labels only. `buckets`, `sample`: see `RankSketch`.
+    `labels`, `other`: see `ConfusionMatrix`; `other` goes with labels only. `buckets`, `sample`, `pairs`: see
+    `RankSketch`; more than 64 classes of scores need pairs=False, and have no one-vs-one areas.
     `zero_division` (0.0, 1.0 or nan) replaces every 0/0; None stands for each metric's own default, which is 0.0, but
     nan for losses and whatever is read of scores.
     """
@@ -49,6 +50,7 @@ class MetricSet(SetFeed, Live):
         other: Label | None = None,
         buckets: int = 1024,
         sample: int = 512,
+        pairs: bool = True,
         zero_division: float | None = None,
     ) -> None:
         if isinstance(metrics, str):
@@ -61,19 +63,21 @@ class MetricSet(SetFeed, Live):
         self._attach(ConfusionMatrix(labels, other))
         self.labels, self.other = self.state.fixed_labels, self.state.other
         needed = KEPT[scores] | {CATALOG[key].reads for key in self.metrics or ()} - {"counts"}
-        self._attach_scored(self._make_scored(needed, pos_label, threshold, buckets, sample) if needed else None)
+        self._attach_scored(self._make_scored(needed, pos_label, threshold, (buckets, sample), pairs) if needed else None)
         self.scores = scores
         self.pos_label = self.scored.ranks.pos_label if needed else pos_label
-        self.threshold, self.buckets, self.sample = threshold, buckets, sample
+        self.threshold, self.buckets, self.sample, self.pairs = threshold, buckets, sample, pairs
 
-    def _make_scored(self, needed: set[str], pos_label: Label, threshold: float, buckets: int, sample: int) -> Scored:
+    def _make_scored(
+        self, needed: set[str], pos_label: Label, threshold: float, size: tuple[int, int], pairs: bool
+    ) -> Scored:
         if self.other is not None:
             raise ValueError(f"Expected no `other` where scores are kept, but got {self.other!r}")
         if isinstance(threshold, bool) or not isinstance(threshold, int | float) or threshold != threshold:
             raise ValueError(f"Expected `threshold` to be a number, but got {threshold!r}")
         return Scored(
-            RankSketch(buckets, sample, pos_label),
-            RankSketch(buckets, sample, pairs=False) if "confidence" in needed else None,
+            RankSketch(*size, pos_label, pairs),
+            RankSketch(*size, pairs=False) if "confidence" in needed else None,
             ProbabilityLosses(pos_label) if "losses" in needed else None,
             self.labels,
             float(threshold),
@@ -148,7 +152,8 @@ class MetricSet(SetFeed, Live):
     def _configuration(self) -> tuple[Any, ...]:
         if self.scored is None:
             return self.metrics, self.zero_division
-        return self.metrics, self.zero_division, self.scores, self.pos_label, self.threshold, self.buckets, self.sample
+        sketch = self.buckets, self.sample, self.pairs
+        return self.metrics, self.zero_division, self.scores, self.pos_label, self.threshold, *sketch
 
     def _content(self) -> list[Any]:
         states = [] if self.scored is None else self.scored.states()
@@ -158,7 +163,7 @@ class MetricSet(SetFeed, Live):
     def _restore(cls, content: Any) -> Self:
         (metrics, zero_division, *rest), state, *held = content
         counts = ConfusionMatrix._restore(state)
-        names = ("scores", "pos_label", "threshold", "buckets", "sample")
+        names = ("scores", "pos_label", "threshold", "buckets", "sample", "pairs")
         options = dict(zip(names, rest, strict=bool(rest)))
         made = cls(metrics, labels=counts.fixed_labels, other=counts.other, zero_division=zero_division, **options)
         made._attach(counts)

@@ -225,3 +225,18 @@ def test_a_coarse_sketch_does_not_revert() -> None:
     metrics.update_many(rng.random(50) < 0.5, rng.random(50))
     metrics.update(True, 0.75)
     refused(metrics, sm.WeightError, "to revert while every score is exact", None, lambda: metrics.revert(True, 0.75))
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_more_classes_than_pairs_are_kept_of_are_refused(batch: bool) -> None:
+    """A set compares up to 64 classes in pairs; one more is refused before anything has counted it."""
+    metrics = sm.MetricSet(scores=True)
+    rows = [{label: 0.5, (label + 1) % 64: 0.25} for label in range(64)]
+    metrics.update_many(range(64), rows)
+    feed = (
+        (lambda: metrics.update_many([3, 64], [{3: 0.5}, {64: 0.5}]))
+        if batch
+        else (lambda: metrics.update(64, {64: 0.5}))
+    )
+    refused(metrics, sm.ScoreError, "at most 64 classes where pairs of classes are compared, but got 64", None, feed)
+    assert metrics.snapshot()["roc_auc_ovo"] == 1.0

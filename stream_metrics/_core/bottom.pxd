@@ -1,5 +1,8 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+ctypedef uint32_t fraction_t  # of a weight or moment, in units of 2^-20: what reaches a whole unit is carried at once
+ctypedef uint32_t slot_t      # the place of a hash, of which there are at most 2^25
+
 cdef enum:
     UNIT_BITS = 20  # fractions of a weight are counted in units of 2^-20
 
@@ -13,11 +16,14 @@ cdef struct Bottom:
     Py_ssize_t slots  # a power of two, at most `fullest(size)`; 0 while there is no memory
     uint64_t bound    # no hash above it can be among the smallest
     Held *at
-    uint32_t *part    # fractions of the weights, or NULL while all are whole
+    fraction_t *part    # fractions of the weights, or NULL while all are whole
+    slot_t *order       # room for `size` slots by code, once they were read; they hold while `sorted`
+    bint sorted
 
 cdef Py_ssize_t fullest(Py_ssize_t size) noexcept nogil
 cdef int bottom_reserve(Bottom *s, Py_ssize_t extra, bint fractional) noexcept nogil
 cdef void bottom_free(Bottom *s) noexcept nogil
+cdef void bottom_clear(Bottom *s) noexcept nogil
 cdef void bottom_prune(Bottom *s, uint64_t *scratch) noexcept nogil
 cdef int bottom_copy(Bottom *s, const Bottom *source) noexcept nogil
 
@@ -27,7 +33,7 @@ cdef inline bint bottom_ready(const Bottom *s, bint fractional) noexcept nogil:
     return (2 * s.held + 2 <= s.slots or s.slots >= 2 * s.size) and not (fractional and s.part == NULL)
 
 
-cdef inline void bottom_add(Bottom *s, uint64_t hash, int64_t whole, uint32_t part, uint64_t *scratch) noexcept nogil:
+cdef inline void bottom_add(Bottom *s, uint64_t hash, int64_t whole, fraction_t part, uint64_t *scratch) noexcept nogil:
     """Add to the weight of a hash; `bottom_reserve` has made room. `scratch` has room for `fullest(size)` hashes."""
     cdef Py_ssize_t at, mask = s.slots - 1
     if hash > s.bound:
@@ -37,6 +43,7 @@ cdef inline void bottom_add(Bottom *s, uint64_t hash, int64_t whole, uint32_t pa
         if s.at[at].hash == 0:
             s.at[at].hash = hash
             s.held += 1
+            s.sorted = False
             break
         at = (at + 1) & mask
     s.at[at].whole += whole

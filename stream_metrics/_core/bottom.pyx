@@ -8,8 +8,8 @@ the table, and pruning moves the survivors within it and needs no memory: it can
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy, memset
 
 
 cdef Py_ssize_t fullest(Py_ssize_t size) noexcept nogil:
@@ -30,7 +30,7 @@ cdef int bottom_reserve(Bottom *s, Py_ssize_t extra, bint fractional) noexcept n
     if slots == s.slots and not (fractional and s.part == NULL):
         return 0
     fresh.at = <Held *> PyMem_RawCalloc(slots, sizeof(Held))
-    fresh.part = <uint32_t *> PyMem_RawCalloc(slots, sizeof(uint32_t)) if fractional or s.part != NULL else NULL
+    fresh.part = <fraction_t *> PyMem_RawCalloc(slots, sizeof(fraction_t)) if fractional or s.part != NULL else NULL
     if fresh.at == NULL or (fresh.part == NULL and (fractional or s.part != NULL)):
         PyMem_RawFree(fresh.at)
         PyMem_RawFree(fresh.part)
@@ -45,14 +45,24 @@ cdef int bottom_reserve(Bottom *s, Py_ssize_t extra, bint fractional) noexcept n
                 fresh.part[to] = s.part[at]
     PyMem_RawFree(s.at)
     PyMem_RawFree(s.part)
-    s.at, s.part, s.slots = fresh.at, fresh.part, slots
+    s.at, s.part, s.slots, s.sorted = fresh.at, fresh.part, slots, False
     return 0
 
 
 cdef void bottom_free(Bottom *s) noexcept nogil:
     PyMem_RawFree(s.at)
     PyMem_RawFree(s.part)
-    s.at, s.part, s.slots, s.held = NULL, NULL, 0, 0
+    PyMem_RawFree(s.order)
+    s.at, s.part, s.order, s.slots, s.held, s.sorted = NULL, NULL, NULL, 0, 0, False
+
+
+cdef void bottom_clear(Bottom *s) noexcept nogil:
+    """Forget all hashes; any may come now, as into a new sample."""
+    s.held, s.bound, s.sorted = 0, ~(<uint64_t> 0), False
+    if s.slots:
+        memset(s.at, 0, s.slots * sizeof(Held))
+    if s.part != NULL:
+        memset(s.part, 0, s.slots * sizeof(fraction_t))
 
 
 cdef uint64_t select(uint64_t *x, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
@@ -84,7 +94,7 @@ cdef void bottom_prune(Bottom *s, uint64_t *scratch) noexcept nogil:
     """Keep the `size` smallest hashes, and from now on none above the largest of them."""
     cdef Py_ssize_t at, to, step, n = 0, mask = s.slots - 1, start = 0
     cdef Held entry
-    cdef uint32_t part = 0
+    cdef fraction_t part = 0
     if s.held <= s.size:
         return
     for at in range(s.slots):
@@ -92,7 +102,7 @@ cdef void bottom_prune(Bottom *s, uint64_t *scratch) noexcept nogil:
         n += scratch[n] != 0
         start = at if s.at[at].hash == 0 else start
     s.bound = select(scratch, n, s.size - 1)
-    s.held = s.size
+    s.held, s.sorted = s.size, False
     for step in range(1, s.slots):  # cluster by cluster: whatever is put back goes to where it was, or before
         at = (start + step) & mask
         entry = s.at[at]
@@ -113,16 +123,16 @@ cdef void bottom_prune(Bottom *s, uint64_t *scratch) noexcept nogil:
 cdef int bottom_copy(Bottom *s, const Bottom *source) noexcept nogil:
     """Make an empty sample a copy; -1 if there is no memory."""
     s[0] = source[0]
-    s.at, s.part = NULL, NULL
+    s.at, s.part, s.order, s.sorted = NULL, NULL, NULL, False
     if source.slots == 0:
         return 0
     s.at = <Held *> PyMem_RawCalloc(source.slots, sizeof(Held))
     if source.part != NULL:
-        s.part = <uint32_t *> PyMem_RawCalloc(source.slots, sizeof(uint32_t))
+        s.part = <fraction_t *> PyMem_RawCalloc(source.slots, sizeof(fraction_t))
     if s.at == NULL or (source.part != NULL and s.part == NULL):
         bottom_free(s)
         return -1
     memcpy(s.at, source.at, source.slots * sizeof(Held))
     if source.part != NULL:
-        memcpy(s.part, source.part, source.slots * sizeof(uint32_t))
+        memcpy(s.part, source.part, source.slots * sizeof(fraction_t))
     return 0

@@ -17,37 +17,10 @@ from libc.stdint cimport int64_t, uint64_t, uint8_t
 import numpy as np
 
 from stream_metrics._core.cells cimport Cells
+from stream_metrics._core.varint cimport get, put
 from stream_metrics.errors import DecodeError
 
 cdef uint64_t LARGEST = 0x7FFFFFFFFFFFFFFF
-
-
-cdef inline Py_ssize_t put(uint8_t *out, uint64_t x) noexcept nogil:
-    cdef Py_ssize_t at = 0
-    while x >= 128:
-        out[at] = <uint8_t> (x & 127) | 128
-        x >>= 7
-        at += 1
-    out[at] = <uint8_t> x
-    return at + 1
-
-
-cdef int get(const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t *x) except -1:
-    cdef int shift = 0
-    cdef uint8_t byte = 128
-    x[0] = 0
-    while byte >= 128:
-        if at[0] >= size:
-            raise DecodeError("Expected the cells to end with a whole number, but the last one is cut short")
-        byte = data[at[0]]
-        at[0] += 1
-        if shift == 63 and byte > 1:
-            raise DecodeError("Expected every number in the cells to be below 2**64, but got a larger one")
-        x[0] |= <uint64_t> (byte & 127) << shift
-        shift += 7
-    if byte == 0 and shift > 7:
-        raise DecodeError("Expected every number in the cells in its shortest form, but got a padded one")
-    return 0
 
 
 def pack_cells(const int64_t[::1] rows, const int64_t[::1] columns, const int64_t[::1] wholes, parts, Py_ssize_t classes):

@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """The memory of a column of a rank sketch: all that can fail, apart from the counting, which cannot."""
 
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
-from stream_metrics._core.bottom cimport Bottom, bottom_copy, bottom_free, bottom_reserve, fullest
-from stream_metrics._core.rank_column cimport MIXED, Column, find, occupied, record_of
+from stream_metrics._core.bottom cimport Bottom, bottom_copy, bottom_free, bottom_reserve, fraction_t, fullest, slot_t
+from stream_metrics._core.rank_column cimport MIXED, Column, cell_t, find, occupied, record_of
 
 cdef Column *column_new(Py_ssize_t buckets, Py_ssize_t size) noexcept nogil:
     """An empty column, or NULL if there is no memory."""
@@ -43,7 +43,7 @@ cdef void *twin(const void *source, Py_ssize_t count, Py_ssize_t each, bint *fai
     cdef void *copy
     if source == NULL:
         return NULL
-    copy = PyMem_RawMalloc(count * each)
+    copy = PyMem_RawCalloc(count, each)
     if copy == NULL:
         failed[0] = True
     else:
@@ -60,10 +60,10 @@ cdef Column *column_copy(const Column *source) noexcept nogil:
         return NULL
     c[0] = source[0]
     c.sample, c.scratch = NULL, NULL
-    c.slot = <uint32_t *> twin(source.slot, <Py_ssize_t> 1 << source.bits, sizeof(uint32_t), &failed)
+    c.slot = <cell_t *> twin(source.slot, <Py_ssize_t> 1 << source.bits, sizeof(cell_t), &failed)
     c.record = <uint64_t *> twin(source.record, source.room * width, sizeof(uint64_t), &failed)
-    c.tail = <uint32_t *> twin(source.tail, source.room * 2 * source.groups, sizeof(uint32_t), &failed)
-    c.order = <uint32_t *> twin(source.order, source.room, sizeof(uint32_t), &failed)
+    c.tail = <fraction_t *> twin(source.tail, source.room * 2 * source.groups, sizeof(fraction_t), &failed)
+    c.order = <cell_t *> twin(source.order, source.room, sizeof(cell_t), &failed)
     c.sum = <uint64_t *> twin(source.sum, 2 * source.groups, sizeof(uint64_t), &failed)
     if not failed and source.sample != NULL:
         failed = column_sampling(c) < 0
@@ -80,26 +80,27 @@ cdef Py_ssize_t column_bytes(const Column *c) noexcept nogil:
     cdef Py_ssize_t g, total = sizeof(Column) + c.room * (24 + 16 * c.groups - 4)
     total += 16 * c.groups
     if c.slot != NULL:
-        total += (<Py_ssize_t> 1 << c.bits) * sizeof(uint32_t)
+        total += (<Py_ssize_t> 1 << c.bits) * sizeof(cell_t)
     if c.tail != NULL:
         total += 8 * c.room * c.groups
     if c.sample != NULL:
         total += fullest(c.size) * sizeof(uint64_t) + c.groups * sizeof(Bottom)
         for g in range(c.groups):
             total += c.sample[g].slots * (sizeof(uint64_t) * 2 + (4 if c.sample[g].part != NULL else 0))
+            total += 0 if c.sample[g].order == NULL else c.size * sizeof(slot_t)
     return total
 
 
 cdef int reindex(Column *c, int bits) noexcept nogil:
     """Give the index that many slots."""
     cdef Py_ssize_t cell
-    cdef uint32_t *fresh = <uint32_t *> PyMem_RawCalloc(<size_t> 1 << bits, sizeof(uint32_t))
+    cdef cell_t *fresh = <cell_t *> PyMem_RawCalloc(<size_t> 1 << bits, sizeof(cell_t))
     if fresh == NULL:
         return -1
     PyMem_RawFree(c.slot)
     c.slot, c.bits = fresh, bits
     for cell in range(c.held):
-        c.slot[find(c, record_of(c, cell)[0])] = <uint32_t> cell + 1
+        c.slot[find(c, record_of(c, cell)[0])] = <cell_t> cell + 1
     return 0
 
 
@@ -110,12 +111,13 @@ cdef int column_reserve(Column *c, Py_ssize_t groups, Py_ssize_t extra, bint fra
         room = min(c.buckets + 1, max(room, 2 * c.room, 8))
     room = max(room, c.room)
     groups = max(groups, c.groups)
-    if room > c.room or groups > c.groups or (fractional and c.tail == NULL):
-        if resize(c, room, groups, fractional or c.tail != NULL) < 0:
-            return -1
-    while (<Py_ssize_t> 1 << bits) < 4 * c.room - 4:
+    while (<Py_ssize_t> 1 << bits) < 4 * room - 4:
         bits += 1
-    return reindex(c, bits) if bits > c.bits else 0
+    if bits > c.bits and reindex(c, bits) < 0:  # first: cells without an index could not be found
+        return -1
+    if room > c.room or groups > c.groups or (fractional and c.tail == NULL):
+        return resize(c, room, groups, fractional or c.tail != NULL)
+    return 0
 
 
 cdef int resize(Column *c, Py_ssize_t room, Py_ssize_t groups, bint fractional) noexcept nogil:
@@ -124,10 +126,10 @@ cdef int resize(Column *c, Py_ssize_t room, Py_ssize_t groups, bint fractional) 
     cdef Py_ssize_t cell, size = 8 * c.groups
     fresh.room, fresh.groups, fresh.tail, fresh.sample = room, groups, NULL, NULL
     fresh.record = <uint64_t *> PyMem_RawCalloc(room * (2 + 2 * groups), sizeof(uint64_t))
-    fresh.order = <uint32_t *> PyMem_RawCalloc(room, sizeof(uint32_t))
+    fresh.order = <cell_t *> PyMem_RawCalloc(room, sizeof(cell_t))
     fresh.sum = <uint64_t *> PyMem_RawCalloc(2 * groups, sizeof(uint64_t))
     if fractional:
-        fresh.tail = <uint32_t *> PyMem_RawCalloc(room * 2 * groups, sizeof(uint32_t))
+        fresh.tail = <fraction_t *> PyMem_RawCalloc(room * 2 * groups, sizeof(fraction_t))
     if c.sample != NULL:
         fresh.sample = <Bottom *> PyMem_RawCalloc(groups, sizeof(Bottom))
     if (fresh.record == NULL or fresh.order == NULL or fresh.sum == NULL or (fractional and fresh.tail == NULL)
@@ -143,7 +145,7 @@ cdef int resize(Column *c, Py_ssize_t room, Py_ssize_t groups, bint fractional) 
         if c.tail != NULL:
             memcpy(fresh.tail + 2 * groups * cell, c.tail + 2 * c.groups * cell, size)
     if c.held:
-        memcpy(fresh.order, c.order, c.held * sizeof(uint32_t))
+        memcpy(fresh.order, c.order, c.held * sizeof(cell_t))
     if c.groups:
         memcpy(fresh.sum, c.sum, 2 * size)
     if c.sample != NULL:
@@ -165,7 +167,7 @@ cdef int column_sampling(Column *c) noexcept nogil:
     if c.sample != NULL:
         return 0
     c.sample = <Bottom *> PyMem_RawCalloc(max(c.groups, 1), sizeof(Bottom))
-    c.scratch = <uint64_t *> PyMem_RawMalloc(fullest(c.size) * sizeof(uint64_t))
+    c.scratch = <uint64_t *> PyMem_RawCalloc(fullest(c.size), sizeof(uint64_t))
     if c.sample == NULL or c.scratch == NULL:
         column_drop_samples(c)
         return -1

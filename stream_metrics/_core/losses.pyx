@@ -104,7 +104,7 @@ cdef class LossSums:
     def revert(self, y_true, scores, w=1):
         """Undo one `update` with the same arguments; WeightError, and no change, if the sums cannot hold it."""
         cdef Sample s
-        cdef Sums one, rest = self.sums
+        cdef Sums one, rest
         cdef int64_t whole = 1
         cdef uint64_t part = 0
         memset(&one, 0, sizeof(Sums))
@@ -113,6 +113,7 @@ cdef class LossSums:
             count(&one, &s, whole, part)
         else:
             one.abstained = 1
+        rest = self.sums  # not before: reading a sample runs Python, and other threads
         minus_sums(&rest, &one)
         if not possible(&rest):
             raise WeightError(f"Expected to revert a sample that was counted, but got y_true={y_true!r:.60}, scores={scores!r:.60}, w={w!r}")

@@ -1,6 +1,8 @@
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int64_t, uint64_t
 
-from stream_metrics._core.rank_column cimport Column
+from stream_metrics._core.bottom cimport fraction_t
+from stream_metrics._core.rank_column cimport Column, code_t
+from stream_metrics._core.rank_feed cimport Rows
 from stream_metrics._core.ranked cimport Ranked
 
 cdef class Batch:
@@ -10,10 +12,14 @@ cdef class Batch:
     cdef Py_ssize_t size             # number of columns
     cdef bint pairs
     cdef int64_t n, epoch
-    cdef object codes, wholes, fractions, owns
-    cdef const int32_t[::1] code
+    cdef object codes, wholes, fractions, owns, guesses
+    cdef const code_t[::1] code
     cdef const int64_t[::1] whole
-    cdef const uint32_t[::1] part
+    cdef const fraction_t[::1] part
+    cdef int64_t[::1] own
+    cdef int8_t[::1] guessed          # whether the bounds of the samples are not those of the state
 
     cdef int start(self, Ranked into) except -1
     cdef void close(self) noexcept
+    cdef Rows rows(self, Py_ssize_t k, Py_ssize_t start) noexcept nogil
+    cdef int draw_again(self, Py_ssize_t k, const double[:, :] x, uint64_t *code) noexcept nogil

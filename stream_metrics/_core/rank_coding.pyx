@@ -13,12 +13,12 @@ cell, is written for cells that are not pure (with its fraction if the mode is 1
 and must give the same bytes, so whatever has no single form here is refused there.
 """
 
-from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 import numpy as np
 
-from stream_metrics._core.bottom cimport UNIT_BITS, Bottom, bottom_add, bottom_prune, bottom_reserve
+from stream_metrics._core.bottom cimport UNIT_BITS, Bottom, bottom_add, bottom_prune, bottom_reserve, fraction_t
 from stream_metrics._core.column_memory cimport column_reserve, column_sampling
 from stream_metrics._core.rank_column cimport (
     MIXED, SHIFT, ZERO, Column, column_cell, column_put, find, occupied, record_of, tail_of,
@@ -27,9 +27,10 @@ from stream_metrics._core.rank_readings cimport sort_cells
 from stream_metrics._core.scores cimport unmixed
 from stream_metrics._core.varint cimport get, put
 
-cdef uint64_t FRACTION = ((<uint64_t> 1) << UNIT_BITS) - 1
+cdef enum:
+    FRACTION = (1 << UNIT_BITS) - 1
+
 cdef uint64_t LARGEST = 0x7FFFFFFFFFFFFFFF
-cdef object UNITS = 1 << UNIT_BITS
 
 
 cdef bytes pack_weights(list weights):
@@ -60,14 +61,18 @@ cdef list read_weights(bytes stream, Py_ssize_t count):
     return out
 
 
-cdef object column_units(Column *c, Py_ssize_t group):
-    """The weight of a group in all cells, in units of 2^-20."""
+cdef bint column_within(Column *c, Py_ssize_t group, uint64_t whole, uint64_t part) noexcept:
+    """Whether the weight of a group in all cells is at most that."""
     cdef Py_ssize_t cell
-    total = 0
+    cdef uint64_t sum = 0, parts = 0
     if group < c.groups:
         for cell in range(c.held):
-            total += record_of(c, cell)[2 + 2 * group] * UNITS + (0 if c.tail == NULL else tail_of(c, cell)[2 * group])
-    return total
+            parts += 0 if c.tail == NULL else tail_of(c, cell)[2 * group]
+            sum += record_of(c, cell)[2 + 2 * group] + (parts >> UNIT_BITS)
+            parts &= FRACTION
+            if sum > whole:
+                return False
+    return sum < whole or parts <= part
 
 
 cdef bint fractional(Column *c) noexcept:
@@ -96,7 +101,7 @@ cdef bytes pack_column(Column *c, const int64_t[::1] groups):
         for g in range(c.groups):
             bottom_prune(c.sample + g, c.scratch)
     most = 64 + c.held * (35 + 40 * c.groups) + (0 if c.level == 0 else c.groups * (10 + 30 * c.size))
-    out = <uint8_t *> PyMem_RawMalloc(most)
+    out = <uint8_t *> PyMem_RawCalloc(most, 1)
     if out == NULL:
         raise MemoryError("no memory for the bytes of a column")
     try:
@@ -153,16 +158,21 @@ cdef Py_ssize_t pack_group(Column *c, Py_ssize_t cell, Py_ssize_t g, bint parts,
 
 
 cdef Py_ssize_t pack_sample(Column *c, Py_ssize_t g, bint parts, uint8_t *out) except -1:
-    cdef Py_ssize_t at, i, size
+    cdef Py_ssize_t at, i, size, n = 0
     cdef uint64_t previous = 0
     cdef Bottom *s = c.sample + g
     if g >= c.groups:
         return put(out, 0)
-    places = np.array([at for at in range(s.slots) if s.at[at].hash != 0], np.int64)
-    hashes = np.array([s.at[at].hash for at in range(s.slots) if s.at[at].hash != 0], np.uint64)
-    cdef const int64_t[::1] place = places[np.argsort(hashes)]
-    size = put(out, s.held)
-    for i in range(place.shape[0]):
+    places, hashes = np.empty(s.held, np.int64), np.empty(s.held, np.uint64)
+    cdef int64_t[::1] place = places
+    cdef uint64_t[::1] hash = hashes
+    for at in range(s.slots):
+        if s.at[at].hash != 0:
+            place[n], hash[n] = at, s.at[at].hash
+            n += 1
+    place = places[np.argsort(hashes)]
+    size = put(out, n)
+    for i in range(n):
         at = place[i]
         size += put(out + size, s.at[at].hash - previous)
         previous = s.at[at].hash
@@ -244,7 +254,7 @@ cdef int read_group(Column *c, Py_ssize_t cell, Py_ssize_t g, const uint8_t *dat
     product = part * (code >> SHIFT)
     moment += whole * (code >> SHIFT) + (product >> UNIT_BITS)
     low += product & FRACTION
-    column_put(c, cell, g, <int64_t> whole, moment + (low >> UNIT_BITS), <uint32_t> part, <uint32_t> (low & FRACTION))
+    column_put(c, cell, g, <int64_t> whole, moment + (low >> UNIT_BITS), <fraction_t> part, <fraction_t> (low & FRACTION))
     return 0
 
 
@@ -252,7 +262,7 @@ cdef int read_sample(Column *c, Py_ssize_t g, const uint8_t *data, Py_ssize_t si
     """Read a sample, and compare it with the cells: what it holds is there, and all that is there if it is not full."""
     cdef uint64_t held, gap, hash = 0, code, whole, part = 0
     cdef Py_ssize_t k, cell
-    cdef dict seen = {}
+    cdef uint64_t[:, ::1] seen = np.zeros((c.held, 2), np.uint64)  # whole weight, fraction of the samples of a cell
     get(data, size, at, &held)
     if held > <uint64_t> c.size or held > <uint64_t> size:
         raise ValueError("no more hashes than a sample has")
@@ -270,11 +280,20 @@ cdef int read_sample(Column *c, Py_ssize_t g, const uint8_t *data, Py_ssize_t si
         cell = <Py_ssize_t> c.slot[find(c, code >> c.level)] - 1
         if cell < 0 or code == ZERO or (record_of(c, cell)[1] != MIXED and record_of(c, cell)[1] != code):
             raise ValueError("samples of the codes that are in the cells")
-        seen[cell] = seen.get(cell, 0) + whole * UNITS + part
-        bottom_add(c.sample + g, hash, <int64_t> whole, <uint32_t> part, c.scratch)
+        seen[cell, 1] += part
+        seen[cell, 0] += whole + (seen[cell, 1] >> UNIT_BITS)
+        seen[cell, 1] &= FRACTION
+        if above_cell(c, cell, g, seen[cell, 0], seen[cell, 1]) > 0:
+            raise ValueError("samples that agree with the cells")
+        bottom_add(c.sample + g, hash, <int64_t> whole, <fraction_t> part, c.scratch)
     for cell in range(c.held):
-        units = record_of(c, cell)[2 + 2 * g] * UNITS + (0 if c.tail == NULL else tail_of(c, cell)[2 * g])
-        sampled = seen.get(cell, 0)
-        if sampled > units or (sampled != units and (held < <uint64_t> c.size or (sampled and record_of(c, cell)[1] != MIXED))):
+        if above_cell(c, cell, g, seen[cell, 0], seen[cell, 1]) < 0 and (
+                held < <uint64_t> c.size or ((seen[cell, 0] | seen[cell, 1]) and record_of(c, cell)[1] != MIXED)):
             raise ValueError("samples that agree with the cells")
     return 0
+
+
+cdef inline int above_cell(Column *c, Py_ssize_t cell, Py_ssize_t g, uint64_t whole, uint64_t part) noexcept:
+    """Whether a weight is above (1), below (-1) or equal to (0) that of a group in a cell."""
+    cdef uint64_t have = record_of(c, cell)[2 + 2 * g], rest = 0 if c.tail == NULL else tail_of(c, cell)[2 * g]
+    return (whole > have) - (whole < have) if whole != have else (part > rest) - (part < rest)

@@ -1,6 +1,9 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from stream_metrics._core.bottom cimport Bottom, bottom_ready
+from stream_metrics._core.bottom cimport Bottom, bottom_ready, fraction_t
+
+ctypedef uint32_t cell_t  # the number of a cell, of which there are at most 2^24
+ctypedef int32_t code_t   # the number of a label in a batch
 
 cdef extern from *:
     """
@@ -19,28 +22,27 @@ cdef struct Column:
     int level
     int bits              # of the number of slots
     bint sorted           # whether `order` holds
-    uint32_t *slot        # cell number + 1, by hash of the key
+    cell_t *slot          # cell number + 1, by hash of the key
     uint64_t *record      # per cell: key, sole code or MIXED, then per group: whole weight, moment
-    uint32_t *tail        # per cell and group: the fractions of weight and moment; NULL while all weights are whole
-    uint32_t *order       # the cells by key
+    fraction_t *tail      # per cell and group: the fractions of weight and moment; NULL while all weights are whole
+    cell_t *order         # the cells by key
     uint64_t *sum         # per group: whole weight, fraction of all cells; kept at level 0 only
     Bottom *sample        # per group, from level 1 on
     uint64_t *scratch     # for pruning samples
 
-cdef void column_add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, uint32_t part) noexcept nogil
-cdef bint column_holds(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, uint32_t part) noexcept nogil
-cdef void column_take(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, uint32_t part) noexcept nogil
+cdef void column_add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
+cdef bint column_holds(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
+cdef void column_take(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
 cdef void column_absorb(Column *c, const Column *o, const int64_t *to) noexcept nogil
-cdef int64_t column_feed(Column *c, const uint64_t *code, const int32_t *group, int own, const int64_t *whole, const uint32_t *part, Py_ssize_t n) noexcept nogil
 cdef Py_ssize_t column_cell(Column *c, uint64_t key, uint64_t sole) noexcept nogil
-cdef void column_put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, uint32_t part, uint32_t low) noexcept nogil
+cdef void column_put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part, fraction_t low) noexcept nogil
 
 
 cdef inline uint64_t *record_of(const Column *c, Py_ssize_t cell) noexcept nogil:
     return c.record + cell * (2 + 2 * c.groups)
 
 
-cdef inline uint32_t *tail_of(const Column *c, Py_ssize_t cell) noexcept nogil:
+cdef inline fraction_t *tail_of(const Column *c, Py_ssize_t cell) noexcept nogil:
     return c.tail + cell * 2 * c.groups
 
 
@@ -61,10 +63,10 @@ cdef inline bint occupied(const Column *c, Py_ssize_t cell, Py_ssize_t group) no
     return record_of(c, cell)[2 + 2 * group] != 0 or (c.tail != NULL and tail_of(c, cell)[2 * group] != 0)
 
 
-cdef inline bint column_ready(const Column *c, Py_ssize_t group, bint fractional) noexcept nogil:
-    """Whether one more score of the group needs no memory."""
-    if group >= c.groups or c.held == c.room or (fractional and c.tail == NULL):
+cdef inline bint column_ready(const Column *c, uint64_t code, Py_ssize_t group, bint fractional) noexcept nogil:
+    """Whether one more score needs no memory."""
+    if group >= c.groups or c.held >= c.room or (fractional and c.tail == NULL):
         return False
     if c.level == 0:
-        return c.held < c.buckets
+        return c.held < c.buckets or c.slot[find(c, code)] != 0
     return bottom_ready(c.sample + group, fractional)

@@ -12,15 +12,14 @@ largest scores saturate, so their cells count as mixed.
 Moment: the sum of weight * (code >> 20), modulo 2^64, from which the mean place of a group in the cell follows.
 Weights are whole numbers and fractions in units of 2^-20; the fractions have arrays of their own, once there are any.
 
-Whatever counts cannot fail: memory is reserved before (`column_reserve`, `column_overflowing`), and coarsening works in
+Whatever counts cannot fail: memory is reserved before (`column_memory`), and coarsening works in
 place. So an update that fails has changed nothing.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from stream_metrics._core.bottom cimport UNIT_BITS, Bottom, bottom_add
-from stream_metrics._core.column_memory cimport column_reserve
+from stream_metrics._core.bottom cimport UNIT_BITS, bottom_add, fraction_t
 from stream_metrics._core.scores cimport mixed
 
 cdef uint64_t FRACTION = ((<uint64_t> 1) << UNIT_BITS) - 1
@@ -34,15 +33,15 @@ cdef inline Py_ssize_t append(Column *c, Py_ssize_t at, uint64_t key, uint64_t s
         memset(c.tail + 2 * c.groups * c.held, 0, 8 * c.groups)
     record[0], record[1] = key, sole
     c.held += 1
-    c.slot[at] = <uint32_t> c.held
+    c.slot[at] = <cell_t> c.held
     c.sorted = False
     return c.held - 1
 
 
-cdef inline void put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, uint32_t part, uint32_t low) noexcept nogil:
+cdef inline void put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part, fraction_t low) noexcept nogil:
     """Add a weight (whole, part) and a moment (moment, low) to a group of a cell."""
     cdef uint64_t *t = record_of(c, cell) + 2 + 2 * group
-    cdef uint32_t *tail
+    cdef fraction_t *tail
     t[0] += <uint64_t> whole
     t[1] += moment
     if part | low:
@@ -60,7 +59,7 @@ cdef inline void put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole
         c.sum[2 * group + 1] &= FRACTION
 
 
-cdef void column_put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, uint32_t part, uint32_t low) noexcept nogil:
+cdef void column_put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part, fraction_t low) noexcept nogil:
     put(c, cell, group, whole, moment, part, low)
 
 
@@ -74,7 +73,7 @@ cdef Py_ssize_t column_cell(Column *c, uint64_t key, uint64_t sole) noexcept nog
     return cell
 
 
-cdef inline void add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, uint32_t part) noexcept nogil:
+cdef inline void add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
     cdef uint64_t key = code >> c.level, shifted = code >> SHIFT, product, hash
     cdef Py_ssize_t at = find(c, key), cell = <Py_ssize_t> c.slot[at] - 1
     cdef uint64_t *record
@@ -88,7 +87,7 @@ cdef inline void add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, 
         record[3 + 2 * group] += <uint64_t> whole * shifted
     else:
         product = part * shifted
-        put(c, cell, group, whole, <uint64_t> whole * shifted + (product >> UNIT_BITS), part, <uint32_t> (product & FRACTION))
+        put(c, cell, group, whole, <uint64_t> whole * shifted + (product >> UNIT_BITS), part, <fraction_t> (product & FRACTION))
     if c.level > 0:
         hash = mixed(code)
         if hash <= c.sample[group].bound:
@@ -97,12 +96,12 @@ cdef inline void add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, 
         settle(c)
 
 
-cdef void column_add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, uint32_t part) noexcept nogil:
+cdef void column_add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
     """Count a weight; there is room."""
     add(c, code, group, whole, part)
 
 
-cdef bint column_holds(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, uint32_t part) noexcept nogil:
+cdef bint column_holds(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
     """Whether a column at level 0 holds at least that weight of a score."""
     cdef Py_ssize_t cell
     cdef uint64_t have
@@ -116,7 +115,7 @@ cdef bint column_holds(Column *c, uint64_t code, Py_ssize_t group, int64_t whole
         have == <uint64_t> whole and part <= (0 if c.tail == NULL else c.tail[2 * (c.groups * cell + group)]))
 
 
-cdef inline void lower(uint64_t *high, uint32_t *low, uint64_t whole, uint32_t part) noexcept nogil:
+cdef inline void lower(uint64_t *high, fraction_t *low, uint64_t whole, fraction_t part) noexcept nogil:
     """Subtract a number with a fraction."""
     high[0] -= whole
     if low[0] < part:
@@ -125,18 +124,18 @@ cdef inline void lower(uint64_t *high, uint32_t *low, uint64_t whole, uint32_t p
     low[0] -= part
 
 
-cdef void column_take(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, uint32_t part) noexcept nogil:
+cdef void column_take(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
     """Undo `column_add` at level 0, where the column holds the weight."""
     cdef Py_ssize_t at = find(c, code), cell = <Py_ssize_t> c.slot[at] - 1, g
     cdef uint64_t *t = record_of(c, cell) + 2 + 2 * group
     cdef uint64_t product = part * (code >> SHIFT)
-    cdef uint32_t none = 0, low
-    low = <uint32_t> c.sum[2 * group + 1]
+    cdef fraction_t none = 0, low
+    low = <fraction_t> c.sum[2 * group + 1]
     lower(&c.sum[2 * group], &low, <uint64_t> whole, part)
     c.sum[2 * group + 1] = low
     lower(t, &c.tail[2 * (c.groups * cell + group)] if c.tail != NULL else &none, <uint64_t> whole, part)
     lower(t + 1, &c.tail[2 * (c.groups * cell + group) + 1] if c.tail != NULL else &none,
-          <uint64_t> whole * (code >> SHIFT) + (product >> UNIT_BITS), <uint32_t> (product & FRACTION))
+          <uint64_t> whole * (code >> SHIFT) + (product >> UNIT_BITS), <fraction_t> (product & FRACTION))
     for g in range(c.groups):
         if occupied(c, cell, g):
             return
@@ -156,7 +155,7 @@ cdef void drop(Column *c, Py_ssize_t at, Py_ssize_t cell) noexcept nogil:
             c.slot[at], c.slot[to] = c.slot[to], 0
             at = to
     if cell != last:
-        c.slot[find(c, record_of(c, last)[0])] = <uint32_t> cell + 1
+        c.slot[find(c, record_of(c, last)[0])] = <cell_t> cell + 1
         memcpy(record_of(c, cell), record_of(c, last), 8 * (2 + 2 * c.groups))
         if c.tail != NULL:
             memcpy(c.tail + 2 * c.groups * cell, c.tail + 2 * c.groups * last, 8 * c.groups)
@@ -196,14 +195,14 @@ cdef Py_ssize_t distinct(Column *c, int by) noexcept nogil:
     """How many cells there are `by` levels up; the index is lost."""
     cdef Py_ssize_t cell, at, n = 0, mask = (<Py_ssize_t> 1 << c.bits) - 1
     cdef uint64_t key
-    memset(c.slot, 0, (mask + 1) * sizeof(uint32_t))
+    memset(c.slot, 0, (mask + 1) * sizeof(cell_t))
     for cell in range(c.held):
         key = record_of(c, cell)[0] >> by
         at = place(c, key)
         while c.slot[at] != 0 and record_of(c, <Py_ssize_t> c.slot[at] - 1)[0] >> by != key:
             at = (at + 1) & mask
         if c.slot[at] == 0:
-            c.slot[at] = <uint32_t> cell + 1
+            c.slot[at] = <cell_t> cell + 1
             n += 1
     return n
 
@@ -213,7 +212,7 @@ cdef void coarsen(Column *c, int by) noexcept nogil:
     cdef Py_ssize_t cell, at, g, n = c.held, width = 2 + 2 * c.groups
     cdef uint64_t *record
     cdef uint64_t key
-    memset(c.slot, 0, (<size_t> 1 << c.bits) * sizeof(uint32_t))
+    memset(c.slot, 0, (<size_t> 1 << c.bits) * sizeof(cell_t))
     c.held, c.sorted = 0, False
     c.level += by
     for cell in range(n):
@@ -235,14 +234,24 @@ cdef void coarsen(Column *c, int by) noexcept nogil:
                 memcpy(c.tail + 2 * c.groups * c.held, c.tail + 2 * c.groups * cell, 8 * c.groups)
         record_of(c, c.held)[0] = key
         c.held += 1
-        c.slot[at] = <uint32_t> c.held
+        c.slot[at] = <cell_t> c.held
+
+
+cdef inline void sum_up(uint64_t *record, const uint64_t *more, const int64_t *to, Py_ssize_t groups) noexcept nogil:
+    """Add the whole weights and moments of a cell to another."""
+    cdef Py_ssize_t g
+    for g in range(groups):
+        if to[g] >= 0:
+            record[2 + 2 * to[g]] += more[2 + 2 * g]
+            record[3 + 2 * to[g]] += more[3 + 2 * g]
 
 
 cdef void column_absorb(Column *c, const Column *o, const int64_t *to) noexcept nogil:
     """Add all that another column holds, its groups as `to` maps them; `column_reserve_for` has made room."""
     cdef Py_ssize_t cell, g, at, into
     cdef const uint64_t *record
-    cdef uint32_t part = 0, low = 0
+    cdef fraction_t part = 0, low = 0
+    cdef bint plain = o.level > 0 and o.tail == NULL
     if o.level > c.level:
         if c.level == 0:
             seed(c)
@@ -250,7 +259,9 @@ cdef void column_absorb(Column *c, const Column *o, const int64_t *to) noexcept 
     for cell in range(o.held):
         record = record_of(o, cell)
         into = column_cell(c, record[0] >> (c.level - o.level), record[1])
-        for g in range(o.groups):
+        if plain:
+            sum_up(record_of(c, into), record, to, o.groups)
+        for g in range(0 if plain else o.groups):
             if not occupied(o, cell, g):
                 continue
             if o.tail != NULL:
@@ -266,40 +277,3 @@ cdef void column_absorb(Column *c, const Column *o, const int64_t *to) noexcept 
                 if o.sample[g].at[at].hash != 0:
                     part = 0 if o.sample[g].part == NULL else o.sample[g].part[at]
                     bottom_add(c.sample + to[g], o.sample[g].at[at].hash, o.sample[g].at[at].whole, part, c.scratch)
-
-
-cdef inline bint hit(const uint32_t *slot, uint64_t *records, const Bottom *sample, uint64_t code, int level, int bits, Py_ssize_t width, Py_ssize_t at, int64_t whole) noexcept nogil:
-    """Count a whole weight in a cell that is there, found at once, and mixed, of a code that is not sampled; else False."""
-    cdef uint64_t key = code >> level
-    cdef Py_ssize_t cell = slot[(key * <uint64_t> 0x9E3779B97F4A7C15) >> (64 - bits)]
-    cdef uint64_t *record = records + (cell - 1) * width
-    if cell == 0 or mixed(code) <= sample.bound or record[0] != key or record[1] != MIXED:
-        return False
-    record[at] += <uint64_t> whole
-    record[at + 1] += <uint64_t> whole * (code >> SHIFT)
-    return True
-
-
-cdef int64_t column_feed(Column *c, const uint64_t *code, const int32_t *group, int own, const int64_t *whole, const uint32_t *part, Py_ssize_t n) noexcept nogil:
-    """Count a batch and return how many scores were not 0 (-1: no memory); with `own`, groups are that class and the rest.
-
-    There is room for all but the cells.
-    """
-    cdef Py_ssize_t r, counted = 0, g
-    cdef int64_t w = 1
-    cdef uint32_t f = 0
-    for r in range(n):
-        if whole != NULL:
-            w = whole[r]
-        if part != NULL:
-            f = part[r]
-        if code[r] == ZERO or (w | f) == 0:
-            continue
-        counted += 1
-        g = group[r] if own == -1 else group[r] == own
-        if c.level > 0 and f == 0 and hit(c.slot, c.record, c.sample + g, code[r], c.level, c.bits, 2 + 2 * c.groups, 2 + 2 * g, w):
-            continue
-        if c.held == c.room and column_reserve(c, 0, 1, False) < 0:
-            return -1
-        add(c, code[r], g, w, f)
-    return counted

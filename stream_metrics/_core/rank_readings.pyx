@@ -1,173 +1,316 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """What is read of a column: its cells in order, the weights and mean places of two groups of classes, their samples.
 
-The order of the cells is kept until a cell is added or removed, so reading again after every sample costs no sorting.
+The order of the cells is kept until a cell is added or removed, that of a sample until a code is, so reading again after every sample costs no sorting.
+Between looking up a column and having read it no other thread may run: nothing in between is Python, and sorting is not NumPy's, which lets others run.
 """
 
 cimport cython
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from libc.math cimport NAN, ldexp
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport qsort
 
 import numpy as np
+cimport numpy as cnp
 
-from stream_metrics._core.bottom cimport UNIT_BITS, Bottom, bottom_prune
-from stream_metrics._core.rank_column cimport MIXED, SHIFT, Column, record_of, tail_of
+from stream_metrics._core.bottom cimport UNIT_BITS, Bottom, bottom_prune, slot_t
+from stream_metrics._core.rank_column cimport MIXED, SHIFT, Column, cell_t, record_of, tail_of
 from stream_metrics._core.rank_samples cimport RankSamples
+from stream_metrics._core.ranked cimport Class
 from stream_metrics._core.scores cimport unmixed
 from stream_metrics.labels import canonical
 
-cdef uint64_t FRACTION = ((<uint64_t> 1) << UNIT_BITS) - 1
+cnp.import_array()
+
+cdef enum:
+    FRACTION = (1 << UNIT_BITS) - 1
+
+cdef double UNIT = 1.0 / (1 << UNIT_BITS)
 cdef object UNITS = 1 << UNIT_BITS  # a Python integer: products must not wrap
+cdef object ROOM = 1 << (62 - UNIT_BITS)  # sums of weights up to here fit into int64 in units
 
 
 cdef int sort_cells(Column *c) except -1:
     """Bring `order` up to date."""
     cdef Py_ssize_t cell
-    cdef uint64_t[::1] key
-    cdef const int64_t[::1] by
+    cdef Keyed *by
     if c.sorted or c.held == 0:
         return 0
-    keys = np.empty(c.held, np.uint64)
-    key = keys
+    by = room_for(c.held)
     for cell in range(c.held):
-        key[cell] = record_of(c, cell)[0]
-    by = np.argsort(keys)
+        by[cell].key, by[cell].place = record_of(c, cell)[0], cell
+    qsort(by, c.held, sizeof(Keyed), by_key)
     for cell in range(c.held):
-        c.order[cell] = <uint32_t> by[cell]
+        c.order[cell] = <cell_t> by[cell].place
+    PyMem_RawFree(by)
     c.sorted = True
     return 0
 
 
-cdef tuple no_sample():
-    return np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64), 1.0
+cdef struct Keyed:
+    uint64_t key
+    int64_t place
 
 
-cdef tuple read_sample(Column *c, list groups, Py_ssize_t size):
-    """The sample of several groups together, by code: (codes, whole weights, fractions, share of all codes)."""
-    cdef Py_ssize_t n = 0, at, g
+cdef int by_key(const void *a, const void *b) noexcept nogil:
+    cdef uint64_t x = (<const Keyed *> a).key, y = (<const Keyed *> b).key
+    return (x > y) - (x < y)
+
+
+cdef Keyed *room_for(Py_ssize_t n) except NULL:
+    cdef Keyed *by = <Keyed *> PyMem_RawCalloc(n, sizeof(Keyed))
+    if by == NULL:
+        raise MemoryError("no memory to sort a column")
+    return by
+
+
+cdef object vector(Py_ssize_t n, int kind):
+    cdef cnp.npy_intp size = n
+    return cnp.PyArray_SimpleNew(1, &size, kind)
+
+
+cdef object numbers(list values):
+    cdef Py_ssize_t at
+    array = vector(len(values), cnp.NPY_INT64)
+    for at in range(len(values)):
+        (<int64_t *> cnp.PyArray_DATA(array))[at] = values[at]
+    return array
+
+
+cdef object pairs(Py_ssize_t n, int kind):
+    cdef cnp.npy_intp size[2]
+    size[0], size[1] = n, 2
+    return cnp.PyArray_SimpleNew(2, size, kind)
+
+
+cdef object in_units(object wholes, object parts, bint wide):
+    """Weights as integer numbers of units of 2^-20; `parts` may be None."""
+    return (wholes.astype(object) if wide else wholes) * UNITS + (0 if parts is None else parts)
+
+
+cdef struct Drawn:
+    uint64_t code
+    uint64_t hash
+    int64_t whole
+    int64_t part  # in units of 2^-20, of several classes together
+
+
+cdef int by_hash(const void *a, const void *b) noexcept nogil:
+    cdef uint64_t x = (<const Drawn *> a).hash, y = (<const Drawn *> b).hash
+    return (x > y) - (x < y)
+
+
+cdef int by_code(const void *a, const void *b) noexcept nogil:
+    cdef uint64_t x = (<const Drawn *> a).code, y = (<const Drawn *> b).code
+    return (x > y) - (x < y)
+
+
+cdef Py_ssize_t together(Drawn *drawn, Py_ssize_t n, Py_ssize_t size) noexcept nogil:
+    """Bring the samples of several classes together by code: the smallest hashes, each once."""
+    cdef Py_ssize_t at, held = 0
+    qsort(drawn, n, sizeof(Drawn), by_hash)
+    for at in range(n):
+        if held and drawn[held - 1].hash == drawn[at].hash:
+            drawn[held - 1].whole += drawn[at].whole
+            drawn[held - 1].part += drawn[at].part
+        elif held == size:
+            break
+        else:
+            drawn[held] = drawn[at]
+            held += 1
+    qsort(drawn, held, sizeof(Drawn), by_code)
+    return held
+
+
+cdef Py_ssize_t draw(Column *c, const int64_t *groups, Py_ssize_t count, Drawn *drawn) noexcept nogil:
+    """Copy the samples of some groups, each by code."""
+    cdef Py_ssize_t n = 0, k, i, at
     cdef Bottom *s
-    if c.level == 0:
-        return no_sample()
-    for g in groups:
-        if g < c.groups:
-            bottom_prune(c.sample + g, c.scratch)
-            n += c.sample[g].held
-    hashes, wholes, parts = np.empty(n, np.uint64), np.empty(n, np.int64), np.zeros(n, np.int64)
-    cdef uint64_t[::1] hash = hashes
-    cdef int64_t[::1] whole = wholes, part = parts
-    n = 0
-    for g in groups:
-        if g >= c.groups:
-            continue
-        s = c.sample + g
-        for at in range(s.slots):
-            if s.at[at].hash != 0:
-                hash[n], whole[n] = s.at[at].hash, s.at[at].whole
-                if s.part != NULL:
-                    part[n] = s.part[at]
+    for k in range(count):
+        if groups[k] < c.groups:
+            s = c.sample + groups[k]
+            for i in range(s.held):
+                at = s.order[i]
+                drawn[n].hash, drawn[n].code, drawn[n].whole = s.at[at].hash, unmixed(s.at[at].hash), s.at[at].whole
+                drawn[n].part = 0 if s.part == NULL else s.part[at]
                 n += 1
-    if len(groups) > 1:
-        hashes, index = np.unique(hashes, return_inverse=True)
-        whole_sums, part_sums = np.zeros(len(hashes), np.int64), np.zeros(len(hashes), np.int64)
-        np.add.at(whole_sums, index, wholes)
-        np.add.at(part_sums, index, parts)
-        wholes, parts = whole_sums, part_sums
-        hashes, wholes, parts = hashes[:size], wholes[:size], parts[:size]
-    tau = 1.0 if len(hashes) < size else float(hashes.max()) / 2.0**64
-    codes = np.empty(len(hashes), np.uint64)
-    hash = hashes
-    cdef uint64_t[::1] code = codes
-    for at in range(code.shape[0]):
-        code[at] = unmixed(hash[at])
-    by = np.argsort(codes)
-    return codes[by], wholes[by] + (parts[by] >> UNIT_BITS), parts[by] & ((1 << UNIT_BITS) - 1), tau
+    return n
 
 
-cdef double gather(Column *c, Py_ssize_t cell, const int64_t[::1] groups, int64_t *count, int64_t *part) noexcept:
+cdef int sort_sample(Bottom *s) except -1:
+    """Bring the order of a sample up to date."""
+    cdef Py_ssize_t at, n = 0
+    cdef Keyed *by
+    if s.sorted:
+        return 0
+    if s.order == NULL:
+        s.order = <slot_t *> PyMem_RawCalloc(s.size, sizeof(slot_t))
+        if s.order == NULL:
+            raise MemoryError("no memory for the order of a sample")
+    by = room_for(max(s.held, 1))
+    for at in range(s.slots):
+        if s.at[at].hash != 0:
+            by[n].key, by[n].place = unmixed(s.at[at].hash), at
+            n += 1
+    qsort(by, n, sizeof(Keyed), by_key)
+    for at in range(n):
+        s.order[at] = <slot_t> by[at].place
+    PyMem_RawFree(by)
+    s.sorted = True
+    return 0
+
+
+cdef tuple read_sample(Column *c, const int64_t *groups, Py_ssize_t count):
+    """The sample of several groups together, by code: (codes, whole weights, fractions or None, share of all codes)."""
+    cdef Py_ssize_t n = 0, at, k
+    cdef Drawn *drawn
+    cdef uint64_t most = 0
+    cdef int64_t any_part = 0
+    if c == NULL or c.level == 0:
+        return vector(0, cnp.NPY_UINT64), vector(0, cnp.NPY_INT64), None, 1.0
+    for k in range(count):
+        if groups[k] < c.groups:
+            bottom_prune(c.sample + groups[k], c.scratch)
+            sort_sample(c.sample + groups[k])
+            n += c.sample[groups[k]].held
+    drawn = <Drawn *> PyMem_RawCalloc(max(n, 1), sizeof(Drawn))
+    if drawn == NULL:
+        raise MemoryError("no memory for a sample")
+    try:
+        n = draw(c, groups, count, drawn)
+        if count > 1:
+            n = together(drawn, n, c.size)
+        codes, wholes = vector(n, cnp.NPY_UINT64), vector(n, cnp.NPY_INT64)
+        for at in range(n):
+            most = max(most, drawn[at].hash)
+            any_part |= drawn[at].part & FRACTION
+            (<uint64_t *> cnp.PyArray_DATA(codes))[at] = drawn[at].code
+            (<int64_t *> cnp.PyArray_DATA(wholes))[at] = drawn[at].whole + (drawn[at].part >> UNIT_BITS)
+        parts = vector(n, cnp.NPY_INT64) if any_part else None
+        for at in range(n if any_part else 0):
+            (<int64_t *> cnp.PyArray_DATA(parts))[at] = drawn[at].part & FRACTION
+        return codes, wholes, parts, 1.0 if n < c.size else <double> most / 18446744073709551616.0
+    finally:
+        PyMem_RawFree(drawn)
+
+
+cdef inline double gather(Column *c, Py_ssize_t cell, const int64_t *groups, Py_ssize_t n, double scale, int64_t *count, int64_t *part) noexcept nogil:
     """Sum the weights of some groups of a cell; return their mean place in the cell, NAN where it is not known."""
     cdef Py_ssize_t at, g
     cdef uint64_t *record = record_of(c, cell)
     cdef uint64_t moment = 0, low = 0, base, product
+    cdef int64_t whole = 0, fraction = 0
     cdef double span
-    count[0], part[0] = 0, 0
-    for at in range(groups.shape[0]):
+    for at in range(n):
         g = groups[at]
         if g < c.groups:
-            count[0] += <int64_t> record[2 + 2 * g]
+            whole += <int64_t> record[2 + 2 * g]
             moment += record[3 + 2 * g]
             if c.tail != NULL:
-                part[0] += tail_of(c, cell)[2 * g]
+                fraction += tail_of(c, cell)[2 * g]
                 low += tail_of(c, cell)[2 * g + 1]
-    count[0] += part[0] >> UNIT_BITS
-    part[0] &= FRACTION
-    if c.level <= SHIFT or record[1] != MIXED or (count[0] | part[0]) == 0:
+    whole += fraction >> UNIT_BITS
+    fraction &= FRACTION
+    count[0], part[0] = whole, fraction
+    if scale == 0.0 or record[1] != MIXED or (whole | fraction) == 0:
         return NAN
-    span = ldexp(<double> count[0] + ldexp(<double> part[0], -UNIT_BITS), c.level - SHIFT)
+    span = (<double> whole + <double> fraction * UNIT) * scale
     if span >= 18446744073709551616.0:
         return NAN
     base = (record[0] << c.level) >> SHIFT
-    product = <uint64_t> part[0] * base
-    moment += (low >> UNIT_BITS) - <uint64_t> count[0] * base - (product >> UNIT_BITS)
+    product = <uint64_t> fraction * base
+    moment += (low >> UNIT_BITS) - <uint64_t> whole * base - (product >> UNIT_BITS)
     low &= FRACTION
     product &= FRACTION
     moment -= low < product
-    return (<double> moment + ldexp(<double> ((low - product) & FRACTION), -UNIT_BITS)) / span
+    return (<double> moment + <double> ((low - product) & FRACTION) * UNIT) / span
+
+
+cdef Py_ssize_t read_cells(Column *c, const int64_t *rest, Py_ssize_t many, const int64_t *own, Py_ssize_t few, uint64_t *key, uint64_t *sole, double *offset, int64_t *count, int64_t *part, int64_t *any_part) noexcept nogil:
+    """Read the cells in order, without those of neither side; return how many there are."""
+    cdef Py_ssize_t at, n = 0
+    cdef uint64_t *record
+    cdef double scale = 0.0 if c.level <= SHIFT else ldexp(1.0, c.level - SHIFT)
+    for at in range(c.held):
+        record = record_of(c, c.order[at])
+        offset[2 * n] = gather(c, c.order[at], rest, many, scale, count + 2 * n, part + 2 * n)
+        offset[2 * n + 1] = gather(c, c.order[at], own, few, scale, count + 2 * n + 1, part + 2 * n + 1)
+        key[n], sole[n] = record[0], record[0] if c.level == 0 else record[1]
+        any_part[0] |= part[2 * n] | part[2 * n + 1]
+        n += (count[2 * n] | count[2 * n + 1] | part[2 * n] | part[2 * n + 1]) != 0
+    return n
 
 
 @cython.auto_pickle(False)
 cdef class RankReadings(RankSamples):
     """Readings of a rank sketch."""
 
-    cdef list group_numbers(self, Py_ssize_t j, object own, object rest):
-        """The classes to compare: [the rest, its own], each a list of groups of the column, of which some may be unknown."""
+    cdef tuple group_numbers(self, Py_ssize_t j, object own, object rest):
+        """The classes to compare: the rest, its own; arrays of groups of the column, of which some may be unknown."""
         if not self.pairs:
             if own is not None or rest is not None:
                 raise ValueError("Expected pairs=True to compare one class with another, but got pairs=False")
-            return [[0], [1]]
-        i = j if own is None else self.find(canonical(own, "own"))
+            return numbers([0]), numbers([1])
+        i = j if own is None else self.find(own)
         if rest is None:
-            return [[g for g in range(self.used) if g != i and self.names[g] is not None], [i] if i >= 0 else []]
-        other = self.find(canonical(rest, "rest"))
+            others = [g for g in range(self.used) if g != i and self.names[g] is not None]
+            return numbers(others), numbers([i] if i >= 0 else [])
+        other = self.find(rest)
         if other == i and i >= 0:
             raise ValueError(f"Expected `rest` to be another class than {own!r}, but got {rest!r}")
-        return [[other] if other >= 0 else [], [i] if i >= 0 else []]
+        return numbers([other] if other >= 0 else []), numbers([i] if i >= 0 else [])
 
     def arrays(self, label, own=None, rest=None):
-        """A column: level, keys, sole codes, weights of rest and own, offsets, totals, and for each of both a sample.
-
-        Weights are (whole parts, fractions in units of 2^-20).
-        """
-        cdef Py_ssize_t j = self.find(canonical(label)), at, n = 0, side
-        cdef Column *c = self.classes[j].column if j >= 0 else NULL
-        cdef Py_ssize_t held = 0 if c == NULL else c.held
-        numbers = self.group_numbers(j, own, rest)
-        keys, soles = np.empty(held, np.uint64), np.empty(held, np.uint64)
-        counts, parts, offsets = np.zeros((held, 2), np.int64), np.zeros((held, 2), np.int64), np.empty((held, 2))
-        cdef uint64_t[::1] key = keys, sole = soles
-        cdef int64_t[:, ::1] count = counts, part = parts
-        cdef double[:, ::1] offset = offsets
-        rest_array, own_array = np.array(numbers[0], np.int64), np.array(numbers[1], np.int64)
-        cdef const int64_t[::1] rest_groups = rest_array, own_groups = own_array
-        cdef uint64_t *record
+        """A column as `RankColumn` has it: level, keys, sole codes, weights of rest and own, offsets, totals, samples."""
+        cdef Py_ssize_t j, n = 0
+        cdef Column *c
+        label, own, rest = canonical(label), None if own is None else canonical(own, "own"), None if rest is None else canonical(rest, "rest")
+        j = self.find(label)
+        rest_groups, own_groups = self.group_numbers(j, own, rest)
+        c = self.classes[j].column if j >= 0 else NULL
+        cdef const int64_t *theirs = <const int64_t *> cnp.PyArray_DATA(rest_groups)
+        cdef const int64_t *mine = <const int64_t *> cnp.PyArray_DATA(own_groups)
+        cdef Py_ssize_t many = len(rest_groups), few = len(own_groups), held = 0 if c == NULL else c.held
+        keys, soles, offsets = vector(held, cnp.NPY_UINT64), vector(held, cnp.NPY_UINT64), pairs(held, cnp.NPY_DOUBLE)
+        counts, parts = pairs(held, cnp.NPY_INT64), pairs(held, cnp.NPY_INT64)
+        cdef int64_t any_part = 0
+        units = 1
         if held:
             sort_cells(c)
-        for at in range(held):
-            record = record_of(c, c.order[at])
-            offset[n, 0] = gather(c, c.order[at], rest_groups, &count[n, 0], &part[n, 0])
-            offset[n, 1] = gather(c, c.order[at], own_groups, &count[n, 1], &part[n, 1])
-            key[n], sole[n] = record[0], record[0] if c.level == 0 else record[1]
-            n += (count[n, 0] | count[n, 1] | part[n, 0] | part[n, 1]) != 0
-        samples = [(no_sample() if c == NULL else read_sample(c, groups, self.sample)) for groups in numbers]
+            n = read_cells(c, theirs, many, mine, few, <uint64_t *> cnp.PyArray_DATA(keys), <uint64_t *> cnp.PyArray_DATA(soles),
+                           <double *> cnp.PyArray_DATA(offsets), <int64_t *> cnp.PyArray_DATA(counts),
+                           <int64_t *> cnp.PyArray_DATA(parts), &any_part)
+            if n < held:
+                keys, soles, offsets, counts, parts = keys[:n], soles[:n], offsets[:n], counts[:n], parts[:n]
+        rest_codes, rest_wholes, rest_parts, rest_tau = read_sample(c, theirs, many)
+        own_codes, own_wholes, own_parts, own_tau = read_sample(c, mine, few)
+        whole_totals, part_totals = self.group_totals(j, rest_groups, own_groups)
         level = 0 if c == NULL else c.level
-        return level, keys[:n], soles[:n], (counts[:n], parts[:n]), offsets[:n], self.group_totals(j, numbers), samples
+        totals = numbers(whole_totals)
+        if any_part or any(part_totals) or rest_parts is not None or own_parts is not None:
+            units, wide = UNITS, sum(whole_totals) >= ROOM
+            totals = in_units(totals, np.array(part_totals, np.int64), wide)
+            counts = in_units(counts, parts, wide)
+            rest_wholes, own_wholes = in_units(rest_wholes, rest_parts, wide), in_units(own_wholes, own_parts, wide)
+        return level, keys, soles, counts, offsets, totals, (rest_codes, own_codes), (rest_wholes, own_wholes), (rest_tau, own_tau), units
 
-    def group_totals(self, j, numbers):
-        """The weights of rest and own, zeros included, as Python integers in units of 2^-20."""
-        cdef Py_ssize_t i
-        units = []
-        for i in range(self.used):
-            units.append(self.classes[i].whole * UNITS + self.classes[i].part)
+    cdef tuple group_totals(self, Py_ssize_t j, object rest_groups, object own_groups):
+        """The weights of rest and own, zeros included: lists of whole parts, of fractions in units of 2^-20."""
+        cdef Py_ssize_t side, k
+        cdef int64_t whole[2]
+        cdef int64_t part[2]
+        cdef Class *c
+        whole[0], whole[1], part[0], part[1] = 0, 0, 0, 0
         if self.pairs:
-            return [sum([units[g] for g in groups]) for groups in numbers]
-        own = units[j] if j >= 0 else 0
-        return [self.mass * UNITS + self.mass_part - own, own]
+            for side, groups in enumerate((rest_groups, own_groups)):
+                for k in range(len(groups)):
+                    c = self.classes + (<int64_t *> cnp.PyArray_DATA(groups))[k]
+                    whole[side] += c.whole
+                    part[side] += c.part
+        else:
+            if j >= 0:
+                whole[1], part[1] = self.classes[j].whole, self.classes[j].part
+            whole[0], part[0] = self.mass - whole[1], <int64_t> self.mass_part - part[1]
+        return ([whole[side] + (part[side] >> UNIT_BITS) for side in range(2)],
+                [part[side] & <int64_t> FRACTION for side in range(2)])

@@ -1,5 +1,6 @@
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
+from stream_metrics._core.bottom cimport fraction_t
 from stream_metrics._core.rank_column cimport Column
 from stream_metrics._core.ranked cimport Ranked
 
@@ -9,15 +10,17 @@ cdef struct Entry:
     int form
 
 cdef class RankSamples(Ranked):
+    cdef int count(self, object y_true, object scores, object w, object classes) except -1
+    cdef Py_ssize_t known_class(self, object label) except -2
     cdef Py_ssize_t glance(self, object scores, Entry *entry) except -2
-    cdef int update_slowly(self, object y_true, object scores, int64_t whole, uint32_t part, object classes) except -1
+    cdef int update_slowly(self, object y_true, object scores, int64_t whole, fraction_t part, object classes) except -1
     cdef int note(self, Entry *entry, object label, double x, bint new) except -1
-    cdef int count_sample(self, Py_ssize_t i, int form, Entry *entry, Py_ssize_t n, int64_t whole, uint32_t part) except -1
-    cdef void weigh_class(self, Py_ssize_t i, int64_t whole, uint32_t part) noexcept
+    cdef int count_sample(self, Py_ssize_t i, int form, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) except -1
+    cdef void weigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept
     cdef Column *own_column(self, Py_ssize_t j) except NULL
     cdef int reserve(self, Py_ssize_t j, Py_ssize_t group, bint fractional) except -1
     cdef Py_ssize_t groups(self) noexcept
-    cdef bint take_sample(self, object truth, list labels, list values, int64_t whole, uint32_t part) except -1
-    cdef bint holds(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, uint32_t part) noexcept
-    cdef void unweigh_class(self, Py_ssize_t i, int64_t whole, uint32_t part) noexcept
+    cdef bint take_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part) except -1
+    cdef bint holds(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) noexcept
+    cdef void unweigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept
     cdef int unsee(self, Py_ssize_t i, int form) except -1

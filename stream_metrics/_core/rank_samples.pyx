@@ -11,18 +11,17 @@ memory is reserved; then it is counted, which cannot fail.
 
 cimport cython
 from cpython.dict cimport PyDict_Next
-from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.ref cimport PyObject
 from libc.math cimport isfinite
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
-from stream_metrics._core.bottom cimport UNIT_BITS
+from stream_metrics._core.bottom cimport UNIT_BITS, fraction_t
 from stream_metrics._core.column_memory cimport column_new, column_reserve, column_reserve_sample
 from stream_metrics._core.rank_column cimport ZERO, Column, column_add, column_holds, column_ready, column_take
-from stream_metrics._core.ranked cimport Class, Ranked, form_of
+from stream_metrics._core.ranked cimport Class, Ranked, form_of, weigh
 from stream_metrics._core.score_rows cimport known, read_scores
 from stream_metrics._core.scores cimport encode
-from stream_metrics._core.weights cimport split
 from stream_metrics.errors import WeightError
 from stream_metrics.labels import canonical
 
@@ -30,18 +29,6 @@ cdef enum:
     FEW = 32  # scores that fit on the stack
 
 cdef object ONE = 1
-
-cdef int weigh(object w, int64_t *whole, uint32_t *part) except -1:
-    """The weight in whole units and units of 2^-20, rounded to the nearest, halves to even."""
-    cdef uint64_t fraction = 0, rest, half = <uint64_t> 1 << (63 - UNIT_BITS)
-    split(w, whole, &fraction)
-    rest = fraction & (2 * half - 1)
-    fraction >>= 64 - UNIT_BITS
-    fraction += rest > half or (rest == half and fraction & 1)
-    whole[0] += <int64_t> (fraction >> UNIT_BITS)
-    part[0] = <uint32_t> (fraction & ((1 << UNIT_BITS) - 1))
-    return 0
-
 
 cdef inline bint above(int64_t whole, int64_t part, int64_t a, int64_t a_part, int64_t b, int64_t b_part) noexcept:
     """Whether whole is at least a + b, fractions included; none is negative but `part`."""
@@ -59,22 +46,39 @@ cdef class RankSamples(Ranked):
         The scores are a mapping of label to score, a number (the score of `pos_label`), or a row of numbers in the order
         of `classes`. A class without a score has score 0.
         """
+        self.count(y_true, scores, w, classes)
+
+    cdef int count(self, object y_true, object scores, object w, object classes) except -1:
+        """`update`, for compiled callers."""
         cdef Entry entry[FEW]
         cdef int64_t whole = 1
-        cdef uint32_t part = 0
-        cdef Py_ssize_t i = -1, n = -1
+        cdef fraction_t part = 0
+        cdef Py_ssize_t i = self.known_class(y_true), n = -1
         if w is not ONE:
             weigh(w, &whole, &part)
-        if known(y_true):
-            i = self.find(y_true)
         if i >= 0 and classes is None:
             n = self.glance(scores, entry)
         if n < 0:
-            self.update_slowly(y_true, scores, whole, part, classes)
-            return
+            return self.update_slowly(y_true, scores, whole, part, classes)
         if whole | part:
             self.count_sample(i, form_of(y_true), entry, n, whole, part)
         self.n += 1
+        return 0
+
+    @cython.final
+    cdef Py_ssize_t known_class(self, object label) except -2:
+        """The index of a plain label that is known, else -1; the object that came last and `pos_label` are not looked up."""
+        cdef Py_ssize_t i
+        if label is self.pos_label:
+            if self.pos_at < 0:
+                self.pos_at = self.find(label)
+            return self.pos_at
+        if label is self.recent or not known(label):
+            return self.recent_at if label is self.recent else -1
+        i = self.find(label)
+        if i >= 0:
+            self.recent, self.recent_at = label, i
+        return i
 
     cdef Py_ssize_t glance(self, object scores, Entry *entry) except -2:
         """Read the scores if they are a float or a dict of floats by known labels; -1 if they are anything else."""
@@ -84,7 +88,7 @@ cdef class RankSamples(Ranked):
         cdef double x
         if type(scores) is float:
             x = scores
-            entry.column = self.find(self.pos_label)
+            entry.column = self.known_class(self.pos_label)
             entry.code, entry.form = encode(x), 3
             return 1 if entry.column >= 0 and isfinite(x) else -1
         if type(scores) is not dict or len(<dict> scores) > FEW or not scores:
@@ -100,7 +104,7 @@ cdef class RankSamples(Ranked):
             n += x != 0.0
         return n
 
-    cdef int update_slowly(self, object y_true, object scores, int64_t whole, uint32_t part, object classes) except -1:
+    cdef int update_slowly(self, object y_true, object scores, int64_t whole, fraction_t part, object classes) except -1:
         """Count a sample with a label that is new or a value that is not plain."""
         cdef Entry near[FEW]
         cdef Entry *entry = near
@@ -113,7 +117,7 @@ cdef class RankSamples(Ranked):
         n = len(labels)
         if whole | part:
             if n > FEW:
-                entry = <Entry *> PyMem_RawMalloc(n * sizeof(Entry))
+                entry = <Entry *> PyMem_RawCalloc(n, sizeof(Entry))
                 if entry == NULL:
                     raise MemoryError("no memory for the scores of a sample")
             try:
@@ -138,7 +142,7 @@ cdef class RankSamples(Ranked):
         entry.column = self.intern(label) if new and entry.code != ZERO else self.find(label)
         return 0
 
-    cdef int count_sample(self, Py_ssize_t i, int form, Entry *entry, Py_ssize_t n, int64_t whole, uint32_t part) except -1:
+    cdef int count_sample(self, Py_ssize_t i, int form, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) except -1:
         """Count a sample: first all that can fail, then all that cannot."""
         cdef Py_ssize_t at
         cdef Column *c
@@ -146,7 +150,7 @@ cdef class RankSamples(Ranked):
         for at in range(n):
             if entry[at].code != ZERO:
                 c = self.classes[entry[at].column].column
-                if c == NULL or not column_ready(c, i if self.pairs else i == entry[at].column, part != 0):
+                if c == NULL or not column_ready(c, entry[at].code, i if self.pairs else i == entry[at].column, part != 0):
                     self.reserve(entry[at].column, i if self.pairs else i == entry[at].column, part != 0)
         for at in range(n):
             if entry[at].code != ZERO:
@@ -159,7 +163,7 @@ cdef class RankSamples(Ranked):
         self.weigh_class(i, whole, part)
         return 0
 
-    cdef void weigh_class(self, Py_ssize_t i, int64_t whole, uint32_t part) noexcept:
+    cdef void weigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept:
         cdef Class *c = self.classes + i
         c.part += part
         c.whole += whole + (c.part >> UNIT_BITS)
@@ -189,7 +193,7 @@ cdef class RankSamples(Ranked):
         WeightError, and no change, if there was no such update or a column is no longer exact.
         """
         cdef int64_t whole = 1
-        cdef uint32_t part = 0
+        cdef fraction_t part = 0
         cdef Py_ssize_t i, j
         weigh(w, &whole, &part)
         truth = canonical(y_true, "y_true")
@@ -210,14 +214,14 @@ cdef class RankSamples(Ranked):
         if not possible:
             raise WeightError(f"Expected to revert a sample that was counted, but got y_true={y_true!r}, scores={scores!r}, w={w!r}")
 
-    cdef bint take_sample(self, object truth, list labels, list values, int64_t whole, uint32_t part) except -1:
+    cdef bint take_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part) except -1:
         """Take a sample back if everything that it added is there."""
         cdef Py_ssize_t i = self.find(truth), at, j, n = 0
         cdef Entry *entry
         cdef bint possible
         if i < 0:
             return False
-        entry = <Entry *> PyMem_RawMalloc(len(labels) * sizeof(Entry))
+        entry = <Entry *> PyMem_RawCalloc(max(len(labels), 1), sizeof(Entry))
         if entry == NULL:
             raise MemoryError("no memory for the scores of a sample")
         try:
@@ -237,7 +241,7 @@ cdef class RankSamples(Ranked):
         finally:
             PyMem_RawFree(entry)
 
-    cdef bint holds(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, uint32_t part) noexcept:
+    cdef bint holds(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) noexcept:
         """Whether the class has the weight, the columns the scores, and every other column as many scores of 0."""
         cdef Column *column
         cdef Py_ssize_t at, j, group
@@ -263,9 +267,9 @@ cdef class RankSamples(Ranked):
                 return False
         return True
 
-    cdef void unweigh_class(self, Py_ssize_t i, int64_t whole, uint32_t part) noexcept:
+    cdef void unweigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept:
         cdef Class *c = self.classes + i
-        cdef uint32_t mask = (1 << UNIT_BITS) - 1
+        cdef fraction_t mask = (1 << UNIT_BITS) - 1
         c.whole -= whole + (c.part < part)
         c.part = (c.part - part) & mask
         self.mass -= whole + (self.mass_part < part)

@@ -1,11 +1,12 @@
-from cpython.ref cimport PyObject
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
+from stream_metrics._core.bottom cimport UNIT_BITS, fraction_t
 from stream_metrics._core.rank_column cimport Column
+from stream_metrics._core.weights cimport split
 
 cdef struct Class:
     int64_t whole      # weight of the samples that are truly of the class
-    uint32_t part      # its fraction, in units of 2^-20
+    fraction_t part    # its fraction, in units of 2^-20
     int64_t seen[3]    # appearances of its label as bool, as int and as float
     Column *column     # its scores, or NULL while all were 0
 
@@ -19,9 +20,11 @@ cdef class Ranked:
     cdef dict index
     cdef list names, free
     cdef Class *classes
+    cdef object recent     # the label that was looked up last, and the index of its class, -1 if there is none
+    cdef Py_ssize_t recent_at, pos_at
     cdef Py_ssize_t used, room
-    cdef int64_t mass      # the whole parts of all weights; never above 2^63 - 2 less one for every fraction
-    cdef uint32_t mass_part
+    cdef int64_t mass      # the whole parts of all weights; never above 2^63 - 3
+    cdef fraction_t mass_part
     cdef int64_t epoch     # how often everything was forgotten
 
     cdef Py_ssize_t find(self, object label) except -2
@@ -29,14 +32,27 @@ cdef class Ranked:
     cdef bint empty(self, Py_ssize_t i) noexcept
     cdef int release(self, Py_ssize_t i) except -1
     cdef int drop_empty(self) except -1
-    cdef int check_mass(self, int64_t whole, uint32_t part) except -1
-    cdef void add_mass(self, int64_t whole, uint32_t part) noexcept
+    cdef int check_mass(self, int64_t whole, fraction_t part) except -1
+    cdef int check_units(self, object units) except -1
+    cdef void add_mass(self, int64_t whole, fraction_t part) noexcept
     cdef list live(self)
     cdef object shown(self, Py_ssize_t i)
-    cdef void forget(self) noexcept
+    cdef int forget(self) except -1
 
 
 cdef inline int form_of(object label):
     """Which counter of appearances a label has: 0 bool, 1 int, 2 float, 3 anything else."""
     kind = type(label)
     return 3 if kind is str else 0 if kind is bool else 1 if kind is int else 2 if kind is float else 3
+
+
+cdef inline int weigh(object w, int64_t *whole, fraction_t *part) except -1:
+    """The weight in whole units and units of 2^-20, rounded to the nearest, halves to even."""
+    cdef uint64_t fraction = 0, rest, half = <uint64_t> 1 << (63 - UNIT_BITS)
+    split(w, whole, &fraction)
+    rest = fraction & (2 * half - 1)
+    fraction >>= 64 - UNIT_BITS
+    fraction += rest > half or (rest == half and fraction & 1)
+    whole[0] += <int64_t> (fraction >> UNIT_BITS)
+    part[0] = <fraction_t> (fraction & ((1 << UNIT_BITS) - 1))
+    return 0

@@ -8,18 +8,19 @@ label, because stated and absent zeros are the same, and neither does `pos_label
 
 cimport cython
 from cpython.dict cimport PyDict_GetItemWithError
-from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.ref cimport PyObject
-from libc.stdint cimport int64_t, uint32_t
-from libc.string cimport memset
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
 
-from stream_metrics._core.bottom cimport UNIT_BITS
+from stream_metrics._core.bottom cimport UNIT_BITS, fraction_t
 from stream_metrics._core.column_memory cimport column_bytes, column_free
 from stream_metrics.errors import ScoreError, WeightError
 from stream_metrics.labels import canonical, ordering
 
 cdef Py_ssize_t MOST_PAIRED = 64  # classes; a hundred would need 250 MB
-cdef int64_t MOST = 0x7FFFFFFFFFFFFFFE
+cdef int64_t MOST = 0x7FFFFFFFFFFFFFFD  # the sum of all weights
+cdef object MOST_UNITS = <object> MOST << UNIT_BITS
 cdef tuple FORMS = (bool, int, float)
 
 
@@ -34,19 +35,24 @@ cdef class Ranked:
             raise ValueError(f"Expected `sample` from 1 to {1 << 24}, but got {sample}")
         self.buckets, self.sample, self.pairs = buckets, sample, pairs
         self.pos_label = canonical(pos_label, "pos_label")
-        self.index, self.names, self.free = {}, [], []
+        self.forget()
 
     def __dealloc__(self):
-        self.forget()
+        cdef Py_ssize_t i
+        for i in range(self.used):
+            column_free(self.classes[i].column)
         PyMem_RawFree(self.classes)
 
-    cdef void forget(self) noexcept:
+    cdef int forget(self) except -1:
         cdef Py_ssize_t i
+        self.index, self.names, self.free = {}, [], []
         for i in range(self.used):
             column_free(self.classes[i].column)
             self.classes[i].column = NULL
         self.used, self.mass, self.mass_part, self.n, self.abstained = 0, 0, 0, 0, 0
+        self.recent, self.recent_at, self.pos_at = None, -1, -1
         self.epoch += 1
+        return 0
 
     cdef Py_ssize_t find(self, object label) except -2:
         """The index of a canonical label, or -1."""
@@ -64,9 +70,12 @@ cdef class Ranked:
                              "beyond them; use pairs=False")
         i = self.free[len(self.free) - 1] if self.free else self.used
         if i == self.room:
-            classes = <Class *> PyMem_RawRealloc(self.classes, max(8, 2 * i) * sizeof(Class))
+            classes = <Class *> PyMem_RawCalloc(max(8, 2 * i), sizeof(Class))
             if classes == NULL:
                 raise MemoryError("no memory for another class")
+            if i:
+                memcpy(classes, self.classes, i * sizeof(Class))
+            PyMem_RawFree(self.classes)
             self.classes, self.room = classes, max(8, 2 * i)
         self.index[label] = i
         if self.free:
@@ -87,6 +96,7 @@ cdef class Ranked:
         del self.index[self.names[i]]
         self.names[i] = None
         self.free.append(i)
+        self.recent, self.recent_at, self.pos_at = None, -1, -1
         memset(self.classes[i].seen, 0, sizeof(self.classes[i].seen))
         return 0
 
@@ -98,12 +108,16 @@ cdef class Ranked:
                 self.release(i)
         return 0
 
-    cdef int check_mass(self, int64_t whole, uint32_t part) except -1:
-        if whole > MOST - self.mass - 1:
-            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {self.mass}")
+    cdef int check_mass(self, int64_t whole, fraction_t part) except -1:
+        return 0 if whole < MOST - self.mass - 1 else self.check_units((<object> whole << UNIT_BITS) + part)
+
+    cdef int check_units(self, object units) except -1:
+        """Refuse more weight, in units of 2^-20, than the sum has room for."""
+        if (<object> self.mass << UNIT_BITS) + self.mass_part + units > MOST_UNITS:
+            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 2, but got {units >> UNIT_BITS} on top of {self.mass}")
         return 0
 
-    cdef void add_mass(self, int64_t whole, uint32_t part) noexcept:
+    cdef void add_mass(self, int64_t whole, fraction_t part) noexcept:
         self.mass_part += part
         self.mass += whole + (self.mass_part >> UNIT_BITS)
         self.mass_part &= (1 << UNIT_BITS) - 1
@@ -121,7 +135,7 @@ cdef class Ranked:
             for form in range(3):
                 if self.classes[i].seen[form] > 0:
                     return FORMS[form](name)
-            return self.pos_label  # it was only implied
+            return self.pos_label if name == self.pos_label else name  # the label of a single number is only implied
         return name
 
     @property

@@ -1,11 +1,8 @@
 from typing import Any, Self
 
-from typing_extensions import disjoint_base
-
 from stream_metrics._core.rank_batch import Batch
 from stream_metrics._core.rank_readings import RankReadings
 
-@disjoint_base
 class RankCounters(RankReadings):
     def commit(self, batch: Batch, abstained: int) -> bool: ...
     def merge(self, other: Self) -> Self: ...

@@ -7,7 +7,7 @@ can fail.
 
 cimport cython
 from cpython.mem cimport PyMem_RawCalloc
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
@@ -15,13 +15,14 @@ from stream_metrics._core.bottom cimport UNIT_BITS
 from stream_metrics._core.column_memory cimport column_copy, column_reserve_for
 from stream_metrics._core.rank_batch cimport Batch
 from stream_metrics._core.rank_column cimport Column, column_absorb
-from stream_metrics._core.rank_coding cimport column_units, pack_column, pack_weights, read_column, read_weights
+from stream_metrics._core.rank_coding cimport column_within, pack_column, pack_weights, read_column, read_weights
 from stream_metrics._core.rank_readings cimport RankReadings
 from stream_metrics._core.ranked cimport Class, form_of
-from stream_metrics.errors import MergeError, WeightError
+from stream_metrics.errors import MergeError
 from stream_metrics.labels import canonical
 
 cdef object UNITS = 1 << UNIT_BITS  # a Python integer: products must not wrap
+cdef int64_t MOST_SAMPLES = <int64_t> 1 << 61  # in bytes that are read, so that no sum of two states can overflow
 
 
 @cython.auto_pickle(False)
@@ -41,7 +42,7 @@ cdef class RankCounters(RankReadings):
         if batch.epoch != self.epoch:
             return False
         whole, part = sum(batch.weight), sum(batch.parts)
-        self.check_sum(whole + (part >> UNIT_BITS) + 1)
+        self.check_units(whole * UNITS + part)
         occurs = batch.occurs.tolist()
         try:
             truth = [self.intern(label) if n else -1 for label, n in zip(batch.truths, occurs)]
@@ -90,11 +91,6 @@ cdef class RankCounters(RankReadings):
             self.classes[i].seen[<Py_ssize_t> form] += seen[form]
         return 0
 
-    cdef int check_sum(self, whole) except -1:
-        if whole > 0x7FFFFFFFFFFFFFFD - self.mass:
-            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {self.mass}")
-        return 0
-
     def merge(self, other):
         """Add another state's counts to this one and return this one; MergeError if the configurations differ."""
         cdef RankCounters o
@@ -107,7 +103,7 @@ cdef class RankCounters(RankReadings):
             if mine != theirs or repr(mine) != repr(theirs):
                 raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
         o = other.copy() if other is self else other
-        self.check_sum(o.mass + 1)
+        self.check_units(<object> o.mass * UNITS + o.mass_part)
         try:
             to = np.array([-1 if name is None else self.intern(name) for name in o.names] + [0, 0], np.int64)
             groups = to if self.pairs else np.array([0, 1], np.int64)
@@ -152,7 +148,6 @@ cdef class RankCounters(RankReadings):
     def reset(self):
         """Forget every sample; the configuration stays."""
         self.forget()
-        self.index, self.names, self.free = {}, [], []
 
     def pack(self):
         """What is counted, in the order of report: labels, appearances, weights, and the columns as bytes."""
@@ -169,14 +164,16 @@ cdef class RankCounters(RankReadings):
     def restore(self, list labels, appearances, bytes weights, columns, int64_t n, int64_t abstained):
         """Fill an empty state with what was read of another; ValueError names what cannot have been counted."""
         cdef Py_ssize_t i, form, at = 0
-        if n < 0 or abstained < 0:
-            raise ValueError("no negative number of samples")
+        if not (0 <= n < MOST_SAMPLES and 0 <= abstained < MOST_SAMPLES):
+            raise ValueError(f"numbers of samples from 0 to {MOST_SAMPLES - 1}")
         totals = read_weights(weights, len(labels))
         for label in labels:
             self.intern(canonical(label))
         if self.used != len(labels) or len(columns) != len(labels):
             raise ValueError("every label once, with a column")
-        self.check_sum(sum([whole for whole, _ in totals]) + len(totals) + 1)
+        self.check_units(sum([whole * UNITS + part for whole, part in totals]))
+        if len(appearances) != 3 * len([label for label in labels if form_of(label) < 3]):
+            raise ValueError("three counts of appearances for every number")
         for i in range(self.used):
             self.weigh_class(i, totals[i][0], totals[i][1])
         for i in range(self.used):
@@ -186,8 +183,8 @@ cdef class RankCounters(RankReadings):
             if form_of(labels[i]) < 3:
                 for form in range(3):
                     self.classes[i].seen[form] = appearances[at + form]
-                    if self.classes[i].seen[form] < 0:
-                        raise ValueError("counts of appearances that are not negative")
+                    if not 0 <= self.classes[i].seen[form] < MOST_SAMPLES:
+                        raise ValueError(f"counts of appearances from 0 to {MOST_SAMPLES - 1}")
                 at += 3
             if self.empty(i):
                 raise ValueError("a count for every label")
@@ -196,12 +193,13 @@ cdef class RankCounters(RankReadings):
     cdef int check_column(self, Py_ssize_t j) except -1:
         """No class may have more weight in a column than in all."""
         cdef Py_ssize_t g
-        cdef Class *c
+        cdef int64_t whole, part
         for g in range(self.groups()):
-            c = self.classes + (g if self.pairs else j)
-            have = c.whole * UNITS + c.part
+            whole, part = self.classes[g if self.pairs else j].whole, self.classes[g if self.pairs else j].part
             if not self.pairs and g == 0:
-                have = self.mass * UNITS + self.mass_part - have
-            if column_units(self.classes[j].column, g) > have:
+                whole, part = self.mass - whole, <int64_t> self.mass_part - part
+                whole += part >> UNIT_BITS
+                part &= (1 << UNIT_BITS) - 1
+            if not column_within(self.classes[j].column, g, <uint64_t> whole, <uint64_t> part):
                 raise ValueError("no more weight in a column than its classes have")
         return 0

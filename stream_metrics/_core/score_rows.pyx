@@ -2,15 +2,18 @@
 """Scores as samples bring them: a mapping of label to score, a number, a row of numbers. Nothing here keeps a state."""
 
 from collections.abc import Mapping
+
+cimport cython
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.ref cimport PyObject
 from libc.math cimport isfinite
-from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
+from libc.stdint cimport int8_t, int64_t, uint64_t
 
 import numpy as np
 
+from stream_metrics._core.rank_column cimport code_t
 from stream_metrics._core.ranked cimport form_of
-from stream_metrics._core.scores cimport bits, encode
+from stream_metrics._core.scores cimport bits, encode, encode_all
 from stream_metrics.errors import ScoreError
 from stream_metrics.labels import canonical, unique
 
@@ -76,12 +79,17 @@ cdef tuple read_scores(object scores, object pos_label, object classes, object p
 
 def first_bad(const double[:, :] x):
     """The place (row, column) of the first score that is not finite, or None."""
-    cdef Py_ssize_t r, k
-    cdef uint64_t top = <uint64_t> 0x7FF << 52, bad = 0
+    cdef Py_ssize_t r, k, n = x.shape[0] * x.shape[1]
+    cdef const double *flat = NULL
+    cdef uint64_t bad = 0
+    if n and x.strides[1] == sizeof(double) and x.strides[0] == x.shape[1] * <Py_ssize_t> sizeof(double):
+        flat = &x[0, 0]
     with nogil:
-        for r in range(x.shape[0]):
+        for r in range(0 if flat == NULL else n):
+            bad |= bits(flat[r] - flat[r])  # of what is not finite, a NaN; else 0
+        for r in range(x.shape[0] if flat == NULL else 0):
             for k in range(x.shape[1]):
-                bad |= (bits(x[r, k]) & top) == top
+                bad |= bits(x[r, k] - x[r, k])
     if bad:
         for r in range(x.shape[0]):
             for k in range(x.shape[1]):
@@ -92,15 +100,14 @@ def first_bad(const double[:, :] x):
 
 def codes(const double[::1] scores):
     """The codes of finite scores."""
-    cdef Py_ssize_t r
     out = np.empty(scores.shape[0], np.uint64)
     cdef uint64_t[::1] code = out
-    with nogil:
-        for r in range(scores.shape[0]):
-            code[r] = encode(scores[r])
+    if scores.shape[0]:
+        encode_all(&scores[0], &code[0], scores.shape[0])
     return out
 
 
+@cython.auto_pickle(False)
 cdef class Rows:
     """The scores of a list of samples: row, label, code and form of each; which rows count; the labels by number."""
 
@@ -108,7 +115,7 @@ cdef class Rows:
     cdef readonly list labels
     cdef dict index
     cdef int64_t[::1] rows
-    cdef int32_t[::1] label_at
+    cdef code_t[::1] label_at
     cdef uint64_t[::1] code_at
     cdef int8_t[::1] form_at
     cdef Py_ssize_t held
@@ -116,7 +123,8 @@ cdef class Rows:
     def __init__(self, list samples, object pos_label, object classes):
         cdef Py_ssize_t r, start
         self.labels, self.index, self.held = [], {}, 0
-        self.row, self.label, self.code, self.form = (np.empty(0, kind) for kind in (np.int64, np.int32, np.uint64, np.int8))
+        kinds = (np.int64, np.int32, np.uint64, np.int8)
+        self.row, self.label, self.code, self.form = (np.empty(0, kind) for kind in kinds)
         self.kept = np.ones(len(samples), bool)
         for r in range(len(samples)):
             scores = samples[r]
@@ -156,7 +164,7 @@ cdef class Rows:
             self.index[label] = len(self.labels)
             self.labels.append(label)
             found = PyDict_GetItemWithError(self.index, label)
-        self.rows[self.held], self.label_at[self.held] = r, <int32_t> <object> found
+        self.rows[self.held], self.label_at[self.held] = r, <code_t> <object> found
         self.code_at[self.held], self.form_at[self.held] = encode(x), form
         self.held += 1
         return 0

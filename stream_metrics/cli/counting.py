@@ -1,7 +1,7 @@
 """Rows to counts, in chunks.
 
 A chunk goes to ``update_many``, many times faster than one call per row. It rejects the whole chunk if one row is
-bad; then each half of the chunk is counted on its own, down to the bad row, which is thus named.
+bad; then the chunk is counted row by row, which names the bad row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import stream_metrics as sm
 from stream_metrics.cli.interrupts import interrupts_held
 from stream_metrics.cli.problems import Problem
 from stream_metrics.cli.reading import Fields, Row
-from stream_metrics.cli.scores import table
+from stream_metrics.cli.scores import sample, table
 from stream_metrics.report.layout import number
 
 __all__ = ["Counter", "Skipped"]
@@ -105,30 +105,25 @@ class Counter:
     def _count(self, rows: list[Row]) -> None:
         if not rows:
             return
-        try:
-            self._update(rows)
-            self.counted += len(rows)
-        except (sm.StreamMetricsError, OverflowError) as error:
-            if len(rows) == 1:
-                self.skipped.add(self._source, rows[0][-1], _reason(error))
-                return
-            half = len(rows) // 2
-            self._count(rows[:half])
-            self._count(rows[half:])
-
-    def _update(self, rows: list[Row]) -> None:
         truths, weights = [row[0] for row in rows], [row[2] for row in rows] if self._weighted else None
         predictions = [row[1] for row in rows] if self._predicted else None
-        if not self._scored:
-            self.state.update_many(truths, predictions, weights)
-            return
-        scores, classes = table([row[3] for row in rows])
-        self.state.update_many(truths, predictions, weights, scores=scores, classes=classes)
+        scores, classes = table([row[3] for row in rows]) if self._scored else (None, None)
+        options = {"scores": scores, "classes": classes} if self._scored else {}
+        try:
+            self.state.update_many(truths, predictions, weights, **options)
+            self.counted += len(rows)
+        except sm.StreamMetricsError:
+            for row in rows:
+                self._count_one(row)
 
-
-def _reason(error: Exception) -> str:
-    """Return what is wrong with the only row of a batch."""
-    reason = str(error).replace(" at position 0", "", 1)
-    if "to be probabilities" in reason and re.search(r"got -?\d", reason):
-        reason += "; --margins keeps scores that are no probabilities"
-    return reason
+    def _count_one(self, row: Row) -> None:
+        truth, prediction, weight, scores, line = row
+        options = {"scores": sample(scores)} if self._scored else {}
+        try:
+            self.state.update(truth, prediction, weight, **options)
+            self.counted += 1
+        except sm.StreamMetricsError as error:
+            reason = str(error)
+            if "to be probabilities" in reason and re.search(r"got -?\d", reason):
+                reason += "; --margins keeps scores that are no probabilities"
+            self.skipped.add(self._source, line, reason)

@@ -22,14 +22,25 @@ import numpy as np
 
 from stream_metrics.cli.problems import Problem, UsageProblem, listed
 
-__all__ = ["BOTH", "Classes", "JsonScores", "Scores", "csv_columns", "csv_reader", "number_of", "table", "written"]
+__all__ = [
+    "BOTH",
+    "Classes",
+    "JsonScores",
+    "Scores",
+    "csv_columns",
+    "csv_reader",
+    "number_of",
+    "sample",
+    "table",
+    "written",
+]
 
 BOTH = "both classes named: --labels A,B --pos-label B"
 BOTH_NUMBERS = "both classes named: --labels '[1, 2]' --pos-label 2"
 NUMBERS = {int, float, bool}
 PLAIN = {str, *NUMBERS}
 
-Scores: TypeAlias = "tuple[tuple[Any, ...], bytes | Sequence[Any]] | int | float | None"  # (classes, their scores)
+Scores: TypeAlias = "tuple[tuple[Any, ...], bytes | Sequence[Any]] | float | None"  # (classes, their scores)
 Take: TypeAlias = Callable[[Any], Sequence[Any]]
 
 
@@ -57,8 +68,7 @@ class JsonScores:
             return None
         if kind is float or kind is int:
             self._check_single(truth)
-            number: int | float = value
-            return number
+            return _float(value)
         if kind is not dict:
             raise ValueError(f"expected the scores to be an object or a number, but got {json.dumps(value)[:40]}")
         text = type(truth) not in NUMBERS
@@ -99,6 +109,13 @@ class JsonScores:
                 f"one number as the scores tells {_shown(both[1])} from {_shown(both[0])}, but the truth is "
                 f"{_shown(truth)}: it needs {BOTH if isinstance(truth, str) else BOTH_NUMBERS}"
             )
+
+
+def _float(value: int | float) -> float:
+    try:
+        return float(value)
+    except OverflowError as problem:
+        raise ValueError(str(problem)) from None
 
 
 def _shown(label: Any) -> str:
@@ -194,17 +211,16 @@ def _number(text: str, column: str) -> float:
 def table(rows: list[Scores]) -> tuple[Any, tuple[Any, ...] | None]:
     """Return the scores of several records as ``update_many`` takes them, and the classes if it is an array of them."""
     first = rows[0]
-    if len(rows) > 1 and isinstance(first, tuple):
+    if isinstance(first, tuple):
         names = first[0]
         packed = [row[1] for row in rows if type(row) is tuple and row[0] is names and type(row[1]) is bytes]
         if len(packed) == len(rows):
             return np.frombuffer(b"".join(packed)).reshape(len(rows), len(names)), names
-    elif len(rows) > 1 and all(type(row) is float or type(row) is int for row in rows):
-        return np.array(rows, np.float64), None
-    return [_sample(row) for row in rows], None
+    return [sample(row) for row in rows], None
 
 
-def _sample(row: Scores) -> Any:
+def sample(row: Scores) -> Any:
+    """Return the scores of one record as ``update`` takes them."""
     if not isinstance(row, tuple):
         return row
     names, held = row

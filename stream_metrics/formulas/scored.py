@@ -31,6 +31,10 @@ class Ranks(Protocol):
         """The classes that occur, as truth or with a score, in the order of report."""
 
     @property
+    def pairs(self) -> bool:
+        """Whether any two classes can be compared."""
+
+    @property
     def pos_label(self) -> Any:
         """The class whose score a single number is."""
 
@@ -110,9 +114,9 @@ def _with_options(formula: Callable[..., Any], measure: Measure) -> Callable[...
 def directed_areas(r: Ranks) -> list[list[Certified]]:
     """A(i|j) for every pair of classes: own i, rest j, the score of class i; the diagonal is undefined.
 
-    Undefined: one of the two does not occur. Source: Hand and Till 2001; Doering 2018.
+    Undefined: one of the two does not occur, or pairs are not kept. Source: Hand and Till 2001; Doering 2018.
     """
-    labels, asked = r.labels, classes(r)
+    labels, asked = r.labels, classes(r) if r.pairs else ()
     return [
         [UNDEFINED if a == b or a not in asked else ranks.roc_auc(r.column(a, a, b)) for b in labels]
         for a in labels
@@ -131,7 +135,7 @@ def hand_till(r: Ranks) -> Certified:
     """The mean ROC area over all pairs of classes that occur, M.
 
     Formula: 2/(c(c-1)) sum_{i<j} A(i,j), A(i,j) the mean of both directions. Range: [0, 1]. Undefined: fewer than two
-    classes occur. Insensitive to class frequencies. Source: Hand and Till 2001, eq. 7.
+    classes occur, or pairs are not kept. Insensitive to class frequencies. Source: Hand and Till 2001, eq. 7.
     """
     return ranks.hand_till(directed_areas(r))
 
@@ -143,7 +147,7 @@ def single_score(r: Ranks, *, direction: str = "up") -> Certified:
     decides per pair by the medians, which is optimistic. Range: [0, 1]. Undefined: no pair of classes occurs.
     Source: Hand and Till 2001; Robin et al. 2011 (pROC), multiclass.roc.
     """
-    occurring = _occurring(r)
+    occurring = _occurring(r) if r.pairs else ()
     pairs = [(a, b) for i, a in enumerate(occurring) for b in occurring[i + 1 :]]
     return ranks.single_score_auc([r.column(r.pos_label, b, a) for a, b in pairs], direction=direction)
 

@@ -12,17 +12,17 @@ from stream_metrics._core.rank_batch import Batch, rounded
 from stream_metrics._core.ranks import RankCounters
 from stream_metrics._core.score_rows import Rows, first_bad
 from stream_metrics._core.weights import split_weights
-from stream_metrics.errors import LabelError, ScoreError
+from stream_metrics.errors import ScoreError
 from stream_metrics.formulas.ranks_protocol import RankColumn
 from stream_metrics.labels import Label, unique
 from stream_metrics.snapshot import Snapshot
-from stream_metrics.states.columns import Column, coded, column, unmasked
+from stream_metrics.states.columns import Column, check_codes, coded, column, unmasked
 from stream_metrics.states.columns import weights as checked_weights
 from stream_metrics.wire import Portable
 
 __all__ = ["RankSketch"]
 
-UNITS = 2**20  # a weight of 1, where weights have fractions
+MOST_PAIRED = 64  # classes that can be compared in pairs; a hundred would need 250 MB
 FEW = 32  # names that need not all occur
 NEAR = 2**16  # integer labels that lie no further apart are numbered by a table
 
@@ -36,7 +36,8 @@ class RankSketch(RankCounters, Portable):
     it, a column knows its own class and the rest.
 
     Memory: a column of G classes (2 without `pairs`) holds at most (16 + 16 G) `buckets` + 16 G `sample` bytes of data,
-    64 KB for a binary one by default, and takes at most `memory_bound(G)` with all indices and slack.
+    64 KB for a binary one by default, and a quarter more where weights have fractions; with all indices and slack it
+    takes at most `memory_bound(G)`.
     Guarantee: counts are exact; any split of a stream over states that are then merged, in any order and tree, gives
     the same bytes. Weights are rounded to multiples of 2**-20; their sum stays below 2**63.
     """
@@ -52,9 +53,8 @@ class RankSketch(RankCounters, Portable):
         truth = column(y_true, "y_true", False)
         n = len(truth.values)
         weights = (None, None) if w is None else rounded(*split_weights(checked_weights(w, n)))
-        if truth.names is not None and n and truth.values.min() < 0:
-            at = int(np.argmin(truth.values))
-            raise LabelError(f"Expected `y_true` at position {at} to be a label, but it is missing")
+        if n:
+            check_codes(truth, (int(truth.values.min()), int(truth.values.max())), "y_true", False)
         matrix, names = _matrix(scores, classes)
         if isinstance(matrix, list):
             self._count_rows(truth, matrix, weights, names)
@@ -67,7 +67,7 @@ class RankSketch(RankCounters, Portable):
                 f"Expected every score at position {bad[0]} to be a finite number, "
                 f"but got {matrix[bad]!s} for {label!r}"
             )
-        codes, labels = _numbered(truth)
+        codes, labels = self._numbered(truth, weights)
         seen = None if names is None else np.zeros((len(names), 4), np.int64)
         batch = Batch(codes, labels, [None] if names is None else names, seen, weights, self.pairs, self.pos_label)
         batch.count_matrix(self, matrix)
@@ -79,7 +79,7 @@ class RankSketch(RankCounters, Portable):
         _check_length(len(samples), len(truth.values))
         rows = Rows(samples, self.pos_label, None if names is None else tuple(names))
         wholes, parts = (None if x is None else x[rows.kept] for x in weights)
-        codes, labels = _numbered(Column(truth.values[rows.kept], truth.names))
+        codes, labels = self._numbered(Column(truth.values[rows.kept], truth.names), (wholes, parts))
         row = (np.cumsum(rows.kept) - 1)[rows.row]
         used = _some_weight(wholes, parts, len(codes))[row]
         seen = np.zeros((len(rows.labels), 4), np.int64)
@@ -91,29 +91,21 @@ class RankSketch(RankCounters, Portable):
         while not self.commit(batch, int((~rows.kept).sum())):
             batch.count_entries(self, *entries)
 
+    def _numbered(self, truth: Column, weights: Any) -> tuple[NDArray[np.int32], list[Any]]:
+        """Return the true labels as codes and names; ScoreError before any memory is taken for too many of them."""
+        codes, labels = _numbered(truth)
+        if self.pairs and len(labels) > MOST_PAIRED:
+            counted = np.unique(codes[_some_weight(*weights, len(codes))])
+            if len(counted) > MOST_PAIRED:
+                raise ScoreError(
+                    f"Expected at most {MOST_PAIRED} classes where pairs of classes are compared, "
+                    f"but got {len(counted)}; use pairs=False"
+                )
+        return codes, labels
+
     def column(self, label: Label, own: Label | None = None, rest: Label | None = None) -> RankColumn:
         """Return the scores of `label`, of the class `own` (default: `label`) against `rest` (default: all others)."""
-        level, cells, sole, counts, offsets, totals, samples = self.arrays(label, own, rest)
-        (rest_codes, *rest_weights, rest_tau), (own_codes, *own_weights, own_tau) = samples
-        parts = [counts[1], rest_weights[1], own_weights[1]]
-        units = UNITS if any(t % UNITS for t in totals) or any(part.any() for part in parts) else 1
-        wide = sum(totals) // UNITS >= 2**63 // units
-
-        def weigh(whole: NDArray[Any], part: NDArray[Any]) -> NDArray[Any]:
-            return np.asarray((whole.astype(object) if wide else whole) * units + (part if units > 1 else 0))
-
-        return RankColumn(
-            level,
-            cells,
-            sole,
-            weigh(*counts),
-            offsets,
-            np.array([t // (UNITS // units) for t in totals], object if wide else np.int64),
-            (rest_codes, own_codes),
-            (weigh(*rest_weights), weigh(*own_weights)),
-            (rest_tau, own_tau),
-            units,
-        )
+        return RankColumn(*self.arrays(label, own, rest))
 
     def snapshot(self) -> Snapshot:
         """Return a frozen copy from which areas, curves and calibration can be read; later updates do not move it."""
@@ -124,12 +116,12 @@ class RankSketch(RankCounters, Portable):
         slots = 1 << max(4, (4 * self.buckets - 1).bit_length())
         full = 1 << max(3, (2 * self.sample - 1).bit_length())
         cells = (self.buckets + 1) * (20 + 16 * groups + 8 * groups) + 4 * slots
-        return cells + groups * (20 * full + 16 + 64) + 8 * full + 256
+        return cells + groups * (20 * full + 4 * self.sample + 16 + 80) + 8 * full + 256
 
     def _content(self) -> list[Any]:
-        labels, appearances, weights, columns = self.pack()
+        frozen = self.copy()  # other threads may count while columns are written
         configuration = [self.buckets, self.sample, self.pos_label, self.pairs]
-        return [configuration, self.n, self.abstained, labels, appearances, weights, columns]
+        return [configuration, frozen.n, frozen.abstained, *frozen.pack()]
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
@@ -141,7 +133,8 @@ class RankSketch(RankCounters, Portable):
             raise ValueError("whole numbers of samples and appearances")
         state = cls(buckets, sample, pos_label, pairs)
         state.restore(list(labels), list(appearances), weights, list(columns), n, abstained)
-        if repr(_frozen(state._content())) != repr(content):
+        *rest, packed = state._content()
+        if packed != list(columns) or repr(_frozen(rest)) != repr(content[:-1]):
             raise ValueError("what this state would be written as")
         return state
 
@@ -181,7 +174,9 @@ def _matrix(scores: Any, classes: Iterable[Label] | None) -> tuple[Any, list[Lab
         if not all(type(x) is float for x in scores) or names is not None:
             return scores, names
     array = np.asarray(scores)
-    if array.dtype.kind not in "fiub":
+    if array.dtype.kind not in "fiubO":
+        raise ScoreError(f"Expected `scores` to be numbers, but got the type {array.dtype}")
+    if array.dtype.kind == "O":
         return array.tolist(), names
     shape = (1,) if names is None else (2, len(names))
     if (array.ndim, *array.shape[1:2]) != shape:

@@ -15,18 +15,15 @@ from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
 
 import stream_metrics as sm
-from stream_metrics.catalog import CATALOG, evaluate
-from stream_metrics.formulas.frozen import FrozenCounts
+from stream_metrics.catalog import CATALOG
 from stream_metrics.metric import CLASSES
 
-NAN = math.nan
 CASES = [
     case
     for case in json.loads((Path(__file__).parents[1] / "golden" / "golden.json").read_text())
     if case["metric"] == "log_loss" or case["metric"].startswith(("roc_auc", "average_precision"))
 ]
 INPUTS = {case["id"]: case["inputs"] for case in CASES}
-OF_SCORES = [row for row in CATALOG.values() if row.reads != "counts"]
 
 
 def close(a: Any, b: Any, tolerance: float = 1e-12) -> None:
@@ -225,7 +222,7 @@ def pairs(rows: list[tuple[Any, dict[Any, float], int]], label: Any, own: Any, r
 
 
 def test_areas_are_fractions_worked_out_pair_by_pair() -> None:
-    """Every area is the nearest double of the fraction that counting pairs gives, weights and missing scores included."""
+    """Every area is the nearest double of the fraction that counting pairs gives, weights and missing scores too."""
     rng = np.random.default_rng(11)
     samples = []
     for _ in range(80):
@@ -254,74 +251,3 @@ def test_areas_are_fractions_worked_out_pair_by_pair() -> None:
     found = fed([t for t, _, _ in samples], [s for _, s, _ in samples], None, [w for *_, w in samples], pos_label="a")
     assert abs(found["roc_auc_single_score"] - float(sum(single) / 3)) <= math.ulp(1.0)
     assert abs(found.value("roc_auc_single_score", direction="down") - float(1 - sum(single) / 3)) <= math.ulp(1.0)
-
-
-def empty(row: Any) -> Any:
-    """Return an empty state of the kind that a row reads."""
-    return {"ranks": sm.RankSketch, "confidence": sm.RankSketch, "losses": sm.ProbabilityLosses}[row.reads]()
-
-
-@pytest.mark.parametrize("zero_division", [None, 0.0, 1.0, NAN])
-@pytest.mark.parametrize("row", OF_SCORES, ids=lambda row: row.key)
-def test_no_data(row: Any, zero_division: float | None) -> None:
-    """Without data every value of scores is 0/0: nan, unless the caller says otherwise."""
-    found, undefined = evaluate(row, empty(row), zero_division)
-    expected = NAN if zero_division is None else zero_division
-    if row.kind == "whole":
-        assert undefined is True
-        assert repr(found) == repr(expected)
-    else:
-        assert not undefined
-        assert found.size == 0
-
-
-@pytest.mark.parametrize("row", OF_SCORES, ids=lambda row: row.key)
-def test_one_class(row: Any) -> None:
-    """With one class only what needs no other is defined, and the rest is listed."""
-    metrics = sm.MetricSet([row.key], zero_division=0.0)
-    metrics.update("a", {"a": 0.75, "b": 0.25})
-    snapshot = metrics.snapshot()
-    alone = {"average_precision", "pr_auc_trapezoid", "precision_at_recall", "calibration"}
-    defined = row.reads == "losses" or any(word in row.key for word in alone) or row.key == "roc_auc_micro"
-
-    if row.kind == "whole":
-        assert snapshot.undefined == (() if defined else (row.key,))
-        assert defined or snapshot[row.key] == 0.0
-    elif row.kind == "per_class":
-        assert ((row.key, "a") in snapshot.undefined) is not defined
-        assert defined or snapshot.per_class[row.key]["a"] == 0.0
-
-
-@pytest.mark.parametrize("row", OF_SCORES, ids=lambda row: row.key)
-def test_values_stay_in_their_range(row: Any) -> None:
-    """No value leaves the range of its row, and whole ones are plain floats, at level 0 and above, frozen or not."""
-    for buckets in (1024, 3):
-        truth, table, w = rows(21, 200)
-        metrics = sm.MetricSet(scores=True, buckets=buckets, sample=8)
-        metrics.update_many(truth, table, w, classes=range(5))
-        states = {
-            "ranks": metrics.scored.ranks,
-            "confidence": metrics.scored.confidence,
-            "losses": metrics.scored.losses,
-        }
-        value, _ = evaluate(row, states[row.reads])
-        frozen, _ = evaluate(row, FrozenCounts(states[row.reads]))
-
-        assert np.array_equal(value, frozen, equal_nan=True)
-        assert row.kind != "whole" or type(value) is float
-        numbers = np.ravel(value)[~np.isnan(np.ravel(value))]
-        assert numbers.size
-        assert ((numbers >= row.low) & (numbers <= row.high)).all()
-
-
-def test_classes_without_samples_are_left_out_of_means() -> None:
-    """A class that has scores but no samples has no area, and the means are over the others whatever 0/0 is."""
-    truth, table, _ = rows(2)
-    truth = np.where(truth == 4, 0, truth)
-    for zero_division in (0.0, 1.0, NAN):
-        snapshot = fed(truth, table, range(5), zero_division=zero_division)
-        areas = dict(snapshot.per_class["roc_auc"])
-        assert repr(areas.pop(4)) == repr(zero_division)
-        close(snapshot["roc_auc_ovr"], sum(areas.values()) / 4)
-        directed = snapshot["roc_auc_ovo_directed"][:4, :4]
-        close(snapshot["roc_auc_ovo"], directed[~np.eye(4, dtype=bool)].mean())
