@@ -28,7 +28,7 @@ cdef enum:
 
 cdef double UNIT = 1.0 / (1 << UNIT_BITS)
 cdef object UNITS = 1 << UNIT_BITS  # a Python integer: products must not wrap
-cdef object ROOM = 1 << (62 - UNIT_BITS)  # sums of weights up to here fit into int64 in units
+cdef object ROOM = <int64_t> 1 << 42  # sums of weights up to here fit into int64 in units
 
 
 cdef int sort_cells(Column *c) except -1:
