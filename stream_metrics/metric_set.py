@@ -29,7 +29,8 @@ class MetricSet(SetFeed, Live):
     bring the states that they need.
 
     A prediction is a label, a mapping from label to score, whose largest is its label, or, where scores are kept, a
-    float, the score of `pos_label`, which is the label above `threshold`. None and {} are abstentions.
+    float, the score of `pos_label`, which is the label above `threshold`: by default 0.5 for probabilities and 0 for
+    "any" scores. None and {} are abstentions.
 
     `labels`, `other`: see `ConfusionMatrix`; `other` goes with labels only. `buckets`, `sample`, `pairs`: see
     `RankSketch`; more than 64 classes of scores need pairs=False, and have no one-vs-one areas.
@@ -45,7 +46,7 @@ class MetricSet(SetFeed, Live):
         *,
         scores: bool | Literal["any"] = False,
         pos_label: Label = True,
-        threshold: float = 0.5,
+        threshold: float | None = None,
         labels: Iterable[Label] | None = None,
         other: Label | None = None,
         buckets: int = 1024,
@@ -63,10 +64,13 @@ class MetricSet(SetFeed, Live):
         self._attach(ConfusionMatrix(labels, other))
         self.labels, self.other = self.state.fixed_labels, self.state.other
         needed = KEPT[scores] | {CATALOG[key].reads for key in self.metrics or ()} - {"counts"}
-        self._attach_scored(self._make_scored(needed, pos_label, threshold, (buckets, sample), pairs) if needed else None)
-        self.scores = scores
+        size = (buckets, sample)
+        threshold = (0.0 if scores == "any" else 0.5) if threshold is None else threshold
+        self._attach_scored(self._make_scored(needed, pos_label, threshold, size, pairs) if needed else None)
+        self.scores = "any" if scores == "any" else bool(scores)
         self.pos_label = self.scored.ranks.pos_label if needed else pos_label
-        self.threshold, self.buckets, self.sample, self.pairs = threshold, buckets, sample, pairs
+        self.threshold = self.scored.threshold if needed else threshold
+        self.buckets, self.sample, self.pairs = buckets, sample, pairs
 
     def _make_scored(
         self, needed: set[str], pos_label: Label, threshold: float, size: tuple[int, int], pairs: bool

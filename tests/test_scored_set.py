@@ -172,3 +172,12 @@ def test_a_set_of_labels_says_how_scores_are_kept() -> None:
     assert metrics == sm.MetricSet()
     assert sm.MetricSet(["roc_auc"]).scored is not None
     assert sm.MetricSet(["accuracy"]).scored is None
+
+
+def test_equal_configurations_merge_however_they_were_written() -> None:
+    """A one is True, and a threshold may be an int."""
+    mine, theirs = sm.MetricSet(scores=1, threshold=1), sm.MetricSet(scores=True, threshold=1.0)  # type: ignore[arg-type]
+    theirs.update("a", {"a": 0.5})
+
+    assert mine.scores is True
+    assert mine.merge(theirs) == theirs

@@ -184,7 +184,7 @@ def test_no_score_is_lost(make: Any, reverts: bool) -> None:
     def read() -> None:
         while not done.is_set():
             twin, column = RankSketch.from_bytes(state.to_bytes()), state.column(1)
-            assert twin.weight == sum(twin.column(label).totals[1] for label in twin.labels)
+            assert twin.weight == sum(twin.column(label).weight(1) for label in twin.labels)
             assert (column.counts.sum(axis=0) <= column.totals).all()
             assert (np.diff(column.cells.astype(object)) > 0).all()
 

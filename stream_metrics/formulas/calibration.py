@@ -54,6 +54,7 @@ def reliability_curve(column: RankColumn, *, bins: int = 15, strategy: str = "un
     Bins are (k/bins, (k+1)/bins], 0 in the first, or with strategy "quantile" of equal mass.
     Source: Murphy and Winkler 1977; Niculescu-Mizil and Caruana 2005.
     """
+    _check(bins, strategy)
     rows = _rows(column)
     if rows is None:
         return Reliability(*(np.zeros(0) for _ in range(3)))
@@ -69,6 +70,7 @@ def expected_calibration_error(column: RankColumn, *, bins: int = 15, strategy: 
     Formula: sum_k w_k / W |share_k - score_k|. Range: [0, 1]. Undefined: no weight, or a score outside [0, 1].
     Source: Naeini et al. 2015; Guo et al. 2017, eq. 3. Depends on the bins.
     """
+    _check(bins, strategy)
     rows = _rows(column)
     if rows is None:
         return UNDEFINED
@@ -85,6 +87,7 @@ def maximum_calibration_error(column: RankColumn, *, bins: int = 15, strategy: s
     Formula: max_k |share_k - score_k|. Range: [0, 1]. Undefined: no weight, or a score outside [0, 1].
     Source: Naeini et al. 2015; Guo et al. 2017, eq. 5. One nearly empty bin decides it.
     """
+    _check(bins, strategy)
     rows = _rows(column)
     if rows is None:
         return UNDEFINED
@@ -94,6 +97,13 @@ def maximum_calibration_error(column: RankColumn, *, bins: int = 15, strategy: s
     reach = np.maximum(np.abs(found.low), np.abs(found.high))
     high = np.where(found.sure > 0, np.minimum(1.0, _ratio(reach, found.sure)), np.where(found.most > 0, 1.0, 0.0))
     return certified(float(value), float(low), float(high.max()), UNIFORM * float(high.max() - low))
+
+
+def _check(bins: int, strategy: str) -> None:
+    if bins < 1:
+        raise ValueError(f"Expected `bins` to be at least 1, but got {bins!r}")
+    if strategy not in ("uniform", "quantile"):
+        raise ValueError(f"Expected `strategy` to be 'uniform' or 'quantile', but got {strategy!r}")
 
 
 def _ratio(a: Floats, b: Floats) -> Floats:
@@ -145,14 +155,10 @@ def _offsets(column: RankColumn, table: Table, rest: Floats, own: Floats) -> tup
 
 def _place(rows: _Rows, bins: int, strategy: str) -> NDArray[np.intp]:
     """Return the bin of each row."""
-    if bins < 1:
-        raise ValueError(f"Expected `bins` to be at least 1, but got {bins!r}")
     if strategy == "quantile":
         weight = rows.rest + rows.own
         upto = np.cumsum(weight)
         return np.asarray(np.minimum(((upto - weight / 2) / upto[-1] * bins).astype(np.intp), bins - 1))
-    if strategy != "uniform":
-        raise ValueError(f"Expected `strategy` to be 'uniform' or 'quantile', but got {strategy!r}")
     return _bin(rows.mean, bins)
 
 

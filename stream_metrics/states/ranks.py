@@ -44,6 +44,9 @@ class RankSketch(RankCounters, Portable):
 
     KIND: ClassVar[str] = "ranks"
 
+    def __init__(self, buckets: int = 1024, sample: int = 512, pos_label: Label = True, pairs: bool = True) -> None:
+        """Configuration only; it is read when the object is made."""
+
     def update_many(self, y_true: Any, scores: Any, w: Any = None, classes: Iterable[Label] | None = None) -> None:
         """Count a batch; one bad row rejects the whole of it, and the error names the position.
 
