@@ -93,10 +93,7 @@ class Snapshot(ScoreReadings):
     def _default(self) -> tuple[str, ...]:
         if self._states.keys() == {"counts"}:
             return DEFAULT
-        given = {key: row for key, row in CATALOG.items() if row.default and row.reads in self._states}
-        if "ranks" in self._states and not self._states["ranks"].pairs:  # of one class against all others only
-            given = {key: row for key, row in given.items() if row.reads != "ranks" or not row.quadratic}
-        return tuple(given)
+        return tuple(key for key, row in CATALOG.items() if row.default and row.reads in self._states)
 
     @property
     def _main(self) -> Any:
@@ -122,8 +119,7 @@ class Snapshot(ScoreReadings):
     @property
     def weight(self) -> int | float:
         """Sum of the sample weights; equals `n` where no weights were given."""
-        weight: int | float = self._main.weight
-        return weight
+        return self._main.weight  # type: ignore[no-any-return]
 
     @property
     def abstained(self) -> int:

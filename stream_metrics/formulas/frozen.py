@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-
 C = TypeVar("C")
 T = TypeVar("T")
 
 
 class FrozenCounts:
-    """A view of counts, or of another state, that reads everything at most once; the counts must not change while it is in use."""
+    """A view of a state that reads everything at most once; the state must not change while it is in use."""
 
     def __init__(self, counts: Any) -> None:
         self._counts = counts

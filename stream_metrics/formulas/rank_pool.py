@@ -9,7 +9,6 @@ import numpy as np
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.formulas.ranks_protocol import ENDS, MIXED, OWN, REST, ZERO, Codes, RankColumn
 
-
 ROOM = 2**62  # sums up to here fit into int64
 
 

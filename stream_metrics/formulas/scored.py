@@ -118,8 +118,7 @@ def directed_areas(r: Ranks) -> list[list[Certified]]:
     """
     labels, asked = r.labels, classes(r) if r.pairs else ()
     return [
-        [UNDEFINED if a == b or a not in asked else ranks.roc_auc(r.column(a, a, b)) for b in labels]
-        for a in labels
+        [UNDEFINED if a == b or a not in asked else ranks.roc_auc(r.column(a, a, b)) for b in labels] for a in labels
     ]
 
 

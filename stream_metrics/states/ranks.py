@@ -98,7 +98,8 @@ class RankSketch(RankCounters, Portable):
         """Return the true labels as codes and names; ScoreError before any memory is taken for too many of them."""
         codes, labels = _numbered(truth)
         if self.pairs and len(labels) > MOST_PAIRED:
-            counted = np.unique(codes[_some_weight(*weights, len(codes))])
+            wholes, parts = weights
+            counted = np.unique(codes[_some_weight(wholes, parts, len(codes))])
             if len(counted) > MOST_PAIRED:
                 raise ScoreError(
                     f"Expected at most {MOST_PAIRED} classes where pairs of classes are compared, "

@@ -121,7 +121,7 @@ class Scored:
             steps.append((self.losses, (y_true, scores, w)))
         steps.append((self.ranks, (y_true, scores, w)))
         if self.confidence is not None:
-            steps.append((self.confidence, (bool(label == y_true), float(largest), w)))
+            steps.append((self.confidence, (label == canonical(y_true, "y_true"), float(largest), w)))
         return steps
 
     def _check(self, scores: Any) -> None:
