@@ -13,8 +13,10 @@ from stream_metrics.labels import Label, unique
 from stream_metrics.states.columns import Column, coded, weights
 
 __all__ = [
+    "all_finite",
     "finite",
     "fitting",
+    "is_mapping",
     "is_soft",
     "nothing",
     "own_names",
@@ -26,7 +28,7 @@ __all__ = [
     "taken",
 ]
 
-FLOAT = float | np.floating
+FLOAT = (float, np.floating)
 
 
 def own_names(scores: Any) -> tuple[Label, ...] | None:
@@ -114,12 +116,12 @@ def taken(w: Any, rows: list[int], n: int) -> Any:
 
 def nothing(scores: Any) -> bool:
     """Tell whether a sample has no scores."""
-    return scores is None or (isinstance(scores, Mapping) and not scores)
+    return scores is None or (is_mapping(scores) and not scores)
 
 
 def is_soft(y_pred: Any) -> bool:
     """Tell whether a prediction is scores: a mapping, or a float, which stands for the score of `pos_label`."""
-    return isinstance(y_pred, Mapping | FLOAT)
+    return isinstance(y_pred, FLOAT) or is_mapping(y_pred)
 
 
 def soft_rows(y_pred: Any, classes: Any) -> tuple[Any, Any, Any]:
@@ -136,3 +138,16 @@ def soft_rows(y_pred: Any, classes: Any) -> tuple[Any, Any, Any]:
         return list(y_pred), None, None
     rows = np.flatnonzero(soft)
     return [y_pred[i] for i in rows.tolist()], y_pred, rows
+
+
+def all_finite(scores: Iterable[Any]) -> bool:
+    """Tell at once of most samples that all their scores are finite numbers."""
+    try:
+        return math.isfinite(sum(scores))
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def is_mapping(scores: Any) -> bool:
+    """Tell whether scores are a mapping; most are plain dictionaries, which takes no time."""
+    return type(scores) is dict or isinstance(scores, Mapping)

@@ -24,8 +24,10 @@ from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.score_tables import (
+    all_finite,
     finite,
     fitting,
+    is_mapping,
     is_soft,
     nothing,
     own_names,
@@ -39,7 +41,7 @@ from stream_metrics.states.score_tables import (
 
 __all__ = ["Scored"]
 
-NUMBER = int | float | np.integer | np.floating
+NUMBER = (int, float, np.integer, np.floating)
 Steps = list[tuple[Any, tuple[Any, ...]]]
 
 
@@ -115,7 +117,7 @@ class Scored:
         if nothing(scores):
             return [(counts, (y_true, y_pred, w))]
         self._check(scores)
-        label, largest = _largest(scores) if isinstance(scores, Mapping) else self._decide(float(scores))
+        label, largest = _largest(scores) if is_mapping(scores) else self._decide(float(scores))
         steps: Steps = [(counts, (y_true, label if y_pred is None else y_pred, w))]
         if self.losses is not None:
             steps.append((self.losses, (y_true, scores, w)))
@@ -126,7 +128,7 @@ class Scored:
 
     def _check(self, scores: Any) -> None:
         """Raise what is wrong with the scores of a sample before any state counts it."""
-        if not isinstance(scores, Mapping):
+        if not is_mapping(scores):
             if not isinstance(scores, NUMBER):
                 raise ScoreError(
                     f"Expected `scores` to be a mapping from label to number, a number, or a sequence with `classes`, "
@@ -135,11 +137,13 @@ class Scored:
             if not finite(scores):
                 raise ScoreError(f"Expected the score to be a finite number, but got {scores!r}")
             return
-        for label, score in scores.items():
-            if not isinstance(score, NUMBER) or not finite(score):
-                raise ScoreError(f"Expected every score to be a finite number, but got {score!r:.60} for {label!r}")
-            if self.labels is not None and label not in self.labels:
-                raise LabelError(f"Expected scores of the fixed labels {list(self.labels)}, but got {label!r}")
+        if not all_finite(scores.values()):
+            for label, score in scores.items():
+                if not isinstance(score, NUMBER) or not finite(score):
+                    raise ScoreError(f"Expected every score to be a finite number, but got {score!r:.60} for {label!r}")
+        for label in () if self.labels is None else scores:
+            if label not in self.labels:  # type: ignore[operator]
+                raise LabelError(f"Expected scores of the fixed labels {list(self.labels)}, but got {label!r}")  # type: ignore[arg-type]
 
     def _decide(self, score: float) -> tuple[Any, float]:
         """Return the label of a single score and the score of that label."""
