@@ -131,7 +131,8 @@ def most_likely(scores: Mapping[Any, Any], argument: str = "y_pred", position: i
     if set(map(type, scores)) == {str} and set(map(type, scores.values())) == {float}:  # nearly always, and fast
         largest = max(scores.values())
         if math.isfinite(sum(scores.values())):
-            return min(label for label, score in scores.items() if score == largest)
+            names: list[str] = [label for label, score in scores.items() if score == largest]
+            return min(names)
     at = _at(position)
     best: Label | None = None
     best_score = 0.0

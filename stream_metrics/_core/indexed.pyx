@@ -133,11 +133,12 @@ cdef class Indexed(Readings):
         pair.abstained = False
         if plain(y_pred):
             predicted = self.admit(y_pred, "y_pred")
-        elif y_pred is None or (isinstance(y_pred, Mapping) and not y_pred):
-            pair.abstained = True
-            return 0
         else:
-            predicted = self.admit(most_likely(y_pred) if isinstance(y_pred, Mapping) else y_pred, "y_pred")
+            soft = type(y_pred) is dict or isinstance(y_pred, Mapping)  # the first is nearly always and takes no time
+            if y_pred is None or (soft and not y_pred):
+                pair.abstained = True
+                return 0
+            predicted = self.admit(most_likely(y_pred) if soft else y_pred, "y_pred")
         pair.form_j = form_of(predicted)
         if counts:
             self.check_room(whole)

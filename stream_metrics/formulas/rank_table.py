@@ -49,9 +49,7 @@ def tabulate(column: RankColumn) -> Table:
     if zeros != (0, 0):
         rest, own, starts = (_insert(a, place, b) for a, b in ((rest, zeros[0]), (own, zeros[1]), (starts, ZERO)))
         rows = rows + (rows >= place)
-    table = Table(starts, rest, own, rows, cells, column.units)
-    both = rest + own
-    return table if both.all() else _without(table, both == 0)
+    return Table(starts, rest, own, rows, cells, column.units)
 
 
 def _ends(cells: Codes) -> NDArray[np.intp]:
@@ -61,14 +59,6 @@ def _ends(cells: Codes) -> NDArray[np.intp]:
 
 def _insert(a: Numbers, place: int, value: int) -> Numbers:
     return np.concatenate([a[:place], np.array([value], a.dtype), a[place:]])
-
-
-def _without(table: Table, empty: NDArray[np.bool_]) -> Table:
-    """Return the table without the rows that have no count."""
-    number = np.cumsum(~empty) - 1
-    kept = ~empty[table.mixed]
-    starts, rest, own = (a[~empty] for a in table[:3])
-    return Table(starts, rest, own, number[table.mixed[kept]], table.cells[kept], table.units)
 
 
 class Pairs(NamedTuple):

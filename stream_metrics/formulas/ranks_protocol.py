@@ -30,7 +30,7 @@ class RankColumn(NamedTuple):
     level: int
     """How many low bits of the code a cell ignores."""
     cells: Codes
-    """`code >> level`, strictly increasing; the code of 0 is never among them."""
+    """`code >> level`, strictly increasing; each has a count, and the code of 0 is never among them."""
     sole: Codes
     """The only code seen in a cell, or MIXED; at level 0 the same as `cells`."""
     counts: Numbers

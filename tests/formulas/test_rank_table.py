@@ -57,14 +57,6 @@ def test_saturated_scores() -> None:
     assert roc_auc(RankOracle().column([1e300, 1.0], [1, 0])).high == 1.0
 
 
-def test_empty_rows() -> None:
-    """Cells without a count of either class are no rows."""
-    column = RankOracle().column([0.1, 0.2, 0.3], [0, 1, 1], [1, 0, 2])
-
-    assert len(column.cells) == 3
-    assert edge(tabulate(column).starts).tolist() == [0.1, 0.3]
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_rows_hold_their_scores(seed: int) -> None:
     """Every count agrees with the raw scores between the starts of its row and the next."""
