@@ -8,14 +8,14 @@ options a class takes.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Self
 
 from stream_metrics._core.confusion import Feed
 from stream_metrics.catalog import CATALOG, Row, checked_zero_division, compute, find, plain
 from stream_metrics.errors import MergeError
-from stream_metrics.labels import canonical, ordering
+from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
@@ -28,7 +28,6 @@ SKETCH = {"pos_label": True, "buckets": 1024, "sample": 512}
 STATES: dict[str, tuple[type[Any], dict[str, Any]]] = {
     "counts": (ConfusionMatrix, {"labels": None, "other": None}),
     "ranks": (RankSketch, SKETCH),
-    "confidence": (RankSketch, SKETCH),
     "losses": (ProbabilityLosses, {"pos_label": True}),
 }  # by what a row reads: the state, and the options of it that a metric takes
 
@@ -38,19 +37,25 @@ class Live(Feed, Portable):
 
     zero_division: float | None
 
-    def update_many(self, y_true: Any, y_pred: Any, w: Any = None) -> None:
-        """Count a batch; see `update_many` of the state."""
-        self.state.update_many(y_true, y_pred, w)
+    def update_many(self, y_true: Any, y_pred: Any, w: Any = None, *, classes: Iterable[Label] | None = None) -> None:
+        """Count a batch; see `update_many` of the state. `classes` names the columns of a table of scores."""
+        if classes is None:
+            self.state.update_many(y_true, y_pred, w)
+        else:
+            self.state.update_many(y_true, y_pred, w, classes)
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another shard and return self; MergeError if the configurations differ."""
+        self._check_same(other)
+        self.state.merge(other.state)
+        return self
+
+    def _check_same(self, other: Self) -> None:
         if type(other) is not type(self):
             raise MergeError(f"Expected to merge a {type(self).__name__}, but got a {type(other).__name__}")
         mine, theirs = self._configuration(), other._configuration()
         if repr(mine) != repr(theirs):
             raise MergeError(f"Expected the same configuration in both, but got {mine} and {theirs}")
-        self.state.merge(other.state)
-        return self
 
     def copy(self) -> Self:
         """Return an independent copy of configuration and counts."""
@@ -152,7 +157,7 @@ class Metric(Live):
         made = CLASSES[row.class_name or ""]
         made = cls if issubclass(cls, made) else made
         metric = made(zero_division=zero_division, **kwargs, **options)
-        if metric.state._content()[0] != state._content()[0] and row.reads in ("ranks", "confidence"):
+        if metric.state._content()[0] != state._content()[0] and row.reads == "ranks":
             raise ValueError("a sketch such as this metric makes")
         return metric._with(state)._checked(content)
 

@@ -29,8 +29,8 @@ class MetricSet(SetFeed, Live):
     bring the states that they need.
 
     A prediction is a label, a mapping from label to score, whose largest is its label, or, where scores are kept, a
-    float, the score of `pos_label`, which is the label above `threshold`: by default 0.5 for probabilities and 0 for
-    "any" scores. None and {} are abstentions.
+    float, the score of `pos_label` (say 1 where the classes are 0 and 1). That is the label above `threshold`: by
+    default 0.5 for probabilities and 0 for "any" scores. None and {} are abstentions.
 
     `labels`, `other`: see `ConfusionMatrix`; `other` goes with labels only. `buckets`, `sample`, `pairs`: see
     `RankSketch`; more than 64 classes of scores need pairs=False, and have no one-vs-one areas.
@@ -65,12 +65,15 @@ class MetricSet(SetFeed, Live):
         self.labels, self.other = self.state.fixed_labels, self.state.other
         needed = KEPT[scores] | {CATALOG[key].reads for key in self.metrics or ()} - {"counts"}
         size = (buckets, sample)
+        paired = pairs and (self.metrics is None or any(CATALOG[key].quadratic for key in self.metrics))
         threshold = (0.0 if scores == "any" else 0.5) if threshold is None else threshold
-        self._attach_scored(self._make_scored(needed, pos_label, threshold, size, pairs) if needed else None)
+        self._attach_scored(self._make_scored(needed, pos_label, threshold, size, paired) if needed else None)
         self.scores = "any" if scores == "any" else bool(scores)
         self.pos_label = self.scored.ranks.pos_label if needed else pos_label
         self.threshold = self.scored.threshold if needed else threshold
-        self.buckets, self.sample, self.pairs = buckets, sample, pairs
+        self.buckets: int = self.scored.ranks.buckets if needed else buckets
+        self.sample: int = self.scored.ranks.sample if needed else sample
+        self.pairs = bool(pairs)
 
     def _make_scored(
         self, needed: set[str], pos_label: Label, threshold: float, size: tuple[int, int], pairs: bool
@@ -121,9 +124,10 @@ class MetricSet(SetFeed, Live):
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another shard and return self; MergeError if the configurations differ."""
-        super().merge(other)
+        self._check_same(other)
         if self.scored is not None:
             self.scored.merge(other.scored)
+        self.state.merge(other.state)
         return self
 
     def copy(self) -> Self:

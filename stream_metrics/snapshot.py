@@ -82,6 +82,8 @@ class Snapshot(ScoreReadings):
         """Take over the states, which nobody else may change from now on; at least one must be given."""
         given = {"counts": counts, "ranks": ranks, "confidence": confidence, "losses": losses}
         self._states: dict[str, Any] = {name: state for name, state in given.items() if state is not None}
+        if not self._states:
+            raise ValueError("Expected at least one state, but got none")
         self._views = {name: FrozenCounts(state) for name, state in self._states.items()}
         self._counts: Any = self._views.get("counts")
         self._keys = self._default() if keys is None else tuple(dict.fromkeys(find(key).key for key in keys))
@@ -142,8 +144,13 @@ class Snapshot(ScoreReadings):
         row = find(key)
         if row.kind != "per_class":
             return self._entry(key)[0]
-        if row.reads == "ranks" and self._view("ranks", key).pos_label in self._labels(row):
-            return self._table(key)[self._states["ranks"].pos_label]
+        if row.reads == "ranks":
+            pos_label, labels = self._view("ranks", key).pos_label, self._labels(row)
+            if pos_label in labels:
+                return self._table(key)[pos_label]
+            if len(labels) < 2:  # it may yet come
+                return row.zero_division if self._zero_division is None else self._zero_division
+            raise KeyError(f"Expected {key!r} of {pos_label=}, which is no class: snapshot.per_class[{key!r}][label]")
         raise KeyError(f"Expected a whole-matrix key, but {key!r} is per class: snapshot.per_class[{key!r}][label]")
 
     @property
@@ -266,9 +273,13 @@ class Snapshot(ScoreReadings):
         return MappingProxyType(self._tables[key])
 
     def _computable(self) -> tuple[str, ...]:
-        if len(self.labels) <= MATRIX_LIMIT:
+        if all(len(getattr(view, "labels", ())) <= MATRIX_LIMIT for view in self._views.values()):
             return self._keys
-        return tuple(key for key in self._keys if not CATALOG[key].quadratic)
+        return tuple(
+            key
+            for key, row in ((key, CATALOG[key]) for key in self._keys)
+            if not row.quadratic or len(self._views[row.reads].labels) <= MATRIX_LIMIT
+        )
 
 
 class _PerClass(Mapping[str, Mapping["Label", float]]):

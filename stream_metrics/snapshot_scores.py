@@ -54,7 +54,8 @@ class ScoreReadings:
             raise KeyError(f"Expected a key with one value, but {key!r} is a matrix: snapshot[{key!r}]")
         value = self._entry(key)[0]
         found = self._estimates.get(key, value)
-        undefined = self._entry(key)[1] is True
+        lost = self._entry(key)[1]
+        undefined = lost is True or (row.kind == "per_class" and bool(labels) and canonical(labels[0]) in lost)
         for at in self._places(row.key, labels):
             value, found = value[at], found[at]
         if not isinstance(found, Certified):

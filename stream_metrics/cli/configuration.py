@@ -14,7 +14,7 @@ from stream_metrics.cli.sources import declared_format
 __all__ = ["add", "check", "classes", "make"]
 
 ALWAYS = ("labels", "other", "zero_division")
-SCORED = ("pos_label", "threshold", "margins", "buckets", "sample")
+SCORED = ("pos_label", "threshold", "margins", "buckets", "sample", "no_pairs")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +47,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--buckets", type=options.positive, metavar="N", help="cells of a column (default: 1024)")
     group.add_argument("--sample", type=options.positive, metavar="N", help="scores kept per class (default: 512)")
+    group.add_argument(
+        "--no-pairs",
+        action="store_true",
+        default=None,
+        help="do not compare classes in pairs, which allows more than 64 of them",
+    )
 
 
 def check(arguments: argparse.Namespace) -> None:
@@ -73,8 +79,7 @@ def make(arguments: argparse.Namespace) -> Any:
     if arguments.scores is not None:
         chosen |= {name: getattr(arguments, name) for name in ("threshold", "buckets", "sample")}
         chosen |= {"scores": "any" if arguments.margins else True, "pos_label": _pos_label(arguments)}
-        if arguments.margins and arguments.threshold is None:
-            chosen["threshold"] = 0.0
+        chosen["pairs"] = not arguments.no_pairs
     try:
         return sm.MetricSet(**{name: value for name, value in chosen.items() if value is not None})
     except ValueError as error:

@@ -136,7 +136,7 @@ def hand_till(r: Ranks) -> Certified:
     Formula: 2/(c(c-1)) sum_{i<j} A(i,j), A(i,j) the mean of both directions. Range: [0, 1]. Undefined: fewer than two
     classes occur, or pairs are not kept. Insensitive to class frequencies. Source: Hand and Till 2001, eq. 7.
     """
-    return ranks.hand_till(directed_areas(r))
+    return ranks.hand_till(directed_areas(r)) if r.pairs else UNDEFINED
 
 
 def single_score(r: Ranks, *, direction: str = "up") -> Certified:

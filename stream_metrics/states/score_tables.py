@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -21,6 +22,7 @@ __all__ = [
     "nothing",
     "own_names",
     "places",
+    "plain_number",
     "rereadable",
     "row_of_scores",
     "score_table",
@@ -45,6 +47,7 @@ def score_table(scores: Any) -> np.ndarray[Any, Any] | list[Any]:
         scores = scores.tolist() if scores.ndim == 1 else scores.astype(np.float64).filled(np.nan)
     if hasattr(scores, "to_pylist") and scores.null_count:
         scores = scores.to_pylist()
+    scores = scores.detach() if hasattr(scores, "detach") else scores  # of torch, if it has a gradient
     if isinstance(scores, str | bytes) or not (hasattr(scores, "__array__") or isinstance(scores, Iterable)):
         raise ScoreError(f"Expected `scores` to be a column or a table of probabilities, but got {scores!r:.60}")
     if not hasattr(scores, "__array__"):
@@ -63,6 +66,7 @@ def score_table(scores: Any) -> np.ndarray[Any, Any] | list[Any]:
 
 
 def fitting(names: tuple[Label, ...] | None, k: int) -> tuple[Label, ...]:
+    """Return the names of k columns; ScoreError if there are none, or not k."""
     if names is None:
         raise ScoreError(f"Expected `classes` to say which class each of the {k} columns of `scores` belongs to")
     if len(names) != k:
@@ -124,16 +128,31 @@ def is_soft(y_pred: Any) -> bool:
     return isinstance(y_pred, FLOAT) or is_mapping(y_pred)
 
 
+def _kind(values: Any) -> str:
+    """Return the kind of the elements of a column as NumPy names it; "" if it is no array."""
+    kind: str | None = getattr(getattr(values, "dtype", None), "kind", None)
+    if kind is not None:
+        return kind
+    values = values.detach() if hasattr(values, "detach") else values
+    return np.asarray(values).dtype.kind if hasattr(values, "__array__") or isinstance(values, array) else ""
+
+
+def plain_number(value: Any) -> Any:
+    """Return an array without dimensions as the number that it holds, anything else as it is."""
+    return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
+
+
 def soft_rows(y_pred: Any, classes: Any) -> tuple[Any, Any, Any]:
     """Return scores, predictions and the rows that have scores, from a column of predictions of either sort."""
     if classes is not None or getattr(y_pred, "ndim", 1) == 2 or own_names(y_pred) is not None:
         return y_pred, None, None
-    if not isinstance(y_pred, list | tuple) and getattr(getattr(y_pred, "dtype", None), "kind", "") != "O":
-        floats = getattr(getattr(y_pred, "dtype", None), "kind", "") == "f"
-        return (y_pred, None, None) if floats else (None, y_pred, None)
+    kind = "O" if isinstance(y_pred, list | tuple) else _kind(y_pred)
+    if kind != "O":
+        return (y_pred, None, None) if kind == "f" else (None, y_pred, None)
+    given, y_pred = y_pred, list(y_pred)
     soft = np.array([is_soft(p) for p in y_pred], bool)
     if not soft.any():
-        return None, y_pred, None
+        return None, given, None
     if soft.all():
         return list(y_pred), None, None
     rows = np.flatnonzero(soft)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError
-from stream_metrics.labels import Label, canonical, ordering, unique
+from stream_metrics.labels import Label, canonical, ordering, sort_key, unique
 from stream_metrics.states.columns import Categorical, column
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
@@ -32,6 +32,7 @@ from stream_metrics.states.score_tables import (
     nothing,
     own_names,
     places,
+    plain_number,
     rereadable,
     row_of_scores,
     score_table,
@@ -76,8 +77,11 @@ class Scored:
 
     def merge(self, other: Scored) -> None:
         """Add the counts of another shard with the same configuration."""
-        for mine, theirs in zip(self.states(), other.states(), strict=True):
-            mine.merge(theirs)
+        self.ranks.merge(other.ranks)  # first: it has the narrowest limits
+        if self.confidence is not None and other.confidence is not None:
+            self.confidence.merge(other.confidence)
+        if self.losses is not None and other.losses is not None:
+            self.losses.merge(other.losses)
 
     def reset(self) -> None:
         """Forget every sample."""
@@ -110,6 +114,8 @@ class Scored:
 
     def _sample(self, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> Steps:
         """Return what each state is to count."""
+        if classes is None:
+            y_pred, scores = plain_number(y_pred), plain_number(scores)
         if scores is None and (classes is not None or is_soft(y_pred)):
             scores, y_pred = y_pred, None
         if classes is not None and not (nothing(scores) or is_soft(scores)):
@@ -117,7 +123,11 @@ class Scored:
         if nothing(scores):
             return [(counts, (y_true, y_pred, w))]
         self._check(scores)
-        label, largest = _largest(scores) if is_mapping(scores) else self._decide(float(scores))
+        if is_mapping(scores):
+            label, largest = _largest(scores)
+        else:
+            self._check_type(canonical(y_true, "y_true"))
+            label, largest = self._decide(float(scores))
         steps: Steps = [(counts, (y_true, label if y_pred is None else y_pred, w))]
         if self.losses is not None:
             steps.append((self.losses, (y_true, scores, w)))
@@ -144,6 +154,14 @@ class Scored:
         for label in () if self.labels is None else scores:
             if label not in self.labels:  # type: ignore[operator]
                 raise LabelError(f"Expected scores of the fixed labels {list(self.labels)}, but got {label!r}")  # type: ignore[arg-type]
+
+    def _check_type(self, truth: Label) -> None:
+        """Refuse a truth that a single score cannot be about."""
+        if sort_key(truth)[0] != sort_key(self.ranks.pos_label)[0]:
+            raise LabelError(
+                f"Expected `y_true` to be of the type of pos_label={self.ranks.pos_label!r}, because a single score is "
+                f"that of this label, but got {truth!r}"
+            )
 
     def _decide(self, score: float) -> tuple[Any, float]:
         """Return the label of a single score and the score of that label."""
@@ -221,6 +239,8 @@ class Scored:
         above = np.asarray(scores > self.threshold)
         if self.negative is None and not above.all():
             self._decide(float(scores[int(np.argmin(above))]))
+        for name in truth.names or (0,):
+            self._check_type(name)
         both = [self.ranks.pos_label, *(self.negative or ())]
         exact = scores.astype(np.float64, copy=False)
         return Derived(
