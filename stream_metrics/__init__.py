@@ -2,6 +2,8 @@
 
 from stream_metrics.aggregate import merge
 from stream_metrics.errors import DecodeError, LabelError, MergeError, ScoreError, StreamMetricsError, WeightError
+from stream_metrics.group_snapshot import GroupSnapshot
+from stream_metrics.groups import ByGroup
 from stream_metrics.metric import CLASSES, Metric
 from stream_metrics.metric_set import MetricSet
 from stream_metrics.snapshot import Estimate, Snapshot
@@ -9,6 +11,8 @@ from stream_metrics.states.columns import Categorical
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
+from stream_metrics.windows.fading import Fading
+from stream_metrics.windows.timed import TimeWindow
 from stream_metrics.wire import from_bytes
 
 __version__ = "0.1.0"
@@ -16,10 +20,13 @@ __version__ = "0.1.0"
 globals().update(CLASSES)  # the metric classes: one for each row of the catalog that names one
 
 __all__ = [
+    "ByGroup",
     "Categorical",
     "ConfusionMatrix",
     "DecodeError",
     "Estimate",
+    "Fading",
+    "GroupSnapshot",
     "LabelError",
     "MergeError",
     "Metric",
@@ -29,6 +36,7 @@ __all__ = [
     "ScoreError",
     "Snapshot",
     "StreamMetricsError",
+    "TimeWindow",
     "WeightError",
     "from_bytes",
     "merge",

@@ -3,11 +3,15 @@
 The classes (`Accuracy`, `MacroF1`, `MCC`, `ROCAUC`, ...) are made from the catalog, so that a metric is added by a
 formula and a row. A row says which state its formula reads; `STATES` says how such a state is made, and which of its
 options a class takes.
+
+A metric has every member by which river uses one (`clone`, `works_with`, `is_better_than`, ...), so that it can be
+handed to river as it is. Where river asks for an instance of its own class, `integrations.river` has an adapter.
 """
 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -36,6 +40,7 @@ class Live(Feed, Portable):
     """What Metric and MetricSet share: a state that is fed, and configuration kept apart from it."""
 
     zero_division: float | None
+    works_with_weights: ClassVar[bool] = True
 
     def update_many(self, y_true: Any, y_pred: Any, w: Any = None, *, classes: Iterable[Label] | None = None) -> None:
         """Count a batch; see `update_many` of the state. `classes` names the columns of a table of scores."""
@@ -70,6 +75,12 @@ class Live(Feed, Portable):
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
         self.state.reset()
+
+    def clone(self, new_params: Mapping[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """Return an empty one, configured alike but for `new_params`; `include_attributes` keeps the samples."""
+        arguments = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+        twin = type(self)(**arguments | dict(new_params or {}))
+        return twin.merge(self) if include_attributes else twin
 
     @property
     def n(self) -> int:
@@ -106,6 +117,7 @@ class Metric(Live):
     key: ClassVar[str]
     bigger_is_better: ClassVar[bool]
     requires_labels: ClassVar[bool]
+    _fmt: ClassVar[str] = ".6g"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not hasattr(self, "row"):
@@ -140,6 +152,21 @@ class Metric(Live):
     def snapshot(self) -> Snapshot:
         """Return a frozen copy of the state, from which this and every other metric of it can be read."""
         return Snapshot(**{self.row.reads: self.state.copy()}, zero_division=self.zero_division)
+
+    def is_better_than(self, other: Any) -> bool:
+        """Tell whether the value here is the better one; False if one of them is nan."""
+        mine, theirs = self.get(), other.get()
+        return bool(mine > theirs if self.bigger_is_better else mine < theirs)
+
+    __gt__ = is_better_than
+
+    def works_with(self, model: Any) -> bool:
+        """Tell whether a model of river predicts what is read here: classes, or for rankings anomaly scores too."""
+        base = sys.modules.get("river.base")  # who has a model of river has loaded it
+        if base is None:
+            return False
+        others = {"counts": (base.Clusterer,), "ranks": (base.AnomalyDetector, base.AnomalyFilter)}
+        return isinstance(model, (base.Classifier, *others.get(self.row.reads, ())))
 
     def _configuration(self) -> tuple[Any, ...]:
         own = () if self.pos_label is None or self.row.reads != "counts" else (self.pos_label,)

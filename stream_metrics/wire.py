@@ -20,7 +20,7 @@ import msgpack
 
 from stream_metrics.errors import DecodeError
 
-__all__ = ["Portable", "from_bytes"]
+__all__ = ["Portable", "encoded", "from_bytes", "packed", "unpacked", "written_as"]
 
 MAGIC = b"SMET"
 VERSION = 1
@@ -103,6 +103,28 @@ def from_bytes(data: bytes) -> Any:
     """
     kind, content = _open(data)
     return _kinds[kind]._restored(content)
+
+
+def packed(state: Portable) -> list[Any]:
+    """Return a state as [kind, content], as a state that holds it writes it."""
+    return [state.KIND, state._content()]
+
+
+def unpacked(pair: Any) -> Any:
+    """Return the state of what `packed` wrote; ValueError or DecodeError if no state would have written it."""
+    if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and pair[0] in _kinds):
+        raise ValueError(f"[kind, content] with a kind of {sorted(_kinds)}")
+    return _kinds[pair[0]]._restored(pair[1])
+
+
+def encoded(value: object) -> bytes:
+    """Return a label, or lists and tuples of labels, as the bytes of the format; equal bytes mean equal values."""
+    return _pack(value)
+
+
+def written_as(state: Portable, content: Any) -> bool:
+    """Tell whether the state would write this content, which it was restored from."""
+    return _pack(state._content()) == _pack(content)
 
 
 def _revive(cls: type[Portable], data: bytes) -> Portable:

@@ -25,18 +25,23 @@ LEVELS: dict[str, int] = {  # a module may import what is lower, and its own roo
     "snapshot": 5,
     "snapshot_scores": 5,
     "report": 5,
+    "group_snapshot": 5,
     "states": 6,
     "metric": 7,
     "metric_set": 8,
     "aggregate": 9,
-    "": 10,  # the facade
-    "plots": 11,
-    "testing": 11,
-    "cli": 12,
-    "__main__": 13,
+    "windows": 9,
+    "group_keys": 9,
+    "groups": 10,
+    "": 11,  # the facade
+    "plots": 12,
+    "testing": 12,
+    "integrations": 12,
+    "cli": 13,
+    "__main__": 14,
 }
 SHARED = [
-    {"snapshot", "snapshot_scores", "report"},
+    {"snapshot", "snapshot_scores", "report", "group_snapshot"},
     {"catalog", "catalog_classes", "catalog_row", "catalog_rows", "catalog_scores"},
 ]  # rooms of several modules
 SOURCES = sorted([*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyx"), *PACKAGE.rglob("*.pxd")])

@@ -29,9 +29,6 @@ cdef object shape(object labels):
 cdef class ConfusionCounters(Indexed):
     """Exact counts of (true label, predicted label)."""
 
-    cdef readonly int64_t n
-    cdef readonly int64_t abstained
-
     def update(self, y_true, y_pred, w=1):
         """Count one sample of weight `w`; a prediction of None or {} is an abstention, a mapping of scores its largest."""
         self.count(y_true, y_pred, w)
@@ -64,6 +61,9 @@ cdef class ConfusionCounters(Indexed):
 
     def revert(self, y_true, y_pred, w=1):
         """Undo one `update` with the same arguments; WeightError, and no change, if there was none."""
+        self.uncount(y_true, y_pred, w)
+
+    cdef int uncount(self, object y_true, object y_pred, object w) except -1:
         cdef Known *t
         cdef Known *p
         cdef Pair pair
@@ -93,6 +93,7 @@ cdef class ConfusionCounters(Indexed):
         if not possible:
             raise WeightError("Expected to revert a sample that was counted, "
                               f"but got y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
+        return 0
 
     def _commit(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained):
         """Count a batch that was checked: cells = (rows, columns, whole parts, fraction parts or None) index the two lists of
@@ -303,9 +304,6 @@ cdef class ConfusionCounters(Indexed):
 cdef class Feed:
     """What passes samples on to its state: a method in Python around the state's own would cost more than counting."""
 
-    cdef readonly object state
-    cdef ConfusionCounters counts  # the state, if it is one of labels
-
     def __cinit__(self, *args, **kwargs):
         self._attach(ConfusionCounters.__new__(ConfusionCounters))
 
@@ -329,8 +327,6 @@ cdef class Feed:
 @cython.auto_pickle(False)
 cdef class SetFeed(Feed):
     """A feed that also takes scores, where they are kept."""
-
-    cdef readonly object scored
 
     def _attach_scored(self, scored):
         """Feed these states of scores beside the state of labels; None if there are none."""

@@ -1,0 +1,23 @@
+from libc.stdint cimport int64_t
+
+from stream_metrics._core.indexed cimport Indexed
+
+cdef class ConfusionCounters(Indexed):
+    cdef readonly int64_t n
+    cdef readonly int64_t abstained
+
+    cdef int count(self, object y_true, object y_pred, object w) except -1
+    cdef int uncount(self, object y_true, object y_pred, object w) except -1
+    cdef object place_labels(self, list labels, used)
+    cdef int see(self, const int64_t[:] at, const int64_t[:] forms, const int64_t[:] counts) except -1
+    cdef int add_all(self, const int64_t[:] to_row, const int64_t[:] to_column, rows, columns, wholes, parts) except -1
+    cdef int check_same(self, other, str verb) except -1
+    cdef void add_square(self, ConfusionCounters o, const int64_t[::1] to) noexcept
+    cdef bint take_all(self, const int64_t[::1] to, tuple cells, bint only_look) except -1
+
+cdef class Feed:
+    cdef readonly object state
+    cdef ConfusionCounters counts  # the state, if it is one of labels
+
+cdef class SetFeed(Feed):
+    cdef readonly object scored

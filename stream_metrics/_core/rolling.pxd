@@ -1,0 +1,20 @@
+from stream_metrics._core.confusion cimport ConfusionCounters
+from stream_metrics._core.ring cimport Ring
+
+cdef bint are_clean(dict scores)
+
+cdef class RollingFeed(Ring):
+    cdef readonly object inner
+    cdef object live                # the state of the samples in the window; None while it is not kept
+    cdef ConfusionCounters counts   # what `live` counts with, if it is labels only
+    cdef bint soft, hard            # whether a prediction may be scores, and then also a label
+
+    cdef int give(self, object truth, object predicted, object weight) except -1
+    cdef int take(self, object truth, object predicted, object weight) except -1
+    cdef int pass_on(self, object truth, object predicted, object weight) except -1
+    cdef int pass_labels(self, object truth, object predicted, object weight) except -1
+    cdef int pass_score(self, object truth, object predicted, object weight) except -1
+    cdef int note(self, tuple old, object truth, object predicted, object weight) except -1
+    cdef int drop_oldest(self) except -1
+    cdef object shared(self, object label)
+    cdef object current(self)

@@ -1,0 +1,273 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""The last N samples, and the state that counts exactly these.
+
+The samples in the ring point to the labels that the counters keep, so samples of text hold no text of their own; scores are
+copied by who calls.
+
+When the ring is full, the oldest sample leaves ring and state first, then the new one is counted; if that fails, the oldest
+one is counted again and goes back to its place. Counting first would let sketches and sums hold N + 1 samples, and refuse
+what a fresh state takes. Labels that are plain go this way without a call into Python. Where a call into Python may let
+another thread go on, each thread has taken a sample of its own out of the ring.
+"""
+
+cimport cython
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
+from cpython.ref cimport Py_DECREF, PyObject
+from libc.math cimport isfinite
+from libc.stdint cimport int64_t
+
+from stream_metrics._core.confusion cimport ConfusionCounters, Feed, SetFeed
+from stream_metrics._core.indexed cimport Known, plain, slot
+from stream_metrics._core.ring cimport Kept, Ring, Sample
+
+cdef object ONE = 1
+cdef object MISSING = object()
+
+
+cdef bint are_clean(dict scores):
+    """Whether there are scores, all finite floats by labels that are plain."""
+    cdef PyObject *key
+    cdef PyObject *value
+    cdef Py_ssize_t at = 0
+    while PyDict_Next(scores, &at, &key, &value):
+        if (type(<object> value) is not float or not isfinite(<double> <object> value) or type(<object> key) is float
+                or not plain(<object> key)):
+            return False
+    return at > 0
+
+
+cdef ConfusionCounters counters_of(object state):
+    """The counters of labels that `update` of a state does no more than call, or None."""
+    cdef ConfusionCounters counts = None
+    kind = type(state)
+    if isinstance(state, ConfusionCounters):
+        base, counts = ConfusionCounters, state
+    elif isinstance(state, SetFeed):
+        base, counts = SetFeed, (<SetFeed> state).counts if (<SetFeed> state).scored is None else None
+    elif isinstance(state, Feed):
+        base, counts = Feed, (<Feed> state).counts
+    if counts is None or kind.update is not base.update or kind.revert is not base.revert:
+        return None
+    return counts
+
+
+@cython.auto_pickle(False)
+cdef class RollingFeed(Ring):
+    """What passes samples on to the state inside and takes them back when they leave the window."""
+
+    def _set_up(self, inner not None, Py_ssize_t window):
+        """Start empty; `inner` is an empty state, which is copied and never fed; the window is at least 1."""
+        self.window = window
+        self.inner = inner
+        self._attach(inner.copy())
+
+    def _attach(self, live):
+        """Count with this state from now on."""
+        self.live, self.counts = live, counters_of(live)
+
+    def _set_reads(self, bint soft, bint hard):
+        """Say whether a prediction may be scores, and then whether it may also be a label."""
+        self.soft, self.hard = soft, hard
+
+    def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None, group=None):
+        """Count one sample, and forget the one that is older than the last `window`; see `update` of the state inside."""
+        if scores is None and classes is None and group is None and (w is ONE or type(w) is float or type(w) is int):
+            if self.counts is not None:
+                if plain(y_true) and (plain(y_pred) or y_pred is None):
+                    self.pass_labels(y_true, y_pred, w)
+                    return
+            elif self.pass_score(y_true, y_pred, w):
+                return
+            elif self.soft and plain(y_true):
+                if y_pred is None or type(y_pred) is float or (self.hard and plain(y_pred)):
+                    self.pass_on(y_true, y_pred, w)
+                    return
+                if type(y_pred) is dict and are_clean(<dict> y_pred):
+                    self.pass_on(y_true, (<dict> y_pred).copy(), w)
+                    return
+        more = {name: value for name, value in (("scores", scores), ("classes", classes), ("group", group)) if value is not None}
+        given = (y_true,) if y_pred is MISSING else (y_true, y_pred)
+        self._pass(*self._plainly(given, w, more))
+
+    def _pass(self, truth, predicted, weight):
+        """Count one sample that was made plain."""
+        if not self.pass_score(truth, predicted, weight):
+            self.pass_on(truth, predicted, weight)
+
+    cdef int give(self, object truth, object predicted, object weight) except -1:
+        """Let the state count a sample."""
+        cdef Kept kept
+        if self.counts is not None:
+            return self.counts.count(truth, predicted, weight)
+        state = self.current()
+        if type(predicted) is Kept:
+            kept = predicted
+            state.update(truth, kept.predicted, weight, **kept.more)
+        else:
+            state.update(truth, predicted, weight)
+        return 0
+
+    cdef int take(self, object truth, object predicted, object weight) except -1:
+        """Let the state take a sample back."""
+        cdef Kept kept
+        if self.counts is not None:
+            return self.counts.uncount(truth, predicted, weight)
+        state = self.current()
+        if type(predicted) is Kept:
+            kept = predicted
+            state.revert(truth, kept.predicted, weight, **kept.more)
+        else:
+            state.revert(truth, predicted, weight)
+        return 0
+
+    cdef int pass_on(self, object truth, object predicted, object weight) except -1:
+        cdef tuple old = None
+        self.reserve()
+        self.current()
+        if self.held >= self.window:
+            old = self._make_room(1)[0]
+        try:
+            self.give(truth, predicted, weight)
+        except BaseException:
+            if old is not None:
+                self._put_back([old])
+            raise
+        if self.counts is not None:
+            truth, predicted = self.shared(truth), self.shared(predicted)
+        while self.held >= self.window:
+            self.drop_oldest()
+        self.push(truth, predicted, weight)
+        self.note(old, truth, predicted, weight)
+        return 0
+
+    cdef int pass_score(self, object truth, object predicted, object weight) except -1:
+        """Count a sample without the state; False, and no change, if that cannot be done."""
+        return False
+
+    cdef int note(self, tuple old, object truth, object predicted, object weight) except -1:
+        """Learn that the state has counted a sample, and taken the oldest one back (None if there was none)."""
+        return 0
+
+    cdef int pass_labels(self, object truth, object predicted, object weight) except -1:
+        """As `pass_on`, for plain labels: without a tuple for the oldest sample."""
+        cdef Sample old
+        cdef bint taken = False
+        self.reserve()
+        if self.held < self.window:
+            self.counts.count(truth, predicted, weight)
+        else:
+            old = self.sample[self.head]
+            self.head = self.head + 1 if self.head + 1 < self.room else 0
+            self.held -= 1
+            try:
+                self.counts.uncount(<object> old.truth, <object> old.predicted, <object> old.weight)
+                taken = True
+                self.counts.count(truth, predicted, weight)
+            except BaseException:
+                if taken:
+                    self.counts.count(<object> old.truth, <object> old.predicted, <object> old.weight)
+                self.push_front(<object> old.truth, <object> old.predicted, <object> old.weight)
+                raise
+            finally:
+                Py_DECREF(<object> old.truth)
+                Py_DECREF(<object> old.predicted)
+                Py_DECREF(<object> old.weight)
+            while self.held >= self.window:
+                self.drop_oldest()
+        self.push(self.shared(truth), self.shared(predicted), weight)
+        return 0
+
+    cdef int drop_oldest(self) except -1:
+        cdef tuple old = self.pop()
+        return self.take(old[0], old[1], old[2])
+
+    cdef object shared(self, object label):
+        """The object that the counters keep for a label, if it is of the same type: many samples then hold one object."""
+        cdef Known *known = slot(self.counts, label)
+        cdef PyObject *found
+        if known.label == <PyObject *> label:
+            name = self.counts.names[known.index]
+        else:
+            found = PyDict_GetItemWithError(self.counts.index, label)
+            name = label if found == NULL else self.counts.names[<Py_ssize_t> <object> found]
+        return name if type(name) is type(label) else label
+
+    def _make_room(self, Py_ssize_t count):
+        """Take back the oldest samples and return them, oldest first."""
+        dropped = []
+        while len(dropped) < count and self.held:
+            old = self.pop()
+            try:
+                self.take(old[0], old[1], old[2])
+            except BaseException:
+                self.push_front(old[0], old[1], old[2])
+                self._put_back(dropped)
+                raise
+            dropped.append(old)
+        return dropped
+
+    def _put_back(self, list dropped):
+        """Count samples again that were the oldest ones."""
+        for old in reversed(dropped):
+            self.give(old[0], old[1], old[2])
+            if self.held < self.window:
+                self.push_front(old[0], old[1], old[2])
+            else:
+                self.take(old[0], old[1], old[2])
+
+    def _append(self, list samples):
+        """Note samples that the state has counted."""
+        for truth, predicted, weight in samples:
+            if self.counts is not None:
+                truth, predicted = self.shared(truth), self.shared(predicted)
+            while self.held >= self.window:
+                self.drop_oldest()
+            self.push(truth, predicted, weight)
+
+    def _refill(self, live, list samples):
+        """Hold these samples instead of what was held; `live` has counted them, or is None to be made when it is read."""
+        self.clear()
+        self._attach(live)
+        self._append(samples)
+
+    cdef object current(self):
+        """The state of the samples in the window, made from them if there is none."""
+        cdef int64_t now
+        live = self.live
+        while live is None:
+            now = self.changes
+            made = self.inner.copy()
+            self._feed(made, self._samples())
+            if now == self.changes:
+                self.live = live = made
+        return live
+
+    def _copy_to(self, RollingFeed twin):
+        """Give an empty one the samples and the state."""
+        live = None if self.live is None else self.live.copy()
+        twin.window, twin.inner, twin.soft, twin.hard = self.window, self.inner, self.soft, self.hard
+        twin._refill(live, self._samples())
+
+    def reset(self):
+        """Forget every sample; the configuration stays."""
+        self.clear()
+        self._attach(self.inner.copy())
+
+    def get(self):
+        """Return what `get` of the state inside returns for the samples in the window."""
+        return self.current().get()
+
+    @property
+    def state(self):
+        """The state of the samples in the window; not to be fed."""
+        return self.current()
+
+    @property
+    def n(self):
+        """The number of samples in the window that were counted."""
+        return self.current().n
+
+    @property
+    def abstained(self):
+        """The number of samples in the window without a prediction."""
+        return self.current().abstained

@@ -1,0 +1,1 @@
+"""Adapters to other libraries, one module each, imported by name and never by `import stream_metrics`."""

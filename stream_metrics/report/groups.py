@@ -1,0 +1,130 @@
+"""The text report of groups: sizes, the groups from the worst, and where they differ most."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from typing import TYPE_CHECKING
+
+from stream_metrics.catalog import CATALOG
+from stream_metrics.jsonable import label_names
+from stream_metrics.report.layout import Column, aligned, number, numbers, score, shorten, table, visible, wrap
+
+if TYPE_CHECKING:
+    from stream_metrics.group_snapshot import GroupSnapshot
+    from stream_metrics.labels import Label
+    from stream_metrics.snapshot import Snapshot
+
+__all__ = ["report"]
+
+NARROWEST = 40
+WIDEST = 140
+GROUPS = 25
+SHORT = {
+    "balanced_accuracy": "Balanced",
+    "accuracy": "Accuracy",
+    "macro_f1": "Macro F1",
+    "matthews_corrcoef": "MCC",
+    "roc_auc": "ROC AUC",
+    "roc_auc_ovr": "AUC ovr",
+    "log_loss": "Log loss",
+    "brier_score": "Brier",
+}  # the keys that a report shows, the first of which is the one by which groups are ranked
+MOST = 6
+
+
+def report(groups: GroupSnapshot, width: int | None = None) -> str:
+    """Return the report as text of at most `width` columns, 40 or more; by default those of the terminal, up to 140."""
+    if width is None:
+        width = min(shutil.get_terminal_size().columns, WIDEST)
+    width = max(width, NARROWEST)
+    blocks = [wrap(_sizes(groups), width)]
+    if len(groups):
+        keys = _keys(groups)
+        names = dict(zip(groups, map(visible, label_names(list(groups))), strict=True))
+        blocks += [_table(groups, names, keys, width), _gaps(groups, names, keys, width)]
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _sizes(groups: GroupSnapshot) -> str:
+    n = sum(view.n for view in groups.values()) + groups.folded
+    text = f"{number(n)} samples in {number(len(groups))} group{'' if len(groups) == 1 else 's'}"
+    if groups.other is not None:
+        text += f", {number(groups.folded)} of them of groups folded into {visible(groups.other_name)}"
+    return text
+
+
+def _keys(groups: GroupSnapshot) -> list[str]:
+    """Return what to show: of the usual keys those that some group has a value of, or else the first chosen ones."""
+    views = list(groups.values())
+    known = [key for key in SHORT if any(key in view._keys for view in views)]
+    if not known:
+        known = [key for key in views[0] if CATALOG[key].kind == "whole" and CATALOG[key].better][:MOST]
+    shown = [key for key in known if any(not math.isnan(value) for value in _column(groups, key))]
+    if "roc_auc" in shown and "roc_auc_ovr" in shown:
+        shown.remove("roc_auc_ovr")
+    return shown[:MOST]
+
+
+def _column(groups: GroupSnapshot, key: str) -> list[float]:
+    found = groups.values_of(key)
+    return [found.get(group, math.nan) for group in groups]
+
+
+def _table(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], width: int) -> list[str]:
+    ranked = [group for group, _ in groups.worst(keys[0])] if keys else []
+    ranked += [group for group in groups if group not in set(ranked)]
+    shown = ranked[:GROUPS]
+    rows: list[tuple[str, Snapshot]] = [(names[group], groups[group]) for group in shown]
+    if groups.other is not None:
+        rows.append((f"({visible(groups.other_name)})", groups.other))
+    if groups.overall is not None:
+        rows.append(("(all)", groups.overall))
+    columns = [Column("samples", "n", numbers([view.n for _, view in rows]))]
+    for position, key in enumerate(keys):
+        cells = aligned([_cell(view, key) for _, view in rows])
+        columns.append(Column(_title(key), SHORT.get(key, shorten(_title(key), 8)), cells, drop=position))
+    lines, dropped = table("Group", [name for name, _ in rows], columns, width)
+    notes = []
+    if keys:
+        notes.append(f"Groups from the worst {_title(keys[0])}")
+    if len(shown) < len(ranked):
+        notes.append(f"{number(len(ranked) - len(shown))} groups left out: snapshot.worst({keys[0] if keys else ''!r})")
+    if dropped:
+        notes.append(f"Left out at this width: {', '.join(dropped)}")
+    if any(cell == "-" for column in columns for cell in column.cells):
+        notes.append("-: 0/0, left out of comparisons")
+    return lines + [line for note in notes for line in wrap(note, width, "  ")]
+
+
+def _title(key: str) -> str:
+    return CATALOG[key].title
+
+
+def _cell(view: Snapshot, key: str) -> str:
+    from stream_metrics.group_snapshot import value_of
+
+    value = value_of(view, key)
+    return "-" if math.isnan(value) else score(value, digits=3)
+
+
+def _gaps(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], width: int) -> list[str]:
+    """Lay out the largest difference between groups in each metric, and between which groups it is."""
+    gaps = {key: gap for key in keys if (gap := groups.gap(key)).lowest is not None}
+    if not gaps:
+        return []
+    most = max(10, width // 5)
+    ends = [
+        [f"{shorten(names[gap[end]], most)} {score(_at(groups, gap[end], key))}" for key, gap in gaps.items()]
+        for end in (1, 2)
+    ]
+    columns = [
+        Column("gap", "gap", [score(gap.size) for gap in gaps.values()]),
+        Column("lowest", "lowest", ends[0], drop=1),
+        Column("highest", "highest", ends[1], drop=2),
+    ]
+    return table("Largest difference", [_title(key) for key in gaps], columns, width)[0]
+
+
+def _at(groups: GroupSnapshot, group: Label, key: str) -> float:
+    return groups.values_of(key)[group]

@@ -1,0 +1,227 @@
+"""What containers of states share: the state inside, batches that are dealt out to several states, merges of panes.
+
+A window over panes is the merge of those that live. Merging them all at every reading would cost as many merges as
+there are panes, so merges are kept, as in a queue made of two stacks: for every older pane the merge of it with all
+that follow up to an edge (`front`), and one merge of the panes beyond (`back`). A reading then merges one of the front,
+the back and the newest pane. When the panes of the front have left, the back becomes the new front, one merge a pane.
+What comes late for a pane that is in a merge is kept beside it, and joins it when the front is next built.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
+from stream_metrics.states.columns import Categorical
+from stream_metrics.wire import Portable
+
+__all__ = ["Batch", "Merges", "blank", "check_same", "inside", "mergeable", "restored"]
+
+FORGETTING = {"rolling": "Rolling", "timed": "TimeWindow", "fading": "Fading"}  # by the kind in bytes
+
+
+def blank(inner: Any, holder: str, *, keeps_all: bool = True) -> Any:
+    """Return an empty copy of `inner`; ValueError if it is no accumulator, or `holder` can make nothing of it."""
+    if not isinstance(inner, Portable) or not hasattr(inner, "snapshot"):
+        raise ValueError(f"Expected `inner` to be a state, a metric or a set of metrics, but got {inner!r:.60}")
+    for state in inside(inner):
+        if keeps_all and state.KIND in FORGETTING:
+            raise ValueError(
+                f"Expected `inner` of a {holder} to keep whatever it is fed, but got a {FORGETTING[state.KIND]}, which "
+                f"forgets by a rule of its own"
+            )
+    empty = inner.copy()
+    empty.reset()  # type: ignore[attr-defined]
+    return empty
+
+
+def inside(state: Any) -> Iterator[Any]:
+    """Yield a state, the one inside it, the one inside that."""
+    while state is not None:
+        yield state
+        state = getattr(state, "inner", None)
+
+
+def mergeable(state: Any) -> MergeError | None:
+    """Return why two such states cannot be merged, or None if they can."""
+    try:
+        state.copy().merge(state.copy())
+    except MergeError as error:
+        return error
+    return None
+
+
+def restored(empty: Any, content: Any) -> Any:
+    """Return the state of a content; ValueError unless it is configured as `empty` is and holds a sample."""
+    state = type(empty)._restore(content)
+    twin = state.copy()
+    twin.reset()
+    if twin != empty or state == empty:
+        raise ValueError("states of the configuration inside, each with a sample")
+    return state
+
+
+def check_same(mine: Any, theirs: Any, configuration: Iterable[str]) -> None:
+    """Raise MergeError unless both are of one type and all these attributes agree."""
+    if type(mine) is not type(theirs):
+        raise MergeError(f"Expected to merge a {type(mine).__name__}, but got a {type(theirs).__name__}")
+    for name in configuration:
+        a, b = getattr(mine, name), getattr(theirs, name)
+        if name == "inner" and type(a) is type(b):
+            a.copy().merge(b)  # names what differs inside
+        if a != b or repr(a) != repr(b):
+            raise MergeError(f"Expected `{name}` to be the same in both, but got {a!r} and {b!r}")
+
+
+class Batch:
+    """The columns of a batch, to be dealt out to states row by row, and arguments that hold for all rows."""
+
+    def __init__(self, columns: Mapping[str, Any], **common: Any) -> None:
+        self.columns = {name: _kept(column) for name, column in columns.items()}
+        self.common = {name: value for name, value in common.items() if value is not None}
+        self.n = len(self.columns["y_true"])
+
+    def some(self, rows: NDArray[np.int64]) -> Batch:
+        """Return the batch of some rows."""
+        return Batch({name: _taken(column, rows) for name, column in self.columns.items()}, **self.common)
+
+    def weighted(self, w: list[float]) -> Batch:
+        """Return the batch with these weights."""
+        return Batch({**self.columns, "w": w}, **self.common)
+
+    def add_to(self, state: Any) -> None:
+        """Let a state count all rows."""
+        part = dict(self.columns)
+        first = [part.pop(name, None) for name in ("y_true", "y_pred", "w")]
+        named = {name: column for name, column in part.items() if column is not None}
+        state.update_many(*first, **named, **self.common)
+
+    def counted(self, rows: NDArray[np.int64], empty: Any, w: list[float] | None = None) -> Any:
+        """Return a new state that has counted some rows, with the weights `w` of these rows if they are given.
+
+        An error names the position in the whole batch.
+        """
+        state, part = empty.copy(), self.some(rows)
+        try:
+            (part if w is None else part.weighted(w)).add_to(state)
+        except (LabelError, ScoreError, WeightError):
+            self.add_to(empty.copy())
+            raise
+        return state
+
+    def deal(
+        self,
+        keys: NDArray[np.int64],
+        old: Callable[[int], Any],
+        empty: Any,
+        dealt: NDArray[np.bool_] | None = None,
+    ) -> dict[int, Any]:
+        """Return for every key of a row the merge of the old state (or None) with the rows of that key.
+
+        `dealt` says which rows to take. The old states stay as they are.
+        """
+        for name, column in self.columns.items():
+            if column is not None and len(column) != self.n:
+                raise ValueError(f"Expected `{name}` to have as many rows as `y_true`, {self.n}, but got {len(column)}")
+        rows = np.arange(self.n) if dealt is None else np.flatnonzero(dealt)
+        order = rows[np.argsort(keys[rows], kind="stable")]
+        edges = np.flatnonzero(np.diff(keys[order])) + 1
+        states = {}
+        for part in np.split(order, edges) if len(order) else []:
+            state, key = self.counted(part, empty), int(keys[part[0]])
+            before = old(key)
+            states[key] = state if before is None else before.copy().merge(state)
+        return states
+
+
+def _kept(column: Any) -> Any:
+    """Return a column that can be read more than once."""
+    return list(column) if isinstance(column, Iterable) and not hasattr(column, "__len__") else column
+
+
+def _taken(column: Any, rows: NDArray[np.int64]) -> Any:
+    """Return some rows of a column."""
+    if column is None:
+        return None
+    if isinstance(column, list | tuple):
+        return [column[row] for row in rows.tolist()]
+    if hasattr(column, "codes") and hasattr(column, "categories"):
+        return Categorical(np.asarray(column.codes)[rows], column.categories)
+    if hasattr(column, "iloc"):
+        return column.iloc[rows]
+    if isinstance(column, np.ndarray) or hasattr(column, "detach"):
+        return column[rows]
+    return column.take(rows) if hasattr(column, "take") else [list(column)[row] for row in rows.tolist()]
+
+
+class Merges:
+    """Merges of the panes that receive no more in order; `sealed` holds these panes."""
+
+    def __init__(self) -> None:
+        self.sealed: dict[int, Any] = {}
+        self._front: list[Any] = []  # the merge of the pane in `_keys` with all that follow up to the edge
+        self._keys: list[int] = []
+        self._back: Any = None
+        self._first_back = self._top = 0
+
+    def seal(self, panes: dict[int, Any], before: int) -> None:
+        """Take over the panes before `before` that are newer than all taken so far."""
+        found = sorted(pane for pane in panes if pane < before and not (self.sealed and pane <= self._top))
+        for pane in found:
+            state = self.sealed[pane] = panes.pop(pane)
+            self._top = pane
+            if self._back is None:
+                self._back, self._first_back = state.copy(), pane
+            else:
+                self._back.merge(state)
+
+    def merged(self, panes: dict[int, Any], low: int, high: int, empty: Any) -> Any:
+        """Return a new state, the merge of all panes that are newer than `low` and not newer than `high`.
+
+        What came late may be taken out of `panes` and be kept here from then on.
+        """
+        if self.sealed and high < self._top:
+            parts = [state for pane, state in self.sealed.items() if low < pane <= high]
+        else:
+            if self._back is not None and self._first_back <= low:
+                self._turn(panes)
+            at = bisect_right(self._keys, low)
+            parts = self._front[at : at + 1] + ([] if self._back is None else [self._back])
+        parts += [state for pane, state in panes.items() if low < pane <= high]
+        total = parts[0].copy() if parts else empty.copy()
+        for part in parts[1:]:
+            total.merge(part)
+        return total
+
+    def _turn(self, panes: dict[int, Any]) -> None:
+        """Make the front anew, of all panes taken so far and of what came late for them."""
+        for pane in [pane for pane in panes if pane <= self._top]:
+            late = panes.pop(pane)
+            self.sealed[pane] = self.sealed[pane].merge(late) if pane in self.sealed else late
+        self._keys, self._front, self._back = sorted(self.sealed), [], None
+        for pane in reversed(self._keys):
+            state = self.sealed[pane]
+            self._front.append(state.copy() if not self._front else self._front[-1].copy().merge(state))
+        self._front.reverse()
+
+    def drop(self, gone: int) -> None:
+        """Forget the panes up to `gone`."""
+        for pane in [pane for pane in self.sealed if pane <= gone]:
+            del self.sealed[pane]
+        at = bisect_right(self._keys, gone)
+        del self._keys[:at], self._front[:at]
+        if not self.sealed:
+            self._back = None
+
+    def unsealed(self, panes: Mapping[int, Any]) -> dict[int, Any]:
+        """Return all panes in the order of time, each with what came late for it."""
+        both = {
+            pane: self.sealed[pane].copy().merge(panes[pane]) if pane in panes else self.sealed[pane]
+            for pane in self.sealed
+        }
+        return dict(sorted({**panes, **both}.items()))

@@ -1,0 +1,64 @@
+"""States with every weight multiplied by one factor, as a reading of faded weights needs them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stream_metrics._core.confusion import Feed
+from stream_metrics._core.weights import split_weights
+from stream_metrics.states.confusion import ConfusionMatrix
+from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.ranks import RankSketch
+
+__all__ = ["faded", "has_sketch"]
+
+
+def faded(state: Any, factor: float) -> Any:
+    """Return a state, which may be changed for it, with every weight times `factor`; sketches stay as they are."""
+    if isinstance(state, ConfusionMatrix):
+        return _faded_counts(state, factor)
+    if isinstance(state, ProbabilityLosses):
+        return _faded_losses(state, factor)
+    if hasattr(state, "_mapped"):
+        return state._mapped(lambda held: faded(held, factor))
+    if isinstance(state, Feed):
+        scored = getattr(state, "scored", None)
+        if scored is not None and scored.losses is not None:
+            scored.losses = faded(scored.losses, factor)
+        state._attach(faded(state.state, factor))
+    return state
+
+
+def _faded_counts(counts: ConfusionMatrix, factor: float) -> ConfusionMatrix:
+    rows, columns, values = counts.cells()
+    wholes, parts = split_weights(np.ascontiguousarray(values * factor, np.float64))
+    some = wholes != 0 if parts is None else (wholes != 0) | (parts != 0)
+    labels = list(counts.labels)
+    cells = rows[some], columns[some], wholes[some], None if parts is None else parts[some]
+    seen = np.ones(len(labels), np.int64)  # labels are shown as they were
+    twin = counts.copy()
+    twin.reset()
+    twin._commit(labels, labels, cells, (seen, seen), counts.n, counts.abstained)
+    return twin
+
+
+def _faded_losses(losses: ProbabilityLosses, factor: float) -> ProbabilityLosses:
+    mantissa, power = math.frexp(factor)
+    n, abstained, _, two, *sums = losses.numbers()
+    two, *sums = [(x * int(mantissa * 2**53) << max(power, 0)) >> 53 + max(-power, 0) for x in (two, *sums)]
+    weight = sum(sums[:-3])
+    twin = losses.copy()
+    twin.restore([n, abstained, weight, min(two, weight), *(sums if weight else [0] * len(sums))])
+    return twin
+
+
+def has_sketch(state: Any) -> bool:
+    """Tell whether a state counts scores in a sketch, whose weights are coarser."""
+    return isinstance(state, RankSketch) or any(
+        getattr(state, name, None) is not None and has_sketch(getattr(state, name))
+        for name in ("scored", "ranks", "state")
+        if not callable(getattr(state, name, None))
+    )

@@ -1,0 +1,271 @@
+"""Our metrics in river's hands: every place where river takes a metric."""
+
+from __future__ import annotations
+
+import datetime as dt
+import inspect
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from river import (
+    active,
+    anomaly,
+    bandit,
+    base,
+    checks,
+    cluster,
+    datasets,
+    ensemble,
+    evaluate,
+    forest,
+    linear_model,
+    metrics,
+    model_selection,
+    multioutput,
+    naive_bayes,
+    tree,
+    utils,
+)
+from river_outcomes import fed, logistic, outcomes, phishing
+
+import stream_metrics as sm
+from stream_metrics.integrations.river import RiverMetric, as_river
+
+
+def test_river_is_loaded_by_the_adapter_only() -> None:
+    """`import stream_metrics`, and asking a metric whether it works with a model, load no river."""
+    code = "import sys, stream_metrics as sm; sm.MCC().works_with(1); print('river' in sys.modules)"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+
+    assert result.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (sm.Accuracy(), metrics.Accuracy()),
+        (sm.F1(), metrics.F1()),
+        (sm.CohenKappa(), metrics.CohenKappa()),
+        (sm.LogLoss(), metrics.LogLoss()),
+        (sm.MetricSet(scores=True), metrics.Accuracy()),
+    ],
+    ids=lambda metric: type(metric).__name__,
+)
+@pytest.mark.parametrize("how", [{}, {"delay": 30}], ids=["at once", "delayed"])
+def test_evaluation_agrees_with_river(ours: Any, theirs: Any, how: dict[str, Any]) -> None:
+    """`progressive_val_score`, labels at once or delayed, gives river's value, as it is and through the adapter."""
+    expected = evaluate.progressive_val_score(phishing(), logistic(), theirs.clone(), **how).get()
+    for metric in (as_river(ours), ours.clone())[: 1 if isinstance(ours, sm.MetricSet) else 2]:
+        assert evaluate.progressive_val_score(phishing(), logistic(), metric, **how) is metric
+        assert metric.get() == pytest.approx(expected, abs=1e-9)
+
+
+def test_active_learning() -> None:
+    """A learner that asks for some labels only is judged by ours as by river's metric."""
+    made = [as_river(sm.MCC()), sm.MCC(), metrics.MCC()]
+    for metric in made:
+        learner = active.EntropySampler(logistic(), discount_factor=3, seed=1)
+        evaluate.progressive_val_score(phishing(150), learner, metric)
+
+    assert made[0].get() == made[1].get() == pytest.approx(made[2].get(), abs=1e-9)
+
+
+def test_steps_name_each_metric() -> None:
+    """Step dicts have an entry for each metric, also for two of one class with different options."""
+    both = as_river(sm.FBeta(0.5)) + as_river(sm.FBeta(2.0)) + as_river(sm.Recall(pos_label=False))
+    steps = [
+        (step["Step"], set(step), step["FBeta(beta=2.0)"].snapshot().n)
+        for step in evaluate.iter_progressive_val_score(phishing(100), logistic(), both, step=40)
+    ]
+
+    names = {"FBeta(beta=0.5)", "FBeta(beta=2.0)", "Recall(pos_label=False)", "Step"}
+    assert steps == [(40, names, 40), (80, names, 80), (100, names, 100)]
+
+
+@pytest.mark.parametrize("make", [lambda: sm.MCC(), lambda: as_river(sm.MCC())], ids=["as it is", "adapter"])
+def test_a_track_clones_it(make: Any) -> None:
+    """`Track.run` leaves the metric that it was given empty and yields one that was fed."""
+    metric = make()
+    track = evaluate.Track("one", [datasets.Phishing()], metric)
+    *_, last = track.run(naive_bayes.GaussianNB(), datasets.Phishing(), 2)
+
+    assert last["MCC"].get() > 0.5
+    assert metric.get() == 0.0
+
+
+def test_windows_of_river_go_around_ours() -> None:
+    """`Rolling` and `TimeRolling` of river, around a class of ours with its arguments or around the adapter."""
+    start = dt.datetime(2026, 1, 1)
+    rolled = [utils.Rolling(sm.ROCAUC, 30), utils.Rolling(RiverMetric, 30, metric=sm.ROCAUC())]
+    timed = utils.TimeRolling(sm.ROCAUC, dt.timedelta(seconds=30))
+    for at, (truth, probabilities) in enumerate(outcomes()):
+        for window in rolled:
+            window.update(truth, probabilities)
+        timed.update(truth, probabilities, t=start + dt.timedelta(seconds=at))
+        fresh = fed(sm.ROCAUC(), outcomes()[max(0, at - 29) : at + 1])
+        assert repr(rolled[0].get()) == repr(timed.get()) == repr(fresh.get())
+        if fresh.get() == fresh.get():
+            assert rolled[1].get() == fresh.get()
+
+    made = utils.Rolling(sm.FBeta, 50, beta=2.0)
+    expected = utils.Rolling(metrics.FBeta, 50, beta=2.0)
+    for window in (made, expected):
+        evaluate.progressive_val_score(phishing(), logistic(), window)
+    assert made.get() == pytest.approx(expected.get(), abs=1e-9)
+
+
+def test_plus_composes_on_either_side() -> None:
+    """`+` makes a list of metrics, on either side, each fed with labels or probabilities; clones are empty."""
+    lists = [
+        as_river(sm.MCC()) + metrics.Accuracy(),
+        metrics.Accuracy() + as_river(sm.MCC()),
+        metrics.Accuracy() + as_river(sm.ROCAUC()) + as_river(sm.MCC()),
+        as_river(sm.LogLoss()) + metrics.Accuracy() + metrics.LogLoss(),
+        metrics.base.Metrics([sm.LogLoss(), sm.MCC(), metrics.LogLoss()]),
+    ]
+    for both in lists:
+        assert isinstance(both, metrics.base.Metrics)
+        assert both.works_with(logistic())
+        evaluate.progressive_val_score(phishing(), logistic(), both)
+        again = both.clone()
+        assert [m.get() for m in again] != both.get()
+        assert evaluate.progressive_val_score(phishing(), logistic(), again).get() == both.get()
+    assert lists[0].get() == lists[1].get()[::-1]
+    assert lists[4].get()[0] == pytest.approx(lists[4].get()[2], abs=1e-9)
+    assert lists[3].get()[0] == pytest.approx(lists[3].get()[2], abs=1e-9)
+
+
+@pytest.mark.parametrize("make", [lambda: sm.Accuracy(), lambda: as_river(sm.Accuracy())], ids=["as it is", "adapter"])
+def test_selection_is_that_of_river(make: Any) -> None:
+    """Successive halving and bandits choose as they do by river's own accuracy."""
+
+    def models() -> list[Any]:
+        return [naive_bayes.GaussianNB(), tree.HoeffdingTreeClassifier(grace_period=20), logistic(), logistic()]
+
+    def halving(metric: Any) -> Any:
+        return model_selection.SuccessiveHalvingClassifier(models(), metric, budget=600)
+
+    def choosing(metric: Any) -> Any:
+        policy = bandit.EpsilonGreedy(epsilon=0.1, decay=0.001, burn_in=20, seed=1)
+        return model_selection.BanditClassifier(models(), metric, policy)
+
+    for selector in (halving, choosing):
+        ours, theirs = selector(make()), selector(metrics.Accuracy())
+        for x, y in phishing():
+            assert ours.predict_proba_one(x) == theirs.predict_proba_one(x)
+            ours.learn_one(x, y)
+            theirs.learn_one(x, y)
+        assert ours.clone().metric.get() == 0.0
+    assert ours.policy.ranking == theirs.policy.ranking
+
+
+@pytest.mark.parametrize("metric", [sm.LogLoss(), sm.ROCAUC()], ids=["LogLoss", "ROCAUC"])
+def test_selection_by_probabilities(metric: Any) -> None:
+    """Halving by a loss or a ranking keeps the better model, and bears predictions of models that know nothing."""
+    for candidate in (metric, as_river(metric)):
+        models = [linear_model.LogisticRegression(l2=100.0), logistic(), tree.HoeffdingTreeClassifier()]
+        chooser = model_selection.SuccessiveHalvingClassifier(models, candidate, budget=900)
+        for x, y in phishing(400):
+            chooser.learn_one(x, y)
+        assert chooser.best_model is models[1]
+
+
+class Abstaining(metrics.Accuracy):
+    """River's accuracy, without the class None that it makes of the first prediction of a tree."""
+
+    def update(self, y_true: Any, y_pred: Any, w: float = 1.0) -> None:
+        if y_pred is not None:
+            super().update(y_true, y_pred, w)
+
+
+def test_forests_vote_as_with_river() -> None:
+    """ARF and SRP predict as they do with river's own accuracy, to the bit."""
+
+    def forests(metric: Any) -> list[Any]:
+        leaf = tree.HoeffdingTreeClassifier(grace_period=20)
+        return [forest.ARFClassifier(3, metric=metric, seed=7), ensemble.SRPClassifier(leaf, 3, metric=metric, seed=7)]
+
+    for ours, live, theirs in zip(
+        forests(as_river(sm.Accuracy())), forests(sm.Accuracy()), forests(Abstaining()), strict=True
+    ):  # fmt: skip
+        for x, y in phishing(150):
+            expected = theirs.predict_proba_one(x)
+            assert ours.predict_proba_one(x) == live.predict_proba_one(x) == expected
+            for model in (ours, live, theirs):
+                model.learn_one(x, y)
+
+
+def test_forests_take_metrics_of_probabilities() -> None:
+    """ARF gives probabilities to an adapter that asks for them; SRP gives labels, which are refused unless numbers."""
+    model = forest.ARFClassifier(2, metric=as_river(sm.MacroROCAUC(), undefined=0.0), seed=7)
+    segments = list(datasets.ImageSegments().take(60))
+    evaluate.progressive_val_score(segments, model, as_river(sm.MacroF1()))
+    assert all(m.snapshot().scored > 0 for m in model._metrics)
+
+    patches = ensemble.SRPClassifier(tree.HoeffdingTreeClassifier(), 2, metric=as_river(sm.MacroROCAUC()), seed=7)
+    with pytest.raises(sm.ScoreError, match="finite number"):
+        evaluate.progressive_val_score(segments, patches, as_river(sm.MacroF1()))
+
+
+def test_several_outputs() -> None:
+    """`MacroAverage` keeps a copy for each output and takes it back."""
+    average = metrics.multioutput.MacroAverage(as_river(sm.F1()))
+    theirs = metrics.multioutput.MacroAverage(metrics.F1())
+    chain = multioutput.ClassifierChain(naive_bayes.GaussianNB(), ["a", "b"])
+    assert average.works_with(chain)
+    assert not average.works_with(naive_bayes.GaussianNB())
+
+    rolled = utils.Rolling(metrics.multioutput.MacroAverage, 20, metric=as_river(sm.F1()))
+    samples = [(truth, max(p, key=p.get, default=False)) for truth, p in outcomes()]
+    pairs = [({"a": t, "b": not t}, {"a": p, "b": True}) for t, p in samples]
+    for truth, predicted in pairs:
+        for metric in (average, theirs, rolled):
+            metric.update(truth, predicted)
+        assert average.get() == pytest.approx(theirs.get(), abs=1e-9)
+    last = metrics.multioutput.MacroAverage(as_river(sm.F1()))
+    for truth, predicted in pairs[-20:]:
+        last.update(truth, predicted)
+    assert rolled.get() == last.get()
+    assert "MacroAverage(F1)" in repr(average)
+
+
+@pytest.mark.parametrize("make", [lambda: sm.MCC(), lambda: as_river(sm.MCC())], ids=["as it is", "adapter"])
+def test_a_forest_that_holds_one_passes_the_checks_of_river(make: Any) -> None:
+    """Pickling, cloning and printing a model that holds a metric of ours: river's own checks of an estimator."""
+    model = forest.ARFClassifier(1, metric=make(), seed=1)
+    ran = 0
+    for check in checks.yield_checks(model):
+        if not hasattr(check, "keywords") and "dataset" not in inspect.signature(check).parameters:
+            check(model.clone())
+            ran += 1
+    assert ran > 10
+    checks.common.check_pickling(model.clone(), list(phishing(40)))
+    checks.common.check_clone_is_independent(model.clone(), list(phishing(40)))
+
+
+def test_models_without_classes() -> None:
+    """Rankings take the score of a detector, an int 0 at first, and the class of a filter; labels take clusters."""
+    shuttle = [(x, bool(y)) for x, y in datasets.Shuttle().take(600)]
+    detector = anomaly.HalfSpaceTrees(n_trees=3, height=3, window_size=50, seed=1)
+    caught = anomaly.QuantileFilter(detector.clone(), q=0.9)
+    assert isinstance(detector, base.AnomalyDetector)
+
+    areas = [
+        evaluate.progressive_val_score(shuttle, detector.clone(), metric).get()
+        for metric in (sm.ROCAUC(), as_river(sm.ROCAUC()), as_river(sm.MetricSet(scores=True), "roc_auc"))
+    ]
+    assert areas[0] == areas[1] == areas[2]
+    exact = metrics.ROCAUC(n_thresholds=2000)
+    assert areas[0] == pytest.approx(evaluate.progressive_val_score(shuttle, detector.clone(), exact).get(), abs=2e-3)
+    assert evaluate.progressive_val_score(shuttle, caught, as_river(sm.ROCAUC())).get() > 0.5
+    for refused in (sm.Accuracy(), sm.LogLoss(), as_river(sm.ProbabilityLosses()), as_river(sm.MetricSet())):
+        assert not refused.works_with(detector)
+    assert sm.CramersV().works_with(cluster.KMeans())
+    assert as_river(sm.MetricSet(), "cramers_v").works_with(cluster.KMeans())
+    assert not sm.ROCAUC().works_with(cluster.KMeans())

@@ -1,0 +1,148 @@
+"""Streams with times and groups, and a plain window of time to compare with.
+
+The kit of laws feeds samples as positional arguments; the classes here take times and groups that way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import floor
+from typing import Any
+
+from hypothesis import strategies as st
+
+import stream_metrics as sm
+from stream_metrics import testing
+
+Sample = tuple[Any, ...]
+KEYS = ["de", "fr", "us", 1, True, 1.0, 0, 2.5, b"x", ("de", 1), ""]
+
+
+def named(names: tuple[str, ...], values: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the arguments that stand after the weight."""
+    return dict(zip(names, values, strict=True))
+
+
+class Timed(sm.TimeWindow):
+    """A window whose last argument is the time."""
+
+    names = ("t",)
+
+    def update(self, y_true: Any, y_pred: Any, w: Any, *rest: Any) -> None:  # type: ignore[override]
+        """Count a sample."""
+        super().update(y_true, y_pred, w, **named(self.names, rest))
+
+    def update_many(self, y_true: Any, y_pred: Any, w: Any, *rest: Any) -> None:  # type: ignore[override]
+        """Count a batch."""
+        super().update_many(y_true, y_pred, w, **named(self.names, rest))
+
+
+class TimedGroups(Timed):
+    """A window of groups: time and group come last."""
+
+    names = ("t", "group")
+
+
+class Faded(sm.Fading):
+    """A state that fades by time, which comes last."""
+
+    names = ("t",)
+
+    def update(self, y_true: Any, y_pred: Any, w: Any, *rest: Any) -> None:  # type: ignore[override]
+        """Count a sample."""
+        super().update(y_true, y_pred, w, **named(self.names, rest))
+
+    def update_many(self, y_true: Any, y_pred: Any, w: Any, *rest: Any) -> None:  # type: ignore[override]
+        """Count a batch."""
+        super().update_many(y_true, y_pred, w, **named(self.names, rest))
+
+
+class FadedGroups(Faded):
+    """Groups that fade together: time and group come last."""
+
+    names = ("t", "group")
+
+
+class Grouped(sm.ByGroup):
+    """Groups whose last argument is the group."""
+
+    names = ("group",)
+
+    def update(self, y_true: Any, y_pred: Any, w: Any, *rest: Any) -> None:  # type: ignore[override]
+        """Count a sample."""
+        super().update(y_true, y_pred, w, **named(self.names, rest))
+
+    def update_many(self, y_true: Any, y_pred: Any, w: Any, *rest: Any) -> None:  # type: ignore[override]
+        """Count a batch."""
+        super().update_many(y_true, y_pred, w, **named(self.names, rest))
+
+    @property
+    def revert(self) -> Callable[..., None]:
+        """Undo an update."""
+        undo = super().revert
+        return lambda y_true, y_pred, w, *rest: undo(y_true, y_pred, w, **named(self.names, rest))
+
+
+class GroupedTimes(Grouped):
+    """Groups of windows: time and group come last."""
+
+    names = ("t", "group")
+
+
+def times() -> st.SearchStrategy[Any]:
+    """Times over a few panes of a second, on their edges and between; before 1970; a gap; whole seconds as int."""
+    return st.one_of(
+        st.sampled_from([0, 1, 2.0, 3, 4.0, 5, 7, 8.0, -1.0, -0.5, 0.999999999, 1e-9, 3.5, 100.0, 101.5]),
+        st.floats(-3, 12).map(lambda t: round(t, 9)),
+    )
+
+
+def keys() -> st.SearchStrategy[Any]:
+    """Groups of every type, equal numbers of several types among them."""
+    return st.one_of(st.sampled_from(KEYS), st.text(max_size=2))
+
+
+def samples(*more: st.SearchStrategy[Any], scores: bool = False, most: float | None = None) -> testing.Samples:
+    """Samples with the arguments that stand after the weight; weights of at most `most`."""
+    plain = testing.soft_samples() if scores else testing.samples()
+    if most is not None:
+        plain = plain.map(lambda drawn: (*drawn[:2], min(drawn[2], most)))
+    return st.tuples(plain, *more).map(lambda drawn: (*drawn[0], *drawn[1:]))
+
+
+class PlainWindow:
+    """The samples with their times, from which the window is computed anew at every reading."""
+
+    def __init__(self, make: Callable[[], Any], length: float, panes: int, lateness: float) -> None:
+        self.make, self.length, self.panes, self.lateness = make, Fraction(length), panes, Fraction(lateness)
+        self.kept: list[tuple[Fraction, Sample]] = []
+        self.latest: Fraction | None = None
+        self.dropped = 0
+
+    def end(self, t: Fraction) -> Fraction:
+        """Return when the last window that a sample is in ends."""
+        return (floor(t / self.length) + self.panes) * self.length
+
+    def update(self, t: Any, sample: Sample) -> None:
+        """Keep the sample, unless it comes too late."""
+        at = Fraction(round(Fraction(t) * 10**9), 10**9)
+        if self.latest is not None and self.end(at) + self.lateness <= self.latest:
+            self.dropped += 1
+            return
+        self.latest = at if self.latest is None else max(at, self.latest)
+        self.kept.append((at, sample))
+
+    def readable(self, t: Fraction) -> bool:
+        """Tell whether all panes of the window at `t` are kept."""
+        assert self.latest is not None
+        return floor(t / self.length) >= floor((self.latest - self.lateness) / self.length)
+
+    def window(self, t: Fraction) -> Any:
+        """Return a fresh state fed with what is in the window at `t`."""
+        newest = floor(t / self.length)
+        state = self.make()
+        for at, sample in self.kept:
+            if newest - self.panes < floor(at / self.length) <= newest:
+                state.update(*sample)
+        return state

@@ -1,0 +1,222 @@
+"""Fading beside sums of weights that are computed anew, by count and by time, one by one and merged."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stream_metrics as sm
+from stream_metrics.windows.fading import FIRST, REACH
+from stream_metrics.windows.rolling import Rolling
+from stream_metrics.windows.times import instant
+
+NO_RATIOS = {
+    "tp_sum",
+    "fn_sum",
+    "fp_sum",
+    "tn_sum",
+    "chi2",
+    "mcnemar",
+    "mcnemar_p_value",
+    "majority_p_value",
+    "pair_fowlkes_mallows",
+}
+MAKES: dict[str, tuple[Callable[[], Any], float]] = {  # with the relative error that is promised
+    "MetricSet": (sm.MetricSet, 1e-12),
+    "CrossEntropy": (sm.CrossEntropy, 1e-12),
+    "scores": (lambda: sm.MetricSet(scores=True, buckets=4096), 1e-6),
+    "ROCAUC": (lambda: sm.ROCAUC(buckets=4096), 1e-6),
+}
+
+
+def sample(rng: random.Random, soft: bool) -> tuple[Any, Any, float]:
+    """Return a sample of a stream whose model gets worse, binary with scores or of three classes."""
+    weight = rng.choice([1, 1, 1, 2, 0.25])
+    if soft:
+        truth = rng.random() < 0.4
+        return truth, min(max(rng.gauss(0.6 if truth else 0.4, 0.25), 0.001), 0.999), weight
+    truth = rng.choice("abc")
+    return truth, truth if rng.random() < 0.7 else rng.choice("abc"), weight
+
+
+def by_hand(make: Callable[[], Any], stream: list[tuple[float, tuple[Any, Any, float]]], now: float) -> Any:
+    """Return a fresh state fed with faded weights; ages in half-lives; times 2^20, so that sketches can hold them."""
+    state = make()
+    for place, (y_true, y_pred, w) in stream:
+        state.update(y_true, y_pred, w * 2.0 ** (place - now + 20))
+    return state
+
+
+def values(state: Any) -> dict[str, float]:
+    """Return every value of a state by name, but those that depend on the unit of weights."""
+    if isinstance(state, sm.Metric):
+        return {state.key: state.get()}
+    snapshot = state.snapshot()
+    found = {key: snapshot[key] for key in snapshot if isinstance(snapshot[key], float)}
+    return {key: value for key, value in found.items() if key not in NO_RATIOS and key[:3] not in ("cov", "nir")}
+
+
+@pytest.mark.parametrize("case", MAKES)
+@pytest.mark.parametrize("half_life", [7, 50.5, 1000])
+def test_by_count_values_are_those_of_faded_weights(case: str, half_life: float) -> None:
+    """At every hundredth sample, over many half-lives, every value is that of weights 2^(-age / half-life)."""
+    make, error = MAKES[case]
+    rng = random.Random(5)
+    fading, stream = sm.Fading(make(), half_life), []
+    for i in range(1, 2001):
+        drawn = sample(rng, case != "MetricSet")
+        fading.update(*drawn)
+        stream.append((i / half_life, drawn))
+        if i % 200 == 0 or i < 5:
+            expected = values(by_hand(make, stream, i / half_life))
+            assert values(fading.merged()) == pytest.approx(expected, rel=error, abs=error, nan_ok=True)
+
+
+@pytest.mark.parametrize("case", MAKES)
+def test_by_time_values_are_those_of_faded_weights(case: str) -> None:
+    """Out of order, with gaps of many half-lives, fed one by one, in batches, and in shards that are merged."""
+    make, error = MAKES[case]
+    rng = random.Random(6)
+    now, stream = 1_700_000_000.0, []
+    for i in range(1500):
+        now += rng.expovariate(10) + (rng.random() < 0.002) * 40
+        stream.append((round(now - rng.random() ** 4 * 8, 6), sample(rng, case != "MetricSet")))
+        if i == 700:
+            now += 10_000
+    shards = [sm.Fading(make(), "2s") for _ in range(3)]
+    whole = sm.Fading(make(), "2s")
+    for i, (t, drawn) in enumerate(stream):
+        shards[i % 3].update(*drawn, t=t)
+        whole.update(*drawn, t=t)
+    at = [(instant(t) - 17 * 10**17) / 1e9 for t, _ in stream]  # to the nanosecond, which a float of today is not
+    assert max(at) > 5000
+    expected = values(by_hand(make, [(t / 2, drawn) for t, (_, drawn) in zip(at, stream, strict=True)], max(at) / 2))
+
+    assert values(whole.merged()) == pytest.approx(expected, rel=error, abs=error, nan_ok=True)
+    assert sm.merge(shards) == whole
+    assert len(whole._states) == 2
+    batch = sm.Fading(make(), "2s")
+    y_true, y_pred, w = (list(column) for column in zip(*(drawn for _, drawn in stream), strict=True))
+    batch.update_many(y_true, y_pred, w, t=np.array([t for t, _ in stream]))
+    assert batch == whole
+
+
+def test_weights_are_shown_as_of_now() -> None:
+    """A sample of now counts 1, one of a half-life ago 1/2, at whatever time it is read."""
+    fading = sm.Fading(sm.MetricSet(scores=True), "10s")
+    fading.update(True, 0.9, t=0)
+    fading.update(False, 0.6, t=10)
+    snapshot = fading.snapshot()
+
+    assert snapshot.confusion_matrix == pytest.approx(np.array([[0, 1], [0, 0.5]]))
+    assert snapshot.weight == pytest.approx(1.5, rel=1e-15)
+    assert fading.snapshot(t=20).weight == pytest.approx(0.75, rel=1e-15)
+    assert snapshot["log_loss"] == pytest.approx((-math.log(0.9) / 2 - math.log(0.4)) / 1.5, rel=1e-12)
+    assert (fading.n, snapshot.n, fading.latest) == (2, 2, 10.0)
+    with pytest.raises(ValueError, match="not to be before the latest time"):
+        fading.snapshot(t=9)
+
+
+def test_by_count_every_update_ages() -> None:
+    """Three updates at a half-life of 1: 1/4 + 1/2 + 1; an abstention ages too."""
+    fading = sm.Fading(sm.ConfusionMatrix(), 1)
+    for _ in range(3):
+        fading.update("a", "a")
+    assert fading.merged().weight == pytest.approx(1.75, rel=1e-15)
+
+    fading.update("a", None)
+    assert fading.merged().weight == pytest.approx(0.875, rel=1e-15)
+    assert (fading.n, fading.abstained) == (3, 1)
+
+
+def test_by_count_batches_are_updates() -> None:
+    """A batch ages what came before by its length, and its own rows by their places, to the byte."""
+    rng = random.Random(8)
+    stream = [sample(rng, False) for _ in range(500)]
+    single, batch = sm.Fading(sm.MetricSet(), 3), sm.Fading(sm.MetricSet(), 3)
+    for drawn in stream:
+        single.update(*drawn)
+    for start, end in ((0, 1), (1, 40), (40, 41), (41, 500)):
+        batch.update_many(*(list(column) for column in zip(*stream[start:end], strict=True)))
+
+    assert batch == single
+    assert sm.from_bytes(single.to_bytes()) == single
+
+
+def test_by_count_a_merge_lays_shards_side_by_side() -> None:
+    """The last samples of both are of the same age, in either order of merging."""
+    a, b = sm.Fading(sm.ConfusionMatrix(), 1), sm.Fading(sm.ConfusionMatrix(), 1)
+    for label in "xxa":
+        a.update(label, label)
+    b.update("b", "b")
+    merged = a.copy().merge(b)
+
+    assert merged == b.copy().merge(a)
+    assert merged.merged().matrix.diagonal() == pytest.approx([1, 0.25, 0.75])  # b was its shard's first of three
+
+
+def test_what_is_too_old_is_dropped_and_gone() -> None:
+    """After twice the reach nothing is left of a sample; one that comes as late is not counted."""
+    fading = sm.Fading(sm.ConfusionMatrix(), "1s")
+    fading.update("old", "old", t=0)
+    fading.update("new", "new", t=2 * REACH["fine"] + 1)
+    fading.update("old", "old", t=1)
+
+    assert fading.snapshot().labels == ("new",)
+    assert (fading.n, fading.dropped) == (1, 1)
+
+
+@pytest.mark.parametrize("grain", ["fine", "coarse"])
+def test_there_is_room_for_the_weights_that_are_promised(grain: str) -> None:
+    """Weights of 2^36 (2^28 with scores) at the end of a stretch are counted; what is too much is refused."""
+    inner, w = (sm.ConfusionMatrix(), 2.0**36) if grain == "fine" else (sm.MetricSet(scores=True), 2.0**28)
+    assert 2.0 ** (2 * REACH[grain] + FIRST[grain]) * w * 2 <= 2.0**63
+    fading = sm.Fading(inner, "1s")
+    fading.update(True, True, w, t=2 * REACH[grain] - 0.001)
+    before = fading.to_bytes()
+
+    assert fading.merged().snapshot().weight == pytest.approx(w, rel=1e-12)
+    with pytest.raises(sm.WeightError):
+        fading.update(True, True, 2 * w, t=2 * REACH[grain] - 0.001)
+    assert fading.to_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: sm.Fading(sm.TimeWindow(sm.MCC(), "1m"), 10), "a TimeWindow, which forgets"),
+        (lambda: sm.Fading(sm.Fading(sm.MCC(), 10), 10), "a Fading, which forgets"),
+        (lambda: sm.Fading(Rolling(sm.MCC(), 10), 10), "a Rolling, which forgets"),
+        (lambda: sm.Fading(sm.MCC(), 0), "`half_life`"),
+        (lambda: sm.Fading(sm.MCC(), True), "`half_life`"),
+        (lambda: sm.Fading(sm.MCC(), "ten"), "`half_life`"),
+        (lambda: sm.Fading(sm.MCC(), 10).update(1, 1, t=3), "no `t` where samples fade by count"),
+        (lambda: sm.Fading(sm.MCC(), 10).update(1, 1, -1), "Expected `w`.* but got -1"),
+        (lambda: sm.Fading(sm.MCC(), 10).update_many([1, 1], [1, 1], [1, -0.5]), "position 1.* but got -0.5"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make: Any, reason: str) -> None:
+    """With the reason, and with the weight that was given."""
+    with pytest.raises(ValueError, match=reason):
+        make()
+
+
+def test_an_error_in_a_batch_names_the_row_of_the_batch() -> None:
+    """Also where rows before it are too old to be counted."""
+    fading = sm.Fading(sm.MetricSet(), "1s")
+    with pytest.raises(sm.LabelError, match="position 2"):
+        fading.update_many([1, 1, 1], [1, 1, float("nan")], t=[0, 1000, 1000])
+
+    assert fading == sm.Fading(sm.MetricSet(), "1s")
+
+
+def test_other_configurations_do_not_merge() -> None:
+    """A half-life in samples is none in seconds, and the error shows both."""
+    with pytest.raises(sm.MergeError, match="`half_life` to be the same in both, but got 10 and '10s'"):
+        sm.Fading(sm.MCC(), 10).merge(sm.Fading(sm.MCC(), "10s"))
+    assert sm.Fading(sm.MCC(), 10).merge(sm.Fading(sm.MCC(), 10.0)).n == 0

@@ -1,0 +1,103 @@
+"""Times and lengths of time become whole nanoseconds."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import stream_metrics as sm
+from stream_metrics.windows.times import instant, instants, length, shown
+
+SECOND = 10**9
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1h", 3600 * SECOND), ("30s", 30 * SECOND), ("5m", 300 * SECOND), ("2d", 2 * 86400 * SECOND),
+        ("1h30m", 5400 * SECOND), ("1.5h", 5400 * SECOND), ("250ms", SECOND // 4), (" 10 us ", 10_000), ("1ns", 1),
+        (1, SECOND), (0.1, SECOND // 10), (timedelta(minutes=1), 60 * SECOND), (timedelta(microseconds=1), 1000),
+    ],
+)  # fmt: skip
+def test_lengths(text: Any, expected: int) -> None:
+    """Seconds, timedeltas and text with units; what is shown reads back."""
+    assert length(text, "period") == expected
+    assert length(shown(expected), "period") == expected
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["", "h", "1", "-1h", "1x", "1h foo", "0s", 0, -1, True, None, float("nan"), float("inf"), "0.1ns", "200000d"],
+)
+def test_bad_lengths(bad: Any) -> None:
+    """Anything else is refused by name and value."""
+    with pytest.raises(ValueError, match="Expected `half_life` to be a length of time"):
+        length(bad, "half_life")
+
+
+@pytest.mark.parametrize(
+    ("t", "expected"),
+    [
+        (0, 0), (-1, -SECOND), (0.3, 3 * SECOND // 10), (1e-9, 1), (-0.5, -SECOND // 2),
+        (np.float64(1.5), 3 * SECOND // 2),
+        (np.int32(7), 7 * SECOND), (np.array(2), 2 * SECOND), (datetime(1970, 1, 1), 0),
+        (datetime(1970, 1, 1, tzinfo=timezone(timedelta(hours=2))), -7200 * SECOND),
+        (datetime(2024, 2, 29, 12, 30, 15, 250000, tzinfo=UTC), 1709209815 * SECOND + SECOND // 4),
+        (np.datetime64("2024-02-29T12:30:15.250"), 1709209815 * SECOND + SECOND // 4),
+        (np.datetime64("2024-02-29"), 1709164800 * SECOND), (pd.Timestamp("1970-01-01 00:00:00.000000001"), 1),
+        (pd.Timestamp("1970-01-01", tz="Asia/Tokyo"), -9 * 3600 * SECOND),
+    ],
+)  # fmt: skip
+def test_instants(t: Any, expected: int) -> None:
+    """Every form of a time, alone and in a column; without a zone it is in UTC."""
+    assert instant(t) == expected
+    assert instants([t, t], 2).tolist() == [expected] * 2
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [None, True, "2024-01-01", float("nan"), float("inf"), 1e10, 10**10, datetime(9999, 1, 1), date(2024, 1, 1),
+     np.datetime64("NaT"), pd.NaT, np.datetime64("3000-01-01"), 1_700_000_000_000],
+)  # fmt: skip
+def test_bad_times(bad: Any) -> None:
+    """What is no time, or in milliseconds by mistake, is refused; in a column with the position."""
+    window = sm.TimeWindow(sm.Accuracy(), 10, 1)
+    if bad is not None:
+        with pytest.raises(ValueError, match="Expected `t` to be"):
+            window.update(1, 1, t=bad)
+    with pytest.raises(ValueError, match="`t` at position 1"):
+        instants([0, bad], 2)
+    with pytest.raises(ValueError, match="`t` at position 1"):
+        instants(np.array([0, bad], object), 2)
+    assert window == sm.TimeWindow(sm.Accuracy(), 10, 1)
+
+
+@given(
+    st.one_of(
+        st.datetimes(datetime(1831, 1, 1), datetime(2109, 1, 1)),
+        st.datetimes(datetime(1831, 1, 1), datetime(2109, 1, 1), timezones=st.just(UTC)),
+        st.floats(-4e9, 4e9),
+        st.integers(-4 * 10**9, 4 * 10**9),
+    )
+)
+def test_the_compiled_way_reads_the_same_time(t: Any) -> None:
+    """What `update` computes in compiled code is what `instant` says, for every date, leap years included."""
+    window = sm.TimeWindow(sm.Accuracy(), 1, 1)
+    window.update(1, 1, t=t)
+
+    assert window._latest == instant(t)
+
+
+@given(st.lists(st.floats(-4e9, 4e9)))
+def test_arrays_are_read_as_their_elements(times: list[float]) -> None:
+    """An array of floats, or of dates, gives to the bit what its elements do."""
+    dates = np.array([np.datetime64(round(t), "s") for t in times], "datetime64[s]")
+
+    assert instants(np.array(times), len(times)).tolist() == [instant(t) for t in times]
+    assert instants(dates, len(times)).tolist() == [instant(t) for t in dates]
