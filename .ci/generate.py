@@ -34,6 +34,8 @@ from stream_metrics.errors import MergeError as MergeError
 from stream_metrics.errors import ScoreError as ScoreError
 from stream_metrics.errors import StreamMetricsError as StreamMetricsError
 from stream_metrics.errors import WeightError as WeightError
+from stream_metrics.group_snapshot import GroupSnapshot as GroupSnapshot
+from stream_metrics.groups import ByGroup as ByGroup
 from stream_metrics.labels import Label
 from stream_metrics.metric import Metric as Metric
 from stream_metrics.metric_set import MetricSet as MetricSet
@@ -43,6 +45,9 @@ from stream_metrics.states.columns import Categorical as Categorical
 from stream_metrics.states.confusion import ConfusionMatrix as ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses as ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch as RankSketch
+from stream_metrics.windows.fading import Fading as Fading
+from stream_metrics.windows.rolling import Rolling as Rolling
+from stream_metrics.windows.timed import TimeWindow as TimeWindow
 from stream_metrics.wire import from_bytes as from_bytes
 
 __version__: str

@@ -13,6 +13,7 @@ from timing import Line, machine, table
 QUESTIONS = (
     "one_sample", "batch_integers", "batch_names", "reading", "everything", "merging", "many_classes", "encoding",
     "rank_speed", "rank_peers", "certificates", "real_scores",
+    "windows_rolling", "windows_timed",
 )  # fmt: skip
 README = Path(__file__).with_name("README.md")
 MARKS = "<!-- measured -->", "<!-- end of measured -->"

@@ -12,6 +12,7 @@ from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.windows.fading import Fading
+from stream_metrics.windows.rolling import Rolling
 from stream_metrics.windows.timed import TimeWindow
 from stream_metrics.wire import from_bytes
 
@@ -33,6 +34,7 @@ __all__ = [
     "MetricSet",
     "ProbabilityLosses",
     "RankSketch",
+    "Rolling",
     "ScoreError",
     "Snapshot",
     "StreamMetricsError",

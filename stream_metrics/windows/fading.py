@@ -209,22 +209,23 @@ class Fading(Portable):
         twin._latest = self._latest
         return twin
 
-    def _read(self) -> tuple[int, Any]:
-        """Return the state that is read, and the stretch at whose start it began."""
-        stretch = min(self._states, default=0)
-        return stretch, self._states.get(stretch, self.inner)
+    def _read(self) -> Any:
+        """Return the state that began first, which holds every sample that is not forgotten."""
+        return self._states[min(self._states)] if self._states else self.inner
 
     def merged(self, t: Time | None = None) -> Any:
         """Return a state like `inner` with the weights that samples have at `t`, a new one."""
-        stretch, state = self._read()
         if self._latest is None:
             return self.inner.copy()
-        at = self._latest
-        if t is not None:
-            at = self._place(t)
-            if at < self._latest:
-                raise ValueError(f"Expected `t` not to be before the latest time seen, but got {t!r}")
-        return faded(state.copy(), 1 / self._scale(at, stretch))
+        at = self._latest if t is None else self._place(t)
+        if at < self._latest:
+            raise ValueError(f"Expected `t` not to be before the latest time seen, but got {t!r}")
+        alive = [
+            stretch for stretch in self._states if stretch >= self._newest(at) - 1
+        ]  # as an update at `t` leaves it
+        if not alive:
+            return self.inner.copy()
+        return faded(self._states[min(alive)].copy(), 1 / self._scale(at, min(alive)))
 
     def snapshot(self, t: Time | None = None) -> Any:
         """Return a frozen copy, the weights being those at `t`, by default the latest time seen."""
@@ -237,12 +238,12 @@ class Fading(Portable):
     @property
     def n(self) -> int:
         """The number of samples that are not forgotten."""
-        return int(self._read()[1].n)
+        return int(self._read().n)
 
     @property
     def abstained(self) -> int:
         """The number of samples without a prediction that are not forgotten."""
-        return int(self._read()[1].abstained)
+        return int(self._read().abstained)
 
     def _now(self) -> int | None:
         """Return the latest time, by which groups are read together."""

@@ -13,8 +13,7 @@ from typing import Any, Literal
 from stream_metrics._core.ring import Kept
 from stream_metrics.labels import Label, canonical, most_likely, ordering, unique
 from stream_metrics.states.columns import column, weights
-from stream_metrics.states.score_tables import own_names, score_table
-from stream_metrics.states.score_tables import is_soft
+from stream_metrics.states.score_tables import is_soft, own_names, score_table
 
 __all__ = ["Reads", "Sample", "feed", "plain_rows", "plain_sample", "read_samples", "write_samples"]
 
