@@ -53,6 +53,14 @@ def scored(state: Any, n: int, classes: list[Any] | None = None, w: Any = None) 
     return state
 
 
+def timed(state: Any, *, t: bool = False, group: bool = False) -> Any:
+    """Return a state after a few samples, ten seconds and one group apart."""
+    for i in range(10):
+        context = {"t": 1_700_000_000 + 10 * i} if t else {}
+        state.update("ab"[i % 2], "ab"[i % 3 % 2], 1 + i / 4, **context, **({"group": f"g{i % 5}"} if group else {}))
+    return state
+
+
 LOSSES = ("log_loss", "brier", "spherical")
 LABELS = [False, 1, 2.5, -(2**63), 2**64 - 1, 2**70, -(2**70), "a", "é", "", "\ud800", b"a", b"", (), (1, "x", (b"y",))]
 
@@ -96,6 +104,22 @@ STATES: dict[str, Callable[[], Any]] = {
         sm.ProbabilityLosses(classes=["b", 1, (2, "c")]),
         *((y, [0.5, 0.125, 0.375 * w], w) for y in ("b", 1.0, "none") for w in (0.1, 2.0**-64, 1.0)),
     ),
+    "set_v1_scored": lambda: counted(
+        sm.MetricSet(["accuracy", "roc_auc", "log_loss"], pos_label="a", labels=["a", "b"]),
+        ("a", {"a": 0.75, "b": 0.25}),
+        ("b", 0.5, 0.1),
+        ("b", "a"),
+        ("a", None),
+    ),
+    "rolling_v1_labels": lambda: timed(sm.Rolling(sm.MetricSet(["accuracy"]), 3)),
+    "rolling_v1_scores": lambda: counted(sm.Rolling(sm.ROCAUC(), 3), *((i % 2, i / 8) for i in range(6))),
+    "timed_v1_set": lambda: timed(sm.TimeWindow(sm.MetricSet(["accuracy"]), "1m", 6, "10s"), t=True),
+    "fading_v1_time": lambda: timed(sm.Fading(sm.MetricSet(["accuracy"]), "20s"), t=True),
+    "fading_v1_count": lambda: timed(sm.Fading(sm.MetricSet(["accuracy"]), 2)),
+    "groups_v1_folded": lambda: timed(sm.ByGroup(sm.MetricSet(["accuracy"]), 3), group=True),
+    "groups_v1_timed": lambda: timed(
+        sm.ByGroup(sm.TimeWindow(sm.MetricSet(["accuracy"]), "1m", 6)), t=True, group=True
+    ),
     "set_v1_chosen": lambda: counted(sm.MetricSet(["accuracy", "recall"], labels=[0, 1], other=9), (1, 5)),
 }
 
@@ -106,6 +130,13 @@ def contents(state: Any) -> dict[str, Any]:
         return ranks(state)
     if isinstance(state, sm.ProbabilityLosses):
         return losses(state)
+    if hasattr(state, "inner"):
+        return {
+            "type": type(state).__name__,
+            "configuration": {},
+            "n": state.n,
+            "snapshot": json.loads(json.dumps(state.snapshot().to_dict(), default=str).replace("NaN", "null")),
+        }
     counts = getattr(state, "state", state)
     rows, columns, values = (column.tolist() for column in counts.cells())
     return {
