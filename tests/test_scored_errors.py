@@ -212,7 +212,6 @@ def test_a_sum_of_weights_too_large_is_in_no_state(configuration: dict[str, Any]
 @pytest.mark.parametrize(
     "sample",
     [("a", {"a": 0.03125}), ("b", {"a": 0.5, "b": 0.25, "c": 0.125}), ("a", {"a": 0.5, "b": 0.25, "c": 0.125}, 4)],
-    [("a", {"a": 0.03125}), ("b", {"a": 0.5, "b": 0.25, "c": 0.125}), ("a", {"a": 0.5, "b": 0.25, "c": 0.125}, 4)],
 )
 def test_reverting_what_was_not_counted_changes_nothing(configuration: dict[str, Any], sample: Any) -> None:
     """A sample that some state does not hold is taken out of none."""
