@@ -77,7 +77,7 @@ def test_pairs_are_kept_only_where_a_metric_reads_them() -> None:
 
 def test_more_scored_classes_than_a_square_table_takes() -> None:
     """Square tables are left out by the classes that have scores, not only by those of the matrix."""
-    metrics = sm.MetricSet(scores=True, pairs=False, buckets=2, sample=1)
+    metrics = sm.MetricSet(["accuracy", "roc_auc_ovo"], pairs=False, buckets=2, sample=1)
     metrics.update("a", {"a": 0.5, **{f"c{i}": 1e-4 for i in range(4100)}})
 
     assert "roc_auc_ovo" in metrics.snapshot().to_dict()["omitted"]
