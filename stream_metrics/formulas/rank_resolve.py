@@ -59,10 +59,10 @@ def resolve(column: RankColumn, table: Table, inside: Floats) -> Resolution:
 def heavy_rows(column: RankColumn, table: Table) -> NDArray[np.intp]:
     """Return which mixed rows hold at least `HEAVY` sampled codes of each class."""
     level = np.uint64(column.level)
-    crowds = [_crowds(codes >> level) for codes in column.sample_codes]
-    if not len(crowds[REST]) or not len(crowds[OWN]):
-        return np.zeros(0, np.intp)
-    return np.flatnonzero(np.isin(column.cells[table.cells], np.intersect1d(crowds[REST], crowds[OWN])))
+    crowds = _crowds(column.sample_codes[OWN] >> level)
+    if len(crowds):
+        crowds = np.intersect1d(crowds, _crowds(column.sample_codes[REST] >> level))
+    return np.flatnonzero(np.isin(column.cells[table.cells], crowds)) if len(crowds) else np.zeros(0, np.intp)
 
 
 def _crowds(cells: Codes) -> Codes:
