@@ -332,7 +332,7 @@ cdef class SetFeed(Feed):
         """Feed these states of scores beside the state of labels; None if there are none."""
         self.scored = scored
 
-    def update(self, y_true, y_pred=None, w=1, scores=None, classes=None):
+    def update(self, y_true, y_pred=None, w=1, *, scores=None, classes=None):
         """Count one sample: a label, a mapping from label to score, or a number, the score of `pos_label`.
 
         None or {} is an abstention. `scores` may stand beside a prediction that is not their largest. A sequence of
@@ -343,7 +343,7 @@ cdef class SetFeed(Feed):
         else:
             self._update_scored(y_true, y_pred, w, scores, classes)
 
-    def revert(self, y_true, y_pred=None, w=1, scores=None, classes=None):
+    def revert(self, y_true, y_pred=None, w=1, *, scores=None, classes=None):
         """Undo one update."""
         if self.scored is None and scores is None and classes is None:
             self.counts.revert(y_true, y_pred, w)

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 import stream_metrics as sm
-from stream_metrics.cli import files, options
+from stream_metrics.cli import containers, files, options
 from stream_metrics.cli.problems import UsageProblem
 from stream_metrics.cli.scores import Classes, number_of, written
 from stream_metrics.cli.sources import declared_format
@@ -53,6 +53,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="do not compare classes in pairs, which allows more than 64 of them",
     )
+    containers.add(parser)
 
 
 def check(arguments: argparse.Namespace) -> None:
@@ -65,6 +66,7 @@ def check(arguments: argparse.Namespace) -> None:
             raise UsageProblem(f"{_option(name)} needs --scores")
     if arguments.scores is not None and arguments.other is not None:
         raise UsageProblem("--other is for labels only and does not go with --scores")
+    containers.check(arguments)
 
 
 def _option(name: str) -> str:
@@ -81,18 +83,21 @@ def make(arguments: argparse.Namespace) -> Any:
         chosen |= {"scores": "any" if arguments.margins else True, "pos_label": _pos_label(arguments)}
         chosen["pairs"] = not arguments.no_pairs
     try:
-        return sm.MetricSet(**{name: value for name, value in chosen.items() if value is not None})
+        plain = sm.MetricSet(**{name: value for name, value in chosen.items() if value is not None})
     except ValueError as error:
         raise UsageProblem(str(error)) from None
+    return containers.wrapped(plain, arguments)
 
 
 def _resumed(arguments: argparse.Namespace) -> Any:
     state = files.load(arguments.resume)
-    kept = isinstance(state, sm.MetricSet) and state.scored is not None
+    inner = containers.leaf(state)
+    kept = isinstance(inner, sm.MetricSet) and inner.scored is not None
     if kept and arguments.scores is None:
         raise UsageProblem(f"{arguments.resume} keeps scores: --scores says where they are")
     if arguments.scores is not None and not kept:
         raise UsageProblem(f"{arguments.resume} keeps no scores in a set of metrics, so --scores feeds nothing")
+    containers.check_fed(state, arguments)
     return state
 
 
@@ -115,7 +120,8 @@ def _pos_label(arguments: argparse.Namespace) -> Any:
 
 def classes(state: Any) -> Classes:
     """Return what a state knows of its classes."""
-    scored = getattr(state, "scored", None)
+    inner = containers.leaf(state)
+    scored = getattr(inner, "scored", None)
     if scored is None:
         return Classes(None, None)
-    return Classes(state.labels, None if scored.negative is None else (scored.negative[0], state.pos_label))
+    return Classes(inner.labels, None if scored.negative is None else (scored.negative[0], inner.pos_label))

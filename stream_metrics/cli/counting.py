@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 import stream_metrics as sm
 from stream_metrics.cli.interrupts import interrupts_held
 from stream_metrics.cli.problems import Problem
@@ -62,6 +64,8 @@ class Counter:
         self._weighted = fields.weight is not None
         self._predicted = fields.prediction is not None
         self._scored = fields.scores is not None
+        self._timed = fields.time is not None
+        self._grouped = fields.group is not None
         self.skipped = skipped
         self._every = every
         self._report = report
@@ -108,7 +112,11 @@ class Counter:
         truths, weights = [row[0] for row in rows], [row[2] for row in rows] if self._weighted else None
         predictions = [row[1] for row in rows] if self._predicted else None
         scores, classes = table([row[3] for row in rows]) if self._scored else (None, None)
-        options = {"scores": scores, "classes": classes} if self._scored else {}
+        options: dict[str, Any] = {"scores": scores, "classes": classes} if self._scored else {}
+        if self._timed:
+            options["t"] = np.array([row[5] for row in rows], "datetime64[ns]")
+        if self._grouped:
+            options["group"] = [row[6] for row in rows]
         try:
             self.state.update_many(truths, predictions, weights, **options)
             self.counted += len(rows)
@@ -117,8 +125,12 @@ class Counter:
                 self._count_one(row)
 
     def _count_one(self, row: Row) -> None:
-        truth, prediction, weight, scores, line = row
-        options = {"scores": sample(scores)} if self._scored else {}
+        truth, prediction, weight, scores, line, at, group = row
+        options: dict[str, Any] = {"scores": sample(scores)} if self._scored else {}
+        if self._timed:
+            options["t"] = np.datetime64(at, "ns")
+        if self._grouped:
+            options["group"] = group
         try:
             self.state.update(truth, prediction, weight, **options)
             self.counted += 1

@@ -10,13 +10,16 @@ import stream_metrics as sm
 from stream_metrics.cli import files, options
 from stream_metrics.cli.problems import Problem, UsageProblem
 from stream_metrics.report.layout import number
+from stream_metrics.windows.panes import inside, mergeable
 
 __all__ = ["add"]
 
 HELP = """\
 The result is the same, byte for byte, as if one process had counted everything,
 in whatever order the files are named. All files must have one configuration.
-If any file is bad, each bad one is named and nothing is written.
+If any file is bad, each bad one is named and nothing is written. Windows of time
+merge pane by pane and groups one by one; the last N records of two workers do
+not merge, since they do not tell which are the last of both.
 
 example:
   stream-metrics merge shard-*.state -o all.state"""
@@ -54,7 +57,9 @@ def _merged(paths: list[str]) -> Any:
     for path in paths:
         try:
             state = files.load(path)
-            if total is None:
+            if len(paths) > 1 and any(isinstance(held, sm.Rolling) for held in inside(state)):
+                problems.append(f"{path}: {mergeable(state)}")
+            elif total is None:
                 total = state
             else:
                 total.merge(state)

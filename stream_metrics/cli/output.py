@@ -9,8 +9,11 @@ from typing import Any
 
 import stream_metrics as sm
 from stream_metrics.catalog import CATALOG
+from stream_metrics.cli.containers import is_timed, leaf
+from stream_metrics.cli.moments import text_of
 from stream_metrics.cli.problems import UsageProblem
-from stream_metrics.metric import Metric
+from stream_metrics.group_snapshot import GroupSnapshot
+from stream_metrics.jsonable import label_names
 from stream_metrics.report.layout import number
 from stream_metrics.snapshot import Snapshot
 
@@ -24,72 +27,117 @@ NEEDED = {
     "confidence": "probabilities of all classes, but the state keeps none: run --scores without --margins",
     "losses": "probabilities, but the state keeps none: run --scores without --margins",
 }  # what a metric needs that a state lacks
-ALONE: dict[str, type[Any]] = {"ranks": sm.RankSketch, "losses": sm.ProbabilityLosses}
 
 
-def view(state: Any, keys: Sequence[str] | None) -> Snapshot:
+def view(state: Any, keys: Sequence[str] | None) -> Snapshot | GroupSnapshot:
     """Return a snapshot of ``state`` that contains ``keys`` only, or all that it has by default."""
+    taken: Snapshot | GroupSnapshot = state.snapshot()
     if keys is None:
-        snapshot: Snapshot = state.snapshot()
-        return snapshot
+        return taken
     states = _states(state)
     missing = [key for key in keys if CATALOG[key].reads not in states]
     if missing:
         raise UsageProblem(f"--metrics names {missing[0]}, which needs {NEEDED[CATALOG[missing[0]].reads]}")
-    copies = {name: held.copy() for name, held in states.items()}
-    return Snapshot(**copies, keys=keys, zero_division=getattr(state, "zero_division", None))
+    if not isinstance(taken, GroupSnapshot):
+        return _narrowed(taken, keys)
+    groups = {group: _narrowed(held, keys) for group, held in taken.items()}
+    overall, other = (None if held is None else _narrowed(held, keys) for held in (taken.overall, taken.other))
+    return GroupSnapshot(groups, overall, other, taken.other_name)
 
 
-def _states(state: Any) -> dict[str, Any]:
-    """Return the states within a state, by what metrics read of it."""
-    if isinstance(state, sm.MetricSet):
-        scored = state.scored
-        parts = {} if scored is None else {name: getattr(scored, name) for name in ("ranks", "confidence", "losses")}
-        return {"counts": state.state, **{name: part for name, part in parts.items() if part is not None}}
-    if isinstance(state, Metric):
-        return {state.row.reads: state.state}
-    return {next((name for name, kind in ALONE.items() if isinstance(state, kind)), "counts"): state}
+def _narrowed(snapshot: Snapshot, keys: Sequence[str]) -> Snapshot:
+    return Snapshot(**snapshot._states, keys=keys, zero_division=snapshot._zero_division)
 
 
-def print_snapshot(snapshot: Snapshot, form: str, extra: dict[str, Any] | None = None, indent: int | None = 2) -> None:
+def _states(state: Any) -> Any:
+    """Return what a state keeps, by what metrics read of it."""
+    return leaf(state).snapshot()._states
+
+
+def print_snapshot(
+    snapshot: Snapshot | GroupSnapshot, form: str, extra: dict[str, Any] | None = None, indent: int | None = 2
+) -> None:
     """Print a snapshot; ``extra`` entries appear in JSON only."""
     if form == "table":
         print(snapshot)
-    elif extra:
-        print(json.dumps({**json.loads(snapshot.to_json()), **extra}, indent=indent))
     else:
-        print(snapshot.to_json(indent=indent))
+        compared = _compared(snapshot) if isinstance(snapshot, GroupSnapshot) else {}
+        print(json.dumps({**json.loads(snapshot.to_json()), **compared, **(extra or {})}, indent=indent))
 
 
-def _headline(state: Any) -> list[str]:
-    """Return the keys of a line of running values."""
-    states = _states(state)
-    return [key for key in (OF_SCORES if "ranks" in states else HEADLINE) if CATALOG[key].reads in states]
+def _compared(groups: GroupSnapshot) -> dict[str, Any]:
+    """Return, for each metric of which more or less is better, the groups from the worst and the largest gap."""
+    names = dict(zip(groups, label_names(list(groups)), strict=True))
+    first = next(iter(groups.values()), None)
+    keys = [key for key in first or () if CATALOG[key].better is not None]
+    gaps = {key: groups.gap(key) for key in keys}
+    return {
+        "worst_first": {key: [names[group] for group, _ in groups.worst(key)] for key in keys},
+        "gaps": {
+            key: {"size": gap.size, "lowest": names[gap.lowest], "highest": names[gap.highest]}
+            for key, gap in gaps.items()
+            if gap.lowest is not None
+        },
+    }
 
 
 class RunningValues:
-    """Prints one line of values at a time: columns under one header, or one JSON object a line."""
+    """Prints one line of values at a time: columns under one header, or one JSON object a line; ``kept`` has them.
 
-    def __init__(self, keys: Sequence[str] | None, form: str) -> None:
+    A line begins with the number of samples; in a window, with the number of records counted or the latest time. Where
+    there are groups the values are of all groups together.
+    """
+
+    def __init__(self, keys: Sequence[str] | None, form: str, keep: bool = False) -> None:
         self._keys = keys
         self._json = form == "json"
         self._started = False
+        self.kept: list[tuple[Any, dict[str, Any]]] | None = [] if keep else None
 
-    def print(self, state: Any) -> None:
-        """Print the values of ``state`` now."""
-        snapshot = view(state, self._keys)
-        values = {key: snapshot[key] for key in (_headline(state) if self._keys is None else snapshot)}
+    def print(self, state: Any, records: int) -> None:
+        """Print the values of ``state`` now, after so many records."""
+        snapshot = _together(view(state, self._keys))
+        values = {key: snapshot[key] for key in (self._headline(state) if self._keys is None else snapshot)}
         if not values:
             raise UsageProblem("--every prints metrics of the whole matrix, but --metrics names none")
+        head = _head(state, snapshot, records)
+        if self.kept is not None:
+            self.kept.append((next(iter(head.values())), values))
         if self._json:
-            line = json.dumps({"n": snapshot.n, **{key: _plain(value) for key, value in values.items()}})
+            line = json.dumps({**head, **{key: _plain(value) for key, value in values.items()}})
         else:
             cells = (f"{_shown(value):>{_width(key)}}" for key, value in values.items())
-            line = "  ".join((f"{number(snapshot.n):>12}", *cells))
+            line = "  ".join((*(f"{_counted(value):>12}" for value in head.values()), *cells))
         if not self._started and not self._json:
-            print("  ".join((f"{'n':>12}", *(f"{key:>{_width(key)}}" for key in values))))
+            first = (f"{name:>{len(_counted(value))}}".rjust(12) for name, value in head.items())
+            print("  ".join((*first, *(f"{key:>{_width(key)}}" for key in values))))
         self._started = True
         print(line, flush=True)
+
+    def _headline(self, state: Any) -> list[str]:
+        states = _states(state)
+        return [key for key in (OF_SCORES if "ranks" in states else HEADLINE) if CATALOG[key].reads in states]
+
+
+def _together(taken: Snapshot | GroupSnapshot) -> Snapshot:
+    """Return the snapshot of all groups together."""
+    if not isinstance(taken, GroupSnapshot):
+        return taken
+    if taken.overall is None:
+        raise UsageProblem("--every prints values of all groups together, but the states of these groups do not merge")
+    return taken.overall
+
+
+def _head(state: Any, snapshot: Snapshot, records: int) -> dict[str, Any]:
+    """Return what stands before the values: where they are in the stream, and of how many samples they are."""
+    latest = getattr(state, "latest", None) if is_timed(state) else None
+    if latest is not None:
+        return {"time": text_of(latest), "n": snapshot.n}
+    return {"records": records, "n": snapshot.n} if isinstance(state, sm.Rolling) else {"n": snapshot.n}
+
+
+def _counted(value: Any) -> str:
+    return f"{value[:19]}Z" if isinstance(value, str) else number(value)
 
 
 def _width(key: str) -> int:

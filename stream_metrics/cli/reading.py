@@ -1,8 +1,9 @@
-"""Lines to records: JSON Lines and CSV to rows of (truth, prediction, weight, scores, line).
+"""Lines to records: JSON Lines and CSV to rows of (truth, prediction, weight, scores, line, time, group).
 
 A prediction that is null, or an empty CSV field, is None: an abstention. A field that is absent is an error, never an
 abstention: a misspelt name would otherwise look like a model that never answers. Nor is an empty truth in a CSV a class
-without a name: it is an error. JSON values keep their type; CSV values are text. How scores are read is in ``scores``.
+without a name: it is an error, and so is an empty group. JSON values keep their type; CSV values are text. How scores
+are read is in ``scores``, how times are in ``moments``.
 """
 
 from __future__ import annotations
@@ -12,23 +13,26 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
+from stream_metrics.cli.moments import nanoseconds
 from stream_metrics.cli.problems import Problem, UsageProblem, listed
 from stream_metrics.cli.scores import BOTH, Classes, JsonScores, Scores, csv_columns, csv_reader
 from stream_metrics.cli.sources import BadRecord, Source
 
 __all__ = ["Fields", "Row", "rows"]
 
-Row: TypeAlias = tuple[Any, Any, "int | float", Scores, int]
+Row: TypeAlias = tuple[Any, Any, "int | float", Scores, int, int, Any]
 
 
 class Fields(NamedTuple):
-    """The names of the fields; without ``weight`` every record weighs 1; ``prediction`` or ``scores`` may be None."""
+    """The names of the fields; without ``weight`` every record weighs 1; only that of the truth is always there."""
 
     true: str
     prediction: str | None
     weight: str | None
     scores: str | None
     classes: Classes
+    time: str | None = None
+    group: str | None = None
 
 
 def rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
@@ -40,6 +44,8 @@ def _json_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
     decoder = json.JSONDecoder()
     truth = _getter(fields.true)
     prediction, weight, scores = (None if name is None else _getter(name) for name in fields[1:4])
+    time = None if fields.time is None else _getter(fields.time)
+    group = None if fields.group is None else _group_getter(fields.group)
     read = JsonScores(fields.classes).read
     for line in source.text(bad):
         text = line.strip(" \t\r\n")
@@ -54,7 +60,9 @@ def _json_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
             true = truth(record)
             predicted = None if prediction is None else prediction(record)
             amount = 1 if weight is None else _number(weight(record))
-            row = true, predicted, amount, None if scores is None else read(scores(record), true), source.line
+            held = None if scores is None else read(scores(record), true)
+            at = 0 if time is None else nanoseconds(time(record))
+            row = true, predicted, amount, held, source.line, at, None if group is None else group(record)
         except json.JSONDecodeError as error:
             bad(source.name, source.line, f"not JSON: {error.msg} at column {error.colno}")
         except (ValueError, RecursionError) as error:
@@ -80,6 +88,19 @@ def _getter(name: str) -> Callable[[dict[str, Any]], Any]:
     return get
 
 
+def _group_getter(name: str) -> Callable[[dict[str, Any]], Any]:
+    """Return a reader of the field of the group, which must be one."""
+    get = _getter(name)
+
+    def get_group(record: dict[str, Any]) -> Any:
+        value = get(record)
+        if value is None:
+            raise ValueError(f"field {name!r} is null, which is no group")
+        return value
+
+    return get_group
+
+
 def _csv_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
     reader = csv.reader(source.text(bad), strict=True)
     header = _header(reader, source)
@@ -87,6 +108,7 @@ def _csv_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
         return
     true = _column(header, fields.true, source)
     prediction, weight = (None if name is None else _column(header, name, source) for name in fields[1:3])
+    time, group = (None if name is None else _column(header, name, source) for name in (fields.time, fields.group))
     scores = None if fields.scores is None else _scores(header, fields, source)
     while True:
         start = source.line + 1
@@ -96,11 +118,13 @@ def _csv_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
                 continue
             if len(values) != len(header):
                 raise ValueError(f"expected {len(header)} fields as in the header, but got {len(values)}")
-            if not values[true]:
-                raise ValueError(f"field {fields.true!r} is empty")
+            if not values[true] or (group is not None and not values[group]):
+                raise ValueError(f"field {(fields.group if values[true] else fields.true)!r} is empty")
             predicted = None if prediction is None else values[prediction] or None
             amount = 1 if weight is None else _number(values[weight])
-            row = values[true], predicted, amount, None if scores is None else scores(values), source.line
+            held = None if scores is None else scores(values)
+            at = 0 if time is None else nanoseconds(values[time])
+            row = values[true], predicted, amount, held, source.line, at, None if group is None else values[group]
         except StopIteration:
             return
         except csv.Error as error:
@@ -114,7 +138,7 @@ def _csv_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
 
 def _scores(header: list[str], fields: Fields, source: Source) -> Callable[[list[str]], Scores]:
     """Return what reads the scores of a record."""
-    taken = [name for name in fields[:3] if name is not None]
+    taken = [name for name in (*fields[:3], fields.time, fields.group) if name is not None]
     names, columns = csv_columns(fields.scores or "", header, taken, fields.classes.labels)
     places = [_column(header, column, source) for column in columns]
     if names is None and not (fields.classes.both and isinstance(fields.classes.both[1], str)):

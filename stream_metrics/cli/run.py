@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from stream_metrics.cli import configuration, files, options
+from stream_metrics.cli import configuration, drawing, files, options
 from stream_metrics.cli.counting import Counter, Skipped
 from stream_metrics.cli.interrupts import interruptible
 from stream_metrics.cli.output import RunningValues, print_snapshot, view
@@ -14,6 +14,7 @@ from stream_metrics.cli.problems import UsageProblem
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields, rows
 from stream_metrics.cli.sources import STDIN, Reached, declared_format, opened, total_size
+from stream_metrics.report.layout import number
 
 __all__ = ["add"]
 
@@ -36,6 +37,12 @@ A record that cannot be counted ends the run with exit status 1: its file, line
 and reason are printed, no result is, and no state is saved. Ctrl-C prints and
 saves what was counted so far and exits with 130.
 
+--window counts the last N records only or, by --time-field, those of the last 5m,
+of all groups together where there is --by. A window of time ends at the latest
+time seen; what comes later than --lateness after its window is not counted. The
+values of --every are those of all groups. Windows of time and groups merge, the
+last N records of two streams do not.
+
 examples:
   stream-metrics run predictions.jsonl
   stream-metrics run mon.csv.gz tue.csv.gz --true label --state week.state
@@ -43,7 +50,10 @@ examples:
   tail -f log | stream-metrics run - --true data.label --pred data.answer --every 1000
   stream-metrics run probabilities.jsonl --scores
   stream-metrics run probabilities.csv --scores 'p_*'
-  stream-metrics run spam.csv --scores p --labels ham,spam --pos-label spam"""
+  stream-metrics run spam.csv --scores p --labels ham,spam --pos-label spam
+  stream-metrics run predictions.jsonl --window 1000 --every 100 --plot drift.png
+  stream-metrics run predictions.jsonl --time-field ts --window 5m --every 100
+  stream-metrics run predictions.jsonl --by country --metrics accuracy,macro_f1"""
 
 MIXED = "their labels differ in type, so they cannot be counted in one run"
 
@@ -55,6 +65,9 @@ def add(commands: options.Commands) -> None:
     _add_input(parser)
     options.add_output(parser)
     parser.add_argument("--every", type=options.positive, default=0, metavar="N", help="print values every N records")
+    parser.add_argument(
+        "--plot", metavar="IMAGE", help="draw what --every prints over records, or over time (.png, .svg, .pdf)"
+    )
     parser.add_argument("--state", metavar="OUT", help="save the counts to this file")
     parser.add_argument("--resume", metavar="STATE", help="start from the counts, and the configuration, of this file")
     configuration.add(parser)
@@ -85,15 +98,26 @@ def execute(arguments: argparse.Namespace) -> int:
     skipped = Skipped(arguments.skip_bad)
     state = configuration.make(arguments)
     view(state, arguments.metrics)  # refuses metrics of what the state does not keep
-    interrupted = _count(arguments, state, skipped)
+    running = RunningValues(arguments.metrics, arguments.format, keep=bool(arguments.plot))
+    interrupted = _count(arguments, state, skipped, running)
     if arguments.state:
         files.save(arguments.state, state)
     extra = {"skipped": {"count": skipped.count, "first": skipped.first}} if skipped.allowed else None
     print_snapshot(view(state, arguments.metrics), arguments.format, extra, indent=None if arguments.every else 2)
     skipped.report()
+    _report_late(state)
+    if running.kept is not None:
+        drawing.draw(running.kept, arguments.plot)
     if interrupted:
         print("stream-metrics: interrupted; what was read until then is counted", file=sys.stderr)
     return 130 if interrupted else 0
+
+
+def _report_late(state: Any) -> None:
+    """Say on stderr how many records came after their time had left the window."""
+    late = getattr(state, "dropped", 0)
+    if late:
+        print(f"stream-metrics: {number(late)} too late for the window and not counted (--lateness)", file=sys.stderr)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -103,18 +127,18 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.files.count(STDIN) > 1:
         raise UsageProblem("stdin can be read once only")
     configuration.check(arguments)
+    drawing.check(arguments)
     if arguments.state:
         files.check_target(arguments.state)
 
 
-def _count(arguments: argparse.Namespace, state: Any, skipped: Skipped) -> bool:
+def _count(arguments: argparse.Namespace, state: Any, skipped: Skipped, running: RunningValues) -> bool:
     """Count all files; tell whether Ctrl-C ended it."""
-    running = RunningValues(arguments.metrics, arguments.format)
     reached = Reached()
 
     def report() -> None:
         progress.clear()
-        running.print(state)
+        running.print(state, counter.counted)
 
     fields = _fields(arguments, state)
     counter = Counter(state, fields, skipped, arguments.every, report)
@@ -135,7 +159,9 @@ def _fields(arguments: argparse.Namespace, state: Any) -> Fields:
     prediction = arguments.pred
     if prediction is None and arguments.scores is None:
         prediction = "y_pred"
-    return Fields(arguments.true, prediction, arguments.weight, arguments.scores, configuration.classes(state))
+    classes = configuration.classes(state)
+    more = arguments.time_field, arguments.by
+    return Fields(arguments.true, prediction, arguments.weight, arguments.scores, classes, *more)
 
 
 def _feed(

@@ -8,6 +8,7 @@ from stream_metrics import plots
 from stream_metrics.cli import files, options
 from stream_metrics.cli.output import print_snapshot, view
 from stream_metrics.cli.problems import Problem, UsageProblem
+from stream_metrics.group_snapshot import GroupSnapshot
 from stream_metrics.metric import Metric
 from stream_metrics.snapshot import Snapshot
 
@@ -49,8 +50,11 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _draw(snapshot: Snapshot, path: str) -> None:
+def _draw(taken: Snapshot | GroupSnapshot, path: str) -> None:
     """Write an image: the confusion matrix and, where scores are kept, ROC, precision-recall and reliability curves."""
+    snapshot = taken.overall if isinstance(taken, GroupSnapshot) else taken
+    if snapshot is None:
+        raise Problem(f"{path}: nothing to draw, since the states of these groups do not merge into one")
     try:
         plots.overview(snapshot).savefig(path)
     except ImportError:

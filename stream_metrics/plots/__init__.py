@@ -10,6 +10,7 @@ matrix.py       the confusion matrix
 classes.py      values of each class
 curves.py       ROC, precision-recall and DET curves
 calibration.py  scores against the shares they predict
+time.py         values as a stream goes on
 panels.py       several of them in one figure
 """
 
@@ -18,6 +19,7 @@ from stream_metrics.plots.classes import per_class
 from stream_metrics.plots.curves import det, precision_recall, roc
 from stream_metrics.plots.matrix import confusion_matrix
 from stream_metrics.plots.panels import overview, scores
+from stream_metrics.plots.time import running
 
 __all__ = [
     "confusion_matrix",
@@ -27,5 +29,6 @@ __all__ = [
     "precision_recall",
     "reliability",
     "roc",
+    "running",
     "scores",
 ]

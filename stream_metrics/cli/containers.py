@@ -1,0 +1,133 @@
+"""Windows and groups around the state of ``run``: their options, and what they make of one another.
+
+A window is of the whole stream and the groups are in it: the last 1000 records are those of all groups together. So the
+values of all groups together exist, and a group that has left the window is gone.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import stream_metrics as sm
+from stream_metrics.cli import options
+from stream_metrics.cli.problems import UsageProblem
+from stream_metrics.windows.panes import inside
+from stream_metrics.windows.times import length
+
+__all__ = ["add", "check", "check_fed", "is_timed", "leaf", "wrapped"]
+
+CONFIGURED = ("window", "panes", "lateness", "max_groups")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options to the parser."""
+    group = parser.add_argument_group("windows and groups")
+    group.add_argument(
+        "--window",
+        metavar="N|5m",
+        help="metrics of the last N records or, by --time-field, of the last 30s, 5m, 1h, 2d",
+    )
+    group.add_argument("--time-field", metavar="FIELD", help="field of the time: seconds since 1970, or ISO 8601 text")
+    group.add_argument(
+        "--panes",
+        type=options.positive,
+        metavar="N",
+        help="steps in which time moves on (default: at most 60)",
+    )
+    group.add_argument("--lateness", metavar="5m", help="how late a record may come after its window (default: 0s)")
+    group.add_argument("--by", metavar="FIELD", help="metrics of each group, such as a country, and how they differ")
+    group.add_argument(
+        "--max-groups", type=options.positive, metavar="N", help="groups kept apart; others are counted as one"
+    )
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Refuse options that do not go together."""
+    window, timed = arguments.window, arguments.time_field is not None
+    if arguments.resume:
+        given = [name for name in CONFIGURED if getattr(arguments, name) is not None]
+        if given:
+            name = given[0].replace("_", "-")
+            raise UsageProblem(f"--{name} does not go with --resume: the state brings its configuration")
+        return
+    if timed and window is None:
+        raise UsageProblem("--time-field needs --window, a length of time such as 5m: nothing else depends on time")
+    if not timed and (arguments.panes is not None or arguments.lateness is not None):
+        name = "panes" if arguments.panes is not None else "lateness"
+        raise UsageProblem(f"--{name} is of windows of time: it needs --time-field")
+    if window is not None and not timed and not _is_count(window):
+        raise UsageProblem(
+            f"expected --window to be a number of records from 1 on or, with --time-field, a length of time, but got "
+            f"{window!r}"
+        )
+    if window is not None and timed and _is_count(window):
+        raise UsageProblem(f"--window {window} is a number of records, but with --time-field it has a unit: {window}s")
+    if timed:
+        _check_length("--window", window)
+        _check_length("--lateness", arguments.lateness or "0s", zero=True)
+    if arguments.max_groups is not None and arguments.by is None:
+        raise UsageProblem("--max-groups needs --by")
+    if arguments.max_groups is not None and window is not None and not timed:
+        raise UsageProblem(
+            "--max-groups does not go with --window N: what is folded into one group cannot leave the window again"
+        )
+
+
+def _check_length(option: str, text: str, zero: bool = False) -> None:
+    try:
+        length(text, option, zero=zero)
+    except ValueError:
+        reason = f"expected {option} to be a length of time such as 30s, 5m, 1h, 2d, but got {text!r}"
+        raise UsageProblem(reason) from None
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and int(text) > 0
+
+
+def wrapped(state: Any, arguments: argparse.Namespace) -> Any:
+    """Return groups and windows, as the options have them, around an empty state."""
+    try:
+        if arguments.by is not None:
+            state = sm.ByGroup(state, arguments.max_groups)
+        if arguments.time_field is not None:
+            panes = arguments.panes or _panes(length(arguments.window, "period"))
+            return sm.TimeWindow(state, arguments.window, panes, arguments.lateness or "0s")
+        return state if arguments.window is None else sm.Rolling(state, int(arguments.window))
+    except ValueError as error:
+        reason = str(error)
+        for name in (*CONFIGURED, "period"):
+            reason = reason.replace(f"`{name}`", f"--{name.replace('_', '-').replace('period', 'window')}")
+        raise UsageProblem(reason) from None
+
+
+def _panes(period: int) -> int:
+    """Return 60, or the next number below it that divides the nanoseconds of a period."""
+    return next(number for number in range(60, 0, -1) if period % number == 0)
+
+
+def leaf(state: Any) -> Any:
+    """Return the state inside all windows and groups; it has their configuration and may be empty."""
+    *_, last = inside(state)
+    return last
+
+
+def is_timed(state: Any) -> bool:
+    """Tell whether a state depends on the times of its samples."""
+    return any(
+        isinstance(held, sm.TimeWindow) or (isinstance(held, sm.Fading) and not held.by_count) for held in inside(state)
+    )
+
+
+def check_fed(state: Any, arguments: argparse.Namespace) -> None:
+    """Refuse a resumed state that needs a field which is not named, or has no use for one that is."""
+    grouped = any(isinstance(held, sm.ByGroup) for held in inside(state))
+    for option, value, needs, what in (
+        ("--time-field", arguments.time_field, is_timed(state), "times"),
+        ("--by", arguments.by, grouped, "groups"),
+    ):
+        if needs and value is None:
+            raise UsageProblem(f"{arguments.resume} keeps {what}: {option} says where they are")
+        if value is not None and not needs:
+            raise UsageProblem(f"{arguments.resume} keeps no {what}, so {option} feeds nothing")

@@ -1,0 +1,78 @@
+"""Values of metrics as a stream goes on.
+
+The axis of values fits what is drawn, since a drop of two hundredths is what such a figure is for. Points are marked
+where there are few of them; a value that is nan leaves a gap in its line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_metrics.catalog import find
+from stream_metrics.plots.base import SERIES, THIN, new_figure, nothing, title
+from stream_metrics.plots.curves import beside
+from stream_metrics.report.layout import number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["running"]
+
+INCHES = (9.0, 4.2)
+FEW = 40  # points that are marked
+
+
+def running(
+    at: Sequence[Any], values: Mapping[str, Sequence[float]], *, xlabel: str = "Samples", ax: Axes | None = None
+) -> Axes:
+    """Draw up to 6 metrics, `values` by their keys, over `at`, and return the axes.
+
+    `at` are numbers of samples, or times: datetimes or an array of NumPy datetime64, the axis of which is in UTC.
+    `ValueError` if a metric has not as many values as there are points, `KeyError` if there is none of that key.
+    """
+    if not 1 <= len(values) <= len(SERIES):
+        raise ValueError(f"Expected `values` to be of 1 to {len(SERIES)} metrics, but got {len(values)}")
+    for key, column in values.items():
+        if len(column) != len(at):
+            raise ValueError(f"Expected {len(at)} values of {key!r}, one a point, but got {len(column)}")
+    titles = {key: title(find(key).key) for key in values}
+    if ax is None:
+        ax = new_figure(INCHES).add_subplot()
+    where = np.asarray(at)
+    times = bool(len(where)) and not np.issubdtype(where.dtype, np.number)
+    ax.set_title(next(iter(titles.values())) if len(values) == 1 else "Metrics as the stream goes on")
+    ax.set(xlabel="Time (UTC)" if times else xlabel, ylabel="Value")
+    if not len(where):
+        return nothing(ax)
+    for style, (key, column) in zip(SERIES, values.items(), strict=False):
+        line = np.asarray(column, np.float64)
+        alone = len(where) <= FEW or not _joined(line)
+        marker = style.marker if alone else ""
+        ax.plot(where, line, color=style.colour, linestyle=style.line, marker=marker, markersize=4, label=titles[key])
+    _scale(ax, times)
+    return ax if len(values) == 1 else beside(ax, "Metric")
+
+
+def _joined(line: Any) -> bool:
+    """Tell whether every value has a neighbour, so that a line shows it."""
+    there = np.concatenate([[False], ~np.isnan(line), [False]])
+    return not (there[1:-1] & ~there[:-2] & ~there[2:]).any()
+
+
+def _scale(ax: Axes, times: bool) -> None:
+    """Write times shortly, and numbers in full with their thousands apart."""
+    from matplotlib import dates
+    from matplotlib.ticker import FuncFormatter
+
+    if times:
+        locator = dates.AutoDateLocator(tz="UTC")  # type: ignore[no-untyped-call]
+        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, tz="UTC"))  # type: ignore[no-untyped-call]
+    else:
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value, THIN)))
+    ax.ticklabel_format(axis="y", useOffset=False)
+    ax.grid(alpha=0.3)
+    ax.set_axisbelow(True)
