@@ -48,7 +48,7 @@ def report(groups: GroupSnapshot, width: int | None = None) -> str:
 
 def _sizes(groups: GroupSnapshot) -> str:
     n = sum(view.n for view in groups.values()) + groups.folded
-    text = f"{number(n)} samples in {number(len(groups))} group{'' if len(groups) == 1 else 's'}"
+    text = f"{number(n)} sample{'' if n == 1 else 's'} in {number(len(groups))} group{'' if len(groups) == 1 else 's'}"
     if groups.other is not None:
         text += f", {number(groups.folded)} of them of groups folded into {visible(groups.other_name)}"
     return text

@@ -24,7 +24,7 @@ from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["TimeWindow"]
 
-NEVER = 2**63 - 1
+NEVER, MOST_PANES = 2**63 - 1, 1_000_000
 CONFIGURATION = ("inner", "period", "panes", "lateness")
 OnClose: TypeAlias = "Callable[[float, float, Any], object] | Literal['keep'] | None"
 
@@ -64,8 +64,8 @@ class TimeWindow(PaneFeed, Portable):
         reason = mergeable(empty)
         if reason is not None:
             raise ValueError(f"Expected `inner` of a TimeWindow to be mergeable, but: {reason}")
-        if not isinstance(panes, int) or isinstance(panes, bool) or panes < 1:
-            raise ValueError(f"Expected `panes` to be a whole number above 0, but got {panes!r}")
+        if not isinstance(panes, int) or isinstance(panes, bool) or not 1 <= panes <= MOST_PANES:
+            raise ValueError(f"Expected `panes` to be a whole number from 1 to {MOST_PANES}, but got {panes!r}")
         whole, late = length(period, "period"), length(lateness, "lateness", zero=True)
         if whole % panes:
             fewer = next(number for number in range(min(panes, whole), 0, -1) if whole % number == 0)
