@@ -27,6 +27,7 @@ HEAD = """# Written by .ci/generate.py from the catalog; do not edit.
 from collections.abc import Iterable
 from typing import Any
 
+from stream_metrics.aggregate import Aggregate as Aggregate
 from stream_metrics.aggregate import merge as merge
 from stream_metrics.errors import DecodeError as DecodeError
 from stream_metrics.errors import LabelError as LabelError

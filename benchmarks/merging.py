@@ -1,4 +1,4 @@
-"""What does it cost to merge two states of a thousand classes, beside adding their matrices?"""
+"""What does it cost to merge states: two of a thousand classes beside adding matrices, and those of many workers?"""
 
 from __future__ import annotations
 
@@ -39,6 +39,44 @@ def lines() -> Iterator[Line]:
         figures = f"{ns[name] / 1e3:.0f} / {ns['add'] / 1e3:.0f} us; `np.add` into a new array {ns['new'] / 1e3:.0f}"
         what = f"`merge` / `np.add(a, b, out=a)`, labels arrived {order}"
         yield Line(what, ns[name] / ns["add"], target=3, figures=figures)
+    yield from many_workers()
+
+
+def many_workers() -> Iterator[Line]:
+    """Yield what it costs to bring the states of many workers together, each of ten classes and a thousand samples."""
+    for workers, limit in ((1_000, 20), (10_000, 200)):
+        states = [worker(number) for number in range(workers)]
+        sent = [state.to_bytes() for state in states]
+        assert sm.merge(states) == sm.merge(map(sm.from_bytes, sent)) == received(sent).total()
+        ns = best(
+            {
+                "states": lambda states=states: sm.merge(states),  # type: ignore[misc]
+                "bytes": lambda sent=sent: sm.merge(map(sm.from_bytes, sent)),  # type: ignore[misc]
+                "aggregate": lambda sent=sent: received(sent).total(),  # type: ignore[misc]
+            },
+            5,
+        )
+        for name, what in (("states", "of their states"), ("bytes", "of their bytes")):
+            yield Line(f"`merge` {what}, {workers} workers", ns[name] / 1e6, "ms", limit)
+        yield Line(f"`Aggregate.put` of their bytes, then `total`, {workers} workers", ns["aggregate"] / 1e6, "ms")
+
+
+def worker(number: int) -> sm.ConfusionMatrix:
+    """Return the state of one worker."""
+    draw = np.random.default_rng(number)
+    names, truth = np.array(streams.names(10)), draw.integers(0, 10, 1_000)
+    predicted = np.where(draw.random(1_000) < 0.8, truth, draw.integers(0, 10, 1_000))
+    state = sm.ConfusionMatrix()
+    state.update_many(sm.Categorical(truth, names), sm.Categorical(predicted, names))
+    return state
+
+
+def received(sent: list[bytes]) -> sm.Aggregate:
+    """Return the aggregate of what the workers sent."""
+    total = sm.Aggregate()
+    for number, data in enumerate(sent):
+        total.put(number, data, 1)
+    return total
 
 
 def state(matrix: Array, names: Array, arrival: Array) -> sm.ConfusionMatrix:

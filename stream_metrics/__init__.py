@@ -1,6 +1,6 @@
 """Streaming, mergeable classification metrics: exact counters, every metric, any number of shards."""
 
-from stream_metrics.aggregate import merge
+from stream_metrics.aggregate import Aggregate, merge
 from stream_metrics.errors import DecodeError, LabelError, MergeError, ScoreError, StreamMetricsError, WeightError
 from stream_metrics.group_snapshot import GroupSnapshot
 from stream_metrics.groups import ByGroup
@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 globals().update(CLASSES)  # the metric classes: one for each row of the catalog that names one
 
 __all__ = [
+    "Aggregate",
     "ByGroup",
     "Categorical",
     "ConfusionMatrix",

@@ -2,6 +2,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from stream_metrics.aggregate import Aggregate as Aggregate
 from stream_metrics.aggregate import merge as merge
 from stream_metrics.errors import DecodeError as DecodeError
 from stream_metrics.errors import LabelError as LabelError
@@ -28,6 +29,7 @@ from stream_metrics.wire import from_bytes as from_bytes
 __version__: str
 __all__ = [
     "Accuracy",
+    "Aggregate",
     "AverageAccuracy",
     "AveragePrecision",
     "BalancedAccuracy",

@@ -102,7 +102,7 @@ def sort_key(label: Label) -> tuple[int, Any]:
 
 def ordering(labels: Sequence[Label]) -> list[int]:
     """Return the positions of ``labels`` in the order of report."""
-    if all(type(label) is str for label in labels):
+    if {str}.issuperset(map(type, labels)):
         return sorted(range(len(labels)), key=labels.__getitem__)
     keys = [sort_key(label) for label in labels]
     return sorted(range(len(labels)), key=keys.__getitem__)

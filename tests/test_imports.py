@@ -29,7 +29,7 @@ LEVELS: dict[str, int] = {  # a module may import what is lower, and its own roo
     "states": 6,
     "metric": 7,
     "metric_set": 8,
-    "aggregate": 9,
+    "aggregate": 10,
     "windows": 9,
     "group_keys": 9,
     "groups": 10,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import glob
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +18,23 @@ __all__ = ["add"]
 HELP = """\
 The result is the same, byte for byte, as if one process had counted everything,
 in whatever order the files are named. All files must have one configuration.
-If any file is bad, each bad one is named and nothing is written. Windows of time
+If any file is bad, each bad one is named and nothing is written. Files are read
+one after the other. A STATE in quotes may be a pattern, in which ** stands for
+folders, however deep: more files than fit on a command line. Windows of time
 merge pane by pane and groups one by one; the last N records of two workers do
 not merge, since they do not tell which are the last of both.
 
-example:
-  stream-metrics merge shard-*.state -o all.state"""
+examples:
+  stream-metrics merge shard-*.state -o all.state
+  stream-metrics merge 'workers/**/*.state' -o all.state"""
 
 
 def add(commands: options.Commands) -> None:
     """Add the command to the parser."""
     parser = options.add_command(commands, "merge", "add up the saved states of many workers", HELP)
-    parser.add_argument("states", nargs="+", metavar="STATE", help="state file, from run --state or from to_bytes()")
+    parser.add_argument(
+        "states", nargs="+", metavar="STATE", help="state file, from run --state or to_bytes(), or a pattern of files"
+    )
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help="file for the merged state")
     parser.set_defaults(execute=execute)
 
@@ -36,19 +42,34 @@ def add(commands: options.Commands) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Read, merge, write."""
     files.check_target(arguments.output)
-    _refuse_repeated(arguments.states)
-    total = _merged(arguments.states)
+    paths = [path for named in arguments.states for path in _matching(named)]
+    _refuse_repeated(paths, arguments.output)
+    total = _merged(paths)
     files.save(arguments.output, total)
-    print(f"{arguments.output}: {len(arguments.states)} states, {number(total.n)} samples")
+    print(f"{arguments.output}: {number(len(paths))} states, {number(total.n)} samples")
     return 0
 
 
-def _refuse_repeated(paths: list[str]) -> None:
+def _matching(named: str) -> list[str]:
+    """Return the files that a pattern stands for, or the one file that is named so."""
+    if not glob.has_magic(named) or Path(named).exists():
+        return [named]
+    found = sorted(path for path in glob.glob(named, recursive=True) if Path(path).is_file())
+    if not found:
+        raise Problem(f"{named}: no file is named like this")
+    return found
+
+
+def _refuse_repeated(paths: list[str], output: str) -> None:
+    target = Path(output).resolve()
     seen: dict[Path, str] = {}
     for path in paths:
-        first = seen.setdefault(Path(path).resolve(), path)
+        resolved = Path(path).resolve()
+        first = seen.setdefault(resolved, path)
         if first is not path:
             raise UsageProblem(f"{path} is the same file as {first}: it would be counted twice")
+        if resolved == target:
+            raise UsageProblem(f"{path} is the output too: what was merged before would be counted again")
 
 
 def _merged(paths: list[str]) -> Any:

@@ -111,12 +111,13 @@ class ConfusionMatrix(ConfusionCounters, Portable):
     @classmethod
     def _restore(cls, content: Any) -> Self:
         fixed, other, n, abstained, labels, appearances, cells = content
-        if {type(x) for x in (fixed or (), other, labels, appearances)} != {tuple}:
+        if {*map(type, (fixed or (), other, labels, appearances))} != {tuple}:
             raise ValueError("arrays of labels and of appearances")
-        if {type(x) for x in (n, abstained, *appearances)} != {int}:
+        if {*map(type, (n, abstained, *appearances))} != {int}:
             raise ValueError("whole numbers of samples and appearances")
         state = cls(fixed, *other)
-        if repr((state.fixed_labels, () if state.other is None else (state.other,))) != repr((fixed, other)):
+        held = state.fixed_labels, () if state.other is None else (state.other,)
+        if held != (None, ()) and repr(held) != repr((fixed, other)):
             raise ValueError("fixed labels in their plain form")
         state._refill(list(labels), cells, list(appearances), n, abstained)
         return state

@@ -62,6 +62,51 @@ def test_one_file_twice_is_refused(cli, tmp_path, shards):
     assert "twice" in result.err
 
 
+def test_patterns_stand_for_hundreds_of_files(cli, tmp_path):
+    """A pattern in quotes reaches files in all folders; each bad one among them is named."""
+    whole = sm.MetricSet()
+    for number in range(300):
+        state = sm.MetricSet()
+        state.update(number % 7, number % 5)
+        whole.merge(state)
+        folder = tmp_path / f"host {number % 3}" / "today"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{number}.state").write_bytes(state.to_bytes())
+
+    result = cli("merge", tmp_path / "**" / "*.state", "-o", tmp_path / "all")
+    bad = [tmp_path / "host 1" / "today" / "1.state", tmp_path / "host 2" / "today" / "2.state"]
+    for path in bad:
+        path.write_bytes(b"no state")
+    failed = cli("merge", tmp_path / "**" / "*.state", "-o", tmp_path / "none")
+
+    assert (0, f"{tmp_path / 'all'}: 300 states, 300 samples\n", "") == result
+    assert (tmp_path / "all").read_bytes() == whole.to_bytes()
+    assert (failed.status, (tmp_path / "none").exists()) == (1, False)
+    assert [line.split(": ")[1] for line in failed.err.splitlines()] == [str(path) for path in bad]
+
+
+def test_patterns_are_checked(cli, tmp_path, shards):
+    """A pattern that no file is like, one that meets a named file, and one that meets the output, are refused."""
+    paths, _ = shards
+    none = cli("merge", tmp_path / "*.bin", "-o", tmp_path / "all")
+    twice = cli("merge", paths[0], tmp_path / "*.state", "-o", tmp_path / "all")
+    again = cli("merge", tmp_path / "*.state", "-o", paths[2])
+
+    assert (none.status, twice.status, again.status) == (1, 2, 2)
+    assert f"{tmp_path / '*.bin'}: no file is named like this" in none.err
+    assert "counted twice" in twice.err
+    assert "2.state is the output too" in again.err
+    assert sm.from_bytes(paths[2].read_bytes()).n < 3
+
+
+def test_a_name_may_look_like_a_pattern(cli, tmp_path):
+    """A file that is there is taken by its name."""
+    path = tmp_path / "shard[1].state"
+    path.write_bytes(sm.MetricSet().to_bytes())
+
+    assert cli("merge", path, "-o", tmp_path / "all").status == 0
+
+
 def test_merge_needs_a_place_to_write(cli, tmp_path, shards):
     """-o is required, and must be a file that can be written."""
     assert cli("merge", shards[0][0]).status == 2

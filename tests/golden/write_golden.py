@@ -61,6 +61,15 @@ def timed(state: Any, *, t: bool = False, group: bool = False) -> Any:
     return state
 
 
+def workers() -> sm.Aggregate:
+    """Return an aggregate of two workers and one that was dropped."""
+    total = sm.Aggregate()
+    for sequence, name in enumerate(["b", ("host", 7), "gone"]):
+        total.put(name, counted(sm.MetricSet(["accuracy"]), *[("x", "x")] * sequence, ("x", "y")), sequence, -sequence)
+    total.drop("gone")
+    return total
+
+
 LOSSES = ("log_loss", "brier", "spherical")
 LABELS = [False, 1, 2.5, -(2**63), 2**64 - 1, 2**70, -(2**70), "a", "é", "", "\ud800", b"a", b"", (), (1, "x", (b"y",))]
 
@@ -120,6 +129,7 @@ STATES: dict[str, Callable[[], Any]] = {
     "groups_v1_timed": lambda: timed(
         sm.ByGroup(sm.TimeWindow(sm.MetricSet(["accuracy"]), "1m", 6)), t=True, group=True
     ),
+    "aggregate_v1_workers": lambda: workers(),
     "set_v1_chosen": lambda: counted(sm.MetricSet(["accuracy", "recall"], labels=[0, 1], other=9), (1, 5)),
 }
 
@@ -137,6 +147,9 @@ def contents(state: Any) -> dict[str, Any]:
             "n": state.n,
             "snapshot": json.loads(json.dumps(state.snapshot().to_dict(), default=str).replace("NaN", "null")),
         }
+    if isinstance(state, sm.Aggregate):
+        held = {repr(name): list(worker[:3]) for name, worker in state.workers().items()}
+        return {"type": "Aggregate", "configuration": {}, "workers": held, "total": contents(state.total())}
     counts = getattr(state, "state", state)
     rows, columns, values = (column.tolist() for column in counts.cells())
     return {
