@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from stream_metrics.errors import LabelError
 from stream_metrics.labels import Label, canonical
+from stream_metrics.states import columns
+from stream_metrics.states.columns import check_codes, column
 from stream_metrics.wire import encoded
 
 __all__ = ["coded", "rank", "shown"]
@@ -39,21 +41,18 @@ def coded(group: Any, n: int) -> tuple[list[Label], NDArray[np.int64], NDArray[n
     """Return the keys of a column of groups, how often each was seen as a bool, int, float or anything else, and the
     number of the key of every row."""
     if isinstance(group, str | bytes | int | float):
-        group = [group] * n
-    if hasattr(group, "codes") and hasattr(group, "categories"):
-        categories = list(group.categories)
-        values = [categories[code] if code >= 0 else None for code in np.asarray(group.codes).tolist()]
+        found, labels = np.zeros(n, np.int32), [canonical(group, "group")] * (n > 0)
     else:
-        values = list(next((getattr(group, name)() for name in ("tolist", "to_pylist") if hasattr(group, name)), group))
-    if len(values) != n:
-        raise LabelError(f"Expected `group` to have as many rows as `y_true`, {n}, but got {len(values)}")
+        c = column(group, "group", False)
+        if len(c.values) != n:
+            raise LabelError(f"Expected `group` to have as many rows as `y_true`, {n}, but got {len(c.values)}")
+        if n:
+            check_codes(c, (int(c.values.min()), int(c.values.max())), "group", False)
+        found, labels = columns.coded(c)
     keys: dict[Label, int] = {}
-    counts: list[list[int]] = []
-    codes = np.empty(n, np.int64)
-    for row, value in enumerate(values):
-        key = canonical(value, "group", row)
-        code = codes[row] = keys.setdefault(key, len(keys))
-        if code == len(counts):
-            counts.append([0, 0, 0, 0])
-        counts[code][FORMS.get(type(key), 3)] += 1
-    return list(keys), np.array(counts, np.int64).reshape(-1, 4), codes
+    places = np.array([keys.setdefault(label, len(keys)) for label in labels], np.int64)
+    forms = np.zeros((len(keys), 4), np.int64)
+    seen = np.bincount(found, minlength=len(labels))
+    for label, place, times in zip(labels, places.tolist(), seen.tolist(), strict=True):
+        forms[place, FORMS.get(type(label), 3)] += times
+    return list(keys), forms, places[found]

@@ -219,7 +219,7 @@ def test_arguments_are_named() -> None:
     """Numbers that are no numbers, damaged bytes, an unknown worker, nothing to read."""
     total = sm.Aggregate()
 
-    with pytest.raises(sm.LabelError, match="`sequence` to be a whole number, but got 1.5"):
+    with pytest.raises(sm.LabelError, match=r"`sequence` to be a whole number, but got 1\.5"):
         total.put("w", sm.MCC(), 1.5)  # type: ignore[arg-type]
     with pytest.raises(sm.DecodeError):
         total.put("w", sm.MCC().to_bytes()[:-1], 1)

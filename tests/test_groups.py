@@ -272,3 +272,27 @@ def test_groups_of_the_last_samples_have_no_whole() -> None:
     with pytest.raises(sm.MergeError, match="TimeWindow"):
         groups.merge(groups.copy())
     assert groups.to_bytes() == before
+
+
+@pytest.mark.parametrize("size", [30, 3000])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("form", [list, np.array, pd.Categorical, "codes"])
+def test_columns_of_any_form_count_as_rows_do(size: int, weighted: bool, form: Any) -> None:
+    """Few and many rows of a group, as lists, text, categories, or codes, give the bytes of rows one by one."""
+    rows = stream(size)
+    weights = [1 + i % 3 / 2 for i in range(size)] if weighted else [1] * size
+    expected = sm.ByGroup(sm.MetricSet())
+    for (y_true, y_pred, group), w in zip(rows, weights, strict=True):
+        expected.update(y_true, y_pred, w, group=group)
+
+    def column(values: list[str]) -> Any:
+        if form != "codes":
+            return form(values)
+        names = sorted(set(values))
+        return sm.Categorical(np.array([names.index(value) for value in values]), names)
+
+    groups = sm.ByGroup(sm.MetricSet())
+    truth, predicted, keys = (column([row[i] for row in rows]) for i in range(3))
+    groups.update_many(truth, predicted, weights if weighted else None, group=keys)
+
+    assert groups == expected
