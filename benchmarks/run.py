@@ -14,7 +14,7 @@ QUESTIONS = (
     "one_sample", "batch_integers", "batch_names", "reading", "everything", "merging", "many_classes", "encoding",
     "rank_speed", "rank_peers", "certificates", "real_scores",
     "windows_rolling", "windows_timed",
-    "scale",
+    "arrow_columns", "scale",
 )  # fmt: skip
 README = Path(__file__).with_name("README.md")
 MARKS = "<!-- measured -->", "<!-- end of measured -->"

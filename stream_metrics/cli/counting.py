@@ -1,15 +1,15 @@
-"""Rows to counts, in chunks.
+"""Rows to counts, in chunks, and batches of tables, as they come.
 
 A chunk goes to ``update_many``, many times faster than one call per row. It rejects the whole chunk if one row is
-bad; then the chunk is counted row by row, which names the bad row.
+bad; then the chunk is counted row by row, which names the bad row. A batch that is rejected is counted in such chunks.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,29 +18,34 @@ from stream_metrics.cli.interrupts import interrupts_held
 from stream_metrics.cli.problems import Problem
 from stream_metrics.cli.reading import Fields, Row
 from stream_metrics.cli.scores import sample, table
+from stream_metrics.cli.sources import BadRecord
 from stream_metrics.report.layout import number
 
-__all__ = ["Counter", "Skipped"]
+__all__ = ["SHOWN", "Batch", "Counter", "Skipped"]
 
 CHUNK = 8192
 SHOWN = 5
 
 
 class Skipped:
-    """The bad records: how many, the first few with their reasons; unless ``allowed``, the first one ends the run."""
+    """The bad records: how many, the first few with their reasons; unless ``allowed``, the first one ends the run.
 
-    def __init__(self, allowed: bool) -> None:
+    ``place`` says what their numbers count.
+    """
+
+    def __init__(self, allowed: bool, place: str = "line") -> None:
         self.allowed = allowed
+        self.place = place
         self.count = 0
         self.first: list[dict[str, Any]] = []
 
     def add(self, source: str, line: int, reason: str) -> None:
         """Note a bad record, or raise ``Problem``."""
         if not self.allowed:
-            raise Problem(f"{source}, line {line}: {reason}")
+            raise Problem(f"{source}, {self.place} {line}: {reason}")
         self.count += 1
         if len(self.first) < SHOWN:
-            self.first.append({"file": source, "line": line, "reason": reason})
+            self.first.append({"file": source, self.place: line, "reason": reason})
 
     def report(self) -> None:
         """Say on stderr what was skipped, if anything was."""
@@ -48,9 +53,19 @@ class Skipped:
             return
         print(f"stream-metrics: skipped {number(self.count)} bad record{'s' * (self.count > 1)}", file=sys.stderr)
         for bad in self.first:
-            print(f"  {bad['file']}, line {bad['line']}: {bad['reason']}", file=sys.stderr)
+            print(f"  {bad['file']}, {self.place} {bad[self.place]}: {bad['reason']}", file=sys.stderr)
         if self.count > len(self.first):
             print(f"  and {number(self.count - len(self.first))} more", file=sys.stderr)
+
+
+class Batch(Protocol):
+    """Rows of a table: how many they are, some of them, counted together, or one by one."""
+
+    @property
+    def n(self) -> int: ...
+    def part(self, at: int, n: int) -> Batch: ...
+    def counted_by(self, state: Any) -> bool: ...
+    def rows(self, source: str, bad: BadRecord) -> Iterator[Row]: ...
 
 
 class Counter:
@@ -59,6 +74,7 @@ class Counter:
     def __init__(self, state: Any, fields: Fields, skipped: Skipped, every: int, report: Callable[[], None]) -> None:
         self.state = state
         self.counted = 0
+        self.passed = 0  # rows of tables that were counted or refused
         self.waiting: list[Row] = []
         self._source = ""
         self._weighted = fields.weight is not None
@@ -93,6 +109,29 @@ class Counter:
                 tick()
         self.flush()
 
+    def feed_batches(self, source: str, batches: Iterable[Batch], tick: Callable[[], None] | None = None) -> None:
+        """Count all batches of one source; ``tick`` is called after each."""
+        self._source = source
+        for batch in batches:
+            at = 0
+            while at < batch.n:
+                part = batch.part(at, min(batch.n - at, self._left() or batch.n))
+                self._count_batch(part)
+                at += part.n
+                self.passed += part.n
+            if tick is not None:
+                tick()
+
+    def _count_batch(self, batch: Batch) -> None:
+        with interrupts_held():
+            whole = batch.counted_by(self.state)
+            self.counted += batch.n if whole else 0
+        self._room = self._next_room()
+        if not whole:
+            self.feed(self._source, batch.rows(self._source, self.refuse))
+        elif self._every and self.counted % self._every == 0:
+            self._report()
+
     def flush(self) -> None:
         """Count the rows that wait."""
         before = self.counted
@@ -104,7 +143,11 @@ class Counter:
             self._report()
 
     def _next_room(self) -> int:
-        return min(CHUNK, self._every - self.counted % self._every) if self._every else CHUNK
+        return min(CHUNK, self._left() or CHUNK)
+
+    def _left(self) -> int:
+        """Return how many records may be counted before the next report; 0 if there is none."""
+        return self._every - self.counted % self._every if self._every else 0
 
     def _count(self, rows: list[Row]) -> None:
         if not rows:

@@ -10,12 +10,12 @@ from typing import Any
 import stream_metrics as sm
 from stream_metrics.catalog import CATALOG
 from stream_metrics.cli.containers import is_timed, leaf
-from stream_metrics.cli.moments import text_of
 from stream_metrics.cli.problems import UsageProblem
 from stream_metrics.group_snapshot import GroupSnapshot
 from stream_metrics.jsonable import label_names
 from stream_metrics.report.layout import number
 from stream_metrics.snapshot import Snapshot
+from stream_metrics.windows.moments import text_of
 
 __all__ = ["RunningValues", "print_snapshot", "view"]
 

@@ -13,12 +13,12 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from stream_metrics.cli.moments import nanoseconds
 from stream_metrics.cli.problems import Problem, UsageProblem, listed
 from stream_metrics.cli.scores import BOTH, Classes, JsonScores, Scores, csv_columns, csv_reader
 from stream_metrics.cli.sources import BadRecord, Source
+from stream_metrics.windows.moments import nanoseconds
 
-__all__ = ["Fields", "Row", "rows"]
+__all__ = ["Fields", "Row", "rows", "weight_of"]
 
 Row: TypeAlias = tuple[Any, Any, "int | float", Scores, int, int, Any]
 
@@ -59,7 +59,7 @@ def _json_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
                 raise ValueError(f"expected a JSON object, but got {text[:40]}")
             true = truth(record)
             predicted = None if prediction is None else prediction(record)
-            amount = 1 if weight is None else _number(weight(record))
+            amount = 1 if weight is None else weight_of(weight(record))
             held = None if scores is None else read(scores(record), true)
             at = 0 if time is None else nanoseconds(time(record))
             row = true, predicted, amount, held, source.line, at, None if group is None else group(record)
@@ -121,7 +121,7 @@ def _csv_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
             if not values[true] or (group is not None and not values[group]):
                 raise ValueError(f"field {(fields.group if values[true] else fields.true)!r} is empty")
             predicted = None if prediction is None else values[prediction] or None
-            amount = 1 if weight is None else _number(values[weight])
+            amount = 1 if weight is None else weight_of(values[weight])
             held = None if scores is None else scores(values)
             at = 0 if time is None else nanoseconds(values[time])
             row = values[true], predicted, amount, held, source.line, at, None if group is None else values[group]
@@ -160,8 +160,8 @@ def _column(header: list[str], name: str, source: Source) -> int:
     return header.index(name)
 
 
-def _number(value: Any) -> int | float:
-    """Return a weight as a number; its range is checked where it is counted."""
+def weight_of(value: Any) -> int | float:
+    """Return the weight that a field holds as a number; its range is checked where it is counted."""
     if isinstance(value, str):
         try:
             return int(value) if value.strip().isdecimal() else float(value)

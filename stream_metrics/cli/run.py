@@ -6,23 +6,25 @@ import argparse
 import sys
 from typing import Any
 
-from stream_metrics.cli import configuration, drawing, files, options
+from stream_metrics.cli import configuration, drawing, files, options, plans
 from stream_metrics.cli.counting import Counter, Skipped
 from stream_metrics.cli.interrupts import interruptible
 from stream_metrics.cli.output import RunningValues, print_snapshot, view
 from stream_metrics.cli.problems import UsageProblem
 from stream_metrics.cli.progress import Progress
-from stream_metrics.cli.reading import Fields, rows
-from stream_metrics.cli.sources import STDIN, Reached, declared_format, opened, total_size
+from stream_metrics.cli.reading import Fields
+from stream_metrics.cli.sources import PARQUET, STDIN, expanded, form_of
 from stream_metrics.report.layout import number
+from stream_metrics.windows.panes import mergeable
 
 __all__ = ["add"]
 
 HELP = """\
-Records are JSON Lines, or CSV with a header. A prediction that is null, or an
-empty CSV field, is an abstention. FIELD is a key, or keys of nested objects
-joined by dots. JSON values keep their type and CSV values are text, so the 1 of
-a JSON file and the 1 of a CSV are two classes.
+Records are JSON Lines, CSV with a header, or rows of Parquet. A prediction that
+is null, or an empty CSV field, is an abstention. FIELD is a key or column, or
+those of nested objects joined by dots. JSON and Parquet values keep their type
+and CSV values are text, so the 1 of a JSON file and the 1 of a CSV are two
+classes. Parquet needs the extra stream-metrics[parquet].
 
 --scores also keeps the scores of each record, for ROC and PR areas, calibration
 and log loss. In JSON Lines FIELD is an object {"cat": 0.7, "dog": 0.3}, or one
@@ -30,8 +32,9 @@ number, the score of --pos-label; null is no scores. Keys are classes: if the
 truth is a number, true or false, so must they be ("1", "true"); with --labels
 each is the label that is written so. In CSV it is one column, the score of
 --pos-label, or a column for each class, as a pattern whose * is the class or as
-a list class=column; fields that are all empty are no scores. Where there are
-scores, but no --pred or a null there, the largest score predicts.
+a list class=column; fields that are all empty are no scores. Parquet has either,
+objects being structs or maps. Where there are scores, but no --pred or a null
+there, the largest score predicts.
 
 A record that cannot be counted ends the run with exit status 1: its file, line
 and reason are printed, no result is, and no state is saved. Ctrl-C prints and
@@ -43,6 +46,11 @@ time seen; what comes later than --lateness after its window is not counted. The
 values of --every are those of all groups. Windows of time and groups merge, the
 last N records of two streams do not.
 
+--jobs counts on several processors: the row groups of Parquet, or the files of
+the other formats, are dealt out, and the counts merged to what one process would
+have, byte for byte. There is no order of records then, so neither --every nor the
+last N records.
+
 examples:
   stream-metrics run predictions.jsonl
   stream-metrics run mon.csv.gz tue.csv.gz --true label --state week.state
@@ -53,20 +61,24 @@ examples:
   stream-metrics run spam.csv --scores p --labels ham,spam --pos-label spam
   stream-metrics run predictions.jsonl --window 1000 --every 100 --plot drift.png
   stream-metrics run predictions.jsonl --time-field ts --window 5m --every 100
-  stream-metrics run predictions.jsonl --by country --metrics accuracy,macro_f1"""
-
-MIXED = "their labels differ in type, so they cannot be counted in one run"
+  stream-metrics run predictions.jsonl --by country --metrics accuracy,macro_f1
+  stream-metrics run warehouse/predictions/ 'more/part-*.parquet' --jobs 8"""
 
 
 def add(commands: options.Commands) -> None:
     """Add the command to the parser."""
     parser = options.add_command(commands, "run", "count records from files or stdin and print the metrics", HELP)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="input file, unpacked if it ends in .gz; - is stdin")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="file, unpacked if it ends in .gz; folder; 'pattern-*'; - is stdin"
+    )
     _add_input(parser)
     options.add_output(parser)
     parser.add_argument("--every", type=options.positive, default=0, metavar="N", help="print values every N records")
     parser.add_argument(
         "--plot", metavar="IMAGE", help="draw what --every prints over records, or over time (.png, .svg, .pdf)"
+    )
+    parser.add_argument(
+        "--jobs", type=options.positive, default=1, metavar="N", help="count in N processes (default: 1)"
     )
     parser.add_argument("--state", metavar="OUT", help="save the counts to this file")
     parser.add_argument("--resume", metavar="STATE", help="start from the counts, and the configuration, of this file")
@@ -75,7 +87,7 @@ def add(commands: options.Commands) -> None:
 
 
 def _add_input(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--input", choices=("jsonl", "csv"), help="format (default: by extension, or first line)")
+    parser.add_argument("--input", choices=("jsonl", "csv", PARQUET), help="format (default: by name, or first line)")
     parser.add_argument("--true", default="y_true", metavar="FIELD", help="field of the truth (default: y_true)")
     parser.add_argument(
         "--pred", metavar="FIELD", help="field of the prediction (default: y_pred; with --scores, the largest score)"
@@ -94,12 +106,14 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Count, save, print."""
+    arguments.files = expanded(arguments.files)
     _check(arguments)
-    skipped = Skipped(arguments.skip_bad)
+    skipped = Skipped(arguments.skip_bad, "row" if arguments.input == PARQUET else "line")
     state = configuration.make(arguments)
     view(state, arguments.metrics)  # refuses metrics of what the state does not keep
     running = RunningValues(arguments.metrics, arguments.format, keep=bool(arguments.plot))
-    interrupted = _count(arguments, state, skipped, running)
+    count = _count if arguments.jobs == 1 else _count_apart
+    interrupted = count(arguments, _fields(arguments, state), state, skipped, running)
     if arguments.state:
         files.save(arguments.state, state)
     extra = {"skipped": {"count": skipped.count, "first": skipped.first}} if skipped.allowed else None
@@ -121,37 +135,71 @@ def _report_late(state: Any) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    formats = {declared_format(path) for path in arguments.files} - {None}
-    if arguments.input is None and len(formats) > 1:
-        raise UsageProblem(f"CSV and JSON Lines together: {MIXED}")
+    formats = {arguments.input or form_of(path) for path in arguments.files} - {None}
+    if len(formats) > 1 and PARQUET in formats:
+        raise UsageProblem("Parquet and other formats together: count them in two runs, by --state and --resume")
+    if len(formats) > 1:
+        raise UsageProblem(f"CSV and JSON Lines together: {plans.MIXED}")
     if arguments.files.count(STDIN) > 1:
         raise UsageProblem("stdin can be read once only")
+    if arguments.every and arguments.jobs > 1:
+        raise UsageProblem("--every does not go with --jobs: records that are counted side by side have no order")
+    if PARQUET in formats:
+        if STDIN in arguments.files:
+            raise UsageProblem("Parquet is read from files, not from stdin: what is where stands at its end")
+        arguments.input = PARQUET
     configuration.check(arguments)
     drawing.check(arguments)
     if arguments.state:
         files.check_target(arguments.state)
 
 
-def _count(arguments: argparse.Namespace, state: Any, skipped: Skipped, running: RunningValues) -> bool:
+def _count(
+    arguments: argparse.Namespace, fields: Fields, state: Any, skipped: Skipped, running: RunningValues
+) -> bool:
     """Count all files; tell whether Ctrl-C ended it."""
-    reached = Reached()
 
     def report() -> None:
         progress.clear()
         running.print(state, counter.counted)
 
-    fields = _fields(arguments, state)
     counter = Counter(state, fields, skipped, arguments.every, report)
-    progress = Progress(lambda: (counter.seen, reached.position()), total_size(arguments.files))
+    feed, progress = plans.here(arguments.files, arguments.input, fields, counter)
     with interruptible():
         try:
-            _feed(arguments, fields, counter, reached, progress)
+            feed(progress.tick)
         except KeyboardInterrupt:
             counter.flush()
             return True
         finally:
             progress.clear()
     return False
+
+
+def _count_apart(
+    arguments: argparse.Namespace, fields: Fields, state: Any, skipped: Skipped, running: RunningValues
+) -> bool:
+    """Count all files in several processes; tell whether Ctrl-C ended it."""
+    from stream_metrics.cli.jobs import Dealer, Task
+
+    reason = mergeable(state)
+    if reason is not None:
+        raise UsageProblem(f"--jobs does not go with these counts: {reason}")
+    if STDIN in arguments.files:
+        raise UsageProblem("--jobs deals out files, and stdin is none")
+    form, pieces = plans.apart(arguments.files, arguments.input, fields, arguments.jobs)
+    number = min(arguments.jobs, len(pieces))
+    if number < 2:
+        return _count(arguments, fields, state, skipped, running)
+    empty = state.copy()
+    empty.reset()
+    dealer = Dealer(Task(form, fields, empty.to_bytes(), skipped.allowed), pieces, number)
+    progress = Progress(dealer.reached, sum(size for _, size in pieces))
+    with interruptible():
+        try:
+            return dealer.count(state, skipped, progress)
+        finally:
+            progress.clear()
 
 
 def _fields(arguments: argparse.Namespace, state: Any) -> Fields:
@@ -162,17 +210,3 @@ def _fields(arguments: argparse.Namespace, state: Any) -> Fields:
     classes = configuration.classes(state)
     more = arguments.time_field, arguments.by
     return Fields(arguments.true, prediction, arguments.weight, arguments.scores, classes, *more)
-
-
-def _feed(
-    arguments: argparse.Namespace, fields: Fields, counter: Counter, reached: Reached, progress: Progress
-) -> None:
-    form = arguments.input
-    for path in arguments.files:
-        with opened(path, arguments.input) as source:
-            if form not in (None, source.format):
-                raise UsageProblem(f"{source.name} is {source.format}, but what came before it is {form}: {MIXED}")
-            form = source.format
-            reached.enter(source)
-            counter.feed(source.name, rows(source, fields, counter.refuse), progress.tick)
-            reached.leave()

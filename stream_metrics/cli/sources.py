@@ -1,4 +1,4 @@
-"""Input files: opened, unpacked if the name ends in .gz, their format found, their lines decoded one by one.
+"""Input files: found, opened, unpacked if the name ends in .gz, their format told, their lines decoded one by one.
 
 Lines are decoded here and not by a text stream, because that decodes in blocks: a broken byte would be reported far
 from its line, and the good lines before it in the block would be lost.
@@ -7,6 +7,7 @@ from its line, and the good lines before it in the block would be lost.
 from __future__ import annotations
 
 import codecs
+import glob
 import gzip
 import itertools
 import os
@@ -19,10 +20,22 @@ from typing import IO
 
 from stream_metrics.cli.problems import Problem
 
-__all__ = ["STDIN", "BadRecord", "Reached", "Source", "declared_format", "opened", "total_size"]
+__all__ = [
+    "PARQUET",
+    "STDIN",
+    "BadRecord",
+    "Reached",
+    "Source",
+    "declared_format",
+    "expanded",
+    "form_of",
+    "opened",
+    "total_size",
+]
 
 STDIN = "-"
-FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv"}
+PARQUET, MAGIC = "parquet", b"PAR1"
+FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": PARQUET, ".pq": PARQUET}
 READ_ERRORS = (OSError, EOFError, zlib.error)
 
 BadRecord = Callable[[str, int, str], None]  # (source, line, reason)
@@ -39,6 +52,8 @@ class Source:
             first = unpacked.readline()
         except READ_ERRORS as error:
             raise self._unreadable(error) from None
+        if first.startswith(MAGIC):
+            raise Problem(f"{name}: is Parquet, which is read from files on disk that are not packed")
         self.format = declared or ("jsonl" if _bare(first).lstrip().startswith(b"{") else "csv")
         self._lines: Iterable[bytes] = itertools.chain((first,) if first else (), unpacked)
 
@@ -72,6 +87,40 @@ def _bare(line: bytes) -> bytes:
 def declared_format(path: str) -> str | None:
     """Return the format that the extension of ``path`` declares, if it declares one."""
     return FORMATS.get(Path(path.removesuffix(".gz")).suffix.lower())
+
+
+def form_of(path: str) -> str | None:
+    """Return the format that ``path`` declares or, of Parquet, has; None if only its lines can tell."""
+    declared = declared_format(path)
+    if declared is None and os.path.isfile(path):
+        try:
+            with open(path, "rb") as file:
+                return PARQUET if file.read(len(MAGIC)) == MAGIC else None
+        except OSError:  # said when it is opened to be counted
+            return None
+    return declared
+
+
+def expanded(paths: Iterable[str]) -> list[str]:
+    """Return the files that ``paths`` name: files, stdin, patterns such as 'part-*', folders of files with extensions.
+
+    In a folder, as Spark writes them, what begins with _ or . is no data.
+    """
+    found: list[str] = []
+    for path in paths:
+        if os.path.isdir(path):
+            inside = sorted(name for name in os.listdir(path) if name[0] not in "_." and declared_format(name))
+            if not inside:
+                raise Problem(f"{path}: Is a directory, and no file in it ends in {', '.join(FORMATS)}")
+            found += [os.path.join(path, name) for name in inside]
+        elif glob.has_magic(path) and not os.path.exists(path):
+            matching = sorted(glob.glob(path, recursive=True))
+            if not matching:
+                raise Problem(f"{path}: no file is named so")
+            found += expanded(matching)
+        else:
+            found.append(path)
+    return found
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """Columns of a batch: whatever holds labels becomes an integer array, with names unless the integers are the labels.
 
 A column is read without a Python object per row where its memory allows: integers and booleans as they are,
-categoricals by their codes, fixed-width text and floats by their bytes. Lists and object arrays are read object by
-object, because a conversion by NumPy would turn mixed labels into text. Nothing is imported to recognise pandas, Arrow
-or torch.
+categoricals by their codes, fixed-width text and floats by their bytes, what Arrow holds as `arrow` says. Lists and
+object arrays are read object by object, because a conversion by NumPy would turn mixed labels into text. Nothing is
+imported to recognise pandas, Arrow or torch.
 """
 
 from __future__ import annotations
@@ -17,8 +17,14 @@ from stream_metrics._core.batch import count_codes, count_integers, encode_bytes
 from stream_metrics._core.weights import split_weights
 from stream_metrics.errors import LabelError, WeightError
 from stream_metrics.labels import Label, canonical
+from stream_metrics.states import arrow
+from stream_metrics.states.pieces import Array, common_edges, cut, joined
+from stream_metrics.states.tensors import untensored
 
 __all__ = ["Categorical", "Column", "Tally", "check_codes", "coded", "column", "tally", "unmasked", "weights"]
+
+SHORTEST = 2**14  # rows of a piece that is worth being counted by itself, on average
+LARGEST = 2**14  # cells of the counts of pieces
 
 
 class Categorical(NamedTuple):
@@ -31,17 +37,28 @@ class Categorical(NamedTuple):
     categories: Any
 
 
-class Column(NamedTuple):
+class Column:
     """Integers, one a row, and what they stand for: names by position, or themselves if `names` is None."""
 
-    values: np.ndarray[Any, Any]
-    names: list[Any] | None
+    __slots__ = ("names", "parts")
+
+    def __init__(self, values: Array | list[Array], names: list[Any] | None) -> None:
+        """Hold the integers, which may come in several arrays of one type."""
+        self.parts, self.names = values if isinstance(values, list) else [values], names
+
+    @property
+    def values(self) -> Array:
+        """The integers as one array; they are joined when this is first read."""
+        if len(self.parts) != 1:
+            self.parts = [joined(self.parts, None if self.names is None else len(self.names))]
+        return self.parts[0]
 
     def label(self, value: int) -> Any:
         """Return what stands behind one of the integers; None for a missing label."""
         if self.names is not None:
             return None if value < 0 else self.names[value]
-        return value % (1 << 8 * self.values.itemsize) if self.values.dtype.kind == "u" else value
+        dtype = self.parts[0].dtype
+        return value % (1 << 8 * dtype.itemsize) if dtype.kind == "u" else value
 
 
 class Tally(NamedTuple):
@@ -57,15 +74,16 @@ class Tally(NamedTuple):
 
 
 def column(values: Any, argument: str, may_abstain: bool) -> Column:
-    """Return the column that `values` holds; LabelError names the argument and the position of what is no label."""
+    """Return the column that `values` is or holds; LabelError names argument and position of what is no label."""
+    if isinstance(values, Column):
+        return values
     values = getattr(values, "array", values) if hasattr(values, "iloc") else values  # a pandas Series
-    if hasattr(values, "combine_chunks"):  # Arrow, in pieces
-        values = values.combine_chunks()
-    if hasattr(values, "indices") and hasattr(values, "dictionary"):  # Arrow, dictionary-encoded
-        codes = values.indices.cast("int64").fill_null(-1)
-        values = Categorical(codes.to_numpy(zero_copy_only=False), values.dictionary.to_pylist())
-    elif hasattr(values, "to_pylist") and values.null_count:
-        values = values.to_pylist()
+    values = untensored(values, argument, LabelError)
+    found = arrow.known(values)
+    if found is not None:
+        values = arrow.labels(found, argument)
+        if isinstance(values, tuple):
+            return Column(*values)
     if hasattr(values, "codes") and hasattr(values, "categories"):
         return _from_codes(np.asarray(values.codes), _names(values.categories), argument)
     values = unmasked(values)
@@ -85,11 +103,12 @@ def unmasked(values: Any) -> Any:
 
 
 def _names(categories: Any) -> list[Any]:
-    names = categories.tolist() if hasattr(categories, "tolist") else list(categories)
+    listed = next((getattr(categories, name) for name in ("tolist", "to_pylist") if hasattr(categories, name)), None)
+    names = list(categories) if listed is None else listed()
     return [canonical(name, "categories", position) for position, name in enumerate(names)]
 
 
-def _from_codes(codes: np.ndarray[Any, Any], names: list[Any], argument: str) -> Column:
+def _from_codes(codes: Array, names: list[Any], argument: str) -> Column:
     if codes.ndim != 1 or (len(codes) and codes.dtype.kind not in "iu"):
         raise LabelError(f"Expected the codes of `{argument}` to be a column of integers, but got {codes!r:.60}")
     if codes.dtype.kind == "i":
@@ -107,7 +126,7 @@ def check_codes(c: Column, seen: Iterable[int], argument: str, may_abstain: bool
                 raise _bad_code(c.values, c.names, code, argument)
 
 
-def _bad_code(codes: np.ndarray[Any, Any], names: list[Any], code: int, argument: str) -> LabelError:
+def _bad_code(codes: Array, names: list[Any], code: int, argument: str) -> LabelError:
     at = int(np.flatnonzero(codes == code)[0])
     if code == -1:
         return LabelError(f"Expected `{argument}` at position {at} to be a label, but it is missing")
@@ -116,7 +135,7 @@ def _bad_code(codes: np.ndarray[Any, Any], names: list[Any], code: int, argument
     )
 
 
-def _from_array(array: np.ndarray[Any, Any], argument: str, may_abstain: bool) -> Column:
+def _from_array(array: Array, argument: str, may_abstain: bool) -> Column:
     kind = array.dtype.kind
     if kind in "iu":
         return Column(array.astype(array.dtype.newbyteorder("="), copy=False), None)
@@ -138,11 +157,11 @@ def _from_array(array: np.ndarray[Any, Any], argument: str, may_abstain: bool) -
 def tally(truth: Any, predicted: Any, w: Any) -> Tally:
     """Count a batch without touching any state."""
     t, p = column(truth, "y_true", False), column(predicted, "y_pred", True)
-    n = len(t.values)
-    if len(p.values) != n:
-        raise LabelError(f"Expected `y_pred` to have as many rows as `y_true`, {n}, but got {len(p.values)}")
+    n, others = sum(map(len, t.parts)), sum(map(len, p.parts))
+    if others != n:
+        raise LabelError(f"Expected `y_pred` to have as many rows as `y_true`, {n}, but got {others}")
     if w is None and n:
-        counted = count_integers(*_alike(t.values, p.values))
+        counted = _in_pieces(t.parts, p.parts) or count_integers(*_alike(t.values, p.values))
         if counted is not None:
             return _from_table(t, p, n, *counted)
     wholes, parts = (None, None) if w is None else split_weights(weights(w, n))
@@ -155,7 +174,7 @@ def tally(truth: Any, predicted: Any, w: Any) -> Tally:
     return Tally((t, p), t_labels, p_labels, cells, seen, n - abstained, abstained)
 
 
-def _from_table(t: Column, p: Column, n: int, low: int, table: np.ndarray[Any, Any]) -> Tally:
+def _from_table(t: Column, p: Column, n: int, low: int, table: Array) -> Tally:
     """Turn a table of counts of integers into counts of labels."""
     missing = -1 - low if p.names is not None and low < 0 else None  # where code -1 is
     abstained = 0
@@ -179,7 +198,32 @@ def _from_table(t: Column, p: Column, n: int, low: int, table: np.ndarray[Any, A
     )
 
 
-def _alike(t: np.ndarray[Any, Any], p: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _in_pieces(t: list[Array], p: list[Array]) -> tuple[int, Array] | None:
+    """Count as `count_integers` does, each piece of two columns where it lies.
+
+    None if they are in one piece and of one type, in too many pieces, or their integers too far apart.
+    """
+    edges = common_edges(t, p)
+    if len(edges) == 2 or edges[-1] < SHORTEST * len(edges):
+        return None
+    totals: dict[tuple[int, int], Array] = {}
+    for a, b in zip(cut(t, edges), cut(p, edges), strict=True):
+        counted = count_integers(*_alike(a, b))
+        if counted is None or counted[1].size > LARGEST:
+            return None
+        low, table = counted
+        key = low, low + len(table)
+        totals[key] = totals[key] + table if key in totals else table
+    first, end = min(low for low, _ in totals), max(high for _, high in totals)
+    if (end - first) ** 2 > LARGEST:
+        return None
+    total = np.zeros((end - first, end - first), np.int64)
+    for (low, high), table in totals.items():
+        total[low - first : high - first, low - first : high - first] += table
+    return first, total
+
+
+def _alike(t: Array, p: Array) -> tuple[Array, Array]:
     """Return both arrays as signed integers of one width; unsigned ones keep their bits."""
     if t.dtype != p.dtype and (t.dtype.kind != p.dtype.kind or t.itemsize != p.itemsize):
         both = np.result_type(t, p)
@@ -189,7 +233,7 @@ def _alike(t: np.ndarray[Any, Any], p: np.ndarray[Any, Any]) -> tuple[np.ndarray
     return t.view(signed), p.view(signed)
 
 
-def coded(c: Column) -> tuple[np.ndarray[Any, Any], list[Label]]:
+def coded(c: Column) -> tuple[Array, list[Label]]:
     """Return a column as int32 codes and the names that occur."""
     if c.names is not None:
         codes = c.values.astype(np.int32, copy=False)
@@ -206,8 +250,11 @@ def coded(c: Column) -> tuple[np.ndarray[Any, Any], list[Label]]:
     return codes, c.values[firsts].tolist()
 
 
-def weights(w: Any, n: int) -> np.ndarray[Any, Any] | list[Any]:
-    w = unmasked(w)
+def weights(w: Any, n: int) -> Array | list[Any]:
+    """Return the weights of n rows as int64, as float64, or as a list; WeightError if they are no n numbers."""
+    w = untensored(w, "w", WeightError)
+    found = arrow.known(w)
+    w = unmasked(w) if found is None or hasattr(found, "column_names") else arrow.numbers(found)
     if isinstance(w, Iterable) and not isinstance(w, list) and not hasattr(w, "__array__"):
         w = list(w)
     shape = (len(w),) if isinstance(w, list) else np.shape(w)

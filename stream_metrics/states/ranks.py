@@ -16,8 +16,11 @@ from stream_metrics.errors import ScoreError
 from stream_metrics.formulas.ranks_protocol import RankColumn
 from stream_metrics.labels import Label, unique
 from stream_metrics.snapshot import Snapshot
+from stream_metrics.states.arrow import known
 from stream_metrics.states.columns import Column, check_codes, coded, column, unmasked
 from stream_metrics.states.columns import weights as checked_weights
+from stream_metrics.states.score_tables import own_names, score_table
+from stream_metrics.states.tensors import untensored
 from stream_metrics.wire import Portable
 
 __all__ = ["RankSketch"]
@@ -165,14 +168,15 @@ def _some_weight(wholes: Any, parts: Any, n: int) -> NDArray[np.bool_]:
 
 def _matrix(scores: Any, classes: Iterable[Label] | None) -> tuple[Any, list[Label] | None]:
     """Return scores as an array (n, columns) with the names of its columns, or as a list of samples."""
+    found = known(scores)
+    if found is not None:
+        classes, scores = own_names(found) if classes is None else classes, score_table(found)
     if isinstance(scores, str | bytes | Mapping) or not isinstance(scores, Iterable):
         raise ScoreError(f"Expected `scores` to be a column or a table of scores, but got {scores!r:.60}")
     if hasattr(scores, "columns") and hasattr(scores, "to_numpy"):  # a data frame
         classes, scores = list(scores.columns) if classes is None else classes, scores.to_numpy()
     names = None if classes is None else list(unique(classes, "classes"))
-    scores = scores.detach() if hasattr(scores, "detach") else unmasked(scores)
-    if hasattr(scores, "to_pylist") and getattr(scores, "null_count", None):
-        scores = scores.to_pylist()
+    scores = unmasked(untensored(scores, "scores", ScoreError))
     if not hasattr(scores, "__array__"):
         scores = list(scores)
         if not all(type(x) is float for x in scores) or names is not None:

@@ -11,12 +11,16 @@ import numpy as np
 
 from stream_metrics.errors import ScoreError
 from stream_metrics.labels import Label, unique
+from stream_metrics.states import arrow_scores
+from stream_metrics.states.arrow import encoded, known
 from stream_metrics.states.columns import Column, coded, weights
+from stream_metrics.states.tensors import untensored
 
 __all__ = [
     "all_finite",
     "finite",
     "fitting",
+    "gapless",
     "is_mapping",
     "is_soft",
     "nothing",
@@ -35,7 +39,8 @@ FLOAT = (float, np.floating)
 
 def own_names(scores: Any) -> tuple[Label, ...] | None:
     """Return the names that the columns of a data frame or an Arrow table have; None for anything else."""
-    own = getattr(scores, "column_names", getattr(scores, "columns", None))  # of Arrow, of pandas and polars
+    found = known(scores)
+    own = getattr(scores, "columns", None) if found is None else arrow_scores.names(found)
     if own is None or callable(own):
         return None
     return unique(own.tolist() if hasattr(own, "tolist") else own, "scores.columns")
@@ -45,9 +50,9 @@ def score_table(scores: Any) -> np.ndarray[Any, Any] | list[Any]:
     """Return a column or a table of float32 or float64, or a list of scores of any form."""
     if hasattr(scores, "mask") and hasattr(scores, "filled"):  # in a column, what is masked is an abstention
         scores = scores.tolist() if scores.ndim == 1 else scores.astype(np.float64).filled(np.nan)
-    if hasattr(scores, "to_pylist") and scores.null_count:
-        scores = scores.to_pylist()
-    scores = scores.detach() if hasattr(scores, "detach") else scores  # of torch, if it has a gradient
+    found = known(scores)
+    scores = scores if found is None else arrow_scores.scores(found)
+    scores = untensored(scores, "scores", ScoreError)
     if isinstance(scores, str | bytes) or not (hasattr(scores, "__array__") or isinstance(scores, Iterable)):
         raise ScoreError(f"Expected `scores` to be a column or a table of probabilities, but got {scores!r:.60}")
     if not hasattr(scores, "__array__"):
@@ -63,6 +68,15 @@ def score_table(scores: Any) -> np.ndarray[Any, Any] | list[Any]:
     if array.ndim not in (1, 2):
         raise ScoreError(f"Expected `scores` to have one or two dimensions, but got the shape {array.shape}")
     return np.ascontiguousarray(array, np.float32 if array.dtype == np.float32 else np.float64)
+
+
+def gapless(scores: Any) -> tuple[np.ndarray[Any, Any] | list[Any], np.ndarray[Any, Any] | None]:
+    """Return what `score_table` does, of Arrow only the rows that have scores, with for each row whether it has."""
+    found = known(scores)
+    some = None if found is None else arrow_scores.given(found)
+    if some is not None and not isinstance(table := score_table(some[0]), list):
+        return table, some[1]
+    return score_table(scores if found is None else found), None
 
 
 def fitting(names: tuple[Label, ...] | None, k: int) -> tuple[Label, ...]:
@@ -105,7 +119,10 @@ def finite(score: Any) -> bool:
 
 
 def rereadable(values: Any) -> Any:
-    """Return what can be read more than once."""
+    """Return what can be read more than once, text of Arrow numbered once."""
+    found = known(values)
+    if found is not None:
+        return encoded(found)
     once = isinstance(values, Iterable) and not hasattr(values, "__len__")
     return list(values) if once else values
 
@@ -133,7 +150,7 @@ def _kind(values: Any) -> str:
     kind: str | None = getattr(getattr(values, "dtype", None), "kind", None)
     if kind is not None:
         return kind
-    values = values.detach() if hasattr(values, "detach") else values
+    values = untensored(values, "y_pred", ScoreError)
     return np.asarray(values).dtype.kind if hasattr(values, "__array__") or isinstance(values, array) else ""
 
 
@@ -146,6 +163,9 @@ def soft_rows(y_pred: Any, classes: Any) -> tuple[Any, Any, Any]:
     """Return scores, predictions and the rows that have scores, from a column of predictions of either sort."""
     if classes is not None or getattr(y_pred, "ndim", 1) == 2 or own_names(y_pred) is not None:
         return y_pred, None, None
+    found = known(y_pred)
+    if found is not None:
+        return (found, None, None) if arrow_scores.is_soft(found) else (None, found, None)
     kind = "O" if isinstance(y_pred, list | tuple) else _kind(y_pred)
     if kind != "O":
         return (y_pred, None, None) if kind == "f" else (None, y_pred, None)

@@ -19,7 +19,7 @@ import numpy as np
 
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError
 from stream_metrics.labels import Label, canonical, ordering, sort_key, unique
-from stream_metrics.states.columns import Categorical, column
+from stream_metrics.states.columns import Categorical, Column, column
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
@@ -27,6 +27,7 @@ from stream_metrics.states.score_tables import (
     all_finite,
     finite,
     fitting,
+    gapless,
     is_mapping,
     is_soft,
     nothing,
@@ -35,7 +36,6 @@ from stream_metrics.states.score_tables import (
     plain_number,
     rereadable,
     row_of_scores,
-    score_table,
     soft_rows,
     taken,
 )
@@ -182,16 +182,21 @@ class Scored:
         `rows` are those that the scores belong to, None for all.
         """
         names = own_names(scores) if classes is None else unique(classes, "classes")
-        table = scores if rows is not None else score_table(scores)
-        truth: Any = column(y_true, "y_true", False)
+        table, some = (scores, None) if rows is not None else gapless(scores)
+        truth = whole = column(y_true, "y_true", False)
         n = len(truth.values)
         if rows is not None and len(y_pred) != n:
             raise LabelError(f"Expected `y_pred` to have as many rows as `y_true`, {n}, but got {len(y_pred)}")
-        if rows is None and len(table) != n:
-            raise ScoreError(f"Expected `scores` to have as many rows as `y_true`, {n}, but got {len(table)}")
+        length = len(table if some is None else some)
+        if rows is None and length != n:
+            raise ScoreError(f"Expected `scores` to have as many rows as `y_true`, {n}, but got {length}")
         if self.labels is not None and names is not None and not set(names) <= set(self.labels):
             raise LabelError(f"Expected the columns of `scores` to be of {list(self.labels)}, but got {list(names)}")
-        kept, weight, at = y_true, w, None
+        weight, at = w, None
+        if some is not None:
+            at, truth = np.flatnonzero(some).tolist(), Column(truth.values[some], truth.names)
+            weight = taken(w, at, n)
+        kept: Any = truth
         if not n:
             table, names = [], None
         if isinstance(table, list):
@@ -207,7 +212,7 @@ class Scored:
             derived = _table(truth, table, names)
         else:
             derived = self._singles(truth, table)
-        steps: Steps = [(counts, (y_true, _predicted(y_pred, derived.labels, at, n, rows is not None), w))]
+        steps: Steps = [(counts, (whole, _predicted(y_pred, derived.labels, at, n, rows is not None), w))]
         if self.losses is not None:
             steps.append((self.losses, (kept, table, weight, names)))
         steps.append((self.ranks, (kept, table, weight, names)))

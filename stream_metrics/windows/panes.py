@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
 from stream_metrics.states.columns import Categorical, check_codes, column, weights
 from stream_metrics.states.confusion import ConfusionMatrix
+from stream_metrics.states.score_tables import rereadable
 from stream_metrics.wire import Portable
 
 __all__ = ["Batch", "Merges", "blank", "check_same", "inside", "mergeable", "restored"]
@@ -85,7 +86,7 @@ class Batch:
     """The columns of a batch, to be dealt out to states row by row, and arguments that hold for all rows."""
 
     def __init__(self, columns: Mapping[str, Any], **common: Any) -> None:
-        self.columns = {name: _kept(column) for name, column in columns.items()}
+        self.columns = {name: rereadable(column) for name, column in columns.items()}
         self.common = {name: value for name, value in common.items() if value is not None}
         self.n = _length(self.columns["y_true"])
         self._read = False
@@ -177,11 +178,6 @@ def _counts_labels(state: Any) -> bool:
     """Tell whether a state, which holds no others, counts labels only."""
     counts = getattr(state, "state", state)
     return isinstance(counts, ConfusionMatrix) and getattr(state, "scored", None) is None
-
-
-def _kept(column: Any) -> Any:
-    """Return a column that can be read more than once."""
-    return list(column) if isinstance(column, Iterable) and not hasattr(column, "__len__") else column
 
 
 def _is_coded(column: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
 from typing import Any, ClassVar, Never, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from stream_metrics.metric import CLASSES, Metric
 from stream_metrics.metric_set import MetricSet
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
+from stream_metrics.states.score_tables import rereadable
 from stream_metrics.states.scored import Scored
 from stream_metrics.windows.panes import blank, inside
 from stream_metrics.windows.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
@@ -215,8 +215,7 @@ def _kept(values: Any) -> Any:
     """Return what can be read more than once, and floats as doubles, as which they are kept."""
     if getattr(values, "dtype", None) in (np.dtype(np.float32), np.dtype(np.float16)):
         return values.astype(np.float64)
-    once = isinstance(values, Iterable) and not hasattr(values, "__len__")
-    return list(values) if once else values
+    return rereadable(values)
 
 
 def _frozen(value: Any) -> Any:

@@ -205,7 +205,7 @@ def _soft_column(scores: Any, classes: Any, start: int, instead: Any = None) -> 
     """Return the scores of a batch from a row on."""
     names = own_names(scores) if classes is None else unique(classes)
     names = instead if names is None else names
-    table = score_table(scores.detach() if hasattr(scores, "detach") else scores)
+    table = score_table(scores)
     if isinstance(table, list):
         return [_soft(row, names) for row in table[start:]]
     if table.ndim == 1:

@@ -18,6 +18,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics.states.arrow import known
+from stream_metrics.states.arrow import times as times_of_arrow
+
 __all__ = ["Length", "Time", "instant", "instants", "length", "shown"]
 
 Time: TypeAlias = "int | float | datetime | np.datetime64"
@@ -97,6 +100,9 @@ def instants(column: Any, n: int) -> NDArray[np.int64]:
     """Return the times of `n` rows: a column of times, or one time for all of them; errors name the position."""
     if isinstance(column, datetime | np.datetime64 | int | float):
         return np.full(n, instant(column), np.int64)
+    found = known(column)
+    if found is not None:
+        column = times_of_arrow(found)
     if isinstance(column, str | bytes) or not isinstance(column, Iterable):
         instant(column)
     if hasattr(column, "to_numpy") and getattr(column, "dtype", None) is not None:

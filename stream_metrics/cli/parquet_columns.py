@@ -1,0 +1,148 @@
+"""Columns of Parquet: which columns of a file are the fields, and what they may hold.
+
+A field is a column, or a path of names joined by dots into nested columns. Labels and groups are text, numbers, true or
+false, or bytes; nothing else is turned into a label, so a time or a decimal is refused before anything is counted.
+Scores are a column of structs or maps, a column of numbers, or columns for each class. As in JSON Lines the names of
+classes are text where the truth is, and else numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from stream_metrics.cli.problems import Problem, UsageProblem, listed
+from stream_metrics.cli.reading import Fields
+from stream_metrics.cli.scores import JsonScores, csv_columns
+
+__all__ = ["NUMBER", "Column", "Layout"]
+
+is_ = pa.types
+BYTES = (is_.is_binary, is_.is_large_binary, is_.is_fixed_size_binary)
+TEXT = (is_.is_string, is_.is_large_string, getattr(is_, "is_string_view", is_.is_string))
+NUMBER = (is_.is_integer, is_.is_floating)
+LABEL = (*TEXT, *NUMBER, *BYTES, is_.is_boolean, is_.is_null)
+TIME = (*TEXT, *NUMBER, is_.is_timestamp, is_.is_date)
+
+
+class Column(NamedTuple):
+    """A column by the names that lead to it, and its type."""
+
+    path: tuple[str, ...]
+    type: Any
+
+    @property
+    def name(self) -> str:
+        """The name as Parquet has it."""
+        return ".".join(self.path)
+
+    @property
+    def value_type(self) -> Any:
+        """The type of its values, encoded or not."""
+        return self.type.value_type if is_.is_dictionary(self.type) else self.type
+
+    def of(self, table: Any) -> Any:
+        """Return this column of a batch; where the struct that it is in is null, it is null."""
+        values = table.column(self.path[0])
+        for name in self.path[1:]:
+            values = values.flatten()[values.type.get_field_index(name)]
+        return values
+
+
+class Layout:
+    """Where the fields are in files of one schema; ``source`` names the file in errors."""
+
+    def __init__(self, schema: Any, fields: Fields, source: str) -> None:
+        self._schema, self._source = schema, source
+        self.fields = fields
+        self.truth = self._column(fields.true, LABEL, "a label (text, a number, true or false)")
+        self.prediction = self._optional(fields.prediction, LABEL, "a label (text, a number, true or false)")
+        self.weight = self._optional(fields.weight, NUMBER, "a weight (a number)")
+        self.time = self._optional(fields.time, TIME, "a time (a timestamp, a date, seconds since 1970, ISO 8601 text)")
+        self.group = self._optional(fields.group, LABEL, "a group (text, a number, true or false)")
+        self.single: Column | None = None  # one column of all scores
+        self.scores: list[Column] = []  # or one for each of the classes
+        self.classes: tuple[Any, ...] = ()
+        if fields.scores is not None:
+            self._find_scores(fields.scores)
+
+    def _column(self, name: str, kinds: tuple[Callable[[Any], bool], ...], what: str) -> Column:
+        if self._schema.names.count(name) > 1:
+            raise Problem(f"{self._source}: column {name!r} is there more than once")
+        column = self._found((name,)) or self._found(tuple(name.split(".")))
+        if column is None:
+            raise Problem(f"{self._source}: column {name!r} is not in the file, which has {listed(self._schema.names)}")
+        if not any(is_kind(column.value_type) for is_kind in kinds):
+            raise Problem(f"{self._source}: expected column {name!r} to hold {what}, but its type is {column.type}")
+        return column
+
+    def _optional(self, name: str | None, kinds: tuple[Callable[[Any], bool], ...], what: str) -> Column | None:
+        return None if name is None else self._column(name, kinds, what)
+
+    def _found(self, path: tuple[str, ...]) -> Column | None:
+        held = self._schema
+        for at, name in enumerate(path):
+            index = held.get_field_index(name) if at == 0 or is_.is_struct(held) else -1
+            if index < 0:
+                return None
+            held = held.field(index).type
+        return Column(path, held)
+
+    def _find_scores(self, spec: str) -> None:
+        used = [column.name for column in (self.truth, self.prediction, self.weight, self.time, self.group) if column]
+        try:
+            keys, columns = csv_columns(spec, self._schema.names, used, None)
+        except UsageProblem:
+            raise
+        except Problem as problem:
+            raise Problem(f"{self._source}: {problem}") from None
+        if keys is None:
+            kinds = (*NUMBER, is_.is_struct, is_.is_map)
+            self.single = self._column(columns[0], kinds, "scores (numbers, or structs or maps of numbers)")
+            keys = self._keys(self.single)
+        else:
+            self.scores = [self._column(column, NUMBER, "scores (numbers)") for column in columns]
+        self.classes = self._named(keys)
+
+    def _keys(self, column: Column) -> tuple[str, ...]:
+        """Return the keys of a struct; none of a map, where each row has its own, and of a number."""
+        held = column.type
+        if any(is_kind(held) for is_kind in NUMBER):
+            return ()
+        kinds = [held.item_type] if is_.is_map(held) else [field.type for field in held]
+        if not all(any(is_kind(kind) for is_kind in (*NUMBER, is_.is_null)) for kind in kinds):
+            raise Problem(f"{self._source}: expected column {column.name!r} to hold numbers, but its type is {held}")
+        return () if is_.is_map(held) else tuple(field.name for field in held)
+
+    def _named(self, keys: tuple[str, ...]) -> tuple[Any, ...]:
+        """Return the classes that keys stand for, as JSON Lines with such a truth have it."""
+        if not keys:
+            return ()
+        number = any(is_kind(self.truth.value_type) for is_kind in (*NUMBER, is_.is_boolean))
+        try:
+            held = JsonScores(self.fields.classes).read(dict.fromkeys(keys, 0.0), 0 if number else "")
+        except ValueError as error:
+            raise Problem(f"{self._source}: {error}") from None
+        return held[0] if isinstance(held, tuple) else ()
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to read, each once."""
+        one = (self.truth, self.prediction, self.weight, self.time, self.group, self.single)
+        return list(dict.fromkeys(column.name for column in (*one, *self.scores) if column is not None))
+
+    @property
+    def encoded(self) -> list[str]:
+        """The columns to read as dictionaries: labels and groups of text. In structs Arrow does not join them."""
+        labels = [column for column in (self.truth, self.prediction, self.group) if column is not None]
+        kinds = (*TEXT, *BYTES[:2])
+        return [c.name for c in labels if len(c.path) == 1 and any(is_kind(c.type) for is_kind in kinds)]
+
+    @property
+    def width(self) -> int:
+        """How many values a row has, about."""
+        held = self.single
+        inside = 0 if held is None else 64 if is_.is_map(held.type) else max(held.type.num_fields, 1)
+        return len(self.columns) + inside

@@ -1,0 +1,201 @@
+"""Batches of Parquet to counts: whole, or where that fails row by row.
+
+Null is what null is in JSON Lines. A class that is null in a struct is not there, because Arrow fills in null for the
+keys that a record lacks; null in a column of a class is no score.
+
+A batch goes to the state as it is in memory. If the state refuses it, or it holds what a state cannot tell apart from
+something else (a class that is not there, a truth beside the two classes of a single number), its rows are read one by
+one as those of JSON Lines are, which names the bad ones and counts the others.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from stream_metrics.cli.parquet_columns import NUMBER, Layout
+from stream_metrics.cli.reading import Row, weight_of
+from stream_metrics.cli.scores import JsonScores, Scores
+from stream_metrics.cli.sources import BadRecord
+from stream_metrics.integrations import tables
+from stream_metrics.windows.moments import nanoseconds
+from stream_metrics.windows.times import instant
+
+__all__ = ["Batch"]
+
+
+class Batch(NamedTuple):
+    """Some rows of a file; ``first`` is the number of rows before them."""
+
+    layout: Layout
+    table: Any
+    first: int
+
+    @property
+    def n(self) -> int:
+        """How many rows."""
+        return int(self.table.num_rows)
+
+    def part(self, at: int, n: int) -> Batch:
+        """Return n rows from the row ``at`` on."""
+        return self if n == self.n else Batch(self.layout, self.table.slice(at, n), self.first + at)
+
+    def counted_by(self, state: Any) -> bool:
+        """Let a state count all rows; False, and nothing counted, if they have to be looked at one by one."""
+        try:
+            columns, fields = self._columns()
+            tables.feed(state, columns, fields)
+        except ValueError:  # of the states, of NumPy, of Arrow, of text that is none
+            return False
+        return True
+
+    def _columns(self) -> tuple[dict[str, Any], tables.Fields]:
+        held = self.layout
+        columns = {"true": held.truth.of(self.table)}
+        for name, column in (("prediction", held.prediction), ("group", held.group)):
+            if column is not None:
+                columns[name] = column.of(self.table)
+        if held.weight is not None:
+            columns["weight"] = _floats(held.weight.of(self.table), None)
+        if held.time is not None:
+            columns["time"] = _times(held.time.of(self.table))
+        scores: Any = None
+        if held.single is not None or held.scores:
+            scores = self._scores(columns)
+        there = {name: name if name in columns else None for name in ("prediction", "weight", "group", "time")}
+        return columns, tables.Fields("true", there["prediction"], scores, *list(there.values())[1:])
+
+    def _scores(self, columns: dict[str, Any]) -> Any:
+        """Add the scores to the columns; ValueError if they are to be read row by row."""
+        held = self.layout
+        if held.single is None:
+            parts = [column.of(self.table) for column in held.scores]
+        else:
+            values = held.single.of(self.table)
+            if pa.types.is_map(values.type):
+                raise ValueError("each row with classes of its own")
+            if not held.classes:
+                self._check_single(columns["true"])
+                columns["scores"] = _floats(values, pa.float64())
+                return "scores"
+            if values.null_count:
+                raise ValueError("rows without scores")
+            parts = values.flatten()
+        names = {name: f"score {at}" for at, name in enumerate(held.classes)}
+        columns |= zip(names.values(), (_floats(part, pa.float64()) for part in parts), strict=True)
+        return names
+
+    def _check_single(self, truth: Any) -> None:
+        """Refuse a single number beside a truth that it does not tell apart."""
+        both = self.layout.fields.classes.both
+        if both is None or not set(truth.unique().to_pylist()) <= set(both):
+            raise ValueError("a truth that is neither class")
+
+    def rows(self, source: str, bad: BadRecord) -> Iterator[Row]:
+        """Yield the rows one by one; what is no record goes to ``bad``."""
+        held = self.layout
+        nothing = [None] * self.n
+        truths, predictions, groups = (
+            nothing if column is None else _labels(column.of(self.table))
+            for column in (held.truth, held.prediction, held.group)
+        )
+        weights = nothing if held.weight is None else held.weight.of(self.table).to_pylist()
+        times = nothing if held.time is None else _moments(held.time.of(self.table))
+        scores, read = self._row_scores()
+        columns = zip(truths, predictions, weights, scores, times, groups, strict=True)
+        for line, (true, predicted, weight, score, time, group) in enumerate(columns, self.first + 1):
+            try:
+                for value in (true, predicted, group):
+                    if type(value) is UnicodeDecodeError:
+                        raise ValueError(f"not UTF-8 text: {value.object!r:.40}")
+                amount = 1 if held.weight is None else weight_of(weight)
+                at = 0 if held.time is None else _nanoseconds(time)
+                if held.group is not None and group is None:
+                    raise ValueError(f"field {held.fields.group!r} is null, which is no group")
+                yield true, predicted, amount, read(score, true), line, at, group
+            except ValueError as error:
+                bad(source, line, str(error))
+
+    def _row_scores(self) -> tuple[Any, Callable[[Any, Any], Scores]]:
+        """Return the scores of all rows and what reads those of one."""
+        held = self.layout
+        if held.single is not None:
+            reader = JsonScores(held.fields.classes)
+            return held.single.of(self.table).to_pylist(), lambda value, truth: reader.read(_object(value), truth)
+        if not held.scores:
+            return [None] * self.n, lambda value, truth: None
+        pack = struct.Struct(f"{len(held.classes)}d").pack
+
+        def read(values: tuple[Any, ...], truth: Any) -> Scores:
+            if None not in values:
+                return held.classes, pack(*values)
+            if any(value is not None for value in values):
+                raise ValueError(f"expected a score in column {held.scores[values.index(None)].name!r}, but got null")
+            return None
+
+        return list(zip(*(column.of(self.table).to_pylist() for column in held.scores), strict=True)), read
+
+
+def _floats(values: Any, kind: Any) -> Any:
+    """Return a column of numbers as an array of NumPy; ValueError where there is none."""
+    if values.null_count:
+        raise ValueError("null is no number")
+    return (values if kind is None or values.type == kind else values.cast(kind)).to_numpy(zero_copy_only=False)
+
+
+def _times(values: Any) -> Any:
+    """Return a column of times as an array that states take."""
+    if values.null_count:
+        raise ValueError("null is no time")
+    if pa.types.is_date(values.type):
+        values = values.cast(pa.timestamp("s"))
+    if pa.types.is_timestamp(values.type):
+        return values.cast(pa.int64()).to_numpy(zero_copy_only=False).view(f"datetime64[{values.type.unit}]")
+    if any(is_kind(values.type) for is_kind in NUMBER):
+        return values.to_numpy(zero_copy_only=False)
+    return np.array([nanoseconds(value) for value in values.to_pylist()], "datetime64[ns]")
+
+
+def _moments(values: Any) -> list[Any]:
+    """Return times one by one: of Arrow as numpy.datetime64, others as they are."""
+    if pa.types.is_date(values.type):
+        values = values.cast(pa.timestamp("s"))
+    if not pa.types.is_timestamp(values.type):
+        return list(values.to_pylist())
+    unit = values.type.unit
+    return [None if value is None else np.datetime64(value, unit) for value in values.cast(pa.int64()).to_pylist()]
+
+
+def _nanoseconds(value: Any) -> int:
+    if not isinstance(value, np.datetime64):
+        return nanoseconds(value)
+    try:
+        return instant(value)
+    except ValueError:
+        raise ValueError(f"expected the time to be from 1824 to 2115, but got {value}") from None
+
+
+def _labels(values: Any) -> list[Any]:
+    """Return labels one by one; in the place of text that is none, the error."""
+    try:
+        return list(values.to_pylist())
+    except UnicodeDecodeError:
+        return [_text(value) for value in values.cast(pa.binary()).to_pylist()]
+
+
+def _text(value: bytes | None) -> Any:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError as error:
+        return error
+
+
+def _object(value: Any) -> Any:
+    """Return the scores of a row as JSON has them: keys are text, and what is null in a struct is not there."""
+    if isinstance(value, dict):
+        return {key: score for key, score in value.items() if score is not None}
+    return {str(key): score for key, score in value} if isinstance(value, list) else value

@@ -1,0 +1,85 @@
+"""What ``run`` counts: files of lines or of Parquet, in this process, or in pieces for several."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from stream_metrics.cli.counting import Counter
+from stream_metrics.cli.problems import UsageProblem
+from stream_metrics.cli.progress import Progress
+from stream_metrics.cli.reading import Fields, rows
+from stream_metrics.cli.sources import PARQUET, Reached, Source, opened, total_size
+
+__all__ = ["MIXED", "apart", "here"]
+
+PIECES = 64  # of each process, so that the last one to end does it at most that much later
+SMALLEST = 1 << 18  # rows of a piece: dealing one out takes as long as counting some thousands
+MIXED = "their labels differ in type, so they cannot be counted in one run"
+
+Tick: TypeAlias = "Callable[[], None] | None"
+Feed: TypeAlias = Callable[[Tick], None]
+Pieces: TypeAlias = "list[tuple[Any, int]]"  # what a process counts at a time, and its size
+
+
+def here(paths: list[str], form: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
+    """Return what counts all files into ``counter``, and its progress."""
+    return (_tables if form == PARQUET else _lines)(paths, form, fields, counter)
+
+
+def apart(paths: list[str], form: str | None, fields: Fields, jobs: int) -> tuple[str, Pieces]:
+    """Return the format and the pieces of all files for so many processes."""
+    if form == PARQUET:
+        parquet = _parquet()
+        units = parquet.units(paths, fields)
+        least = max(sum(unit.rows for unit in units) / jobs / PIECES, SMALLEST)
+        return PARQUET, [(unit, unit.rows) for unit in parquet.joined(units, least)]
+    for path in paths:
+        with opened(path, form) as source:
+            form = _one_form(source, form)
+    return form or "", [(path, os.path.getsize(path)) for path in paths]
+
+
+def _lines(paths: list[str], form: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
+    reached = Reached()
+
+    def feed(tick: Tick) -> None:
+        known = form
+        for path in paths:
+            with opened(path, form) as source:
+                known = _one_form(source, known)
+                reached.enter(source)
+                counter.feed(source.name, rows(source, fields, counter.refuse), tick)
+                reached.leave()
+
+    return feed, Progress(lambda: (counter.seen, reached.position()), total_size(paths))
+
+
+def _one_form(source: Source, form: str | None) -> str:
+    """Return the format of a source; UsageProblem if what came before it has another."""
+    if form not in (None, source.format):
+        raise UsageProblem(f"{source.name} is {source.format}, but what came before it is {form}: {MIXED}")
+    return source.format
+
+
+def _tables(paths: list[str], _: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
+    parquet = _parquet()
+    units = parquet.joined(parquet.units(paths, fields), math.inf)
+    reader = parquet.Reader(fields)
+
+    def feed(tick: Tick) -> None:
+        for unit in units:
+            counter.feed_batches(unit.path, reader.batches(unit), tick)
+
+    return feed, Progress(lambda: (counter.seen, counter.passed), sum(unit.rows for unit in units))
+
+
+def _parquet() -> Any:
+    """Return the module that reads Parquet; UsageProblem if the package for it is missing."""
+    try:
+        return importlib.import_module("stream_metrics.cli.parquet")
+    except ImportError as error:
+        raise UsageProblem(str(error)) from None

@@ -1,0 +1,183 @@
+"""Batches on a Ray cluster become one state: counted by tasks, or by actors that live on; merged in a tree of tasks.
+
+    import ray
+    import stream_metrics as sm
+    from stream_metrics.integrations.ray import Accumulator, accumulate, tree_merge
+    from stream_metrics.integrations.tables import Fields
+
+    fields = Fields(y_true="label", y_pred="prediction")
+    total = accumulate(ray.data.read_parquet("predictions/"), sm.MetricSet(), fields)
+    print(total.snapshot())
+
+    batches = [load.remote(path) for path in paths]  # or the tables themselves, also from a generator
+    total = accumulate(batches, sm.MetricSet(), fields)
+
+    workers = [Accumulator.remote(sm.MetricSet()) for _ in range(2)]
+    workers[0].update_many.remote(["cat", "dog"], ["cat", "cat"])
+    total = tree_merge([worker.state.remote() for worker in workers])
+
+What a task gives is a function of its batch. When Ray loses a process or a machine and runs its tasks again, they give
+the same bytes, and each batch is counted once.
+
+An actor has only what it was fed since it started. Unless told otherwise Ray does not start it again when it is lost,
+and calls to it raise. With `max_restarts` it begins anew with the state that it was made with, and with
+`max_task_retries` a batch may be counted twice. Where actors restart, let an `sm.Aggregate` have their reports:
+
+    aggregate.put("worker 1", *ray.get(worker.report.remote()))
+
+The first report of a restarted actor replaces those before. Its sequence is the number of batches that are in its
+state, so batches from that number on are to be fed again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain
+from typing import Any, TypeVar
+
+from stream_metrics.aggregate import merge
+from stream_metrics.errors import LabelError
+from stream_metrics.integrations.tables import Fields, emptied, feed
+from stream_metrics.wire import Portable, from_bytes
+
+try:
+    import ray
+except ImportError as error:
+    raise ImportError('Expected Ray to be installed: pip install "stream-metrics[ray]"') from error
+
+__all__ = ["Accumulator", "accumulate", "tree_merge"]
+
+State = TypeVar("State", bound=Portable)
+FIELDS = Fields()
+AHEAD = 2  # batches under way for each processor: one to count and one to fetch
+
+
+@ray.remote
+class Accumulator:
+    """An actor that feeds a copy of `state`: `Accumulator.options(name="validation").remote(sm.MetricSet())`."""
+
+    def __init__(self, state: Any) -> None:
+        self._state, self._sequence, self._epoch = state.copy(), 0, time.time_ns()
+
+    def update_many(self, *columns: Any, **named: Any) -> None:
+        """Count a batch, given as to `update_many` of the state; a bad row rejects the whole batch."""
+        self._state.update_many(*columns, **named)
+        self._sequence += 1
+
+    def state(self) -> bytes:
+        """Return the state as bytes."""
+        return bytes(self._state.to_bytes())
+
+    def report(self) -> tuple[bytes, int, int]:
+        """Return the state as bytes, the number of batches in it, and the time when the actor started, as its epoch."""
+        return self.state(), self._sequence, self._epoch
+
+
+def accumulate(source: Any, prototype: State, fields: Fields = FIELDS, *, fan_in: int = 8, **options: Any) -> State:
+    """Return a new state like `prototype` that has counted all tables of `source`, each in a task.
+
+    `source` is a Ray Dataset, or an iterable of tables or of references to tables; a table is an Arrow table, a pandas
+    data frame, or a mapping from name to column, and `fields` names its columns. Of an iterable no more tables are
+    under way at once than two for each processor of the cluster. `prototype` is the configuration, any accumulator
+    that merges; what it has counted is not taken over. `options` are those of the tasks that count (`num_cpus`,
+    `max_retries`), and `fan_in` is the number of states that a task merges.
+
+    Raises what counting raises as soon as it is known: ``RayTaskError``, which is also a ``LabelError`` where the task
+    raised one, but of a Dataset Ray's own ``UserCodeException``. ``ValueError`` if `prototype` is no accumulator, or
+    does not merge; ``TypeError`` for a single table.
+    """
+    blocks = hasattr(source, "map_batches")
+    if not blocks and (isinstance(source, Mapping) or hasattr(source, "columns")):
+        raise TypeError(f"Expected `source` to be a Dataset or an iterable of tables, but got {type(source).__name__}")
+    empty = emptied(prototype).to_bytes()
+    counted = _counted_blocks if blocks else _counted
+    total: State = tree_merge(chain([ray.put(empty)], counted(source, empty, fields, options)), fan_in)
+    return total
+
+
+def tree_merge(refs: Iterable[Any], fan_in: int = 8) -> Any:
+    """Return the merge of the states that `refs` refer to, states or their bytes; tasks merge `fan_in` of them at once.
+
+    Raises ``MergeError`` if there is none, or if kinds or configurations differ.
+    """
+    if not isinstance(fan_in, int) or fan_in < 2:
+        raise ValueError(f"Expected `fan_in` to be a whole number above 1, but got {fan_in!r}")
+    levels: list[list[Any]] = [[]]
+    for ref in refs:
+        levels[0].append(ref)
+        at = 0
+        while len(levels[at]) == fan_in:
+            merged, levels[at] = _merging.remote(*levels[at]), []
+            at += 1
+            if at == len(levels):
+                levels.append([])
+            levels[at].append(merged)
+    return merge(state for level in levels for ref in level for state in _states(ray.get(ref)))
+
+
+def _counted_blocks(dataset: Any, empty: bytes, fields: Fields, options: dict[str, Any]) -> Iterator[Any]:
+    """Yield references to tables with the states of all blocks."""
+    there = dataset.columns(fetch_if_missing=False)  # None where only reading would tell
+    for name in fields.columns():
+        if there is not None and name not in there:
+            raise LabelError(f"Expected {name!r} to be a column of the dataset, but it has {there}")
+    count = partial(_count_block, empty, fields)
+    wanted = dataset.select_columns(fields.columns())
+    yield from wanted.map_batches(count, batch_format="pyarrow", batch_size=None, **options).to_arrow_refs()
+
+
+def _counted(source: Iterable[Any], empty: bytes, fields: Fields, options: dict[str, Any]) -> Iterator[Any]:
+    """Yield references to the states of all tables, in the order in which they are ready."""
+    count = _counting.options(**options, num_returns=2)
+    packed, limit = ray.put(empty), AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+    under_way: dict[Any, Any] = {}
+    for table in source:
+        state, done = count.remote(packed, fields, table)
+        under_way[done] = state
+        if len(under_way) == limit:
+            yield from _ready(under_way)
+    while under_way:
+        yield from _ready(under_way)
+
+
+def _ready(under_way: dict[Any, Any]) -> Iterator[Any]:
+    """Wait for a task, raise what it raised, and yield the reference to its state."""
+    for done in ray.wait(list(under_way))[0]:
+        ray.get(done)
+        yield under_way.pop(done)
+
+
+def _count(empty: bytes, fields: Fields, table: Any) -> bytes:
+    """Return the state of a table."""
+    state = from_bytes(empty)
+    feed(state, table, fields)
+    return bytes(state.to_bytes())
+
+
+def _count_block(empty: bytes, fields: Fields, table: Any) -> Any:
+    """Return the state of an Arrow table as a table of one row."""
+    import pyarrow as pa  # Ray alone does without
+
+    return pa.table({"state": pa.array([_count(empty, fields, table)], pa.binary())})
+
+
+def _count_table(empty: bytes, fields: Fields, table: Any) -> tuple[bytes, None]:
+    """Return the state of a table and, to learn of errors by, something that costs nothing to fetch."""
+    return _count(empty, fields, table), None
+
+
+def _merge(*payloads: Any) -> bytes:
+    """Return the merge of what other tasks gave."""
+    return bytes(merge(state for payload in payloads for state in _states(payload)).to_bytes())
+
+
+def _states(payload: Any) -> Iterable[Any]:
+    """Return the states of what a task gave: bytes, a state, or a table of bytes; Ray makes one without any columns."""
+    if hasattr(payload, "column_names"):
+        return map(from_bytes, payload["state"].to_pylist() if payload.num_rows else ())
+    return [from_bytes(payload) if isinstance(payload, bytes) else payload]
+
+
+_counting, _merging = ray.remote(_count_table), ray.remote(_merge)

@@ -1,0 +1,244 @@
+"""The combiner on Beam's local runners: the bytes of one process, whatever the elements, keys and splits."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import inspect
+import io
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import stream_metrics as sm
+from stream_metrics.integrations.tables import Fields
+
+beam = pytest.importorskip("apache_beam", reason="Apache Beam is not installed; .ci/run installs it")
+
+from beam_samples import BUNDLES, CASES, FN_API, counted, labels, run  # noqa: E402
+
+from stream_metrics.integrations import beam as adapter  # noqa: E402
+from stream_metrics.integrations.beam import Accumulate  # noqa: E402
+
+
+@pytest.mark.parametrize("case", ["set", "rows", "scores", "groups of windows"])
+def test_the_whole(case: str, tmp_path: Path) -> None:
+    """Whatever is accumulated, from elements of every form, a lifted combine has one process's bytes."""
+    make, samples = CASES[case]
+    combine = beam.CombineGlobally(Accumulate(make())).without_defaults()
+    found = run(tmp_path, lambda p: p | beam.Create(samples()) | beam.Reshuffle() | combine)
+
+    assert found == {None: counted(make(), samples()).to_bytes()}
+    assert sm.from_bytes(found[None]).n > 0
+
+
+def test_fanout(tmp_path: Path) -> None:
+    """A global combine in two steps, of rows that were renamed, has the bytes of one process."""
+    rows = [beam.Row(label=t, guess=p, weight=float(w)) for t, p, w in labels()]
+    renamed = beam.Select(y_true="label", y_pred="guess", w="weight")
+    combine = beam.CombineGlobally(Accumulate(sm.MetricSet())).with_fanout(3)
+    found = run(tmp_path, lambda p: p | beam.Create(rows) | renamed | combine)
+
+    assert found == {None: counted(sm.MetricSet(), labels()).to_bytes()}
+
+
+def hot(key: str) -> int:
+    """Return over how many workers a key is spread: one of them over four."""
+    return 4 if key == "fr" else 0
+
+
+@pytest.mark.parametrize(("runner", "fanout"), [(FN_API, None), (FN_API, hot), (BUNDLES, 2)])
+def test_per_key(runner: str, fanout: Any, tmp_path: Path) -> None:
+    """Every key has the bytes of its own samples; a hot key may be spread."""
+    samples = [("fr" if at % 3 else "de", sample) for at, sample in enumerate(labels(100))]
+    combine = beam.CombinePerKey(Accumulate(sm.MetricSet())).with_hot_key_fanout(fanout)
+    found = run(tmp_path, lambda p: p | beam.Create(samples) | combine, runner)
+
+    for key in ("fr", "de"):
+        mine = [sample for country, sample in samples if country == key]
+        assert found.pop(key) == counted(sm.MetricSet(), mine).to_bytes()
+    assert not found
+
+
+def test_workers_that_talk_by_grpc(tmp_path: Path) -> None:
+    """Two workers that send their states have the bytes of one process."""
+    found = run(
+        tmp_path,
+        lambda p: p | beam.Create(labels()) | beam.Reshuffle() | beam.CombineGlobally(Accumulate(sm.MetricSet())),
+        direct_running_mode="multi_threading",
+    )
+
+    assert found == {None: counted(sm.MetricSet(), labels()).to_bytes()}
+
+
+def test_nothing(tmp_path: Path) -> None:
+    """No samples give an empty state."""
+    found = run(tmp_path, lambda p: p | beam.Create([]) | beam.CombineGlobally(Accumulate(sm.MCC())))
+
+    assert found == {None: sm.MCC().to_bytes()}
+
+
+def test_states_are_combined_again(tmp_path: Path) -> None:
+    """Combined by key, and then all keys, states are the whole; `sm.merge` is a combiner as it is."""
+    samples = [(at % 5, sample) for at, sample in enumerate(labels())]
+    found = run(
+        tmp_path,
+        lambda p: (
+            p
+            | beam.Create(samples)
+            | beam.CombinePerKey(Accumulate(sm.MetricSet()))
+            | beam.Values()
+            | beam.CombineGlobally(sm.merge).without_defaults()
+        ),
+    )
+
+    assert found == {None: counted(sm.MetricSet(), labels()).to_bytes()}
+
+
+@given(data=st.data())
+@pytest.mark.parametrize("case", CASES)
+def test_any_tree_of_accumulators(case: str, data: st.DataObject) -> None:
+    """Any split, merged in any tree, with bundles given up, is the whole; only first accumulators change."""
+    make, samples = CASES[case]
+    fn, whole = Accumulate(counted(make(), samples()[:3])), samples()[:40]
+    coder = fn.get_accumulator_coder()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
+    states = [fn.merge_accumulators(iter([]))]
+    for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
+        fn.add_inputs(fn.create_accumulator(), whole[start : (start + end) // 2])  # a bundle that failed
+        states.append(fn.add_inputs(fn.create_accumulator(), whole[start:end]))
+    while len(states) > 1:
+        number = data.draw(st.integers(2, len(states)))
+        taken = [states.pop(data.draw(st.integers(0, len(states) - 1))) for _ in range(number)]
+        before = [state.to_bytes() for state in taken]
+        merged = fn.merge_accumulators(iter(taken))
+        assert [state.to_bytes() for state in taken[1:]] == before[1:]
+        states.append(coder.decode(coder.encode(merged)) if data.draw(st.booleans()) else merged)
+    output = fn.extract_output(states[0])
+
+    assert output.to_bytes() == counted(make(), whole).to_bytes()
+    assert output is not states[0]
+    assert fn.create_accumulator().n == 0
+
+
+class Own(sm.MetricSet):
+    """A set of a user's own class."""
+
+
+def test_accumulators_travel_as_bytes_of_ours(tmp_path: Path) -> None:
+    """The coder writes `to_bytes`, equal for equal states, keeps the class, and is the one of the pipeline."""
+    fn = Accumulate(Own())
+    coder = fn.get_accumulator_coder()
+    state = fn.add_inputs(fn.create_accumulator(), labels())
+    pipeline = beam.Pipeline(runner=FN_API)
+    _ = pipeline | beam.Create(labels()) | beam.CombineGlobally(fn)
+
+    assert coder.encode(state) == state.to_bytes()
+    assert coder.is_deterministic()
+    assert coder.to_type_hint() is type(coder.decode(coder.encode(state))) is Own
+    assert "_StateCoder" in str(pipeline.to_runner_api().components.coders)
+
+
+FORMS: dict[str, Callable[[Any], Any]] = {
+    "table": lambda table: table,
+    "batch": lambda table: table.combine_chunks().to_batches()[0],
+    "pandas": lambda table: table.to_pandas(),
+    "mapping": lambda table: table.to_pydict(),
+}
+FIELDS = Fields("label", "guess", weight="weight")
+
+
+def rows() -> list[tuple[str, str | None, float]]:
+    """Return samples whose labels are all text."""
+    return [(str(t), None if p is None else str(p), w) for t, p, w in labels()]
+
+
+def table() -> Any:
+    """Return these samples as an Arrow table."""
+    pa = pytest.importorskip("pyarrow", reason="needs Arrow")
+    truth, guess, weight = (list(column) for column in zip(*rows(), strict=True))
+    return pa.table({"label": pa.array(truth).dictionary_encode(), "guess": guess, "weight": weight, "id": truth})
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tables(form: str) -> None:
+    """Tables of every form count like their rows."""
+    if form == "pandas":
+        pytest.importorskip("pandas", reason="needs pandas")
+    fn = Accumulate(sm.MetricSet(), FIELDS)
+    state = fn.add_inputs(fn.create_accumulator(), [FORMS[form](table()[at : at + 70]) for at in range(0, 300, 70)])
+
+    assert state.to_bytes() == counted(sm.MetricSet(), rows()).to_bytes()
+
+
+def test_parquet(tmp_path: Path) -> None:
+    """Parquet files, as Beam reads them in batches, count like their rows."""
+    whole = table()
+    from pyarrow import parquet
+
+    for at in range(3):
+        parquet.write_table(whole[at * 100 : at * 100 + 100], tmp_path / f"{at}.parquet", row_group_size=30)
+    combine = beam.CombineGlobally(Accumulate(sm.MetricSet(), FIELDS)).without_defaults()
+    found = run(tmp_path, lambda p: p | beam.io.ReadFromParquetBatched(f"{tmp_path}/*.parquet") | combine)
+
+    assert found == {None: counted(sm.MetricSet(), rows()).to_bytes()}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((5,), "Expected `prototype` to be a state, a metric or a set of metrics, but got 5"),
+        ((sm.Rolling(sm.MCC(), 5),), "Expected `prototype` to be mergeable, but: "),
+        ((sm.MCC(), ("label", "guess")), "Expected `fields` to be Fields, or None, but got "),
+    ],
+)
+def test_what_is_refused(arguments: Any, message: str) -> None:
+    """What is no accumulator, does not merge, or names no columns is refused before a pipeline is built."""
+    with pytest.raises(ValueError, match=message):
+        Accumulate(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("element", "error", "message"),
+    [
+        (5, TypeError, "Expected elements to be tuples, mappings, named tuples or Rows, but got 5"),
+        ("ab", TypeError, "Expected elements to be tuples"),
+        ({"y_true": 1, "y_pred": 1, "id": 7}, TypeError, "'id'"),
+        ((float("nan"), 1), sm.LabelError, "`y_true`"),
+        ({"y_true": 1, "y_pred": 1, "w": -1}, sm.WeightError, "`w`"),
+    ],
+)
+def test_bad_elements(element: Any, error: type[Exception], message: str) -> None:
+    """An element that is no sample raises what is wrong with it, and is not counted."""
+    fn = Accumulate(sm.MetricSet())
+    state = fn.create_accumulator()
+
+    with pytest.raises(error, match=message):
+        fn.add_input(state, element)
+    assert state == sm.MetricSet()
+
+
+def test_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example of the module runs and prints the accuracy of each key."""
+    monkeypatch.setattr(beam, "Pipeline", functools.partial(beam.Pipeline, runner=FN_API))
+    lines = inspect.getdoc(adapter).splitlines()
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(textwrap.dedent("\n".join(line for line in lines if line.startswith("    "))), {})
+
+    assert sorted(out.getvalue().splitlines()) == ["('de', 1.0)", "('fr', 0.5)"]
+
+
+def test_without_beam(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Beam the import says what to install."""
+    monkeypatch.setitem(sys.modules, "apache_beam", None)
+    monkeypatch.delitem(sys.modules, adapter.__name__)
+
+    with pytest.raises(ImportError, match=r"stream-metrics\[beam\]"):
+        importlib.import_module(adapter.__name__)

@@ -1,0 +1,122 @@
+"""multiprocessing, concurrent.futures and joblib: states travel by pickle, and merge to the bytes of one process."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import pairwise
+from typing import Any
+
+import process_workers as workers
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import stream_metrics as sm
+
+EDGES = [0, 17, 200, 200, workers.ROWS]  # parts of uneven size, one of them empty
+
+
+@pytest.fixture(scope="module")
+def executor() -> Iterator[ProcessPoolExecutor]:
+    """Two processes that are started afresh, as on every system."""
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+def whole(name: str) -> bytes:
+    """Return the bytes of one process."""
+    return bytes(workers.count(workers.PROTOTYPES[name](), 0, workers.ROWS).to_bytes())
+
+
+@pytest.mark.parametrize("name", workers.PROTOTYPES)
+def test_states_go_to_processes_and_back(executor: ProcessPoolExecutor, name: str) -> None:
+    """Empty states sent out and counted states sent back, in the order in which they are ready, merge to the whole."""
+    prototype = workers.PROTOTYPES[name]()
+
+    tasks = [executor.submit(workers.count, prototype, low, high) for low, high in pairwise(EDGES)]
+    total = sm.merge(task.result() for task in as_completed(tasks))
+
+    assert type(total) is type(prototype)
+    assert total.to_bytes() == whole(name)
+    assert prototype.n == 0
+
+
+@given(edges=st.lists(st.integers(0, workers.ROWS), max_size=4), name=st.sampled_from(sorted(workers.PROTOTYPES)))
+def test_any_split_over_processes(executor: ProcessPoolExecutor, edges: list[int], name: str) -> None:
+    """However rows are split, also when a process goes on from what another one sent, the bytes are the same."""
+    first, *others = pairwise([0, *sorted(edges), workers.ROWS])
+    begun = executor.submit(workers.count, workers.PROTOTYPES[name](), *first).result()
+
+    went_on = executor.submit(workers.count, begun, *others[0]) if others else None
+    tasks = [executor.submit(workers.count, workers.PROTOTYPES[name](), *part) for part in others[1:]]
+    total = sm.merge([task.result() for task in tasks] + [begun if went_on is None else went_on.result()])
+
+    assert total.to_bytes() == whole(name)
+
+
+def test_a_pool_of_multiprocessing() -> None:
+    """`Pool.starmap` takes and gives states."""
+    parts = [(sm.MetricSet(), low, high) for low, high in pairwise(EDGES)]
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        total = sm.merge(pool.starmap(workers.count, parts))
+
+    assert total.to_bytes() == whole("set")
+
+
+def test_bytes_through_a_queue() -> None:
+    """A process that feeds a queue with the bytes of its state needs no pickle of ours."""
+    context = multiprocessing.get_context("spawn")
+    queue = context.SimpleQueue()
+    process = context.Process(target=workers.send, args=(queue,))
+
+    process.start()
+    received = queue.get()
+    process.join(30)
+
+    assert process.exitcode == 0
+    assert received == whole("set")
+
+
+def test_joblib() -> None:
+    """`Parallel` gives states to merge, from processes and from threads."""
+    joblib = pytest.importorskip("joblib", reason="needs joblib")
+
+    for backend in ("loky", "threading"):
+        job = joblib.delayed(workers.count)
+        jobs = (job(sm.MetricSet(), low, high) for low, high in pairwise(EDGES))
+        total = sm.merge(joblib.Parallel(n_jobs=2, backend=backend)(jobs))
+
+        assert total.to_bytes() == whole("set")
+
+
+@pytest.mark.parametrize("state", [sm.Rolling(sm.MCC(), 50), sm.Fading(sm.MetricSet(), half_life=100)])
+def test_states_that_depend_on_order_travel_too(executor: ProcessPoolExecutor, state: Any) -> None:
+    """A process can go on with a window of samples, or one that fades, where another left off."""
+    half = workers.ROWS // 2
+
+    begun = executor.submit(workers.count, state, 0, half).result()
+    done = executor.submit(workers.count, begun, half, workers.ROWS).result()
+
+    assert done.to_bytes() == workers.count(state.copy(), 0, workers.ROWS).to_bytes()
+
+
+def test_errors_come_back_as_they_are(executor: ProcessPoolExecutor) -> None:
+    """What a process raises is raised here, with its type and its words."""
+    with pytest.raises(sm.LabelError, match="nan") as here:
+        workers.refuse(sm.MCC())
+    with pytest.raises(sm.LabelError) as there:
+        executor.submit(workers.refuse, sm.MCC()).result()
+
+    assert str(there.value) == str(here.value)
+
+
+def test_snapshots_and_aggregates_come_back(executor: ProcessPoolExecutor) -> None:
+    """A snapshot says the same in another process, and an aggregate holds the same workers."""
+    state = workers.count(sm.MetricSet(), 0, workers.ROWS)
+    aggregate = sm.Aggregate()
+    aggregate.put("worker", state, 1)
+
+    assert executor.submit(workers.returned, state.snapshot()).result().to_json() == state.snapshot().to_json()
+    assert executor.submit(workers.returned, aggregate).result().to_bytes() == aggregate.to_bytes()

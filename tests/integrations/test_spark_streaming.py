@@ -1,0 +1,158 @@
+"""Structured Streaming: states that Spark keeps have the bytes of one process, across restarts and failures."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="needs PySpark")
+pa = pytest.importorskip("pyarrow", reason="needs PyArrow")
+
+from pyspark.errors import StreamingQueryException  # noqa: E402
+
+import stream_metrics as sm  # noqa: E402
+from stream_metrics.integrations import spark_streaming  # noqa: E402
+from stream_metrics.integrations.spark_streaming import accumulate_stream  # noqa: E402
+from stream_metrics.integrations.tables import Fields  # noqa: E402
+
+SCHEMA = "site long, truth string, guess string, p map<string, double>"
+SITES = (2**62 + 1, -1, None)
+FIELDS = Fields("truth", "guess", "p")
+
+Rows = list[dict[str, Any]]
+
+
+def samples(seed: int, n: int = 60) -> Rows:
+    """Return samples of three sites, one of which has no number, some without a prediction."""
+    rng = random.Random(seed)
+    rows: Rows = []
+    for _ in range(n):
+        p = round(rng.random(), 3)
+        guess = None if rng.random() < 0.1 else "cat" if p > 0.5 else "dog"
+        scores = {"cat": p, "dog": 1 - p}
+        rows.append({"site": rng.choice(SITES), "truth": rng.choice(["cat", "dog"]), "guess": guess, "p": scores})
+    return rows
+
+
+def expected(rows: Rows, prototype: Any) -> dict[Any, tuple[int, bytes]]:
+    """Return the size and the bytes of each site as one process counts them."""
+    found = {}
+    for site in dict.fromkeys(row["site"] for row in rows):
+        columns = [[row[name] for row in rows if row["site"] == site] for name in ("truth", "guess", "p")]
+        state = prototype.copy()
+        state.update_many(*columns[:2], scores=columns[2])
+        found[site] = state.n, state.to_bytes()
+    return found
+
+
+class Stream:
+    """A folder of files that is read as a stream, one file a micro-batch, and what has come out by site."""
+
+    def __init__(self, spark: Any, folder: Path) -> None:
+        self.spark, self.folder = spark, folder
+        (folder / "samples").mkdir()
+        self.latest: dict[Any, tuple[int, bytes]] = {}
+        self.batches: list[int] = []
+
+    def write(self, name: str, rows: Rows) -> None:
+        """Add a file."""
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (self.folder / "samples" / f"{name}.json").write_text(lines)
+
+    def run(self, prototype: Any, step: Callable[[Iterator[Any]], Iterator[Any]] | None = None) -> None:
+        """Start a query from the checkpoint, if there is one, and read all files that are new to it."""
+        reader = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
+        rows = reader.json(str(self.folder / "samples"))
+        rows = rows if step is None else rows.mapInArrow(step, rows.schema)
+        states = accumulate_stream(rows, "site", prototype, FIELDS)
+        writer = states.writeStream.outputMode("update").option("checkpointLocation", str(self.folder / "checkpoint"))
+        query = writer.trigger(availableNow=True).foreachBatch(self._take).start()
+        try:
+            query.awaitTermination()
+        finally:
+            query.stop()
+
+    def _take(self, batch: Any, number: int) -> None:
+        self.batches.append(number)
+        for row in batch.collect():
+            self.latest[row.site] = row.n, bytes(row.state)
+
+
+@pytest.fixture
+def stream(spark: Any, tmp_path: Path) -> Stream:
+    """A stream without files."""
+    return Stream(spark, tmp_path)
+
+
+def test_a_query_goes_on_counting_after_a_restart(stream: Stream) -> None:
+    """Two queries of one checkpoint count what one process counts; keys keep their type, null is one."""
+    prototype = sm.MetricSet(scores=True)
+    first, second, third = samples(1), samples(2), samples(3)[:1]
+    stream.write("1", first)
+    stream.write("2", second)
+
+    stream.run(prototype)
+    middle = dict(stream.latest)
+    stream.write("3", third)
+    stream.run(prototype)
+
+    assert stream.batches == [0, 1, 2]
+    assert middle == expected(first + second, prototype)
+    assert stream.latest == expected(first + second + third, prototype)
+
+
+def test_a_micro_batch_that_fails_is_counted_once(stream: Stream, tmp_path: Path) -> None:
+    """A task that ends in the middle is run again; a query that fails goes on where its checkpoint is."""
+    prototype = sm.MetricSet(scores=True)
+    first, second = samples(4), samples(5)
+    path = str(tmp_path / "attempts")
+
+    def step(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            yield batch
+            with open(path, "a") as file:
+                file.write(".")
+            attempts = os.path.getsize(path)
+            if attempts == 1:
+                os._exit(1)
+            if 3 <= attempts <= 6:
+                raise RuntimeError("injected")
+
+    stream.write("1", first)
+    stream.run(prototype, step)
+    stream.write("2", second)
+    with pytest.raises(StreamingQueryException, match="injected"):
+        stream.run(prototype, step)
+    stream.run(prototype, step)
+
+    assert stream.latest == expected(first + second, prototype)
+
+
+class Held:
+    """What Spark keeps of a group, of which it hands out the state."""
+
+    exists, get = True, (bytearray(sm.MetricSet(scores=True).to_bytes()),)
+
+
+def test_a_restart_with_another_configuration_fails() -> None:
+    """States of the checkpoint are not mixed with those of another configuration."""
+    part = pa.record_batch({"site": [1], "state": [sm.MetricSet(scores=True, zero_division=1.0).to_bytes()]})
+    frames = [batch.to_pandas() for batch in spark_streaming._pack(iter([part]))]
+
+    with pytest.raises(sm.MergeError, match="Expected the same configuration"):
+        list(spark_streaming._update((1,), iter(frames), Held()))
+
+
+@pytest.mark.parametrize("keys", [[], ["n"]])
+def test_what_is_wrong_with_keys_is_said_before_anything_runs(spark: Any, keys: list[str]) -> None:
+    """There is a key, and none has the name of a column of the result."""
+    df = spark.createDataFrame([], "n long, y_true string, y_pred string")
+
+    with pytest.raises(ValueError, match="Expected `keys` to be one column or more, but none called 'n'"):
+        accumulate_stream(df, keys, sm.MetricSet())

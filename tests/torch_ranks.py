@@ -1,0 +1,170 @@
+"""What each of two ranks of torch.distributed does in tests of the adapter; processes of torch import it by name."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import textwrap
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+import stream_metrics as sm
+from stream_metrics.integrations import torch as adapter
+
+WORLD = 2
+ROWS = 1001  # odd, so that ranks of equal size would need a row twice
+CLASSES = (0, 1, 2)
+STATES: dict[str, Callable[[], Any]] = {
+    "labels": sm.MetricSet,
+    "metric": sm.MCC,
+    "scores": lambda: sm.MetricSet(scores=True, buckets=64),
+    "groups": lambda: sm.ByGroup(sm.MetricSet(), max_groups=3),
+    "window": lambda: sm.TimeWindow(sm.ConfusionMatrix(), "1h"),
+}
+REFUSED: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {  # by name: what each rank brings
+    "configuration": (sm.MCC, lambda: sm.MCC(labels=[0, 1])),
+    "kind": (sm.MCC, sm.MetricSet),
+    "no state": (sm.MCC, lambda: 0.5),
+    "not mergeable": (lambda: sm.Rolling(sm.MCC(), 10), lambda: sm.Rolling(sm.MCC(), 10)),
+}
+
+
+def rows() -> tuple[torch.Tensor, torch.Tensor]:
+    """Return truth and probabilities of three classes."""
+    torch.manual_seed(5)
+    y = torch.randint(0, len(CLASSES), (ROWS,))
+    logits = torch.randn(ROWS, len(CLASSES), dtype=torch.float64)
+    return y, (logits + 2 * torch.nn.functional.one_hot(y)).softmax(-1)
+
+
+def fed(name: str, take: Any) -> Any:
+    """Return a state that has counted the rows of a slice or a list."""
+    y, p = (values[take] for values in rows())
+    numbers = torch.arange(ROWS)[take]
+    state = STATES[name]()
+    if name == "scores":
+        state.update_many(y, scores=p, classes=CLASSES)
+    elif name == "groups":
+        state.update_many(y, p.argmax(-1), group=(numbers % 7).tolist())
+    elif name == "window":
+        state.update_many(y, p.argmax(-1), t=numbers.double() * 10)
+    else:
+        state.update_many(y, p.argmax(-1))
+    return state
+
+
+def named(size: int) -> sm.ConfusionMatrix:
+    """Return a state of as many classes."""
+    state = sm.ConfusionMatrix()
+    state.update_many(names := [f"class {number}" for number in range(size)], names)
+    return state
+
+
+def raised(call: Callable[[], Any]) -> str:
+    """Return the error of a call as text."""
+    try:
+        return f"no error: {call()}"
+    except (sm.MergeError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def loaded(sampler: Any) -> bytes:
+    """Return the merged state of an evaluation by a DataLoader with this sampler."""
+    dataset = TensorDataset(*rows())
+    state = STATES["scores"]()
+    for y, p in DataLoader(dataset, batch_size=64, sampler=sampler):
+        state.update_many(y, scores=p, classes=CLASSES)
+    return adapter.all_reduce(state).to_bytes()
+
+
+def example() -> Any:
+    """Return the class of the module's docstring, made over a stand-in for Lightning."""
+
+    class LightningModule(torch.nn.Module):
+        def log(self, name: str, value: float) -> None:
+            self.logged = getattr(self, "logged", {}) | {name: value}
+
+    lightning = ModuleType("lightning")
+    lightning.LightningModule = LightningModule
+    sys.modules["lightning"] = lightning
+    text = (adapter.__doc__ or "").split("\n\n", 1)[1].split("\n\nValues that are logged")[0]
+    scope: dict[str, Any] = {}
+    exec(textwrap.dedent(text), scope)
+    return scope["Classifier"]
+
+
+def epochs(take: slice) -> list[dict[str, float]]:
+    """Return what the example logs of its rows in two epochs, logits standing for samples."""
+    y, p = (values[take] for values in rows())
+    module = example()(torch.nn.Identity(), CLASSES)
+    logged = []
+    for flip in (False, True):
+        for number, start in enumerate(range(0, len(y), 64)):
+            part = slice(start, start + 64)
+            module.validation_step((p[part].log(), y[part].flip(0) if flip else y[part]), number)
+        module.on_validation_epoch_end()
+        logged.append(module.logged)
+    return logged
+
+
+def rank_main(rank: int, folder: str) -> None:
+    """Let one rank do everything, and write down what it got."""
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    torch.set_num_threads(1)
+    limits = {"world_size": WORLD, "timeout": timedelta(seconds=120)}
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, **limits)
+    try:
+        got = {**_merges(rank), **_errors(rank), **_sampled(rank), **_grouped(rank)}
+        got["epochs"] = epochs(slice(0, 700) if rank == 0 else slice(700, None))
+        (Path(folder) / f"rank{rank}").write_bytes(pickle.dumps(got))
+    finally:
+        dist.destroy_process_group()
+
+
+def _merges(rank: int) -> dict[str, Any]:
+    got: dict[str, Any] = {}
+    for name in STATES:
+        state = fed(name, slice(rank, None, WORLD))
+        before = state.to_bytes()
+        total = adapter.all_reduce(state)
+        there = adapter.reduce(state, dst=1)
+        got[name] = [total.to_bytes(), None if there is None else there.to_bytes()]
+        got[f"{name} kind"] = type(total) is type(state)
+        got[f"{name} kept"] = state.to_bytes() == before
+        got[f"{name} idle"] = adapter.all_reduce(fed(name, slice(None) if rank else [])).to_bytes()
+    sizes = adapter.all_reduce(named(20_000 if rank == 0 else 2))
+    return {**got, "uneven": sizes.to_bytes()}
+
+
+def _errors(rank: int) -> dict[str, Any]:
+    got: dict[str, Any] = {}
+    for name, brought in REFUSED.items():
+        state = brought[rank]()
+        got[name] = [raised(partial(adapter.all_reduce, state)), raised(partial(adapter.reduce, state, dst=1))]
+        got[f"{name} afterwards"] = adapter.all_reduce(fed("labels", slice(rank, None, WORLD))).to_bytes()
+    return got
+
+
+def _sampled(rank: int) -> dict[str, Any]:
+    dataset = TensorDataset(*rows())
+    padded = DistributedSampler(dataset, WORLD, rank, shuffle=False)
+    dropped = DistributedSampler(dataset, WORLD, rank, shuffle=False, drop_last=True)
+    samplers = {"as they are": range(rank, ROWS, WORLD), "padded": padded, "dropped": dropped}
+    return {name: loaded(sampler) for name, sampler in samplers.items()}
+
+
+def _grouped(rank: int) -> dict[str, Any]:
+    group = dist.new_group([1])
+    if rank == 0:
+        return {"group": raised(lambda: adapter.all_reduce(sm.MCC(), group))}
+    mine = fed("labels", slice(10))
+    return {"group": [adapter.all_reduce(mine, group).to_bytes(), adapter.reduce(mine, 1, group).to_bytes()]}
