@@ -17,7 +17,7 @@ from stream_metrics._core.routes import GroupFeed, Slot
 from stream_metrics.group_keys import coded, rank, shown
 from stream_metrics.group_snapshot import GroupSnapshot
 from stream_metrics.labels import Label, canonical, ordering
-from stream_metrics.windows.panes import Batch, blank, check_same, inside, mergeable, restored
+from stream_metrics.windows.panes import Batch, blank, check_same, inside, mergeable, restorer
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["ByGroup"]
@@ -245,14 +245,15 @@ class ByGroup(GroupFeed, Portable):
         made = cls(template, limit[0] if limit else None, other)
         if template != made.inner:
             raise ValueError("an empty state inside")
+        restored = restorer(template)
         for name, forms, held in groups:
-            state = restored(template, held)
+            state = restored(held)
             key = canonical(name, "group")
             if [type(x) for x in forms] != [int] * len(forms) or any(not 0 <= x < 2**61 for x in forms):
                 raise ValueError("counts of appearances of groups")
             made._slots[key] = Slot(state, (*forms, 0) if forms else (0, 0, 0, 0))
         for held in rest:
-            made._rest = Slot(restored(template, held))
+            made._rest = Slot(restored(held))
         full = made.max_groups is not None and len(made._slots) == made.max_groups
         if len(made._slots) > (made.max_groups or len(made._slots)) or (rest and not full):
             raise ValueError("as many groups as are kept apart")

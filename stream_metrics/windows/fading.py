@@ -31,7 +31,7 @@ import numpy as np
 from stream_metrics._core.weights import split_weights
 from stream_metrics.labels import Label
 from stream_metrics.states.columns import weights as checked_weights
-from stream_metrics.windows.panes import Batch, blank, check_same, inside, mergeable, restored
+from stream_metrics.windows.panes import Batch, blank, check_same, inside, mergeable, restorer
 from stream_metrics.windows.times import Length, Time, instant, instants, length, shown
 from stream_metrics.windows.weighing import faded, has_sketch
 from stream_metrics.wire import Portable, packed, unpacked, written_as
@@ -266,8 +266,9 @@ class Fading(Portable):
             raise ValueError("an empty state inside, and the latest time if there is any")
         for seen in latest:
             made._latest = seen if by_count else instant(np.datetime64(seen, "ns"))
+        restored = restorer(template)
         for stretch, held in states:
-            made._states[stretch] = restored(template, held)
+            made._states[stretch] = restored(held)
         newest = made._newest(made._latest or 0)
         if not set(made._states) <= {newest - 1, newest} or (states and newest - 1 not in made._states):
             raise ValueError("states of the last two stretches")

@@ -21,9 +21,9 @@ from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightErro
 from stream_metrics.states.columns import Categorical, check_codes, column, weights
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.score_tables import rereadable
-from stream_metrics.wire import Portable
+from stream_metrics.wire import Portable, encoded
 
-__all__ = ["Batch", "Merges", "blank", "check_same", "inside", "mergeable", "restored"]
+__all__ = ["Batch", "Merges", "blank", "check_same", "inside", "mergeable", "restorer"]
 
 FEW = 200  # rows of one state that are counted faster one by one than as a batch
 FORGETTING = {"rolling": "Rolling", "timed": "TimeWindow", "fading": "Fading"}  # by the kind in bytes
@@ -60,14 +60,19 @@ def mergeable(state: Any) -> MergeError | None:
     return None
 
 
-def restored(empty: Any, content: Any) -> Any:
-    """Return the state of a content; ValueError unless it is configured as `empty` is and holds a sample."""
-    state = type(empty)._restore(content)
-    twin = state.copy()
-    twin.reset()
-    if twin != empty or state == empty:
-        raise ValueError("states of the configuration inside, each with a sample")
-    return state
+def restorer(empty: Any) -> Callable[[Any], Any]:
+    """Return what reads states from contents; ValueError unless one is configured as `empty` is and holds a sample."""
+    kind, nothing = type(empty), encoded(empty._content())
+
+    def restored(content: Any) -> Any:
+        state = kind._restore(content)
+        twin = state.copy()
+        twin.reset()
+        if encoded(content) == nothing or encoded(twin._content()) != nothing:
+            raise ValueError("states of the configuration inside, each with a sample")
+        return state
+
+    return restored
 
 
 def check_same(mine: Any, theirs: Any, configuration: Iterable[str]) -> None:

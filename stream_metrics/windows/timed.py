@@ -18,7 +18,7 @@ import numpy as np
 from stream_metrics._core.routes import PaneFeed
 from stream_metrics.labels import Label
 from stream_metrics.windows.closing import Closed, closing
-from stream_metrics.windows.panes import Batch, Merges, blank, check_same, mergeable, restored
+from stream_metrics.windows.panes import Batch, Merges, blank, check_same, mergeable, restorer
 from stream_metrics.windows.times import Length, Time, instant, instants, length, shown
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
@@ -284,10 +284,11 @@ class TimeWindow(PaneFeed, Portable):
         made = cls(template, f"{pane_length * number}ns", number, f"{lateness}ns")
         if template != made.inner or (panes and not latest) or len(latest) > 1:
             raise ValueError("an empty state inside, and the latest time")
+        restored = restorer(template)
         for pane, held in panes:
             if type(pane) is not int:
                 raise ValueError("panes by their numbers")
-            made._open[pane] = restored(template, held)
+            made._open[pane] = restored(held)
         made._timed = timed
         for time_seen in latest:
             made._move(time_seen)
