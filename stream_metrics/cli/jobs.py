@@ -5,8 +5,8 @@ empty state of the configuration of the run and sends it as bytes at the end; th
 have counted, byte for byte. Pieces are numbered, so bad records are reported in their order whoever met them; of errors
 that end the run, the first.
 
-Processes are spawned. A fork would have a copy of the locks of Arrow's threads, and of NumPy's, but not the threads
-that release them; it costs half a second less, and hangs on some machines.
+Processes are spawned, which takes about half a second. A fork takes none, but has a copy of the locks of Arrow's and
+NumPy's threads without the threads that would release them, so that it may wait for ever.
 
 Ctrl-C reaches all processes of a terminal. Those that count ignore it: the one that deals tells them to stop, and they
 do after the batch at hand, so what is merged is what was counted. They stop as well when the one that deals is gone,
@@ -185,8 +185,12 @@ class Dealer:
                 self._deal(progress)
             except KeyboardInterrupt:
                 interrupted = True
-            self._collect()
-            self._merge(state)
+            try:
+                with interrupts_held():
+                    self._collect()
+                    self._merge(state)
+            except KeyboardInterrupt:  # came at the end, when all was there
+                interrupted = True
         finally:
             for hand in self._hands:
                 hand.end()

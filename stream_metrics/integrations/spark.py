@@ -14,16 +14,17 @@
     df = spark.createDataFrame(rows, "country string, truth string, guess string, p double")
 
     print(evaluate(df, y_true="truth", y_pred="guess"))
-    evaluate(df, y_true="truth", y_pred="guess", scores="p", pos_label="cat", group_by="country").show()
+    print(evaluate(df, y_true="truth", y_pred=None, scores="p", pos_label="cat", labels=["cat", "dog"])["log_loss"])
+    evaluate(df, y_true="truth", y_pred="guess", group_by="country").show()
 
-    day = accumulate(df, sm.ByGroup(sm.MetricSet()), Fields("truth", "guess"))  # DataFrame.dropna first: no null groups
-    states = accumulate_by(df, "country", sm.MetricSet(), Fields("truth", "guess"))  # to be stored, a row a group
+    day = accumulate(df.dropna(subset="country"), sm.ByGroup(sm.MetricSet()), Fields("truth", "guess", group="country"))
+    states = accumulate_by(df, "country", sm.MetricSet(), Fields("truth", "guess"))  # a row a group, to be stored
     whole = states.agg(merge_states("state").alias("state")).first()
     print(sm.from_bytes(whole.state).snapshot()["accuracy"])
 
-Needs PySpark 3.5 or newer with pandas below 3 and PyArrow, and Java 17 (3.5: 8 to 17). On one machine
-`SparkSession.builder.master("local[*]").config("spark.driver.host", "127.0.0.1")` spares looking for a host name. On a
-cluster the package is installed on the workers, as it has compiled parts: `addPyFile` will not do.
+Needs PySpark 3.5 or newer with pandas below 3 and PyArrow, and Java 17. On one machine `.config("spark.driver.host",
+"127.0.0.1")` spares Spark looking for the name of the host. On a cluster the package is installed on every machine, as
+it has compiled parts: `addPyFile` will not do.
 
 A null prediction, or null scores without a prediction, is an abstention. A null or bad truth, score or weight fails the
 job, and what is raised on the driver ends with the reason; positions in it count from the start of a block of rows.
@@ -140,7 +141,7 @@ def accumulate_by(
 
 
 def merge_states(column: Column | str) -> Column:
-    """Return the aggregate, for `agg` after `groupBy` or over a window, that merges a column of states as bytes.
+    """Return the aggregate, for `agg`, that merges a column of states as bytes.
 
     Nulls are left out; of nothing but nulls, null.
     """

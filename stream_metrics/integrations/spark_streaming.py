@@ -22,8 +22,8 @@ twice sees the same states twice.
 
 Groups are kept for ever. What is to be forgotten is the prototype's choice: a `TimeWindow` keeps its last panes.
 
-Spark hands states to Python by way of pandas, where a column of integers with nulls becomes floats. So a row with its
-key goes through as the bytes of an Arrow stream.
+Spark hands states to Python by way of pandas, where a time is what a clock shows, so that of the hour which comes twice
+in autumn two keys would become one. So a row with its key goes through as the bytes of an Arrow stream.
 """
 
 from __future__ import annotations

@@ -113,8 +113,6 @@ def _readable(table: pa.Table, fields: Fields, classes: list[Label] | None) -> t
     Where an array is null, rows become mappings instead, as a column of numbers has no place for that.
     """
     columns: dict[str, Any] = {name: table[name] for name in fields.columns()}
-    if fields.time is not None:
-        columns[fields.time] = columns[fields.time].to_numpy()
     if classes is None:
         return columns, fields
     scores, k = columns[str(fields.scores)], len(classes)

@@ -74,7 +74,7 @@ def gapless(scores: Any) -> tuple[np.ndarray[Any, Any] | list[Any], np.ndarray[A
     """Return what `score_table` does, of Arrow only the rows that have scores, with for each row whether it has."""
     found = known(scores)
     some = None if found is None else arrow_scores.given(found)
-    if some is not None and not isinstance(table := score_table(some[0]), list):
+    if some is not None and some[1].any() and not isinstance(table := score_table(some[0]), list):
         return table, some[1]
     return score_table(scores if found is None else found), None
 

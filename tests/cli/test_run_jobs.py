@@ -31,6 +31,7 @@ TIMES = [1_700_000_000 + RNG.randrange(900) for _ in range(N)]
 SCORES = [{"a": x / 4, "b": 1 - x / 4} for x in (RNG.randrange(5) for _ in range(N))]
 WEIGHTS = [RNG.choice([0.1, 1.0, 0.7]) for _ in range(N)]
 COLUMNS = {"y_true": TRUTHS, "y_pred": ANSWERS, "land": LANDS, "t": TIMES, "scores": SCORES, "w": WEIGHTS}
+FILES = 256
 posix = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
 
 
@@ -51,24 +52,27 @@ def data(tmp_path):
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """Return a folder of Parquet which takes a process some seconds to count."""
+    """Return a folder of Parquet which takes processes some seconds to count: one file by many names."""
     folder = tmp_path_factory.mktemp("large")
     labels = pa.array([RNG.choice("abcdefghij") for _ in range(1 << 16)]).dictionary_encode()
-    table = pa.table({"y_true": pa.chunked_array([labels] * 16), "y_pred": pa.chunked_array([labels] * 16)})
-    pq.write_table(table, folder / "part-0.parquet", row_group_size=1 << 18)
-    for at in range(1, 400):
+    column = pa.chunked_array([labels] * 256)
+    pq.write_table(pa.table({"y_true": column, "y_pred": column}), folder / "part-0.parquet")
+    for at in range(1, FILES):
         os.link(folder / "part-0.parquet", folder / f"part-{at}.parquet")
     return folder
 
 
+SCORED = ("--scores", "--pred", "y_pred", "--weight", "w", "--by", "land", "--time-field", "t")
 CASES = {
     "everything": (
-        ("--scores", "--pred", "y_pred", "--weight", "w", "--by", "land", "--time-field", "t", "--window", "5m"),
-        lambda: sm.TimeWindow(sm.ByGroup(sm.MetricSet(scores=True)), "5m"),
+        SCORED,
+        ("--window", "5m", "--panes", "3"),
+        lambda: sm.TimeWindow(sm.ByGroup(sm.MetricSet(scores=True)), "5m", 3),
         {"scores": SCORES, "t": TIMES, "group": LANDS},
     ),
     "labels": (
-        ("--labels", "a,b", "--other", "z", "--weight", "w"),
+        ("--weight", "w"),
+        ("--labels", "a,b", "--other", "z"),
         lambda: sm.MetricSet(labels=["a", "b"], other="z"),
         {},
     ),
@@ -78,19 +82,16 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_parquet_counts_as_in_one_process(cli, tmp_path, data, case):
     """Row groups dealt out to processes merge to the bytes of one process, also onto a resumed state."""
-    options, empty, more = CASES[case]
-    expected = empty()
+    fields, configuration, empty, more = CASES[case]
+    expected, options = empty(), (*data, *fields, "--jobs", "2")
     expected.update_many(TRUTHS, ANSWERS, WEIGHTS, **more)
 
-    result = cli("run", *data, *options, "--jobs", "2", "--state", tmp_path / "s", "--format", "json")
-    again = [option for option in options if case == "everything" and option not in ("--window", "5m")]
-    cli("run", *data, *again or ("--weight", "w"), "--jobs", "2", "--resume", tmp_path / "s", "--state", tmp_path / "d")
+    result = cli("run", *options, *configuration, "--state", tmp_path / "once")
+    cli("run", *options, "--resume", tmp_path / "once", "--state", tmp_path / "twice")
 
     assert (result.status, result.err) == (0, "")
-    assert expected.to_bytes() == (tmp_path / "s").read_bytes()
-    twice = expected.copy()
-    twice.merge(expected)
-    assert twice.to_bytes() == (tmp_path / "d").read_bytes()
+    assert expected.to_bytes() == (tmp_path / "once").read_bytes()
+    assert expected.copy().merge(expected).to_bytes() == (tmp_path / "twice").read_bytes()
 
 
 def comma_separated(record):
@@ -160,7 +161,8 @@ def test_one_piece_needs_no_second_process(cli, tmp_path):
 
 def children(pid):
     """Return the processes that a process has started and that count."""
-    found = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
+    command = ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(pid)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
     return [int(line.split()[0]) for line in found.stdout.splitlines() if "spawn_main" in line]
 
 
@@ -216,7 +218,7 @@ def test_ctrl_c_keeps_what_was_counted(tmp_path, large):
     state = sm.from_bytes((tmp_path / "s").read_bytes())
     assert process.returncode == 130
     assert err == "stream-metrics: interrupted; what was read until then is counted\n"
-    assert json.loads(out)["n"] == state.n < 400 << 20
+    assert json.loads(out)["n"] == state.n < FILES << 24
     assert state.state.correct == state.n
     assert not any(map(alive, found))
 

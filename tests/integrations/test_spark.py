@@ -400,6 +400,17 @@ def test_a_prototype_that_has_counted_is_a_configuration(df: Any) -> None:
     assert prototype.n == 1
 
 
+def test_the_example_of_the_adapter_runs(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """The script in the docstring runs as it stands."""
+    lines = str(adapter.__doc__).splitlines()
+    names: dict[str, Any] = {}
+
+    exec("\n".join(line[4:] for line in lines if line.startswith("    ")), names)
+
+    assert names["day"].groups == ("de", "fr")
+    assert capsys.readouterr().out.splitlines()[-1] == "0.6666666666666666"
+
+
 def test_the_adapter_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without PySpark the import says what to install."""
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
@@ -424,7 +435,9 @@ def test_any_partitions_merge(cuts: list[int], choice: list[list[str]], size: in
                 found.setdefault(repr(tuple(row.values())), []).append(state)
 
     merged = {key: spark_workers.merge_all(states) for key, states in found.items()}
-    assert merged == groups(keys, sm.MetricSet(), *PAIR) if keys else {"()": counted(sm.MetricSet(), *PAIR).to_bytes()}
+    assert merged == (
+        groups(keys, sm.MetricSet(), *PAIR) if keys else {"()": counted(sm.MetricSet(), *PAIR).to_bytes()}
+    )
 
 
 def test_a_task_lets_states_go_when_it_holds_too_many(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,38 +21,41 @@ from stream_metrics.integrations import spark_streaming  # noqa: E402
 from stream_metrics.integrations.spark_streaming import accumulate_stream  # noqa: E402
 from stream_metrics.integrations.tables import Fields  # noqa: E402
 
-SCHEMA = "site long, truth string, guess string, p map<string, double>"
+SCHEMA = "site long, at timestamp, truth string, guess string, p map<string, double>"
 SITES = (2**62 + 1, -1, None)
+TIMES = {"2026-10-25T00:30:00Z": 1_792_888_200, "2026-10-25T01:30:00Z": 1_792_891_800}  # both half past two in Paris
 FIELDS = Fields("truth", "guess", "p")
 
 Rows = list[dict[str, Any]]
 
 
 def samples(seed: int, n: int = 60) -> Rows:
-    """Return samples of three sites, one of which has no number, some without a prediction."""
+    """Return samples of three sites, one without a number, at two times, some without a prediction."""
     rng = random.Random(seed)
     rows: Rows = []
     for _ in range(n):
         p = round(rng.random(), 3)
         guess = None if rng.random() < 0.1 else "cat" if p > 0.5 else "dog"
         scores = {"cat": p, "dog": 1 - p}
-        rows.append({"site": rng.choice(SITES), "truth": rng.choice(["cat", "dog"]), "guess": guess, "p": scores})
+        keys = {"site": rng.choice(SITES), "at": rng.choice(list(TIMES))}
+        rows.append({**keys, "truth": rng.choice(["cat", "dog"]), "guess": guess, "p": scores})
     return rows
 
 
 def expected(rows: Rows, prototype: Any) -> dict[Any, tuple[int, bytes]]:
-    """Return the size and the bytes of each site as one process counts them."""
+    """Return the size and the bytes of each site and time as one process counts them."""
     found = {}
-    for site in dict.fromkeys(row["site"] for row in rows):
-        columns = [[row[name] for row in rows if row["site"] == site] for name in ("truth", "guess", "p")]
+    for key in dict.fromkeys((row["site"], row["at"]) for row in rows):
+        of_key = [row for row in rows if (row["site"], row["at"]) == key]
+        truth, guess, p = ([row[name] for row in of_key] for name in ("truth", "guess", "p"))
         state = prototype.copy()
-        state.update_many(*columns[:2], scores=columns[2])
-        found[site] = state.n, state.to_bytes()
+        state.update_many(truth, guess, scores=p)
+        found[key[0], TIMES[key[1]]] = state.n, state.to_bytes()
     return found
 
 
 class Stream:
-    """A folder of files that is read as a stream, one file a micro-batch, and what has come out by site."""
+    """A folder of files that is read as a stream, one file a micro-batch, and what has come out by site and time."""
 
     def __init__(self, spark: Any, folder: Path) -> None:
         self.spark, self.folder = spark, folder
@@ -70,7 +73,7 @@ class Stream:
         reader = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
         rows = reader.json(str(self.folder / "samples"))
         rows = rows if step is None else rows.mapInArrow(step, rows.schema)
-        states = accumulate_stream(rows, "site", prototype, FIELDS)
+        states = accumulate_stream(rows, ["site", "at"], prototype, FIELDS)
         writer = states.writeStream.outputMode("update").option("checkpointLocation", str(self.folder / "checkpoint"))
         query = writer.trigger(availableNow=True).foreachBatch(self._take).start()
         try:
@@ -80,8 +83,8 @@ class Stream:
 
     def _take(self, batch: Any, number: int) -> None:
         self.batches.append(number)
-        for row in batch.collect():
-            self.latest[row.site] = row.n, bytes(row.state)
+        for row in batch.selectExpr("site", "unix_seconds(at) AS at", "n", "state").collect():
+            self.latest[row.site, row.at] = row.n, bytes(row.state)
 
 
 @pytest.fixture
@@ -91,7 +94,7 @@ def stream(spark: Any, tmp_path: Path) -> Stream:
 
 
 def test_a_query_goes_on_counting_after_a_restart(stream: Stream) -> None:
-    """Two queries of one checkpoint count what one process counts; keys keep their type, null is one."""
+    """Two queries of one checkpoint count what one process counts; keys are what they were, null is one."""
     prototype = sm.MetricSet(scores=True)
     first, second, third = samples(1), samples(2), samples(3)[:1]
     stream.write("1", first)
@@ -132,6 +135,17 @@ def test_a_micro_batch_that_fails_is_counted_once(stream: Stream, tmp_path: Path
     stream.run(prototype, step)
 
     assert stream.latest == expected(first + second, prototype)
+
+
+def test_the_example_of_the_adapter_runs(spark: Any, stream: Stream, capsys: pytest.CaptureFixture[str]) -> None:
+    """The script in the docstring runs as it stands, but for its paths."""
+    stream.write("1", [{"country": "fr", "truth": "cat", "guess": guess} for guess in ("cat", "dog")])
+    lines = [line[4:] for line in str(spark_streaming.__doc__).splitlines() if line.startswith("    ")]
+    script = "\n".join(lines).replace('"samples/', f'"{stream.folder}/samples/')
+
+    exec(script.replace('"checkpoint/', f'"{stream.folder}/checkpoint/'), {"spark": spark})
+
+    assert capsys.readouterr().out.splitlines()[-1] == "0 fr 2 0.5"
 
 
 class Held:

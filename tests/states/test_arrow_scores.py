@@ -242,3 +242,25 @@ def test_positions_count_the_rows_without_scores() -> None:
         )
 
     assert state == sm.MetricSet(scores=True)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.map_(pa.string(), pa.float64()),
+        pa.struct([("cat", pa.float64()), ("dog", pa.float64())]),
+        pa.list_(pa.float64()),
+        pa.float64(),
+    ],
+    ids=str,
+)
+def test_a_batch_without_any_scores(kind: Any) -> None:
+    """Where every row is null, the predictions that are given count, and nothing is scored."""
+    state, expected = sm.MetricSet(scores=True), sm.MetricSet(scores=True)
+    truth, predicted = ["cat", "dog"], ["dog", None]
+
+    state.update_many(truth, predicted, scores=pa.array([None, None], kind))
+    expected.update_many(truth, predicted, scores=[None, None])
+
+    assert state == expected
+    assert (state.n, state.abstained, state.snapshot().scored) == (1, 1, 0)
