@@ -14,38 +14,45 @@ QUESTIONS = (
     "one_sample", "batch_integers", "batch_names", "reading", "everything", "merging", "many_classes", "encoding",
     "rank_speed", "rank_peers", "certificates", "real_scores",
     "windows_rolling", "windows_timed",
-    "arrow_columns", "scale",
+    "scale",
 )  # fmt: skip
+ENGINES = ("arrow_columns", "billion_pairs", "spark_overhead")  # in an environment of their own
 README = Path(__file__).with_name("README.md")
 MARKS = "<!-- measured -->", "<!-- end of measured -->"
+ENGINE_MARKS = "<!-- measured with engines -->", "<!-- end of measured with engines -->"
 
 
 def main() -> int:
     """Run what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=f"one of {', '.join(QUESTIONS)}; all if none is given")
+    every = ", ".join((*QUESTIONS, *ENGINES))
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {every}; all but the last {len(ENGINES)} if none")
+    parser.add_argument("--engines", action="store_true", help=f"run {', '.join(ENGINES)}")
     parser.add_argument("--write", action="store_true", help="put the table into README.md as well")
     given = parser.parse_args()
-    if unknown := set(given.names) - set(QUESTIONS):
+    if unknown := set(given.names) - {*QUESTIONS, *ENGINES}:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
+    if given.names and (given.write or given.engines):
+        parser.error("names go neither with --write, which writes whole tables, nor with --engines")
     lines: list[tuple[str, Line]] = []
-    for name in given.names or QUESTIONS:
+    for name in given.names or (ENGINES if given.engines else QUESTIONS):
         module = importlib.import_module(name)
         print(f"{name}: {str(module.__doc__).splitlines()[0]}", file=sys.stderr, flush=True)
         lines += [(name, line) for line in module.lines()]
     report = f"{machine()}\n\n{table(lines)}"
     print(report)
     if given.write:
-        write(report)
+        write(report, ENGINE_MARKS if given.engines else MARKS)
     return 1 if any(line.missed for _, line in lines) else 0
 
 
-def write(report: str) -> None:
-    """Replace what stands between the marks of the README."""
-    head, _, rest = README.read_text(encoding="utf-8").partition(MARKS[0])
-    _, _, tail = rest.partition(MARKS[1])
+def write(report: str, marks: tuple[str, str]) -> None:
+    """Replace what stands between two marks of the README."""
+    begin, end = marks
+    head, _, rest = README.read_text(encoding="utf-8").partition(begin)
+    _, _, tail = rest.partition(end)
     today = datetime.date.today().isoformat()
-    README.write_text(f"{head}{MARKS[0]}\n{today}. {report}\n{MARKS[1]}{tail}", encoding="utf-8")
+    README.write_text(f"{head}{begin}\n{today}. {report}\n{end}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":

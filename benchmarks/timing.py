@@ -23,7 +23,7 @@ from time import get_clock_info, perf_counter_ns, process_time_ns
 from types import FunctionType
 from typing import Any, NamedTuple
 
-PEERS = ("numpy", "river", "scikit-learn", "pandas", "cython", "datasketches")
+PEERS = ("numpy", "river", "scikit-learn", "pandas", "cython", "datasketches", "pyarrow", "pyspark")
 clock = process_time_ns if get_clock_info("process_time").resolution < 1e-6 else perf_counter_ns
 Loop = Callable[[Any, Sequence[Any]], int]
 Run = tuple[Loop, Any, Callable[[], Sequence[Any]]]  # a loop, the object it calls, what makes the samples
@@ -163,15 +163,16 @@ def net_updates(contenders: Mapping[str, Any], samples: Callable[[], Sequence[An
 
 def machine() -> str:
     """Return one line: versions of Python and the peers, processor, number of processors."""
-    names = [f"Python {platform.python_version()}", *(f"{name} {_version(name)}" for name in PEERS)]
+    names = [f"Python {platform.python_version()}", *(f"{name} {_version(name)}" for name in PEERS if _version(name))]
     return ", ".join([*names, f"{_processor()}, {os.cpu_count()} processors, {platform.system()} {platform.machine()}"])
 
 
 def _version(package: str) -> str:
+    """Return the version of a package, nothing if it is absent."""
     try:
         return version(package)
     except PackageNotFoundError:
-        return "absent"
+        return ""
 
 
 def _processor() -> str:
