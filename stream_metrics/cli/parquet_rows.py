@@ -60,7 +60,7 @@ class Batch(NamedTuple):
             if column is not None:
                 columns[name] = column.of(self.table)
         if held.weight is not None:
-            columns["weight"] = _floats(held.weight.of(self.table), None)
+            columns["weight"] = _numbers(held.weight.of(self.table), None)
         if held.time is not None:
             columns["time"] = _times(held.time.of(self.table))
         scores: Any = None
@@ -80,13 +80,13 @@ class Batch(NamedTuple):
                 raise ValueError("each row with classes of its own")
             if not held.classes:
                 self._check_single(columns["true"])
-                columns["scores"] = _floats(values, pa.float64())
+                columns["scores"] = _numbers(values, pa.float64())
                 return "scores"
             if values.null_count:
                 raise ValueError("rows without scores")
             parts = values.flatten()
         names = {name: f"score {at}" for at, name in enumerate(held.classes)}
-        columns |= zip(names.values(), (_floats(part, pa.float64()) for part in parts), strict=True)
+        columns |= zip(names.values(), (_numbers(part, pa.float64()) for part in parts), strict=True)
         return names
 
     def _check_single(self, truth: Any) -> None:
@@ -140,10 +140,16 @@ class Batch(NamedTuple):
         return list(zip(*(column.of(self.table).to_pylist() for column in held.scores), strict=True)), read
 
 
-def _floats(values: Any, kind: Any) -> Any:
+def _plain(values: Any) -> Any:
+    """Return a column that is no dictionary."""
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+
+
+def _numbers(values: Any, kind: Any) -> Any:
     """Return a column of numbers as an array of NumPy; ValueError where there is none."""
     if values.null_count:
         raise ValueError("null is no number")
+    values = _plain(values)
     return (values if kind is None or values.type == kind else values.cast(kind)).to_numpy(zero_copy_only=False)
 
 
@@ -151,6 +157,7 @@ def _times(values: Any) -> Any:
     """Return a column of times as an array that states take."""
     if values.null_count:
         raise ValueError("null is no time")
+    values = _plain(values)
     if pa.types.is_date(values.type):
         values = values.cast(pa.timestamp("s"))
     if pa.types.is_timestamp(values.type):
@@ -162,6 +169,7 @@ def _times(values: Any) -> Any:
 
 def _moments(values: Any) -> list[Any]:
     """Return times one by one: of Arrow as numpy.datetime64, others as they are."""
+    values = _plain(values)
     if pa.types.is_date(values.type):
         values = values.cast(pa.timestamp("s"))
     if not pa.types.is_timestamp(values.type):

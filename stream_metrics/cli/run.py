@@ -48,8 +48,8 @@ last N records of two streams do not.
 
 --jobs counts on several processors: the row groups of Parquet, or the files of
 the other formats, are dealt out, and the counts merged to what one process would
-have, byte for byte. There is no order of records then, so neither --every nor the
-last N records.
+have, byte for byte. Records have no order then: there is no --every, no window of
+the last N, and what comes late is not told apart from what is old.
 
 examples:
   stream-metrics run predictions.jsonl

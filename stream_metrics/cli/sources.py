@@ -53,7 +53,7 @@ class Source:
         except READ_ERRORS as error:
             raise self._unreadable(error) from None
         if first.startswith(MAGIC):
-            raise Problem(f"{name}: is Parquet, which is read from files on disk that are not packed")
+            raise Problem(f"{name}: is Parquet: --input parquet reads it, from a file that is not packed")
         self.format = declared or ("jsonl" if _bare(first).lstrip().startswith(b"{") else "csv")
         self._lines: Iterable[bytes] = itertools.chain((first,) if first else (), unpacked)
 

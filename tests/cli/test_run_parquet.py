@@ -105,6 +105,11 @@ SPARSE = [{} if at % 7 == 0 else {"cat": 1.0} if at % 5 == 0 else scores for at,
 OPTIONS = {
     "weights": (OTHERS, ("--weight", "w"), lambda: counted(sm.MetricSet(), TEXT, ANSWERS, WEIGHTS)),
     "parts": (OTHERS, ("--weight", "part"), lambda: counted(sm.MetricSet(), TEXT, ANSWERS, PARTS)),
+    "encoded weights": (
+        {**OTHERS, "w": encoded(PARTS)},
+        ("--weight", "w"),
+        lambda: counted(sm.MetricSet(), TEXT, ANSWERS, PARTS),
+    ),
     "float32 weights": (
         {**OTHERS, "w": pa.array(PARTS, pa.float32())},
         ("--weight", "w"),
@@ -225,6 +230,7 @@ CLOCKS = {
     "ns": (pa.array(NAIVE, pa.timestamp("ns")), TIMES),
     "s": (pa.array([x.replace(microsecond=0) for x in NAIVE], pa.timestamp("s")), [int(x) for x in SECONDS]),
     "text": (pa.array([x.isoformat() for x in TIMES]), TIMES),
+    "encoded": (encoded(NAIVE, pa.timestamp("us")), TIMES),
     "days": (pa.array([date(2024, 5, 1 + x % 20) for x in DAYS]), [datetime(2024, 5, 1 + x % 20) for x in DAYS]),
 }  # fmt: skip
 
@@ -448,7 +454,7 @@ def test_what_parquet_does_not_go_with(cli, tmp_path):
     for arguments in ((path, "--input", "jsonl"), ("-",)):
         result = cli("run", *arguments, stdin=path.read_bytes())
         assert result.status == 1
-        assert "is Parquet, which is read from files on disk" in result.err
+        assert "is Parquet: --input parquet reads it" in result.err
 
 
 def test_without_pyarrow(cli, tmp_path, monkeypatch):
