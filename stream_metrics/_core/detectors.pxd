@@ -1,0 +1,30 @@
+from libc.stdint cimport int64_t
+
+cdef enum:
+    MOST_BETS = 8
+
+cdef class Outcome:
+    cdef readonly str key
+    cdef readonly object label
+    cdef int kind
+
+    cdef int judge(self, object y_true, object y_pred) except -2
+
+cdef class Detector:
+    cdef readonly int64_t n, abstained, alarms
+    cdef readonly bint alarm, stopped, learning
+    cdef readonly Outcome of
+    cdef int64_t reference, learned
+    cdef double total
+    cdef Py_ssize_t bets
+    cdef bint up, down, cusum, learns_again, stops
+    cdef double bar
+    cdef double odds[MOST_BETS]
+    cdef double level[2]               # the rate before the change, for bets on a rise and on a fall
+    cdef double share[2 * MOST_BETS]   # what a bet stakes
+    cdef double mass[2 * MOST_BETS]    # the evidence of each bet
+    cdef list times
+
+    cdef int watch(self, double x) except -1
+    cdef int place_bets(self) noexcept
+    cdef int close(self, double total) except -1

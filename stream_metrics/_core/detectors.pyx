@@ -1,0 +1,268 @@
+# cython: language_level=3, boundscheck=False, initializedcheck=False, cdivision=True
+"""Evidence that a rate has changed, bet by bet: one double a bet, a few operations a sample.
+
+A bet stakes the share s on the loss x being above (s > 0) or below (s < 0) the level p: it multiplies its evidence by
+1 + s (x - p), whose mean is at most 1 while the mean loss is at most (at least) p. For x in {0, 1} this is the likelihood ratio
+of the rate p1 against p with s = (p1 - p) / (p (1 - p)). Before it multiplies, the e-SR procedure adds 1 to the evidence (a
+change could begin now), the e-CUSUM procedure takes at least 1. The sum of the evidence of all bets less the number of bets
+times the number of samples is a supermartingale, so the mean number of samples to an alarm at the mean evidence A is at least A.
+"""
+
+cimport cython
+from collections.abc import Mapping
+
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from libc.math cimport exp, log1p
+from libc.stdint cimport int64_t
+
+from stream_metrics._core.indexed cimport plain
+from stream_metrics.errors import WeightError
+from stream_metrics.labels import canonical, most_likely
+
+cdef dict KINDS = {"accuracy": 0, "recall": 1, "precision": 2, "specificity": 3, "npv": 4}
+cdef object ONE = 1
+cdef Py_ssize_t MOST_TIMES = 100
+
+
+@cython.auto_pickle(False)
+cdef class Outcome:
+    """Whether a (truth, prediction) pair is an error in the sense of a rate: 1, 0, or None if the rate is not about it."""
+
+    def __cinit__(self, str key not None, label=None):
+        if key not in KINDS:
+            raise ValueError(f"Expected `key` to be one of {sorted(KINDS)}, but got {key!r}")
+        self.key, self.kind = key, KINDS[key]
+        if (label is None) != (self.kind == 0):
+            raise ValueError(f"Expected `label` to be {'None' if self.kind == 0 else 'a class'} for {key!r}, but got {label!r}")
+        self.label = None if label is None else canonical(label, "label")
+
+    cdef int judge(self, object y_true, object y_pred) except -2:
+        """1 for an error, 0 for none, -1 for a pair that the rate is not about."""
+        cdef bint actual, predicted
+        if not plain(y_pred) and isinstance(y_pred, Mapping):
+            y_pred = most_likely(y_pred)
+        if not plain(y_true) or not plain(y_pred) or PyFloat_CheckExact(y_true) or PyFloat_CheckExact(y_pred):
+            y_true, y_pred = canonical(y_true, "y_true"), canonical(y_pred, "y_pred")
+        if self.kind == 0:
+            return y_true != y_pred
+        actual, predicted = y_true == self.label, y_pred == self.label
+        if self.kind == 1:
+            return not predicted if actual else -1
+        if self.kind == 2:
+            return not actual if predicted else -1
+        if self.kind == 3:
+            return -1 if actual else predicted
+        return -1 if predicted else actual
+
+    def __call__(self, y_true, y_pred):
+        """Return 1 for an error, 0 for none, None for a pair that the rate is not about, an abstention among them."""
+        if absent(y_pred):
+            return None
+        judged = self.judge(y_true, y_pred)
+        return None if judged < 0 else judged
+
+    def __repr__(self):
+        return f"outcome({self.key!r})" if self.kind == 0 else f"outcome({self.key!r}, {self.label!r})"
+
+
+cdef inline bint absent(object y_pred):
+    return y_pred is None or (not plain(y_pred) and isinstance(y_pred, Mapping) and not y_pred)
+
+
+@cython.auto_pickle(False)
+cdef class Detector:
+    """The evidence of up to eight bets in each direction, the level that they are against, and the alarms so far."""
+
+    def _configure(self, of, odds, directions, bint cusum, double arl, int64_t reference, restart):
+        """Set what does not change; `reference` is 0 where the level is given."""
+        cdef Py_ssize_t at
+        self.of = of
+        self.bets = len(odds)
+        for at in range(self.bets):
+            self.odds[at] = odds[at]
+        self.up, self.down = directions
+        self.cusum, self.reference = cusum, reference
+        self.bar = arl
+        self.learns_again, self.stops = restart == "reference", restart == "stop"
+        self._start()
+
+    def _start(self):
+        """Forget every sample."""
+        self.n, self.abstained, self.alarms, self.learned, self.total = 0, 0, 0, 0, 0.0
+        self.alarm, self.stopped, self.learning, self.times = False, False, self.reference > 0, []
+        self._set((), [0.0] * (2 * self.bets))
+
+    def _set(self, levels, evidence):
+        """Take over levels, none while they are being learned, and the evidence of each bet."""
+        cdef Py_ssize_t at
+        for at in range(2 * self.bets):
+            self.mass[at] = evidence[at]
+        if levels:
+            self.level[0], self.level[1] = levels
+            self.learning = False
+            self.place_bets()
+
+    cdef int place_bets(self) noexcept:
+        """Compute what each bet stakes: its share makes the odds of the level `odds` times as large, or as small."""
+        cdef Py_ssize_t at, side
+        cdef double p, ratio, q
+        for side in range(2):
+            p = self.level[side]
+            for at in range(self.bets):
+                ratio = 1 / self.odds[at] if side else self.odds[at]
+                q = p * ratio / (1 - p + p * ratio)
+                self.share[side * self.bets + at] = 0.0 if p <= 0 or p >= 1 else (q - p) / (p * (1 - p))
+        return 0
+
+    def update(self, x, y_pred=None, w=1):
+        """Watch one loss in [0, 1]; with `of`, one pair (truth, prediction) whose outcome is the loss.
+
+        A prediction of None or {} is an abstention. ValueError for a loss outside [0, 1], WeightError for a weight other than 1.
+        """
+        cdef double loss
+        cdef int judged
+        if w is not ONE and w != 1:
+            raise WeightError(f"Expected `w` to be 1 where changes are detected, sample by sample, but got {w!r}")
+        if self.of is not None:
+            if absent(y_pred):
+                canonical(x, "y_true")
+                self.abstained += 1
+                self.alarm = False
+                return
+            judged = self.of.judge(x, y_pred)
+            self.n += 1
+            self.alarm = False
+            if judged >= 0:
+                self.watch(judged)
+            return
+        if y_pred is not None:
+            raise ValueError(f"Expected no `y_pred` for a detector of losses: give it `of`, such as outcome('accuracy'), but got {y_pred!r:.60}")
+        if PyFloat_CheckExact(x):
+            loss = PyFloat_AS_DOUBLE(x)
+        else:
+            try:
+                loss = x.__float__()
+            except (AttributeError, TypeError, ValueError):
+                loss = -1
+        if not 0.0 <= loss <= 1.0:
+            raise ValueError(f"Expected `x` to be a loss from 0 to 1, but got {x!r:.60}")
+        self.n += 1
+        self.alarm = False
+        self.watch(loss)
+
+    cdef int watch(self, double x) except -1:
+        """Let every bet see a loss."""
+        cdef Py_ssize_t at, side
+        cdef double total = 0, m
+        if self.stopped:
+            return 0
+        if self.learning:
+            self.total += x
+            self.learned += 1
+            if self.learned >= self.reference:
+                self._learned()
+            return 0
+        for side in range(2):
+            if not (self.down if side else self.up) or not 0 < self.level[side] < 1:
+                continue
+            for at in range(side * self.bets, (side + 1) * self.bets):
+                m = self.mass[at]
+                m = (m if m > 1 else 1) if self.cusum else m + 1
+                m *= 1 + self.share[at] * (x - self.level[side])
+                self.mass[at] = m
+                total += m
+        return self.close(total)
+
+    def _learned(self):
+        """Freeze the level of what was learned."""
+        self._set(self._levels(self.total / self.learned, self.learned), [0.0] * (2 * self.bets))
+
+    cdef int close(self, double total) except -1:
+        """Raise the alarm if the evidence is enough, and begin again as the configuration says."""
+        if total < self.bar * self.bets * (self.up + self.down):
+            return 0
+        self.alarm = True
+        self.alarms += 1
+        self.times.append(self.n)
+        if len(self.times) > MOST_TIMES:
+            del self.times[0]
+        for at in range(2 * self.bets):
+            self.mass[at] = 0
+        if self.stops:
+            self.stopped = True
+        elif self.learns_again:
+            self.learning, self.learned, self.total = True, 0, 0.0
+        return 0
+
+    def _watch_sum(self, double total, int64_t n):
+        """Let every bet see n losses of which only the sum is known, as one step.
+
+        Whatever the losses are, a bet multiplies by at least (factor of 1)^sum (factor of 0)^(n - sum).
+        """
+        cdef Py_ssize_t at, side
+        cdef double m, step, evidence = 0
+        self.n += n
+        self.alarm = False
+        if self.stopped or n == 0:
+            return
+        if self.learning:
+            self.total += total
+            self.learned += n
+            if self.learned >= self.reference:
+                self._learned()
+            return
+        for side in range(2):
+            if not (self.down if side else self.up) or not 0 < self.level[side] < 1:
+                continue
+            for at in range(side * self.bets, (side + 1) * self.bets):
+                step = total * log1p(self.share[at] * (1 - self.level[side])) + (n - total) * log1p(-self.share[at] * self.level[side])
+                m = self.mass[at]
+                m = (m if m > 1 else 1) if self.cusum else m + n
+                self.mass[at] = min(m * exp(min(step, 300.0)), 1e300)
+                evidence += self.mass[at]
+        self.close(evidence)
+
+    @property
+    def evidence(self):
+        """The mean evidence of the bets, to be compared with `arl`; 0 after an alarm and while the level is learned."""
+        return sum([self.mass[at] for at in range(2 * self.bets)]) / (self.bets * (self.up + self.down))
+
+    @property
+    def changes(self):
+        """The numbers of samples after which an alarm was raised, at most the last hundred."""
+        return tuple(self.times)
+
+    @property
+    def changed(self):
+        """Whether an alarm was ever raised."""
+        return self.alarms > 0
+
+    @property
+    def levels(self):
+        """The mean losses that a rise and a fall are measured against; None while they are learned."""
+        return None if self.learning else (self.level[0], self.level[1])
+
+    def _numbers(self):
+        """What changes, as plain data."""
+        bets = [] if self.learning else [self.mass[at] for at in range(2 * self.bets)]
+        return [self.n, self.abstained, self.alarms, self.alarm, self.stopped, list(self.times), self.learned, self.total,
+                [] if self.learning else [self.level[0], self.level[1]], bets]
+
+    def _take(self, numbers):
+        """Become what `_numbers` has written; ValueError for what it cannot have."""
+        n, abstained, alarms, alarm, stopped, times, learned, total, levels, bets = numbers
+        if {*map(type, (n, abstained, alarms, learned, *times))} != {int} or not {*map(type, (alarm, stopped))} == {bool}:
+            raise ValueError("whole numbers of samples and alarms")
+        if {*map(type, (total, *levels, *bets))} != {float} or len(levels) != (2 if bets else 0):
+            raise ValueError("levels and evidence as floats")
+        if not (0 <= n < 1 << 61 and 0 <= abstained < 1 << 61 and 0 <= learned <= n and 0 <= total <= learned):
+            raise ValueError("no more samples than there were")
+        if not (len(times) == min(alarms, MOST_TIMES) and all(a < b for a, b in zip((0, *times), (*times, n + 1)))):
+            raise ValueError("alarms one after the other")
+        if not all(0 <= m <= 1e300 for m in bets) or not all(0 <= p <= 1 for p in levels) or (bets and len(bets) != 2 * self.bets):
+            raise ValueError("the evidence of every bet")
+        if (not levels and self.reference == 0) or (alarm and max(times, default=0) != n):
+            raise ValueError("a level, and an alarm at the last sample")
+        self.n, self.abstained, self.alarms, self.learned, self.total = n, abstained, alarms, learned, total
+        self.alarm, self.stopped, self.times, self.learning = alarm, stopped, list(times), not levels
+        self._set(levels, bets or [0.0] * (2 * self.bets))

@@ -1,0 +1,19 @@
+from libc.stdint cimport int64_t, uint64_t
+
+from stream_metrics._core.triples cimport Names, Triples
+
+cdef class JointCounters(Triples):
+    cdef Names table
+    cdef readonly int64_t n
+    cdef readonly int64_t keyed     # samples that came with a unit
+    cdef readonly int64_t weighted  # samples whose weight is not 1
+    cdef int64_t alone[3]           # abstentions: of the first model only, of the second only, of both
+    cdef readonly Py_ssize_t folds
+    cdef bint aside                 # whether samples go through `_update`, which counts their scores too
+    cdef int64_t mass
+
+    cdef int start(self) except -1
+    cdef int count(self, object y_true, object pred_a, object pred_b, object w, Py_ssize_t fold) except -1
+    cdef int count_new(self, object y_true, object pred_a, object pred_b, int64_t whole, uint64_t part, Py_ssize_t fold) except -1
+    cdef int locate(self, object given, object label) except -1
+    cdef void see(self, int64_t i, int64_t form, int64_t times) noexcept
