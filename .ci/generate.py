@@ -37,6 +37,10 @@ from stream_metrics.errors import StreamMetricsError as StreamMetricsError
 from stream_metrics.errors import WeightError as WeightError
 from stream_metrics.group_snapshot import GroupSnapshot as GroupSnapshot
 from stream_metrics.groups import ByGroup as ByGroup
+from stream_metrics.inference.intervals import Interval as Interval
+from stream_metrics.inference.planning import power as power
+from stream_metrics.inference.planning import samples_for_power as samples_for_power
+from stream_metrics.inference.planning import samples_needed as samples_needed
 from stream_metrics.labels import Label
 from stream_metrics.metric import Metric as Metric
 from stream_metrics.metric_set import MetricSet as MetricSet
@@ -44,6 +48,9 @@ from stream_metrics.snapshot import Estimate as Estimate
 from stream_metrics.snapshot import Snapshot as Snapshot
 from stream_metrics.states.columns import Categorical as Categorical
 from stream_metrics.states.confusion import ConfusionMatrix as ConfusionMatrix
+from stream_metrics.states.detector import ChangeDetector as ChangeDetector
+from stream_metrics.states.detector import outcome as outcome
+from stream_metrics.states.joint import Comparison as Comparison
 from stream_metrics.states.losses import ProbabilityLosses as ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch as RankSketch
 from stream_metrics.windows.fading import Fading as Fading

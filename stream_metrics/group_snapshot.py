@@ -63,6 +63,16 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         """The number of groups that are kept apart."""
         return len(self._groups)
 
+    def with_intervals(self, level: float = 0.95, valid: str = "fixed", *, t_opt: float = 1000.0) -> GroupSnapshot:
+        """Return these groups with intervals beside their values; see `Snapshot.with_intervals`."""
+
+        def shown(view: Snapshot) -> Snapshot:
+            return view.with_intervals(level, valid, t_opt=t_opt)
+
+        groups = {group: shown(view) for group, view in self._groups.items()}
+        overall, other = (None if view is None else shown(view) for view in (self.overall, self.other))
+        return GroupSnapshot(groups, overall, other, self.other_name)
+
     @property
     def folded(self) -> int:
         """The number of samples of groups that are not kept apart."""

@@ -22,6 +22,7 @@ from stream_metrics.catalog import CATALOG, Row, checked_zero_division, evaluate
 from stream_metrics.formulas.frozen import FrozenCounts
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.jsonable import without_nan
+from stream_metrics.snapshot_intervals import IntervalReadings, Shown
 from stream_metrics.snapshot_scores import Estimate, ScoreReadings
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Counted(Counts, Protocol):
         """The number of samples without a prediction."""
 
 
-class Snapshot(ScoreReadings):
+class Snapshot(ScoreReadings, IntervalReadings):
     """The metrics of a stream at one moment.
 
     `snapshot[key]` is a whole value, `snapshot.per_class[key][label]` the value of one class.
@@ -67,7 +68,10 @@ class Snapshot(ScoreReadings):
     replaced. Memory: the states, plus each value once it was asked for.
     """
 
-    __slots__ = ("_cache", "_counts", "_estimates", "_keys", "_states", "_tables", "_views", "_zero_division")
+    __slots__ = (
+        "_cache", "_counts", "_estimates", "_intervals", "_keys", "_shown", "_states", "_tables", "_views",
+        "_zero_division",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -91,6 +95,8 @@ class Snapshot(ScoreReadings):
         self._cache: dict[str, tuple[Any, Any]] = {}
         self._estimates: dict[str, Any] = {}
         self._tables: dict[str, dict[Label, float]] = {}
+        self._shown: Shown | None = None
+        self._intervals: dict[str, Any] = {}
 
     def _default(self) -> tuple[str, ...]:
         if self._states.keys() == {"counts"}:
@@ -231,7 +237,7 @@ class Snapshot(ScoreReadings):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the counters and the choices, not the values."""
-        return _restore, (self._states, self._keys, self._zero_division)
+        return _restore, (self._states, self._keys, self._zero_division, self._shown)
 
     def __repr__(self) -> str:
         """Return one line: size and accuracy."""
@@ -305,8 +311,12 @@ class _PerClass(Mapping[str, Mapping["Label", float]]):
         return sum(1 for _ in self)
 
 
-def _restore(states: dict[str, Any], keys: tuple[str, ...], zero_division: float | None) -> Snapshot:
-    return Snapshot(**states, keys=keys, zero_division=zero_division)
+def _restore(
+    states: dict[str, Any], keys: tuple[str, ...], zero_division: float | None, shown: Shown | None = None
+) -> Snapshot:
+    snapshot = Snapshot(**states, keys=keys, zero_division=zero_division)
+    snapshot._shown = shown
+    return snapshot
 
 
 def _frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from stream_metrics.catalog import Row, find
 from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figure, nothing, samples, title
 from stream_metrics.report.content import class_values, classes_shown, weakest
+from stream_metrics.report.intervals import class_bounds
 from stream_metrics.report.layout import fit_names, number
 from stream_metrics.report.rated import row_labels
 
@@ -30,7 +31,7 @@ def per_class(
     """Draw the values of `metrics`, which are per-class keys, one class a row, and return the axes.
 
     Of more than 40 classes, the 40 with the lowest F1 are drawn (of scores alone, ROC AUC), worst on top. Hollow
-    markers are undefined values (0/0).
+    markers are undefined values (0/0). Lines are the intervals of a snapshot `with_intervals`.
     """
     rows = _rows(metrics)
     shown, labels = classes_shown(snapshot, CLASSES), row_labels(snapshot)
@@ -89,4 +90,7 @@ def _series(ax: Axes, snapshot: Snapshot, key: str, shown: Sequence[int], look: 
     height = np.arange(len(shown)) + 0.16 * aside
     ax.scatter(values[~hollow], height[~hollow], color=colour, marker=marker, s=26, label=title(key), zorder=3)
     ax.scatter(values[hollow], height[hollow], facecolors="none", edgecolors=colour, marker=marker, s=26, zorder=3)
+    for at, found in zip(height, class_bounds(snapshot, key, shown), strict=True):
+        if found is not None:
+            ax.hlines(at, found.low, found.high, color=colour, linewidth=1.2, alpha=0.8, zorder=2)
     return bool(hollow.any())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_metrics.catalog import find
+from stream_metrics.catalog import Row, find
 from stream_metrics.plots.base import SERIES, THIN, new_figure, nothing, title
 from stream_metrics.plots.curves import beside
 from stream_metrics.report.layout import number
@@ -26,16 +26,23 @@ FEW = 40  # points that are marked
 
 
 def running(
-    at: Sequence[Any], values: Mapping[str, Sequence[float]], *, xlabel: str = "Samples", ax: Axes | None = None
+    at: Sequence[Any],
+    values: Mapping[str, Sequence[float]],
+    *,
+    bounds: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+    xlabel: str = "Samples",
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw up to 6 metrics, `values` by their keys, over `at`, and return the axes.
 
     `at` are numbers of samples, or times: datetimes or an array of NumPy datetime64, the axis of which is in UTC.
-    `ValueError` if a metric has not as many values as there are points, `KeyError` if there is none of that key.
+    `bounds` are intervals of the values by key, drawn as bands; one that is nan, or the whole range of the metric,
+    leaves a gap. `ValueError` if a metric has not as many values, or intervals, as there are points, `KeyError` if
+    there is none of that key.
     """
     if not 1 <= len(values) <= len(SERIES):
         raise ValueError(f"Expected `values` to be of 1 to {len(SERIES)} metrics, but got {len(values)}")
-    for key, column in values.items():
+    for key, column in [*values.items(), *(bounds or {}).items()]:
         if len(column) != len(at):
             raise ValueError(f"Expected {len(at)} values of {key!r}, one a point, but got {len(column)}")
     titles = {key: title(find(key).key) for key in values}
@@ -51,9 +58,17 @@ def running(
         line = np.asarray(column, np.float64)
         alone = len(where) <= FEW or not _joined(line)
         marker = style.marker if alone else ""
+        if bounds and key in bounds:
+            low, high = _known(np.array(bounds[key], np.float64).T, find(key))
+            ax.fill_between(where, low, high, color=style.colour, alpha=0.15, linewidth=0)
         ax.plot(where, line, color=style.colour, linestyle=style.line, marker=marker, markersize=4, label=titles[key])
     _scale(ax, times)
     return ax if len(values) == 1 else beside(ax, "Metric")
+
+
+def _known(bounds: Any, row: Row) -> Any:
+    """Return low and high, nan where they are the whole range of a metric and say nothing."""
+    return np.where((bounds[0] <= row.low) & (bounds[1] >= row.high), np.nan, bounds)
 
 
 def _joined(line: Any) -> bool:

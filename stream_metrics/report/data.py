@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from stream_metrics.catalog import CATALOG
@@ -50,6 +51,8 @@ def to_dict(snapshot: Snapshot) -> dict[str, Any]:
         "undefined": undefined,
         "omitted": [key for key in snapshot._keys if key not in computable] if computable != snapshot._keys else [],
     }
+    if snapshot._shown is not None:
+        data["intervals"] = _intervals(snapshot, names)
     if snapshot._scored:
         data["scores"] = {"n": snapshot.scored, "bounds": _bounds(snapshot, names)}
     return data
@@ -78,6 +81,26 @@ def _bounds(snapshot: Snapshot, names: dict[Any, str]) -> dict[str, Any]:
     return found
 
 
+def _intervals(snapshot: Snapshot, names: dict[Any, str]) -> dict[str, Any]:
+    """Return the intervals of the chosen values by key, or by key and class, as far as they have one."""
+    shown = snapshot._shown
+    assert shown is not None
+    found: dict[str, Any] = {"level": shown.level, "valid": shown.valid, "metrics": {}, "per_class": {}}
+    if reason := snapshot._unweighted():
+        found["reason"] = reason
+    for key in snapshot._computable():
+        bounds = snapshot._bounds(key)
+        if isinstance(bounds, dict):
+            found["per_class"][key] = {names[label]: _plain_bounds(one) for label, one in bounds.items()}
+        elif bounds is not None:
+            found["metrics"][key] = _plain_bounds(bounds)
+    return found
+
+
+def _plain_bounds(found: Any) -> dict[str, Any]:
+    return {"low": found.low, "high": found.high, "method": found.method}
+
+
 def _bound(estimate: Certified) -> dict[str, float]:
     return {"low": estimate.low, "high": estimate.high, "se": estimate.se}
 
@@ -92,14 +115,20 @@ def _matrix(snapshot: Snapshot) -> Any:
 
 
 def to_frame(snapshot: Snapshot) -> pandas.DataFrame:
-    """Return a pandas table: one row per class, one column per chosen per-class key."""
+    """Return a pandas table: one row per class, one column per chosen per-class key, and of intervals two more."""
     try:
         import pandas as pd
     except ImportError as error:
         raise ImportError("to_frame() needs pandas: pip install pandas") from error
     labels = list(_names(snapshot))
     index = pd.Index(labels, dtype=object, tupleize_cols=False, name="label")
-    if labels == list(snapshot.labels) and not snapshot._scored:
+    if labels == list(snapshot.labels) and not snapshot._scored and snapshot._shown is None:
         return pd.DataFrame({key: snapshot._entry(key)[0] for key in snapshot.per_class}, index=index)
-    table = {key: [values.get(a, float("nan")) for a in labels] for key, values in snapshot.per_class.items()}
+    table = {}
+    for key, values in snapshot.per_class.items():
+        table[key] = [values.get(a, math.nan) for a in labels]
+        bounds = snapshot._bounds(key)
+        if bounds is not None:
+            table[f"{key}_low"] = [bounds[a].low if a in bounds else math.nan for a in labels]
+            table[f"{key}_high"] = [bounds[a].high if a in bounds else math.nan for a in labels]
     return pd.DataFrame(table, index=index)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stream_metrics.catalog import CATALOG
 from stream_metrics.jsonable import label_names
+from stream_metrics.report.intervals import beside, group_bounds, interval_notes, value_bounds
 from stream_metrics.report.layout import Column, aligned, number, numbers, score, shorten, table, visible, wrap
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ def report(groups: GroupSnapshot, width: int | None = None) -> str:
         width = min(shutil.get_terminal_size().columns, WIDEST)
     width = max(width, NARROWEST)
     blocks = [wrap(_sizes(groups), width)]
+    first = group_bounds(groups)
+    if first is not None:
+        blocks += [wrap(note, width) for note in interval_notes(first)]
     if len(groups):
         keys = _keys(groups)
         names = dict(zip(groups, map(visible, label_names(list(groups))), strict=True))
@@ -82,7 +86,7 @@ def _table(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], widt
         rows.append(("(all)", groups.overall))
     columns = [Column("samples", "n", numbers([view.n for _, view in rows]))]
     for position, key in enumerate(keys):
-        cells = aligned([_cell(view, key) for _, view in rows])
+        cells = beside(aligned([_cell(view, key) for _, view in rows]), [_bounds(view, key) for _, view in rows])
         columns.append(Column(_title(key), SHORT.get(key, shorten(_title(key), 8)), cells, drop=position))
     lines, dropped = table("Group", [name for name, _ in rows], columns, width)
     notes = []
@@ -106,6 +110,13 @@ def _cell(view: Snapshot, key: str) -> str:
 
     value = value_of(view, key)
     return "-" if math.isnan(value) else score(value, digits=3)
+
+
+def _bounds(view: Snapshot, key: str) -> Any:
+    """Return the interval of a value of one group as it is shown, None if there is none."""
+    if CATALOG[key].kind == "whole":
+        return value_bounds(view, key)
+    return value_bounds(view, key, view._view("ranks", key).pos_label)
 
 
 def _gaps(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], width: int) -> list[str]:

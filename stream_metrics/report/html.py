@@ -34,6 +34,7 @@ from stream_metrics.report.content import (
     value_text,
     weakest,
 )
+from stream_metrics.report.intervals import beside, bracketed, class_bounds, heading, interval_notes, value_bounds
 from stream_metrics.report.layout import fit_names, number, numbers, score, visible
 from stream_metrics.report.matrix import percent
 from stream_metrics.report.rated import CERTIFIED, columns, rated, rated_heading, rated_notes, row_labels
@@ -80,6 +81,7 @@ def html(snapshot: Snapshot) -> str:
     parts = [f'<div class="sm-report"><style>{STYLE}</style>', _title(sizes(snapshot, THIN))]
     counted = "counts" in snapshot._states
     if snapshot.weight:
+        parts.append(_notes(interval_notes(snapshot)))
         parts += [_scores(snapshot, names), _rated(snapshot), _classes(snapshot, names)]
         if counted:
             parts.append(_matrix(snapshot, names))
@@ -93,8 +95,10 @@ def _scores(snapshot: Snapshot, names: list[str]) -> str:
     if not rows:
         return ""
     body, unbeaten = [], False
-    for row in rows:
-        cells = [value_text(row, THIN)]
+    between = [heading(snapshot)] if heading(snapshot) else []
+    texts = bracketed([value_bounds(snapshot, row.key) for row in rows])
+    for row, text in zip(rows, texts, strict=True):
+        cells = [value_text(row, THIN), *([text] if between else [])]
         for baseline in row.baselines:
             flag = baseline is not None and not row.value > baseline
             unbeaten |= flag
@@ -103,7 +107,7 @@ def _scores(snapshot: Snapshot, names: list[str]) -> str:
     said = "; ".join(f"{name} = {guess}" for name, guess in guesses(snapshot, names).items())
     notes = [f"Guessing without a model: {said}", significance(snapshot, names)]
     notes += [NOT_ABOVE] * unbeaten + [UNDEFINED] * any(row.undefined for row in rows)
-    return _table(["Score", "model", *BASELINES], body) + _notes(notes)
+    return _table(["Score", "model", *between, *BASELINES], body) + _notes(notes)
 
 
 def _rated(snapshot: Snapshot) -> str:
@@ -112,8 +116,9 @@ def _rated(snapshot: Snapshot) -> str:
         return _notes(notes)
     cells = columns(rows, FIGURE_SPACE)
     body = [_row(row.title, texts) for row, *texts in zip(rows, *(column for _, column in cells), strict=True)]
-    notes = [CERTIFIED] * (len(cells) > 1) + notes + [UNDEFINED] * any("*" in row.value for row in rows)
-    return _table([rated_heading(snapshot, THIN), *(heading for heading, _ in cells)], body) + _notes(notes)
+    certain = len(cells) > 1 and not heading(snapshot)
+    notes = [CERTIFIED] * certain + notes + [UNDEFINED] * any("*" in row.value for row in rows)
+    return _table([rated_heading(snapshot, THIN), *(name for name, _ in cells)], body) + _notes(notes)
 
 
 def _classes(snapshot: Snapshot, names: list[str]) -> str:
@@ -141,7 +146,8 @@ def _cells(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[str]:
     values = class_values(snapshot, key, shown)
     if CATALOG[key].high == math.inf:
         return numbers([value for value, _ in values if value is not None], THIN)
-    return ["" if value is None else score(value, undefined) for value, undefined in values]
+    texts = ["" if value is None else score(value, undefined) for value, undefined in values]
+    return beside(texts, class_bounds(snapshot, key, shown), FIGURE_SPACE)
 
 
 def _matrix(snapshot: Snapshot, names: list[str]) -> str:

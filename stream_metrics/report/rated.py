@@ -89,7 +89,19 @@ def rated_heading(snapshot: Snapshot, separator: str = " ") -> str:
 
 def rated(snapshot: Snapshot) -> list[Rated]:
     """Return the headline values read from scores, or all chosen ones; none before the first score."""
-    return [_rated(title, snapshot.estimate(key, *labels)) for title, key, labels in _entries(snapshot)]
+    if snapshot._shown is None or snapshot._unweighted():
+        return [_rated(title, snapshot.estimate(key, *labels)) for title, key, labels in _entries(snapshot)]
+    return [_sampled(title, snapshot, key, labels) for title, key, labels in _entries(snapshot)]
+
+
+def _sampled(title: str, snapshot: Snapshot, key: str, labels: tuple[Label, ...]) -> Rated:
+    """Return a headline value with the interval that the snapshot shows for it."""
+    estimate, found = snapshot.estimate(key, *labels), snapshot._bounds(key)
+    found = found.get(labels[0]) if isinstance(found, dict) else found
+    if found is None or math.isnan(found.low) or not found.high > found.low:
+        return Rated(title, score(estimate.value, estimate.kind == "undefined", LEAST), "", "")
+    digits = _decimals(found.low, found.high, LEAST)
+    return Rated(title, score(estimate.value, digits=digits), *bounds(found.low, found.high, digits))
 
 
 def rated_notes(snapshot: Snapshot) -> list[str]:

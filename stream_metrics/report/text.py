@@ -31,6 +31,7 @@ from stream_metrics.report.content import (
     value_text,
     weakest,
 )
+from stream_metrics.report.intervals import beside, bracketed, class_bounds, heading, interval_notes, value_bounds
 from stream_metrics.report.layout import (
     GAP,
     Column,
@@ -79,6 +80,7 @@ def report(snapshot: Snapshot, width: int | None = None) -> str:
     names = [visible(name) for name in label_names(row_labels(snapshot))]
     blocks = [wrap(sizes(snapshot), width)]
     if snapshot.weight:
+        blocks += [wrap(note, width) for note in interval_notes(snapshot)]
         blocks += [_scores(snapshot, names, width), _rated(snapshot, width), _classes(snapshot, names, width)]
         if "counts" in snapshot._states:
             blocks.append(_matrix(snapshot, names, width))
@@ -96,6 +98,9 @@ def _scores(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
     if not rows:
         return []
     columns = [Column("model", "model", aligned([value_text(row) for row in rows]))]
+    if heading(snapshot):
+        cells = bracketed([value_bounds(snapshot, row.key) for row in rows])
+        columns.append(Column(heading(snapshot), "interval", cells))
     if any(row.baselines[0] is not None for row in rows):
         for position, strategy in enumerate(BASELINES):
             cells = aligned([_baseline_cell(row.value, row.baselines[position]) for row in rows])
@@ -104,7 +109,7 @@ def _scores(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
     notes = []
     if len(columns) > 1:
         said = [f"{name} = {guess}" for name, guess in guesses(snapshot, names).items() if name not in dropped]
-        notes.append(f"Guessing without a model: {'; '.join(said)}")
+        notes += [f"Guessing without a model: {'; '.join(said)}"] if said else []
         notes += [line for line in [significance(snapshot, names)] if line]
     if any("!" in text for text in lines):
         notes.append(NOT_ABOVE)
@@ -117,13 +122,13 @@ def _rated(snapshot: Snapshot, width: int) -> list[str]:
     rows, notes = rated(snapshot), rated_notes(snapshot)
     lines: list[str] = []
     if rows:
-        values, *limits = [Column(heading, heading, cells, drop=1) for heading, cells in columns(rows, " ")]
+        values, *limits = [Column(name, name, cells, drop=1) for name, cells in columns(rows, " ")]
         names, always = [row.title for row in rows], Column(values.heading, values.short, values.cells)
         lines, dropped = table(rated_heading(snapshot), names, [always, *limits], width, least=20)
         if dropped:  # one bound alone would read as an error
             lines, _ = table(rated_heading(snapshot), names, [always], width, least=20)
             notes.insert(0, "Left out at this width: low, high")
-        elif limits:
+        elif limits and not heading(snapshot):
             notes.insert(0, CERTIFIED)
         if any("*" in row.value for row in rows):
             notes.append(UNDEFINED)
@@ -153,13 +158,14 @@ def _classes(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
 
 def _column(snapshot: Snapshot, key: str, shown: list[int], position: int) -> Column:
     title = CATALOG[key].title
-    heading, short = HEADINGS.get(key, (title, shorten(title, 8)))
+    full, short = HEADINGS.get(key, (title, shorten(title, 8)))
     values = class_values(snapshot, key, shown)
     if CATALOG[key].high == math.inf:
         cells = numbers([value for value, _ in values if value is not None])
     else:
         cells = aligned(["" if value is None else score(value, undefined) for value, undefined in values])
-    return Column(heading, short, cells, drop=DROPPED_FIRST.get(key, position + 1))
+        cells = beside(cells, class_bounds(snapshot, key, shown))
+    return Column(full, short, cells, drop=DROPPED_FIRST.get(key, position + 1))
 
 
 def _matrix(snapshot: Snapshot, names: list[str], width: int) -> list[str]:

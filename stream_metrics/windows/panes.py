@@ -33,6 +33,11 @@ def blank(inner: Any, holder: str, *, keeps_all: bool = True) -> Any:
     """Return an empty copy of `inner`; ValueError if it is no accumulator, or `holder` can make nothing of it."""
     if not isinstance(inner, Portable) or not hasattr(inner, "snapshot"):
         raise ValueError(f"Expected `inner` to be a state, a metric or a set of metrics, but got {inner!r:.60}")
+    if not getattr(inner, "of_pairs", True):
+        raise ValueError(
+            f"Expected `inner` of a {holder} to count pairs of truth and prediction, "
+            f"but a {type(inner).__name__} does not"
+        )
     for state in inside(inner):
         if keeps_all and state.KIND in FORGETTING:
             raise ValueError(
@@ -171,11 +176,12 @@ class Batch:
         rows = np.arange(self.n) if dealt is None else np.flatnonzero(dealt)
         order = rows[np.argsort(keys[rows], kind="stable")]
         edges = np.flatnonzero(np.diff(keys[order])) + 1
-        states = {}
+        states, go_on = {}, mergeable(empty) is not None
         for part in np.split(order, edges) if len(order) else []:
-            state, key = self.counted(part, empty), int(keys[part[0]])
+            key = int(keys[part[0]])
             before = old(key)
-            states[key] = state if before is None else before.copy().merge(state)
+            state = self.counted(part, before if go_on and before is not None else empty)
+            states[key] = state if go_on or before is None else before.copy().merge(state)
         return states
 
 

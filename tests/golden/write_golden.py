@@ -23,6 +23,8 @@ import numpy as np
 import stream_metrics as sm
 from stream_metrics.formulas.rank_table import count_pairs, tabulate
 from stream_metrics.formulas.ranks_protocol import RankColumn
+from stream_metrics.states.detector import ChangeDetector
+from stream_metrics.states.joint import Comparison
 from stream_metrics.states.ranks import RankSketch
 
 HERE = Path(__file__).parent
@@ -58,6 +60,19 @@ def timed(state: Any, *, t: bool = False, group: bool = False) -> Any:
     for i in range(10):
         context = {"t": 1_700_000_000 + 10 * i} if t else {}
         state.update("ab"[i % 2], "ab"[i % 3 % 2], 1 + i / 4, **context, **({"group": f"g{i % 5}"} if group else {}))
+    return state
+
+
+def judged(state: Comparison, samples: list[tuple[Any, ...]]) -> Comparison:
+    """Return a comparison after the samples, each with its number as unit but for the last two."""
+    for number, sample in enumerate(samples):
+        state.update(*sample, unit=None if number > len(samples) - 3 else number)
+    return state
+
+
+def watched(state: ChangeDetector, losses: list[float]) -> ChangeDetector:
+    """Return a detector after the losses."""
+    state.update_many(losses)
     return state
 
 
@@ -130,6 +145,30 @@ STATES: dict[str, Callable[[], Any]] = {
         sm.ByGroup(sm.TimeWindow(sm.MetricSet(["accuracy"]), "1m", 6)), t=True, group=True
     ),
     "aggregate_v1_workers": lambda: workers(),
+    "comparison_v1_empty": Comparison,
+    "comparison_v1_labels": lambda: counted(
+        Comparison("old", "new", labels=["a", "b", 1.0]),
+        ("a", "a", "b"),
+        ("b", True, "b", 2),
+        (1, None, "a"),
+        ("a", {}, {}),
+    ),
+    "comparison_v1_open": lambda: judged(Comparison(folds=5), [(x, y, LABELS[0]) for x in LABELS for y in LABELS[::5]]),
+    "comparison_v1_fractions": lambda: counted(
+        Comparison(), ("a", "a", "b", 0.1), ("b", "a", "b", 2.0**-64), ("a", 1, 1, 2**62)
+    ),
+    "comparison_v1_scores": lambda: judged(
+        Comparison(scores=True, folds=3),
+        [(i % 3 == 0, i / 40, {True: (i * 7 % 40) / 40, False: 0.5}) for i in range(40)],
+    ),
+    "detector_v1_given": lambda: watched(ChangeDetector(0.1, arl=50), [0, 1, 0.25, 0, 1, 1, 1, 1, 1, 1, 0, 0.5]),
+    "detector_v1_learning": lambda: watched(ChangeDetector(reference=8, direction="both"), [0.5, 0, 1]),
+    "detector_v1_learned": lambda: watched(
+        ChangeDetector(reference=4, method="cusum", arl=20, restart="same", bets=(2, 4)), [0, 1, 0, 0.5, 1, 1, 1, 0, 1]
+    ),
+    "detector_v1_recall": lambda: counted(
+        ChangeDetector(0.25, of=("recall", "é"), direction="down", restart="stop"), ("é", "é"), ("é", "x"), ("x", None)
+    ),
     "set_v1_chosen": lambda: counted(sm.MetricSet(["accuracy", "recall"], labels=[0, 1], other=9), (1, 5)),
 }
 
@@ -140,6 +179,12 @@ def contents(state: Any) -> dict[str, Any]:
         return ranks(state)
     if isinstance(state, sm.ProbabilityLosses):
         return losses(state)
+    if isinstance(state, Comparison):
+        return comparison(state)
+    if isinstance(state, ChangeDetector):
+        names = ("p0", "reference", "direction", "arl", "method", "bets", "restart", "of")
+        configuration = {name: repr(getattr(state, name)) for name in names}
+        return {"type": type(state).__name__, "configuration": configuration, **state.snapshot().to_dict()}
     if hasattr(state, "inner"):
         return {
             "type": type(state).__name__,
@@ -180,6 +225,23 @@ def ranks(state: RankSketch) -> dict[str, Any]:
         "columns": [held(state.column(label)) for label in state.labels],
         "pair": held(state.column(*state.labels[:1], *state.labels[:2])) if state.pairs and state.labels else "",
     }
+
+
+def comparison(state: Comparison) -> dict[str, Any]:
+    """Return the joint cells of a comparison, and both areas where it has scores."""
+    cells = [None if column is None else column.tolist() for column in state.cells()]
+    data = {
+        "type": type(state).__name__,
+        "configuration": {name: repr(getattr(state, name)) for name in ("a", "b", "scores", "pos_label", "folds")},
+        "labels": repr(state.labels),
+        "n": state.n,
+        "numbers": [state.keyed, state.weighted, *state.abstentions],
+        "cells": cells if len(cells[0]) < 50 else brief(np.array(cells[:5])),
+    }
+    if state.scores:
+        data["folds"] = sorted(state._scored)
+        data["ranks"] = [side.ranks.n for fold in sorted(state._scored) for side in state._scored[fold]]
+    return data
 
 
 def held(column: RankColumn) -> str:

@@ -1,0 +1,145 @@
+"""Which metrics can have an interval, by which methods, and which is taken if nobody says.
+
+**Defaults**, by measured coverage (`benchmarks/coverage.py`; the figures stand in `benchmarks/README.md`):
+
+proportions   "wilson". Accuracy and what follows from it; and per class every rate, because among the samples that its
+              denominator counts the numerator is binomial. F1 = 2 J / (1 + J) rises with the Jaccard index J, a
+              proportion, and takes its interval; so does micro Jaccard with the accuracy, a / (2 - a).
+other counts  "delta": the standard error from the gradient, the interval on the logit scale of the metric's range.
+              "posterior" instead where one of at most 10 classes has fewer than 20 samples, or where fewer than 10
+              samples are right, or wrong: there a normal distribution does not describe the metric, and the bootstrap
+              is no cure. Of more classes, a mean over classes that are rare is biased, and no interval around it
+              holds the truth as often as it says: with 20 classes and 200 samples, 73 % for macro F1, 85 % for
+              balanced accuracy; with 50 classes and 2,000 samples 90 % and 93 %. Kappa, MCC and weighted F1 keep 95 %.
+areas         "delong" for ROC areas, "influence" for average precision, on the logit scale, with the standard error of
+              the sketch and never inside its certified interval. Means over classes are wider than they had to be:
+              measured coverage 98 to 100 %.
+points        "band" for the Kolmogorov-Smirnov distance, coverage 99.7 to 100 %; "bootstrap" of the rows of the sketch
+              for what else is read off a curve: 92 to 97 % where both classes are frequent, 89 to 95 % with 14 samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from stream_metrics.catalog import CATALOG, SQUARE_LIMIT, Row
+from stream_metrics.formulas.protocol import Form
+from stream_metrics.formulas.rates import FORMS
+from stream_metrics.inference.forms import CELLS, MARGINS, PAIR_LIMIT
+from stream_metrics.inference.gradients import ANALYTIC, OF_CELLS
+from stream_metrics.inference.forms_classes import PER_CLASS, RATES
+
+__all__ = [
+    "DEFAULTS",
+    "FEW",
+    "FEW_CLASSES",
+    "FEW_OUTCOMES",
+    "METHODS",
+    "MOST_CLASSES",
+    "ONE_LOOK",
+    "REFUSED",
+    "SHARES",
+    "Share",
+    "refusal",
+]
+
+FEW = 20  # samples of a class
+FEW_CLASSES = 10  # of more, the prior weighs more than a rare class
+FEW_OUTCOMES = 10  # right predictions, or wrong ones
+
+
+class Share(NamedTuple):
+    """A metric that rises or falls with a proportion: the forms of its numerator and denominator, and how."""
+
+    numerator: Form
+    denominator: Form
+    to_metric: Callable[[Any, int], Any] | None = None
+
+
+def _harmonic(share: Any, _: int) -> Any:
+    return 2 * share / (1 + share)
+
+
+def _jaccard(share: Any, _: int) -> Any:
+    return share / (2 - share)
+
+
+def _average(share: Any, k: int) -> Any:
+    return (k - 2 + 2 * share) / k
+
+
+RIGHT: tuple[Form, Form] = (1, 0, 0, 0), (0, 0, 0, 1)  # summed over the classes, the denominator once
+SHARES: dict[str, Share] = {
+    **dict.fromkeys(
+        ("accuracy", "micro_f1", "micro_fbeta", "micro_precision", "micro_recall", "weighted_recall"), Share(*RIGHT)
+    ),
+    "average_accuracy": Share(*RIGHT, _average),
+    "micro_jaccard": Share(*RIGHT, _jaccard),
+    "zero_one_loss": Share((-1, 1, 0, 0), (0, 0, 0, 1)),
+    **{key: Share(*form) for key, form in RATES.items()},
+    **dict.fromkeys(("f1", "fbeta", "power_mean_precision_recall"), Share(*FORMS["jaccard"], _harmonic)),
+    "f1_negative": Share((1, -1, -1, 1), (-1, 0, 0, 1), _harmonic),
+}
+
+AREAS = ("roc_auc", "gini", "roc_auc_ovr", "roc_auc_ovr_weighted", "roc_auc_ovo", "confidence_auc")
+PRECISIONS = ("average_precision", "average_precision_ovr", "average_precision_ovr_weighted")
+POINTS = ("partial_roc_auc", "pr_auc_trapezoid", "tpr_at_fpr", "precision_at_recall")
+
+OF_SHARES = ("wilson", "jeffreys", "clopper_pearson", "delta", "bootstrap", "posterior")
+OF_COUNTS = ("delta", "bootstrap", "posterior")
+METHODS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys((*MARGINS, *CELLS, *PER_CLASS), OF_COUNTS),
+    **dict.fromkeys(SHARES, OF_SHARES),
+    **dict.fromkeys(AREAS, ("delong",)),
+    **dict.fromkeys(("roc_auc", "gini", "confidence_auc"), ("delong", "bootstrap")),
+    **dict.fromkeys(PRECISIONS, ("influence",)),
+    "average_precision": ("influence", "bootstrap"),
+    "ks_statistic": ("band", "bootstrap"),
+    **dict.fromkeys(POINTS, ("bootstrap",)),
+    "top_k_accuracy": ("wilson", "jeffreys", "clopper_pearson"),
+}
+for _key in ("chi2", "expected_accuracy", "expected_accuracy_term"):
+    METHODS.pop(_key)
+ONE_LOOK = ("ks_statistic", *POINTS)  # no standard error, so no sequence
+MOST_CLASSES: dict[str, int] = {  # derivatives are of all classes in all classes, or of all pairs in all cells
+    **dict.fromkeys(MARGINS.keys() - ANALYTIC.keys() - SHARES.keys(), SQUARE_LIMIT),
+    **dict.fromkeys(CELLS.keys() - OF_CELLS.keys(), PAIR_LIMIT),
+    **dict.fromkeys(("weighted_kappa", "weighted_kappa_linear", "weighted_kappa_quadratic"), 4 * PAIR_LIMIT),
+    "generalized_mcc": PAIR_LIMIT,
+}
+DEFAULTS: dict[str, str] = {key: methods[0] for key, methods in METHODS.items()}
+
+BINNED = "it is biased upwards by the noise of the bins, so that an interval around it would not hold the truth"
+SUMS = "the sum of the losses is kept, not that of their squares, so their spread is not known"
+TOGETHER = "the scores of one sample depend on each other, and a sketch does not keep which belong together"
+CHANCE = "it is what independent guessing with these totals would reach; 'prevalence' has intervals"
+TEST = "a p-value or test statistic already is a statement about chance"
+REFUSED: dict[str, str] = {
+    "chi2": "it grows with the number of samples; 'cramers_v' is the measure to estimate",
+    "expected_accuracy": CHANCE,
+    "expected_accuracy_term": CHANCE,
+    "log_loss": SUMS,
+    "brier_score": SUMS,
+    "spherical_score": SUMS,
+    "roc_auc_micro": TOGETHER,
+    "average_precision_micro": TOGETHER,
+    "pr_auc_trapezoid_ovr": TOGETHER,
+    "roc_auc_single_score": "it is not offered for pairs of classes; 'roc_auc' has one",
+    **{key: BINNED for key in CATALOG if "calibration_error" in key},
+}
+FAMILIES = {
+    "Counts": "it is a count, or follows from counts of another size; 'prevalence' and the rates are shares",
+    "Baselines": "a baseline says what a guess would reach with these class frequencies; 'prevalence' has intervals",
+    "Tests": TEST,
+    "Printed mistakes": "it is a printed mistake, kept to compare with published numbers",
+}
+
+
+def refusal(row: Row) -> str | None:
+    """Return why a metric has no interval; None if it has one."""
+    if row.key in METHODS:
+        return None
+    if row.kind == "matrix":
+        return "it is a matrix of values"
+    return REFUSED.get(row.key) or FAMILIES.get(row.family) or "no method for it is known here"

@@ -1,0 +1,274 @@
+"""What is known of two models at one moment: differences with their uncertainty, tests, evidence.
+
+**Which method.** Independent samples of weight 1: the delta method, and the bootstrap where the metric has no
+derivative at the counts or the derivative says nothing. Samples with units, and whatever is read of scores: folds.
+Weights without units have no method, because nothing says how much a weighted sample tells; the error says so. Measured
+at 95 %: see `benchmarks/README.md`.
+
+**Valid at any time.** Standard error times the multiplier of an asymptotic confidence sequence, once each class that
+the metric depends on has 30 samples; before, the interval is everything that the difference could be. The e-value of
+the discordant samples needs no such start.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from stream_metrics.catalog import find
+from stream_metrics.catalog_row import Row
+from stream_metrics.inference import comparison_methods as methods
+from stream_metrics.inference import comparison_scores as scores
+from stream_metrics.inference.comparison_methods import Joint
+from stream_metrics.inference.comparison_tests import Better, Evidence, discordant_evidence, mcnemar_test
+from stream_metrics.inference.resampling import DRAWS, SEED
+from stream_metrics.inference.sequences import asymptotic_multiplier
+from stream_metrics.inference.special import normal_quantile, t_reach
+from stream_metrics.jsonable import without_nan
+from stream_metrics.labels import Label, canonical
+
+__all__ = ["ComparisonSnapshot", "Difference", "Joint"]
+
+METHODS = ("delta", "bootstrap", "folds")
+OF_ALL = {
+    "accuracy",
+    "zero_one_loss",
+    "micro_f1",
+    "micro_precision",
+    "micro_recall",
+    "micro_jaccard",
+    "weighted_recall",
+}
+ENOUGH, BURN_IN = 20, 30  # samples of the rarest class, for one look and for many
+
+
+class Difference(NamedTuple):
+    """A metric of both models, and `value` = b - a with the interval that holds it at the `level`.
+
+    `low` and `high` are nan where nothing can be said, and `note` then says why; it also says where the interval is to
+    be taken with care. `se` is the standard error, `valid` "fixed" for one look or "anytime" for any number of looks.
+    """
+
+    key: str
+    label: Any
+    a: float
+    b: float
+    value: float
+    low: float
+    high: float
+    se: float
+    level: float
+    method: str
+    valid: str
+    note: str = ""
+
+
+class ComparisonSnapshot:
+    """Two models at one moment. `n` samples were judged by both; `abstentions`: of a only, of b only, of both."""
+
+    __slots__ = ("_kept", "_scored", "_sides", "_units", "_weighted", "abstentions", "joint", "n", "names")
+
+    def __init__(
+        self,
+        names: tuple[str, str],
+        joint: Joint,
+        scored: Mapping[int, tuple[dict[str, Any], ...]],
+        *,
+        n: int,
+        keyed: int,
+        weighted: int,
+        abstentions: tuple[int, int, int],
+    ) -> None:
+        """Take over the counts, and for each fold the states of the scores of both models by what reads them."""
+        self.names, self.joint, self._scored, self.n, self.abstentions = names, joint, scored, n, abstentions
+        self._units, self._weighted = keyed, weighted
+        self._sides = methods.sides(joint)
+        self._kept: dict[str, Any] = {}
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The classes of both models, in the order of report."""
+        return self.joint.labels
+
+    @property
+    def scored(self) -> tuple[str, ...]:
+        """Which kinds of values can be read of scores: of "ranks" and "losses"."""
+        return tuple(next(iter(self._scored.values()))[0]) if self._scored else ()
+
+    @property
+    def discordant(self) -> tuple[int, int]:
+        """The numbers of samples that only a, and only b, gets right; ValueError if samples have weights."""
+        if self._weighted:
+            raise ValueError(f"Expected samples of weight 1 to count them, but got {self._weighted} of another weight")
+        _, truth, a, b, values, *_ = self.joint
+        right_a, right_b = a == truth, b == truth
+        return int(values[right_a & ~right_b].sum()), int(values[right_b & ~right_a].sum())
+
+    def mcnemar(self, method: str = "midp") -> float:
+        """P-value of McNemar's test that both are right equally often, for one look: "midp", "exact" or "chi2"."""
+        return mcnemar_test(*self.discordant, method)
+
+    def evidence(self, better: Better = "either", level: float = 0.95) -> Evidence:
+        """Evidence, valid at any time, that one ("a", "b") is right more often than the other, or that "either" is."""
+        if better not in ("a", "b", "either"):
+            raise ValueError(f"Expected `better` to be 'a', 'b' or 'either', but got {better!r}")
+        return discordant_evidence(*self.discordant, self.names, better, level)
+
+    def difference(
+        self,
+        key: str,
+        level: float = 0.95,
+        method: str | None = None,
+        *,
+        label: Label | None = None,
+        valid: Literal["fixed", "anytime"] = "fixed",
+        t_opt: float = 1000.0,
+        draws: int = DRAWS,
+        seed: int = SEED,
+    ) -> Difference:
+        """Return a metric of both models, b - a and its interval; a per-class key takes a label.
+
+        `method`: "delta", "bootstrap" or "folds"; None chooses. `valid` is "fixed" for one look or "anytime" for any
+        number of looks; the latter is tightest near `t_opt` samples, to be fixed before the first look. KeyError for
+        an unknown key, ValueError for one that cannot be compared and for a method that samples do not allow.
+        """
+        row = find(key)
+        if not 0 < level < 1:
+            raise ValueError(f"Expected `level` to be between 0 and 1, but got {level!r}")
+        if valid not in ("fixed", "anytime"):
+            raise ValueError(f"Expected `valid` to be 'fixed' or 'anytime', but got {valid!r}")
+        label = None if label is None else canonical(label, "label")
+        if row.reads != "counts":
+            return self._finished(row, label, self._of_scores(row, label), level, valid, t_opt)
+        if (row.kind == "per_class") != (label is not None) or row.kind == "matrix":
+            raise KeyError(f"Expected a label for a per-class key and none for a whole one, but got {key!r}, {label!r}")
+        a, b = (float(methods.value_of(key, s, s.tables(self.joint.values), label)) for s in self._sides)
+        if not self.n or math.isnan(b - a):
+            return Difference(
+                key, label, a, b, math.nan, math.nan, math.nan, math.nan, level, "none", valid, "0/0 for a model"
+            )
+        found = self._method(key, label, method, draws, seed, level)
+        if found[0] == "bootstrap" and valid == "fixed":
+            _, se, low, high, note = found
+            return Difference(
+                key, label, a, b, b - a, low, high, se, level, "bootstrap", valid, note or self._rare(row, label)
+            )
+        return self._finished(row, label, (a, b, *found), level, valid, t_opt)
+
+    def _method(self, key: str, label: Any, method: str | None, draws: int, seed: int, level: float) -> Any:
+        """Return the method used, its standard error, the limits of the bootstrap, and a note."""
+        if method not in (None, *METHODS):
+            raise ValueError(f"Expected `method` to be one of {METHODS}, but got {method!r}")
+        if 0 < self._units < self.n:
+            raise ValueError(f"Expected all samples or none to have a unit, but got {self._units} of {self.n} with one")
+        if self._units and method in (None, "folds"):
+            rows = methods.without_folds(self.joint)
+            a, b = (methods.value_of(key, side, side.tables(rows), label) for side in self._sides)
+            return "folds", methods.jackknife(b - a), math.nan, math.nan, f"{len(rows)} folds"
+        if method == "folds":
+            raise ValueError("Expected samples with a `unit` for the method 'folds', but got none")
+        if self._weighted:
+            raise ValueError(
+                f"Expected samples of weight 1, or each with its `unit`, for an interval, "
+                f"but got {self._weighted} of another weight"
+            )
+        se = math.nan if method == "bootstrap" else methods.delta_se(key, self._sides, self.joint.values, label)
+        if method == "delta" or se > 0:
+            return "delta", se, math.nan, math.nan, ""
+        low, high, se, lost = methods.bootstrap(key, self._sides, self.joint.values, label, draws, seed, level)
+        if se == 0:
+            return "delta", se, math.nan, math.nan, ""
+        return "bootstrap", se, low, high, f"{lost} of {draws} draws were 0/0" if lost else ""
+
+    def _finished(self, row: Row, label: Any, found: Any, level: float, valid: str, t_opt: float) -> Difference:
+        """Return the difference with the interval that a standard error gives."""
+        a, b, method, se, _, _, note = found
+        value = b - a
+        if not se > 0:
+            note = (
+                "the models do not differ in any sample that counts here"
+                if se == 0
+                else note or "0/0 without some fold"
+            )
+            low, high = self._never_apart(row, level) if se == 0 else (math.nan, math.nan)
+            return Difference(row.key, label, a, b, value, low, high, se, level, method, valid, note)
+        reach = -normal_quantile((1 - level) / 2)
+        if method == "folds":
+            parts = int(note.split()[0])
+            reach, note = t_reach(level, parts - 1), "" if parts > 7 else note
+        if valid == "anytime":
+            if self._rarest(row, label) < BURN_IN:
+                most, note = row.high - row.low, f"too early: a class has fewer than {BURN_IN} samples"
+                return Difference(row.key, label, a, b, value, -most, most, se, level, method, valid, note)
+            small = reach / -normal_quantile((1 - level) / 2)
+            reach = small * asymptotic_multiplier(self.n, t_opt, 1 - level)
+        note = note or (self._rare(row, label) if valid == "fixed" else "")
+        return Difference(
+            row.key, label, a, b, value, value - reach * se, value + reach * se, se, level, method, valid, note
+        )
+
+    def _never_apart(self, row: Row, level: float) -> tuple[float, float]:
+        """Return what the difference of accuracies can be if no sample of n was discordant: 1 - alpha^(1/n) at most."""
+        if row.key not in OF_ALL or self._units or self._weighted or sum(self.discordant):
+            return math.nan, math.nan
+        most = -math.expm1(math.log(1 - level) / self.n)
+        return -most, most
+
+    def _rarest(self, row: Row, label: Any) -> float:
+        """Return the number of samples of the rarest class that the metric depends on."""
+        if row.key in OF_ALL or row.key in ("log_loss", "brier_score"):
+            return self.n
+        totals = np.bincount(self.joint.truth, self.joint.values, len(self.labels))
+        if label is not None and label in self.labels:
+            own = float(totals[self.labels.index(label)])
+            return min(own, float(totals.sum()) - own)
+        return float(totals[totals > 0].min()) if totals.any() else 0
+
+    def _rare(self, row: Row, label: Any) -> str:
+        few = self._rarest(row, label)
+        return f"a class has {few:.0f} samples, too few for this interval" if few < ENOUGH else ""
+
+    def _of_scores(self, row: Row, label: Any) -> tuple[Any, ...]:
+        """Return a value of the scores of both models, the method, its standard error, and a note."""
+        if row.reads not in self.scored or row.kind == "matrix" or row.quadratic:
+            raise ValueError(
+                f"Expected a key of the scores that are kept ({self.scored or 'none'}), but got {row.key!r}"
+            )
+        if 0 < self._units < self.n:
+            raise ValueError(f"Expected all samples or none to have a unit, but got {self._units} of {self.n} with one")
+        if row.reads not in self._kept:
+            self._kept[row.reads] = scores.left_out(self._scored, row.reads)
+        wholes, rest = self._kept[row.reads]
+        a, b = (scores.read(row, state, label) for state in wholes)
+        if not self._units and scores.uneven(self._scored, self.joint.parts):
+            return a, b, "folds", math.nan, 0, 0, "0 folds: samples repeat, so that each needs a unit"
+        estimates = np.array([scores.read(row, y, label) - scores.read(row, x, label) for x, y in rest])
+        return a, b, "folds", methods.jackknife(estimates), 0, 0, f"{len(estimates)} folds"
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """Return everything that the report shows as plain Python types."""
+        from stream_metrics.inference.comparison_report import to_dict
+
+        return to_dict(self, level)
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return `to_dict()` as JSON text; nan becomes null."""
+        return json.dumps(without_nan(self.to_dict()), indent=indent, allow_nan=False)
+
+    def report(self, level: float = 0.95) -> str:
+        """Return the report: metrics of both models with intervals for one look and for many, tests, evidence."""
+        from stream_metrics.inference.comparison_report import report
+
+        return report(self, level)
+
+    def __str__(self) -> str:
+        """Return the report at 95 %."""
+        return self.report()
+
+    def __repr__(self) -> str:
+        """Return one line: names and size."""
+        return f"<ComparisonSnapshot {self.names[1]!r} less {self.names[0]!r}, n={self.n}>"

@@ -1,0 +1,203 @@
+"""Intervals of metrics of the confusion matrix, whole and per class."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stream_metrics.catalog import Row
+from stream_metrics.formulas.frozen import shared
+from stream_metrics.formulas.protocol import Counts
+from stream_metrics.inference.choice import DEFAULTS, FEW, FEW_CLASSES, FEW_OUTCOMES, SHARES
+from stream_metrics.inference.forms import CELLS, MARGINS
+from stream_metrics.inference.forms_classes import PER_CLASS
+from stream_metrics.inference.gradients import class_spreads, gradient, spread
+from stream_metrics.inference.intervals import Asked, Interval
+from stream_metrics.inference.posterior import balanced_accuracy_posterior
+from stream_metrics.inference.proportions import PROPORTION_METHODS
+from stream_metrics.inference.resampling import drawn_classes, evaluated, percentiles
+from stream_metrics.inference.sequences import asymptotic_multiplier, beta_binomial_sequence
+from stream_metrics.inference.special import normal_quantile
+from stream_metrics.inference.tables import Tables, cells_of, tables_of
+
+__all__ = ["enough_to_watch", "on_logit_scale", "per_class", "rare", "whole"]
+
+BURN_IN = 50  # samples of the rarest class, and of right and of wrong predictions
+
+
+@shared
+def table(c: Counts) -> Tables:
+    """Return the counts as tables of one matrix."""
+    where = cells_of(c)
+    return tables_of(where.values, where)
+
+
+@shared
+def least(c: Counts) -> tuple[int, int]:
+    """Return the samples of the rarest class that has any, and the right or the wrong predictions, the fewer."""
+    true = c.true_totals
+    hits = int(c.hits)
+    return int(true[true > 0].min(initial=2**62)), min(hits, int(c.total) - hits)
+
+
+def rare(c: Counts) -> bool:
+    """Tell whether a class, or an outcome, is too rare for a normal distribution to describe a metric of all."""
+    samples, outcomes = least(c)
+    return (samples < FEW and c.k <= FEW_CLASSES) or outcomes < FEW_OUTCOMES
+
+
+def enough_to_watch(c: Counts) -> bool:
+    """Tell whether the burn-in of asymptotic sequences is over."""
+    return min(least(c)) >= BURN_IN
+
+
+def whole(row: Row, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float) -> Interval:
+    """Return the interval of a whole value."""
+    value, undefined = entry
+    n = int(c.total)
+    if undefined or not n:
+        return Interval(value, math.nan, math.nan, asked.level, asked.method or DEFAULTS[row.key], asked.valid, n=n)
+    key = row.key
+    if key in SHARES and (asked.valid == "anytime" or (asked.method or DEFAULTS[key]) in PROPORTION_METHODS):
+        return _share(key, c, value, asked)
+    if asked.valid == "anytime":
+        se = float(spread(table(c), gradient(key, table(c), zero)))
+        reach = asymptotic_multiplier(n, asked.t_opt, 1 - asked.level) if enough_to_watch(c) else math.inf
+        low, high = on_logit_scale(value, se, (row.low, row.high), reach)
+        return Interval(value, low, high, asked.level, "asymptotic", "anytime", se, n)
+    method = asked.method or ("posterior" if rare(c) else "delta")
+    if method == "delta":
+        se = float(spread(table(c), gradient(key, table(c), zero)))
+        if se > 0:
+            low, high = on_logit_scale(value, se, (row.low, row.high), -normal_quantile((1 - asked.level) / 2))
+            return Interval(value, low, high, asked.level, "delta", "fixed", se, n)
+        method = "posterior"  # no spread was seen: not certainty, but nothing to build on
+    form = MARGINS.get(key) or CELLS[key]
+    low, high, se, skipped = percentiles(evaluated(c, form, zero, (method, asked.draws, asked.seed)), asked.level)
+    if key == "balanced_accuracy" and method == "posterior" and c.k == 2 and c.true_totals.all():
+        (tp, tn), (fn, fp) = c.diagonal.tolist(), (c.true_totals - c.diagonal).tolist()
+        low, high = balanced_accuracy_posterior(tp, fn, tn, fp, asked.level)
+    ends = min(float(low), value), max(float(high), value)
+    return Interval(value, *ends, asked.level, method, "fixed", float(se), n, int(skipped))
+
+
+def _share(key: str, c: Counts, value: float, asked: Asked) -> Interval:
+    """Return the interval of a whole value that follows from the accuracy."""
+    n, hits = int(c.total), int(c.hits)
+    x = n - hits if key == "zero_one_loss" else hits
+    method = "beta_binomial" if asked.valid == "anytime" else asked.method or DEFAULTS[key]
+    low, high, se = share_bounds(key, np.array(x), np.array(n), asked, c.k)
+    return Interval(
+        value, min(float(low), value), max(float(high), value), asked.level, method, asked.valid, float(se), n
+    )
+
+
+def share_bounds(key: str, x: Any, n: Any, asked: Asked, k: int) -> tuple[Any, Any, Any]:
+    """Return the bounds of metrics that follow from proportions x of n, and their standard errors."""
+    if asked.valid == "anytime":
+        low, high = beta_binomial_sequence(x, n, asked.level)
+    else:
+        low, high = PROPORTION_METHODS[asked.method or DEFAULTS[key]](x, n, asked.level)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p = x / n
+        se = np.sqrt(p * (1 - p) / n)
+        change = SHARES[key].to_metric if key in SHARES else None
+        if change is not None:
+            se = se * np.imag(change(p + 1e-30j, k)) / 1e-30
+            low, high = change(low, k), change(high, k)
+    return low, high, se
+
+
+def per_class(row: Row, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float) -> dict[Any, Interval]:
+    """Return the interval of every class."""
+    values, lost = entry
+    key, lost = row.key, set(lost)
+    if not int(c.total):
+        nothing = Interval(0.0, math.nan, math.nan, asked.level, asked.method or DEFAULTS[key], asked.valid)
+        return {label: nothing._replace(value=value) for label, value in zip(c.labels, values.tolist(), strict=True)}
+    shares = key in SHARES and (asked.valid == "anytime" or (asked.method or DEFAULTS[key]) in PROPORTION_METHODS)
+    if shares:
+        parts = _shares(key, c, asked)
+    elif asked.valid == "anytime":
+        parts = _watched(row, c, values, asked, zero)
+    else:
+        parts = _modelled(row, c, values, asked, zero)
+    columns = [part.tolist() if hasattr(part, "tolist") else part for part in parts]
+    found = {}
+    for label, value, low, high, se, n, skipped, method in zip(c.labels, values.tolist(), *columns, strict=True):
+        if label in lost:
+            low = high = se = math.nan
+        low, high = (low, high) if low != low else (min(low, value), max(high, value))
+        found[label] = Interval(value, low, high, asked.level, method, asked.valid, se, int(n), int(skipped))
+    return found
+
+
+def _shares(key: str, c: Counts, asked: Asked) -> tuple[Any, ...]:
+    share, one = SHARES[key], table(c)
+    x, n = one.form(share.numerator), np.broadcast_to(one.form(share.denominator), one.true.shape)
+    low, high, se = share_bounds(key, x, n, asked, c.k)
+    name = "beta_binomial" if asked.valid == "anytime" else asked.method or DEFAULTS[key]
+    return low, high, se, n, np.zeros(c.k), [name] * c.k
+
+
+def _modelled(row: Row, c: Counts, values: Any, asked: Asked, zero: float) -> tuple[Any, ...]:
+    """Return delta, posterior or bootstrap intervals; by default, of each class what its counts allow."""
+    key, k = row.key, c.k
+    n, names = np.full(k, int(c.total)), [asked.method or "delta"] * k
+    use = np.zeros(k, bool)
+    low, high, se, skipped = (np.full(k, math.nan) for _ in range(4))
+    skipped[:] = 0
+    if asked.method in (None, "delta"):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            se = class_spreads(key, table(c), zero)
+            low, high = on_logit_scale(values, se, (row.low, row.high), -normal_quantile((1 - asked.level) / 2))
+        use = np.asarray(se > 0) & (~few_of_class(c) if asked.method is None else True)
+    if asked.method == "bootstrap":
+        drawn = evaluated(c, PER_CLASS[key], zero, ("bootstrap", asked.draws, asked.seed))
+        low, high, se, skipped = percentiles(drawn, asked.level)
+    elif not use.all():
+        for mine, run in drawn_classes(c, np.flatnonzero(~use), asked.draws, asked.seed):
+            found = percentiles(PER_CLASS[key](run, zero), asked.level)
+            low[mine], high[mine], se[mine], skipped[mine] = found
+        names = ["delta" if mine else "posterior" for mine in use.tolist()]
+    return low, high, se, n, skipped, names
+
+
+def few_of_class(c: Counts, least_count: int = FEW) -> Any:
+    """Return of which classes there are few samples, or predictions, or few of the others, or few hits or errors."""
+    total, true, predicted, tp = int(c.total), c.true_totals, c.predicted_totals, c.diagonal
+    sides = np.minimum(np.minimum(true, total - true), np.minimum(predicted, total - predicted))
+    errors = true + predicted - 2 * tp
+    return (sides < least_count) | (np.minimum(tp, errors) < FEW_OUTCOMES)
+
+
+def _watched(row: Row, c: Counts, values: Any, asked: Asked, zero: float) -> tuple[Any, ...]:
+    n = int(c.total)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        se = class_spreads(row.key, table(c), zero)
+        reach = np.where(few_of_class(c, BURN_IN), np.inf, asymptotic_multiplier(n, asked.t_opt, 1 - asked.level))
+        low, high = on_logit_scale(values, se, (row.low, row.high), reach)
+    return low, high, se, np.full(c.k, n), np.zeros(c.k), ["asymptotic"] * c.k
+
+
+def on_logit_scale(value: Any, se: Any, ends: tuple[float, float], reach: Any) -> tuple[Any, Any]:
+    """Return value -+ reach se on the logit scale between two ends, which an infinite reach returns.
+
+    With u = (value - low) / (high - low), the interval of logit u is logit u -+ reach se_u / (u (1 - u)); a value
+    without spread, as one at an end, has no other than the whole range.
+    """
+    low, width = ends[0], ends[1] - ends[0]
+    if isinstance(value, float) and isinstance(reach, float):
+        share = (value - low) / width
+        if not (0 < share < 1 and se > 0 and reach < math.inf):
+            return ends
+        times = math.exp(min(reach * se / width / (share * (1 - share)), 700.0))
+        return low + width * share / (share + (1 - share) * times), low + width * share / (share + (1 - share) / times)
+    u = (np.asarray(value) - low) / width
+    inner = u * (1 - u)
+    wide = ~((inner > 0) & (np.asarray(se) > 0) & np.isfinite(reach))
+    factor = np.exp(np.minimum(np.where(wide, 0.0, reach) * se / width / np.where(inner > 0, inner, 1.0), 700.0))
+    bottom, top = low + width * u / (u + (1 - u) * factor), low + width * u / (u + (1 - u) / factor)
+    return np.where(wide, ends[0], bottom), np.where(wide, ends[1], top)

@@ -1,0 +1,172 @@
+"""From a snapshot and the name of a metric to its interval.
+
+All of this takes samples as independent, each counted once. Weights other than 1 are refused, since the counts do not
+say how many samples stand behind them. A class is one that occurs; what is said holds for these classes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from stream_metrics.catalog import CATALOG, SQUARE_LIMIT, Row, find
+from stream_metrics.inference.choice import METHODS, MOST_CLASSES, ONE_LOOK, refusal
+from stream_metrics.inference.resampling import DRAWS, SEED
+
+if TYPE_CHECKING:
+    from stream_metrics.labels import Label
+
+Snapshot: TypeAlias = Any  # a `stream_metrics.snapshot.Snapshot`, which is built on this room and not known to it
+__all__ = ["T_OPT", "Asked", "Interval", "checked", "interval", "known", "refuse_weights", "weighted"]
+
+T_OPT = 1000.0  # samples at which an asymptotic sequence is tightest
+VALID = ("fixed", "anytime")
+
+
+class Interval(NamedTuple):
+    """A value and the interval that holds the value of the population, with the confidence `level`.
+
+    `low <= value <= high`, both nan where the value is 0/0. `method` is how it was found, `valid` is "fixed" for one
+    look at a moment chosen beforehand, "anytime" for all looks together. `se` is the standard error of the value, nan
+    where the method has none; `n` the number of samples that the value rests on; `skipped` the draws of a bootstrap
+    that had no value.
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+    method: str
+    valid: str
+    se: float = math.nan
+    n: int = 0
+    skipped: int = 0
+
+
+class Asked(NamedTuple):
+    """What a caller wants of an interval."""
+
+    level: float
+    method: str | None
+    valid: str
+    t_opt: float
+    draws: int
+    seed: int
+
+
+def interval(
+    snapshot: Snapshot,
+    key: str | Callable[[Any], float],
+    level: float = 0.95,
+    method: str | None = None,
+    *,
+    label: Label | None = None,
+    valid: str = "fixed",
+    t_opt: float = T_OPT,
+    draws: int = DRAWS,
+    seed: int = SEED,
+    **options: Any,
+) -> Interval | dict[Label, Interval]:
+    """Return the interval of a metric; see `Snapshot.interval`."""
+    asked = Asked(level, method, valid, t_opt, draws, seed)
+    _check(asked)
+    if callable(key):
+        from stream_metrics.inference.users import of_function
+
+        return of_function(_counts(snapshot, "a function of counts"), key, asked, options)
+    row = find(key)
+    reason = refusal(row)
+    if reason is not None:
+        raise ValueError(f"Expected a metric that can have an interval, but {key!r} has none: {reason}")
+    if method is not None and valid == "fixed" and method not in METHODS[key]:
+        raise ValueError(f"Expected `method` for {key!r} to be one of {', '.join(METHODS[key])}, but got {method!r}")
+    if row.reads == "counts":
+        return _of_counts(snapshot, row, asked, label, options)
+    from stream_metrics.inference import scored
+
+    if options:
+        raise ValueError(f"Expected no options for the interval of {key!r}, but got {min(options)!r}")
+    return scored.interval(snapshot, row, asked, label)
+
+
+def _check(asked: Asked) -> None:
+    if not 0 < asked.level < 1:
+        raise ValueError(f"Expected `level` to be between 0 and 1, such as 0.95, but got {asked.level!r}")
+    if asked.valid not in VALID:
+        raise ValueError(f"Expected `valid` to be 'fixed' or 'anytime', but got {asked.valid!r}")
+    if asked.valid == "anytime" and asked.method is not None:
+        raise ValueError(f"Expected no `method` with valid='anytime', which has its own, but got {asked.method!r}")
+    if not asked.t_opt > 0:
+        raise ValueError(f"Expected `t_opt` to be a number of samples above 0, but got {asked.t_opt!r}")
+    if asked.draws < 2:
+        raise ValueError(f"Expected `draws` to be at least 2, but got {asked.draws!r}")
+
+
+def checked(level: float, valid: str, t_opt: float) -> tuple[float, str, float]:
+    """Return what was asked for if it can be had; `ValueError` otherwise."""
+    _check(Asked(level, None, valid, t_opt, DRAWS, SEED))
+    return level, valid, t_opt
+
+
+def weighted(snapshot: Snapshot) -> str:
+    """Return why the weights of a snapshot do not allow intervals; empty if they do.
+
+    Weights that happen to sum to the number of samples in whole cells cannot be told from weights of 1.
+    """
+    for name, state in snapshot._states.items():
+        if state.weight != state.n:
+            return (
+                f"{state.n} samples weigh {state.weight}: intervals count independent samples, and the counts do not "
+                "say how many stand behind a weight"
+            )
+        if name == "counts" and snapshot._views[name].diagonal.dtype != np.int64:
+            return "a weight had a fraction"
+    return ""
+
+
+def _counts(snapshot: Snapshot, what: str) -> Any:
+    """Return the counts of a snapshot; `ValueError` if a weight was not 1."""
+    view = snapshot._view("counts", what)
+    refuse_weights(snapshot)
+    return view
+
+
+def refuse_weights(snapshot: Snapshot) -> None:
+    """Raise `ValueError` if a weight was not 1."""
+    reason = weighted(snapshot)
+    if reason:
+        raise ValueError(f"Expected every sample to have the weight 1, but {reason}")
+
+
+def _of_counts(
+    snapshot: Snapshot, row: Row, asked: Asked, label: Label | None, options: dict[str, Any]
+) -> Interval | dict[Label, Interval]:
+    from stream_metrics.inference import counted, users
+
+    view = _counts(snapshot, row.key)
+    if view.k > (most := _most_classes(row)):
+        raise ValueError(f"Expected at most {most} classes for an interval of {row.key!r}, but got {view.k}")
+    if row.kind == "whole" and label is not None:
+        raise KeyError(f"Expected no label for {row.key!r}, which is one value, but got {label!r}")
+    zero = row.zero_division if snapshot._zero_division is None else snapshot._zero_division
+    if options:
+        return users.with_options(snapshot, row, view, asked, (label, options))
+    if row.kind == "whole":
+        return counted.whole(row, view, snapshot._entry(row.key), asked, zero)
+    found = counted.per_class(row, view, snapshot._entry(row.key), asked, zero)
+    return found if label is None else found[view.labels[snapshot._places(row.key, (label,))[0]]]
+
+
+def _most_classes(row: Row) -> float:
+    return MOST_CLASSES.get(row.key, SQUARE_LIMIT if row.quadratic else math.inf)
+
+
+def known(snapshot: Snapshot, key: str, valid: str) -> bool:
+    """Tell whether a metric has an interval in a snapshot, for one look or for all."""
+    row = CATALOG[key]
+    if refusal(row) is not None or (valid == "anytime" and key in ONE_LOOK):
+        return False
+    return row.reads != "counts" or snapshot._view("counts", key).k <= _most_classes(row)

@@ -1,0 +1,74 @@
+"""A plain matrix as the counts that formulas read: what a user's formula, or one with options, is given for a draw."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_metrics.formulas.protocol import Counts, Floats, Form, Numbers
+
+__all__ = ["MatrixCounts"]
+
+
+class MatrixCounts:
+    """The counts of a square matrix of whole numbers, rows true, with the labels of the matrix that it stands for."""
+
+    def __init__(self, matrix: Numbers, labels: tuple[Any, ...]) -> None:
+        """Take over the matrix."""
+        self.matrix, self.labels, self.k = matrix, labels, len(labels)
+        self.true_totals, self.predicted_totals = matrix.sum(axis=1), matrix.sum(axis=0)
+        self.diagonal = matrix.diagonal()
+        self.total, self.hits = int(self.true_totals.sum()), int(self.diagonal.sum())
+
+    @property
+    def true_dot_true(self) -> int:
+        """sum t_k^2."""
+        return _dot(self.true_totals, self.true_totals)
+
+    @property
+    def true_dot_predicted(self) -> int:
+        """sum t_k p_k."""
+        return _dot(self.true_totals, self.predicted_totals)
+
+    @property
+    def predicted_dot_predicted(self) -> int:
+        """sum p_k^2."""
+        return _dot(self.predicted_totals, self.predicted_totals)
+
+    def cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Numbers]:
+        """Return rows, columns and values of the non-zero cells in row-major order."""
+        rows, columns = np.nonzero(self.matrix)
+        return rows, columns, self.matrix[rows, columns]
+
+    def ratios(self, numerator: Form, denominator: Form) -> Floats:
+        """Return numerator / denominator for every class, nan where the denominator is 0."""
+        below = self._form(denominator)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(below == 0, np.nan, self._form(numerator) / below)
+
+    def _form(self, form: Form) -> Any:
+        parts = (self.diagonal, self.true_totals, self.predicted_totals, self.total)
+        return sum(factor * part for factor, part in zip(form, parts, strict=True) if factor)
+
+    def mean_ratio(self, numerator: Form, denominator: Form, undefined: float, by_support: bool = False) -> float:
+        """Return the mean of the ratios over the classes; see `Counts.mean_ratio`."""
+        values = self.ratios(numerator, denominator)
+        weights = self.true_totals if by_support else np.ones(self.k)
+        values = np.where(np.isnan(values), undefined, values)
+        kept = ~np.isnan(values)
+        below = math.fsum(weights[kept].tolist())
+        return math.fsum((weights[kept] * values[kept]).tolist()) / below if below else math.nan
+
+    def one_vs_rest(self, label: Any) -> Counts:
+        """Return the counts of `label` and everything else."""
+        at = self.labels.index(label)
+        tp, true, predicted = (int(part[at]) for part in (self.diagonal, self.true_totals, self.predicted_totals))
+        rest = self.total - true - predicted + tp
+        return MatrixCounts(np.array([[tp, true - tp], [predicted - tp, rest]]), (label, "rest"))
+
+
+def _dot(a: Numbers, b: Numbers) -> int:
+    return sum(x * y for x, y in zip(a.tolist(), b.tolist(), strict=True))

@@ -1,0 +1,68 @@
+"""Intervals of one proportion: x of n independent samples, or of each of several.
+
+Wilson 1927 inverts the score test: close to the level on average, a little below it for some p. Jeffreys takes the
+quantiles of beta(x + 1/2, n - x + 1/2), Clopper and Pearson 1934 those that guarantee the level for every p and are
+wider for it. All three are one-sided at x = 0 and x = n. Counts may be large; nothing cancels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from stream_metrics.formulas.protocol import Floats, Numbers
+from stream_metrics.inference.special import beta_quantile, normal_quantile
+
+__all__ = ["PROPORTION_METHODS", "clopper_pearson", "jeffreys", "wilson"]
+
+Bounds = tuple[Floats, Floats]
+
+
+def wilson(x: Numbers, n: Numbers, level: float = 0.95) -> Bounds:
+    """Score interval: centre (p + z^2/2n) / (1 + z^2/n), half-width z/(1 + z^2/n) sqrt(p(1-p)/n + z^2/4n^2).
+
+    Arrays of one shape, in [0, 1]; nan where n is 0. Wilson 1927.
+    """
+    x, n = np.asarray(x, np.float64), np.asarray(n, np.float64)
+    z = -normal_quantile((1 - level) / 2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p, below = x / n, n + z * z
+        middle = (x + z * z / 2) / below
+        reach = z / below * np.sqrt(n * p * (1 - p) + z * z / 4)
+    low = np.where(x <= 0, 0.0, np.maximum(middle - reach, 0.0))
+    high = np.where(x >= n, 1.0, np.minimum(middle + reach, 1.0))
+    return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
+
+
+def jeffreys(x: Numbers, n: Numbers, level: float = 0.95) -> Bounds:
+    """Quantiles of beta(x + 1/2, n - x + 1/2), 0 at x = 0 and 1 at x = n; nan where n is 0. Brown et al. 2001."""
+    return _quantiles(x, n, level, 0.5, 0.5)
+
+
+def clopper_pearson(x: Numbers, n: Numbers, level: float = 0.95) -> Bounds:
+    """Exact interval: quantiles of beta(x, n - x + 1) and beta(x + 1, n - x); covers at least `level` for every p.
+
+    0 at x = 0 and 1 at x = n; nan where n is 0. Clopper and Pearson 1934.
+    """
+    return _quantiles(x, n, level, 0.0, 1.0)
+
+
+def _quantiles(x: Numbers, n: Numbers, level: float, inner: float, outer: float) -> Bounds:
+    x, n = np.asarray(x, np.float64), np.asarray(n, np.float64)
+    low, high, tail = np.empty(x.shape), np.empty(x.shape), (1 - level) / 2
+    for at in np.ndindex(x.shape):
+        hits, misses = float(x[at]), float(n[at] - x[at])
+        if hits + misses <= 0:
+            low[at] = high[at] = np.nan
+            continue
+        low[at] = 0.0 if hits <= 0 else beta_quantile(tail, hits + inner, misses + outer)
+        high[at] = 1.0 if misses <= 0 else beta_quantile(1 - tail, hits + outer, misses + inner)
+    return low, high
+
+
+PROPORTION_METHODS: dict[str, Callable[[Numbers, Numbers, float], Bounds]] = {
+    "clopper_pearson": clopper_pearson,
+    "jeffreys": jeffreys,
+    "wilson": wilson,
+}

@@ -1,0 +1,74 @@
+"""Intervals that stay valid however often one looks: confidence sequences, from counts alone.
+
+P(the truth is ever outside) <= 1 - level, over all looks together, so a stream may be watched for ever and stopped at
+any moment. Both are functions of the counts at the moment of looking: merge first, then compute. Intersecting the
+intervals of several shards would be wrong, since each covers the parameter of its own shard.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stream_metrics.formulas.protocol import Floats, Numbers
+from stream_metrics.inference.special import log_beta
+
+__all__ = ["asymptotic_multiplier", "beta_binomial_sequence"]
+
+STEPS = 100
+MIX = 0.5  # both parameters of the mixing beta distribution
+
+
+def beta_binomial_sequence(x: Numbers, n: Numbers, level: float = 0.95) -> tuple[Floats, Floats]:
+    """The proportions that a beta-binomial mixture has not refuted: valid from the first sample on, at any n.
+
+    {p : B(x + 1/2, n - x + 1/2) / B(1/2, 1/2) < p^x (1 - p)^(n - x) / alpha}; [0, 1] where n is 0. The left side over
+    the right, times alpha, is a non-negative martingale of mean 1 under p. Robbins 1970; Howard et al. 2021.
+    """
+    x, n = np.asarray(x, np.float64), np.asarray(n, np.float64)
+    low, high = np.zeros(x.shape), np.ones(x.shape)
+    for at in np.ndindex(x.shape):
+        if n[at] > 0:
+            low[at], high[at] = _limits(float(x[at]), float(n[at]), 1 - level)
+    return low, high
+
+
+def _limits(x: float, n: float, alpha: float) -> tuple[float, float]:
+    """Return where n log(1 + e^u) - x u, convex in the logit u, reaches the bound, by Newton's steps from outside."""
+    goal = log_beta(MIX, MIX) - math.log(alpha) - log_beta(MIX + x, MIX + n - x)
+    if x <= 0:
+        return 0.0, -math.expm1(-goal / n)
+    if x >= n:
+        return math.exp(-goal / n), 1.0
+    middle = math.log(x / (n - x))
+    return _root(x, n, goal, middle, -1.0), _root(x, n, goal, middle, 1.0)
+
+
+def _root(x: float, n: float, goal: float, middle: float, side: float) -> float:
+    reach = 1.0
+    while _cost(x, n, middle + side * reach) < goal:
+        reach *= 2
+    u = middle + side * reach
+    for _ in range(STEPS):
+        step = (_cost(x, n, u) - goal) / (n / (1 + math.exp(-u)) - x)
+        u -= step
+        if abs(step) <= 1e-15 * max(1.0, abs(u)):
+            break
+    return 1 / (1 + math.exp(-u))
+
+
+def _cost(x: float, n: float, u: float) -> float:
+    """Return -x log p - (n - x) log(1 - p) for the logit u of p."""
+    return n * (max(u, 0.0) + math.log1p(math.exp(-abs(u)))) - x * u
+
+
+def asymptotic_multiplier(n: float, t_opt: float, alpha: float = 0.05) -> float:
+    """How many standard errors an asymptotic confidence sequence reaches at sample n: estimate +- SE_n m(n).
+
+    m = sqrt(2 (s + 1) / s log(sqrt(s + 1) / alpha)), s = n rho^2, rho^2 = (2 log(1/alpha) + log(1 + 2 log(1/alpha))) /
+    t_opt. Tightest near n = t_opt, which must be fixed before looking. Waudby-Smith et al. 2021.
+    """
+    reach = 2 * math.log(1 / alpha)
+    s = n * (reach + math.log1p(reach)) / t_opt
+    return math.sqrt(2 * (s + 1) / s * math.log(math.sqrt(s + 1) / alpha))

@@ -1,0 +1,98 @@
+"""Intervals of a user's own formula, and of a metric with options: one matrix at a time, by the formula itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_metrics.catalog import Row, compute, evaluate
+from stream_metrics.formulas.protocol import Counts
+from stream_metrics.inference.counted import table
+from stream_metrics.inference.intervals import Asked, Interval, Snapshot
+from stream_metrics.inference.matrix_counts import MatrixCounts
+from stream_metrics.inference.resampling import drawn, percentiles
+from stream_metrics.inference.special import normal_quantile
+
+if TYPE_CHECKING:
+    from stream_metrics.labels import Label
+
+__all__ = ["jackknife", "of_function", "with_options"]
+
+METHODS = ("bootstrap", "delta")
+
+
+def of_function(c: Counts, function: Callable[[Any], float], asked: Asked, options: dict[str, Any]) -> Interval:
+    """Return the interval of a function of counts: by the bootstrap, or with method="delta" by the jackknife.
+
+    The function is given `Counts` and returns a float, nan where it is undefined.
+    """
+    if options:
+        function = partial(function, **options)
+    value = float(function(c))
+    low, high, se, skipped, method = _resampled(c, lambda counts: np.array([function(counts)], float), asked)
+    found = float(low[0]), float(high[0])
+    return Interval(value, *found, asked.level, method, asked.valid, float(se[0]), int(c.total), int(skipped[0]))
+
+
+def with_options(
+    snapshot: Snapshot, row: Row, c: Counts, asked: Asked, more: tuple[Label | None, dict[str, Any]]
+) -> Interval | dict[Label, Interval]:
+    """Return the interval of a metric of the catalogue with options, such as beta=2."""
+    label, options = more
+    values, lost = evaluate(row, c, snapshot._zero_division, **options)
+
+    def function(counts: Any) -> Any:
+        return np.atleast_1d(compute(row, counts, snapshot._zero_division, **options))
+
+    low, high, se, skipped, method = _resampled(c, function, asked)
+    n, found = int(c.total), {}
+    gone = [label in lost for label in c.labels] if isinstance(lost, list) else [lost]
+    for at, value in enumerate(np.atleast_1d(values).tolist()):
+        ends = (math.nan, math.nan) if gone[at] else (float(min(low[at], value)), float(max(high[at], value)))
+        found[at] = Interval(value, *ends, asked.level, method, asked.valid, float(se[at]), n, int(skipped[at]))
+    if row.kind == "whole":
+        return found[0]
+    if label is not None:
+        return found[snapshot._places(row.key, (label,))[0]]
+    return dict(zip(c.labels, found.values(), strict=True))
+
+
+def _resampled(c: Counts, function: Callable[[Any], Any], asked: Asked) -> tuple[Any, Any, Any, Any, str]:
+    """Return low, high, standard error and skipped draws of each of the values, and the method."""
+    if asked.valid == "anytime":
+        raise ValueError("Expected valid='fixed' for a function or a metric with options, but got 'anytime'")
+    method = asked.method or "bootstrap"
+    if method not in METHODS:
+        raise ValueError(f"Expected `method` for a function to be one of {', '.join(METHODS)}, but got {method!r}")
+    if method == "delta":
+        value, se = np.asarray(function(c), float), jackknife(c, function)
+        reach = -normal_quantile((1 - asked.level) / 2) * se
+        return value - reach, value + reach, se, np.zeros(len(value)), method
+    values = [
+        function(MatrixCounts(matrix, c.labels))
+        for run in drawn(c, "bootstrap", asked.draws, asked.seed)
+        for matrix in run.matrix.astype(np.int64)
+    ]
+    return *percentiles(np.array(values, float), asked.level), method
+
+
+def jackknife(c: Counts, function: Callable[[Any], Any]) -> Any:
+    """Return the standard errors of values by leaving out one sample of each cell in turn.
+
+    SE^2 = (n - 1)/n sum C_ij (f_(ij) - mean)^2, where f_(ij) is without one sample of cell ij. Tukey 1958.
+    """
+    rows, columns, counts, k, _ = table(c).where
+    matrix = np.zeros((k, k), np.int64)
+    matrix[rows, columns] = counts.astype(np.int64)
+    found = []
+    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+        matrix[row, column] -= 1
+        found.append(function(MatrixCounts(matrix.copy(), c.labels)))
+        matrix[row, column] += 1
+    values, n = np.array(found, float), counts.sum()
+    mean = counts @ values / n
+    return np.sqrt((n - 1) / n * (counts @ (values - mean) ** 2))

@@ -1,0 +1,89 @@
+"""How a report writes intervals, where a snapshot was asked to show them: [low, high] behind the value.
+
+Bounds are rounded outwards, to as many decimals as tell the ends of the narrowest interval of a column apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from stream_metrics.inference.counted import BURN_IN
+from stream_metrics.inference.counted import enough_to_watch as enough
+from stream_metrics.report.rated import bounds, row_labels
+
+if TYPE_CHECKING:
+    from stream_metrics.group_snapshot import GroupSnapshot
+    from stream_metrics.labels import Label
+    from stream_metrics.snapshot import Snapshot
+
+__all__ = ["beside", "bracketed", "class_bounds", "group_bounds", "heading", "interval_notes", "value_bounds"]
+
+TOO_FEW = (
+    f"Where an interval is the whole range, it is too early to tell: {BURN_IN} samples of each class, and {BURN_IN} "
+    "right and wrong predictions each, are needed"
+)
+FEWEST, MOST = 2, 6  # decimals of a bound
+
+
+def heading(snapshot: Snapshot) -> str:
+    """Return the heading of a column of intervals; empty where none are shown."""
+    shown = snapshot._shown
+    return "" if shown is None or snapshot._unweighted() else f"{100 * shown.level:g} % interval"
+
+
+def interval_notes(snapshot: Snapshot) -> list[str]:
+    """Return what has to be said of the intervals of a snapshot."""
+    shown = snapshot._shown
+    if shown is None:
+        return []
+    if reason := snapshot._unweighted():
+        return [f"No intervals: {reason}"]
+    name = f"{100 * shown.level:g} % interval"
+    if shown.valid == "fixed":
+        return [f"{name}s, valid for this one look"]
+    notes = [f"{name}s, valid for every look, as often as you like"]
+    if "counts" in snapshot._states and not enough(snapshot._views["counts"]):
+        notes.append(TOO_FEW)
+    return notes
+
+
+def value_bounds(snapshot: Snapshot, key: str, *labels: Label) -> Any:
+    """Return the interval of a value as it is shown; None if there is none."""
+    found = snapshot._bounds(key)
+    found = found.get(labels[0]) if isinstance(found, dict) and labels else found
+    return None if found is None or isinstance(found, dict) or math.isnan(found.low) else found
+
+
+def class_bounds(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[Any]:
+    """Return the intervals of a per-class key at positions of `row_labels`, None where there is none."""
+    found = snapshot._bounds(key) or {}
+    labels = row_labels(snapshot)
+    taken = [found.get(labels[at]) for at in shown]
+    return [None if one is None or math.isnan(one.low) else one for one in taken]
+
+
+def group_bounds(groups: GroupSnapshot) -> Snapshot | None:
+    """Return a snapshot that says how the intervals of groups are to be read; None if none are shown."""
+    return next((view for view in groups.values() if view._shown is not None), None)
+
+
+def bracketed(found: Sequence[Any]) -> list[str]:
+    """Return the intervals of one column as text, empty where there is none."""
+    there = [one for one in found if one is not None]
+    if not there:
+        return [""] * len(found)
+    width = min((one.high - one.low for one in there if one.high > one.low), default=1.0)
+    digits = min(max(1 - math.floor(math.log10(width)), FEWEST), MOST)
+    return ["" if one is None else f"[{', '.join(bounds(one.low, one.high, digits))}]" for one in found]
+
+
+def beside(cells: Sequence[str], found: Sequence[Any], blank: str = " ") -> list[str]:
+    """Return cells with their intervals behind them, so that values and brackets stand below each other."""
+    texts = bracketed(found)
+    wide = max(map(len, texts), default=0)
+    if not wide:
+        return list(cells)
+    texts = [text.rjust(wide) for text in texts] if blank == " " else texts
+    return [f"{cell}{blank}{text}" for cell, text in zip(cells, texts, strict=True)]

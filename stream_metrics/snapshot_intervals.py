@@ -1,0 +1,93 @@
+"""The part of a snapshot that says how sure its values are, as values of the population that the samples come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from stream_metrics.inference.intervals import Interval
+    from stream_metrics.labels import Label
+
+__all__ = ["IntervalReadings", "Shown"]
+
+
+class Shown(NamedTuple):
+    """Which intervals a snapshot shows beside its values."""
+
+    level: float
+    valid: str
+    t_opt: float
+
+
+class IntervalReadings:
+    """Intervals of single values. See `stream_metrics.inference.choice` for the methods and their defaults."""
+
+    __slots__ = ()
+    _shown: Shown | None
+    _intervals: dict[str, Any]
+
+    def interval(
+        self,
+        key: str | Callable[[Any], float],
+        level: float = 0.95,
+        method: str | None = None,
+        *,
+        label: Label | None = None,
+        valid: str = "fixed",
+        t_opt: float = 1000.0,
+        draws: int = 1000,
+        seed: int = 20101,
+        **options: Any,
+    ) -> Interval | dict[Label, Interval]:
+        """Return the interval that holds the value of the population with confidence `level`.
+
+        A per-class key gives a dict by label, or with `label` one interval. `key` may be a function of the counts
+        (`formulas.protocol.Counts`) that returns a float. `options` are those of the formula, such as beta=2.
+
+        `method`: "wilson", "jeffreys", "clopper_pearson" (proportions), "delta", "bootstrap", "posterior" (any metric
+        of counts), "delong", "influence" (areas); without it the best measured for the metric and its counts.
+        `valid`: "fixed" is for one look at a moment chosen beforehand; "anytime" for looking as often as one likes, by
+        confidence sequences: exact for proportions; for others asymptotic, tightest near `t_opt` samples, which must
+        be chosen beforehand, and the whole range until the rarest class has 50 samples and 50 predictions each are
+        right and wrong. `draws` and `seed` are those of the bootstrap and the posterior: equal counts give equal
+        intervals.
+
+        Samples are taken as independent and of one stream from its start: an "anytime" interval is void for a window
+        that slides. `ValueError` says why a metric has none, or that samples have weights other than 1.
+        """
+        from stream_metrics.inference.intervals import interval
+
+        given = {"label": label, "valid": valid, "t_opt": t_opt, "draws": draws, "seed": seed, **options}
+        return interval(self, key, level, method, **given)
+
+    def with_intervals(self, level: float = 0.95, valid: str = "fixed", *, t_opt: float = 1000.0) -> Self:
+        """Return this snapshot with `interval`s beside its values in report, HTML, `to_dict`, `to_frame` and plots."""
+        from stream_metrics.inference.intervals import checked
+
+        twin: Any = copy(self)
+        twin._shown, twin._intervals = Shown(*checked(level, valid, t_opt)), {}
+        for name in ("_views", "_counts", "_cache", "_estimates", "_tables"):  # what was read once is read for both
+            setattr(twin, name, getattr(self, name))
+        return twin  # type: ignore[no-any-return]
+
+    def _bounds(self, key: str) -> Any:
+        """Return what `interval` gives for a key as it is shown; None where nothing is, or the metric has none."""
+        if self._shown is None:
+            return None
+        if key not in self._intervals:
+            from stream_metrics.inference.intervals import known
+
+            level, valid, t_opt = self._shown
+            found = None
+            if known(self, key, valid) and not self._unweighted():
+                found = self.interval(key, level, valid=valid, t_opt=t_opt)
+            self._intervals[key] = found
+        return self._intervals[key]
+
+    def _unweighted(self) -> str:
+        """Return why no value has an interval; empty if nothing speaks against them."""
+        from stream_metrics.inference.intervals import weighted
+
+        return "" if self._shown is None else weighted(self)

@@ -1,0 +1,276 @@
+"""Two models on the same stream, as a state: exact counts of (true label, prediction of one, prediction of the other).
+
+**Folds.** What no table of labels can tell (the uncertainty of areas and losses, and of anything once samples depend on
+each other) is told by leaving out one fold of the stream at a time. The fold of a sample is a fixed hash of its unit,
+so shards agree on it and every fold merges with itself. The paired DeLong method was the alternative for areas: it
+needs, for every item, its rank among the scores of one model and among those of the other. In bounded memory that is a
+two-dimensional sketch whose certificate would say little, and it knows nothing of units, losses or average precision.
+Folds need two of the sketches there are for each fold (at most 64 kB each and class), are exact to merge, and serve
+every metric of scores. A sample without a unit is a unit of its own. In tables of labels it is then in no fold, as the
+formulas of independent samples are sharper; for its scores the fold is the hash of truth and scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_metrics._core.joint import JointCounters
+from stream_metrics._core.weights import split_weights
+from stream_metrics.errors import LabelError, MergeError, ScoreError, StreamMetricsError
+from stream_metrics.labels import Label, canonical
+from stream_metrics.states.columns import check_codes, coded, column, weights
+from stream_metrics.states.folds import content_fold, fold_of, folds_of, units_of
+from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.ranks import RankSketch
+from stream_metrics.states.score_tables import is_mapping, nothing, rereadable
+from stream_metrics.states.scored import Scored
+from stream_metrics.wire import Portable, written_as
+
+if TYPE_CHECKING:
+    from stream_metrics.inference.comparison import ComparisonSnapshot
+
+__all__ = ["Comparison"]
+
+CONFIGURATION = ("a", "b", "fixed_labels", "scores", "pos_label", "folds")
+ARGUMENTS = ("y_true", "pred_a", "pred_b")
+Pair = tuple[Scored, Scored]
+
+
+class Comparison(JointCounters, Portable):
+    """Two models on the same stream: the state behind the difference of any metric and how sure it is.
+
+    `a` and `b` name the models; a difference is always b less a. `labels` fixes the classes. `scores` says whether
+    predictions are scores: False; True for probabilities, whose areas, curves, calibration and losses are compared as
+    well; "any" for other finite numbers, without losses. A single number is the score of `pos_label`, and its label
+    that class above 0.5 (0 for "any"). A sample where one of the models abstains (None or {}) is in no comparison.
+
+    Samples are taken to be independent, unless each is given its `unit` (see `update`); then all uncertainty comes from
+    leaving out each of `folds` groups of units.
+
+    Memory: 16 bytes a slot for at most twice as many cells as are occupied, a cell being a fold and three labels; with
+    scores, 2 `folds` rank sketches. Guarantee: counts are exact; any split of a stream over states that are then
+    merged, in any order and tree, gives the same bytes. The sum of all weights stays below 2**63.
+    """
+
+    KIND: ClassVar[str] = "comparison"
+    of_pairs: ClassVar[bool] = False  # windows and groups pass on one prediction
+
+    def __init__(
+        self,
+        a: str = "a",
+        b: str = "b",
+        *,
+        labels: Iterable[Label] | None = None,
+        scores: bool | Literal["any"] = False,
+        pos_label: Label = True,
+        folds: int = 32,
+    ) -> None:
+        if not (isinstance(a, str) and isinstance(b, str)) or a == b:
+            raise ValueError(f"Expected `a` and `b` to be two different names, but got {a!r} and {b!r}")
+        if scores not in (True, False, "any"):
+            raise ValueError(f"Expected `scores` to be True, False or 'any', but got {scores!r}")
+        self.a, self.b = str(a), str(b)
+        self.scores: bool | Literal["any"] = "any" if scores == "any" else bool(scores)
+        self.pos_label = canonical(pos_label, "pos_label")
+        self._scored: dict[int, Pair] = {}  # by fold
+        self._configure(labels, folds, bool(scores))
+
+    def _update(self, y_true: Any, pred_a: Any, pred_b: Any, w: Any, unit: Any) -> None:
+        """Count a sample that has a unit or scores."""
+        fold = self.folds if unit is None else fold_of(canonical(unit, "unit"), self.folds)
+        if not self.scores:
+            self._count(y_true, pred_a, pred_b, w, fold)
+            return
+        if nothing(pred_a) or nothing(pred_b):
+            said_a, said_b = (None if nothing(pred) else y_true for pred in (pred_a, pred_b))
+            self._count(y_true, said_a, said_b, w, fold)
+            return
+        for name, pred in (("pred_a", pred_a), ("pred_b", pred_b)):
+            if isinstance(pred, str | bytes | bool) or not (is_mapping(pred) or hasattr(pred, "__float__")):
+                raise ScoreError(
+                    f"Expected `{name}` to be a mapping from label to score or a number, but got {pred!r:.60}"
+                )
+        place = fold if unit is not None else content_fold(y_true, pred_a, pred_b, self.folds)
+        pair = self._scored.get(place) or (self._empty(), self._empty())
+        (head_a, *rest_a), (head_b, *rest_b) = (
+            scored._sample(None, y_true, pred, w, None, None)
+            for scored, pred in zip(pair, (pred_a, pred_b), strict=True)
+        )
+        labels = y_true, head_a[1][1], head_b[1][1]
+        self._checked(*labels)
+        self._room(w)
+        _all(rest_a + rest_b)
+        self._count(*labels, w, fold)
+        self._scored[place] = pair
+
+    def _empty(self) -> Scored:
+        losses = ProbabilityLosses(self.pos_label) if self.scores is True else None
+        ranks = RankSketch(pos_label=self.pos_label, pairs=False)
+        return Scored(ranks, None, losses, self.fixed_labels, 0.0 if self.scores == "any" else 0.5)
+
+    def update_many(self, y_true: Any, pred_a: Any, pred_b: Any, w: Any = None, *, unit: Any = None) -> None:
+        """Count a batch: columns of labels (arrays, lists, pandas, Arrow, torch on CPU), weights and units.
+
+        Columns of predictions may hold scores, sample by sample. One bad row rejects the whole batch: LabelError,
+        ScoreError or WeightError name the argument and the position.
+        """
+        if self.scores:
+            self._many_scores(rereadable(y_true), rereadable(pred_a), rereadable(pred_b), w, unit)
+            return
+        columns = [
+            column(x, name, name != "y_true") for x, name in zip((y_true, pred_a, pred_b), ARGUMENTS, strict=True)
+        ]
+        n = len(columns[0].values)
+        labels, codes = [], []
+        for c, name in zip(columns, ARGUMENTS, strict=True):
+            if len(c.values) != n:
+                raise LabelError(f"Expected `{name}` to have as many rows as `y_true`, {n}, but got {len(c.values)}")
+            if n:
+                check_codes(c, (int(c.values.min()), int(c.values.max())), name, name != "y_true")
+            found, names = coded(c)
+            labels.append(self._admitted(names, found, name))
+            codes.append(found.astype(np.int64))
+        wholes, parts = (None, None) if w is None else split_weights(weights(w, n))
+        self._commit(labels, codes, folds_of(unit, n, self.folds), wholes, parts)
+
+    def _admitted(self, names: list[Label], codes: NDArray[np.int32], argument: str) -> list[Label]:
+        """Return the labels to count under, or name the first row whose label is not allowed."""
+        try:
+            return [self.admit(name, argument) for name in names]
+        except LabelError:
+            for position, code in enumerate(codes.tolist()):
+                if code >= 0:
+                    self.admit(names[code], argument, position)
+            raise
+
+    def _many_scores(self, y_true: Any, pred_a: Any, pred_b: Any, w: Any, unit: Any) -> None:
+        """Count a batch of scores, row by row in a state of its own."""
+        truth = column(y_true, "y_true", False)
+        n = len(truth.values)
+        columns = [truth.values.tolist() if truth.names is None else [truth.label(x) for x in truth.values.tolist()]]
+        for values, name in ((pred_a, "pred_a"), (pred_b, "pred_b")):
+            columns.append(values.tolist() if hasattr(values, "tolist") else list(values))
+            if len(columns[-1]) != n:
+                raise ScoreError(f"Expected `{name}` to have as many rows as `y_true`, {n}, but got {len(columns[-1])}")
+        checked = [1] * n if w is None else weights(w, n)
+        units = [None] * n if unit is None else units_of(unit, n)
+        batch = self.copy()
+        batch.reset()
+        rows = zip(*columns, checked if isinstance(checked, list) else checked.tolist(), units, strict=True)
+        for position, (*sample, of) in enumerate(rows):
+            try:
+                batch.update(*sample, unit=of)
+            except StreamMetricsError as error:
+                raise type(error)(f"{error} at position {position}") from None
+        self.merge(batch)
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts of another shard and return self; MergeError if the configurations differ."""
+        if not isinstance(other, Comparison):
+            raise MergeError(f"Expected to merge a Comparison, but got {type(other).__name__}")
+        for name in CONFIGURATION:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if repr(mine) != repr(theirs):
+                raise MergeError(f"Expected `{name}` to be the same in both, but got {mine!r} and {theirs!r}")
+        theirs = {fold: (a.copy(), b.copy()) for fold, (a, b) in other._scored.items()}
+        self._merge(other)
+        for fold, pair in theirs.items():
+            for scored, mine in zip(pair, self._scored.get(fold, ()), strict=False):
+                scored.merge(mine)
+        self._scored |= theirs
+        return self
+
+    def copy(self) -> Self:
+        """Return an independent copy of configuration and counts."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._scored = {}
+        twin._configure(self.fixed_labels, self.folds, bool(self.scores))
+        return twin.merge(self)
+
+    def reset(self) -> None:
+        """Forget every sample; the configuration stays."""
+        self._configure(self.fixed_labels, self.folds, bool(self.scores))
+        self._scored = {}
+
+    def snapshot(self) -> ComparisonSnapshot:
+        """Return a frozen copy from which differences, tests and evidence are read; later updates do not move it."""
+        from stream_metrics.inference.comparison import ComparisonSnapshot, Joint
+
+        state = self.copy()
+        folds, truth, a, b, wholes, parts = state.cells()
+        values = wholes.astype(np.float64) if parts is None else wholes + parts.astype(np.float64) * 2.0**-64
+        labels, fixed = state.labels, state.fixed_labels
+        joint = Joint(folds, truth, a, b, values, labels, 0 if fixed is None else len(fixed), state.folds)
+        counters = {name: getattr(state, name) for name in ("n", "keyed", "weighted", "abstentions")}
+        scored = {fold: tuple(_by_name(side) for side in pair) for fold, pair in sorted(state._scored.items())}
+        return ComparisonSnapshot((self.a, self.b), joint, scored, **counters)
+
+    def _content(self) -> list[Any]:
+        state = self.copy()
+        *columns, parts = state.cells()
+        labels, fixed = state.labels, state.fixed_labels
+        numbers = [x.tolist() for x in (*columns, *(() if parts is None else (parts,)))]
+        scored = [
+            [fold, [state._content() for scored in pair for state in scored.states()]]
+            for fold, pair in sorted(state._scored.items())
+        ]
+        return [
+            [self.a, self.b, fixed, self.scores, self.pos_label, self.folds],
+            [state._mass, state.n, state.keyed, state.weighted, *state.abstentions],
+            labels if fixed is None else labels[len(fixed) :],
+            state._appearances(),
+            numbers,
+            scored,
+        ]
+
+    @classmethod
+    def _restore(cls, content: Any) -> Self:
+        (a, b, fixed, scores, pos_label, folds), counters, labels, appearances, cells, scored = content
+        made = cls(a, b, labels=fixed, scores=scores, pos_label=pos_label, folds=folds)
+        if {*map(type, chain(counters, appearances, *cells))} - {int} or len({*map(len, cells)}) != 1:
+            raise ValueError("whole numbers, as many in every column of cells")
+        if len(counters) != 7 or len(cells) not in (5, 6):
+            raise ValueError("seven counters, and cells in five or six columns")
+        parts = cells[5] if len(cells) == 6 else (0,) * len(cells[0])
+        made._refill(list(labels), appearances, counters, (*cells[:5], parts))
+        for fold, held in scored:
+            pair = made._empty(), made._empty()
+            for state, of in zip((s for side in pair for s in side.states()), held, strict=True):
+                try:
+                    state.merge(type(state)._restore(of))
+                except MergeError as error:
+                    raise ValueError(str(error)) from None
+            if type(fold) is not int or not 0 <= fold < folds or not made.scores or not pair[0].ranks.n:
+                raise ValueError("scores of the folds there are")
+            made._scored[fold] = pair
+        if not written_as(made, content):
+            raise ValueError("what this comparison would be written as")
+        return made
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.a!r}, {self.b!r}, {self.n} samples, {len(self.labels)} classes)"
+
+
+def _all(steps: list[tuple[Any, tuple[Any, ...]]]) -> None:
+    """Let each state of scores count its sample; sums of losses, which refuse what they cannot take, come first."""
+    steps = sorted(steps, key=lambda step: not isinstance(step[0], ProbabilityLosses))
+    done = []
+    try:
+        for state, arguments in steps:
+            state.update(*arguments)
+            done.append((state, arguments))
+    except BaseException:
+        for state, arguments in reversed(done):
+            state.revert(*arguments)
+        raise
+
+
+def _by_name(scored: Scored) -> dict[str, Any]:
+    """Return the states of a model's scores by what reads them."""
+    return {"ranks": scored.ranks} | ({} if scored.losses is None else {"losses": scored.losses})
