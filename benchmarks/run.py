@@ -14,7 +14,9 @@ QUESTIONS = (
     "one_sample", "batch_integers", "batch_names", "reading", "everything", "merging", "many_classes", "encoding",
     "rank_speed", "rank_peers", "certificates", "real_scores",
     "windows_rolling", "windows_timed",
+    "intervals", "comparison", "detectors",
     "scale",
+    "monitor",
 )  # fmt: skip
 ENGINES = ("arrow_columns", "billion_pairs", "spark_overhead")  # in an environment of their own
 README = Path(__file__).with_name("README.md")

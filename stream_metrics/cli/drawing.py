@@ -35,15 +35,16 @@ def check(arguments: argparse.Namespace) -> None:
     files.check_target(arguments.plot)
 
 
-def draw(points: list[tuple[Any, dict[str, Any]]], path: str) -> None:
-    """Write the image; points are where in the stream, and the values there."""
+def draw(points: list[tuple[Any, dict[str, Any]]], path: str, bounds: list[dict[str, Any]] | None = None) -> None:
+    """Write the image; points are where in the stream, and the values there, `bounds` their intervals."""
     if not points:
         raise Problem(f"{path}: nothing to draw, since --every is more than the records that were counted")
     at = [where for where, _ in points]
     times = isinstance(at[0], str)
     places: Any = np.array([text.removesuffix("Z") for text in at], "datetime64[us]") if times else at
     columns = {key: [_value(values[key]) for _, values in points] for key in points[0][1]}
-    figure: Any = plots.running(places, columns).figure
+    keyed = {key: [found[key] for found in bounds] for key in bounds[0]} if bounds else None
+    figure: Any = plots.running(places, columns, bounds=keyed).figure
     figure.savefig(path, dpi=150)
 
 

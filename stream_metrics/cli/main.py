@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import NoReturn
 
-from stream_metrics.cli import demo, merge, run, show
+from stream_metrics.cli import demo, merge, monitor, run, show
 from stream_metrics.cli.problems import Problem
 
 __all__ = ["main"]
@@ -75,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {_version()}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (run, merge, show, demo):
+    for command in (run, merge, show, monitor, demo):
         command.add(commands)
     return parser
 

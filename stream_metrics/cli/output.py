@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 from collections.abc import Sequence
@@ -16,8 +17,9 @@ from stream_metrics.jsonable import label_names
 from stream_metrics.report.layout import number
 from stream_metrics.snapshot import Snapshot
 from stream_metrics.windows.moments import text_of
+from stream_metrics.windows.panes import inside
 
-__all__ = ["RunningValues", "print_snapshot", "view"]
+__all__ = ["RunningValues", "add_intervals", "check_intervals", "print_snapshot", "view", "with_intervals"]
 
 HEADLINE = ("accuracy", "balanced_accuracy", "macro_f1", "matthews_corrcoef", "cohen_kappa")
 OF_SCORES = ("accuracy", "macro_f1", "matthews_corrcoef", "log_loss", "roc_auc_ovr")  # lines of 80 columns
@@ -27,6 +29,49 @@ NEEDED = {
     "confidence": "probabilities of all classes, but the state keeps none: run --scores without --margins",
     "losses": "probabilities, but the state keeps none: run --scores without --margins",
 }  # what a metric needs that a state lacks
+
+
+def add_intervals(parser: argparse.ArgumentParser) -> None:
+    """Add --intervals and --anytime."""
+    parser.add_argument(
+        "--intervals",
+        nargs="?",
+        const=0.95,
+        type=_level,
+        metavar="LEVEL",
+        help="print intervals beside the values, of this level (default: 0.95)",
+    )
+    parser.add_argument("--anytime", action="store_true", help="intervals that stay valid however often one looks")
+
+
+def _level(text: str) -> float:
+    try:
+        level = float(text)
+    except ValueError:
+        level = math.nan
+    if not 0 < level < 1:
+        raise argparse.ArgumentTypeError(f"expected a level between 0 and 1, such as 0.95, but got {text!r}")
+    return level
+
+
+def check_intervals(state: Any, arguments: argparse.Namespace) -> None:
+    """Refuse --anytime where nothing is meant by it."""
+    if arguments.anytime and arguments.intervals is None:
+        raise UsageProblem("--anytime says how --intervals are meant, which is missing")
+    if arguments.anytime and _slides(state):
+        raise UsageProblem("--anytime is of a stream from its start; in a window, each interval is for one look")
+
+
+def _slides(state: Any) -> bool:
+    """Tell whether a state forgets, so that its values are not of a stream from its start."""
+    return any(isinstance(held, sm.Rolling | sm.TimeWindow | sm.Fading) for held in inside(state))
+
+
+def with_intervals(taken: Snapshot | GroupSnapshot, arguments: argparse.Namespace) -> Snapshot | GroupSnapshot:
+    """Return a snapshot with the intervals that were asked for."""
+    if arguments.intervals is None:
+        return taken
+    return taken.with_intervals(arguments.intervals, "anytime" if arguments.anytime else "fixed")
 
 
 def view(state: Any, keys: Sequence[str] | None) -> Snapshot | GroupSnapshot:
@@ -85,14 +130,17 @@ class RunningValues:
     """Prints one line of values at a time: columns under one header, or one JSON object a line; ``kept`` has them.
 
     A line begins with the number of samples; in a window, with the number of records counted or the latest time. Where
-    there are groups the values are of all groups together.
+    there are groups the values are of all groups together. ``level`` adds intervals that hold for all lines together,
+    in a window for each line alone; ``bounds`` has those of ``kept``.
     """
 
-    def __init__(self, keys: Sequence[str] | None, form: str, keep: bool = False) -> None:
+    def __init__(self, keys: Sequence[str] | None, form: str, keep: bool = False, level: float | None = None) -> None:
         self._keys = keys
         self._json = form == "json"
         self._started = False
+        self._level = level
         self.kept: list[tuple[Any, dict[str, Any]]] | None = [] if keep else None
+        self.bounds: list[dict[str, Any]] | None = [] if keep and level is not None else None
 
     def print(self, state: Any, records: int) -> None:
         """Print the values of ``state`` now, after so many records."""
@@ -101,18 +149,35 @@ class RunningValues:
         if not values:
             raise UsageProblem("--every prints metrics of the whole matrix, but --metrics names none")
         head = _head(state, snapshot, records)
+        found = self._bounds(snapshot, values, "fixed" if _slides(state) else "anytime")
         if self.kept is not None:
             self.kept.append((next(iter(head.values())), values))
+        if self.bounds is not None:
+            self.bounds.append(found)
+        print(self._line(head, values, found), flush=True)
+
+    def _bounds(self, snapshot: Snapshot, values: dict[str, Any], valid: str) -> dict[str, Any]:
+        """Return low and high of each value; nan where it has no interval, nothing where none are asked for."""
+        if self._level is None:
+            return {}
+        shown = snapshot.with_intervals(self._level, valid)
+        found = {key: shown._bounds(key) for key in values}
+        return {key: (math.nan, math.nan) if one is None else (one.low, one.high) for key, one in found.items()}
+
+    def _line(self, head: dict[str, Any], values: dict[str, Any], found: dict[str, Any]) -> str:
+        """Return the line to print, the first one with its header."""
         if self._json:
-            line = json.dumps({**head, **{key: _plain(value) for key, value in values.items()}})
-        else:
-            cells = (f"{_shown(value):>{_width(key)}}" for key, value in values.items())
-            line = "  ".join((*(f"{_counted(value):>12}" for value in head.values()), *cells))
-        if not self._started and not self._json:
-            first = (f"{name:>{len(_counted(value))}}".rjust(12) for name, value in head.items())
-            print("  ".join((*first, *(f"{key:>{_width(key)}}" for key in values))))
+            ends = {"intervals": {key: [_plain(end) for end in one] for key, one in found.items()}} if found else {}
+            return json.dumps({**head, **{key: _plain(value) for key, value in values.items()}, **ends})
+        more = 17 * bool(found)
+        texts = {key: _shown(value) + _ends(found.get(key)) for key, value in values.items()}
+        cells = (f"{text:>{_width(key) + more}}" for key, text in texts.items())
+        line = "  ".join((*(f"{_counted(value):>12}" for value in head.values()), *cells))
+        if self._started:
+            return line
         self._started = True
-        print(line, flush=True)
+        first = (f"{name:>{len(_counted(value))}}".rjust(12) for name, value in head.items())
+        return "  ".join((*first, *(f"{key:>{_width(key) + more}}" for key in values))) + "\n" + line
 
     def _headline(self, state: Any) -> list[str]:
         states = _states(state)
@@ -146,6 +211,12 @@ def _width(key: str) -> int:
 
 def _shown(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def _ends(found: tuple[float, float] | None) -> str:
+    if found is None or math.isnan(found[0]):
+        return "" if found is None else " " * 17
+    return f" [{found[0]:.4f}, {found[1]:.4f}]"
 
 
 def _plain(value: Any) -> Any:

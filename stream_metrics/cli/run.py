@@ -9,7 +9,14 @@ from typing import Any
 from stream_metrics.cli import configuration, drawing, files, options, plans
 from stream_metrics.cli.counting import Counter, Skipped
 from stream_metrics.cli.interrupts import interruptible
-from stream_metrics.cli.output import RunningValues, print_snapshot, view
+from stream_metrics.cli.output import (
+    RunningValues,
+    add_intervals,
+    check_intervals,
+    print_snapshot,
+    view,
+    with_intervals,
+)
 from stream_metrics.cli.problems import UsageProblem
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields
@@ -46,6 +53,11 @@ time seen; what comes later than --lateness after its window is not counted. The
 values of --every are those of all groups. Windows of time and groups merge, the
 last N records of two streams do not.
 
+--intervals prints intervals beside the values, of 95 % or of another level. They
+hold for one look at the end; those of --every, which are looked at again and
+again, hold for all looks together, and so do the others with --anytime. In a
+window, each interval is for one look.
+
 --jobs counts on several processors: the row groups of Parquet, or the files of
 the other formats, are dealt out, and the counts merged to what one process would
 have, byte for byte. Records have no order then: there is no --every, no window of
@@ -73,6 +85,7 @@ def add(commands: options.Commands) -> None:
     )
     _add_input(parser)
     options.add_output(parser)
+    add_intervals(parser)
     parser.add_argument("--every", type=options.positive, default=0, metavar="N", help="print values every N records")
     parser.add_argument(
         "--plot", metavar="IMAGE", help="draw what --every prints over records, or over time (.png, .svg, .pdf)"
@@ -110,18 +123,20 @@ def execute(arguments: argparse.Namespace) -> int:
     _check(arguments)
     skipped = Skipped(arguments.skip_bad, "row" if arguments.input == PARQUET else "line")
     state = configuration.make(arguments)
+    check_intervals(state, arguments)
     view(state, arguments.metrics)  # refuses metrics of what the state does not keep
-    running = RunningValues(arguments.metrics, arguments.format, keep=bool(arguments.plot))
+    running = RunningValues(arguments.metrics, arguments.format, bool(arguments.plot), arguments.intervals)
     count = _count if arguments.jobs == 1 else _count_apart
     interrupted = count(arguments, _fields(arguments, state), state, skipped, running)
     if arguments.state:
         files.save(arguments.state, state)
     extra = {"skipped": {"count": skipped.count, "first": skipped.first}} if skipped.allowed else None
-    print_snapshot(view(state, arguments.metrics), arguments.format, extra, indent=None if arguments.every else 2)
+    taken = with_intervals(view(state, arguments.metrics), arguments)
+    print_snapshot(taken, arguments.format, extra, indent=None if arguments.every else 2)
     skipped.report()
     _report_late(state)
     if running.kept is not None:
-        drawing.draw(running.kept, arguments.plot)
+        drawing.draw(running.kept, arguments.plot, running.bounds)
     if interrupted:
         print("stream-metrics: interrupted; what was read until then is counted", file=sys.stderr)
     return 130 if interrupted else 0

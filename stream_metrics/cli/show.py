@@ -6,7 +6,7 @@ import argparse
 
 from stream_metrics import plots
 from stream_metrics.cli import files, options
-from stream_metrics.cli.output import print_snapshot, view
+from stream_metrics.cli.output import add_intervals, check_intervals, print_snapshot, view, with_intervals
 from stream_metrics.cli.problems import Problem, UsageProblem
 from stream_metrics.group_snapshot import GroupSnapshot
 from stream_metrics.metric import Metric
@@ -22,6 +22,7 @@ state does not know exactly come with bounds that are certain.
 examples:
   stream-metrics show all.state
   stream-metrics show all.state --format json --metrics accuracy,roc_auc,log_loss
+  stream-metrics show all.state --intervals
   stream-metrics show all.state --plot all.png"""
 
 
@@ -30,6 +31,7 @@ def add(commands: options.Commands) -> None:
     parser = options.add_command(commands, "show", "print the metrics of a saved state", HELP)
     parser.add_argument("state", metavar="STATE", help="state file, from run --state, merge or to_bytes()")
     options.add_output(parser)
+    add_intervals(parser)
     parser.add_argument(
         "--plot",
         metavar="IMAGE",
@@ -41,9 +43,10 @@ def add(commands: options.Commands) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Read, draw, print."""
     state = files.load(arguments.state)
-    snapshot = view(state, arguments.metrics)
+    check_intervals(state, arguments)
+    snapshot = with_intervals(view(state, arguments.metrics), arguments)
     if arguments.plot:
-        _draw(state.snapshot(), arguments.plot)
+        _draw(with_intervals(state.snapshot(), arguments), arguments.plot)
     if isinstance(state, Metric) and arguments.format == "table" and not arguments.metrics:
         print(f"{state!r}\n")  # its own value, which may be none of the report
     print_snapshot(snapshot, arguments.format)

@@ -14,6 +14,8 @@ from __future__ import annotations
 import math
 from itertools import count
 
+__all__ = ["HALF_LOG_2PI", "binomial_tail", "chi_square_tail", "deviance", "stirling_error"]
+
 ENOUGH = 2.0**-52
 TINY = 1e-300
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
@@ -37,7 +39,7 @@ def chi_square_tail(x: float, degrees: int) -> float:
     if degrees == 1:
         return math.erfc(math.sqrt(x / 2))
     a, y = degrees / 2, x / 2
-    term = math.exp(-_stirling_error(a) - _deviance(a, y)) / math.sqrt(2 * math.pi * a)
+    term = math.exp(-stirling_error(a) - deviance(a, y)) / math.sqrt(2 * math.pi * a)
     return min(1.0, term * a * _gamma_fraction(a, y)) if y > a + 1 else 1.0 - term * _gamma_series(a, y)
 
 
@@ -62,12 +64,12 @@ def _binomial_term(x: float, n: float, expected: float) -> float:
     """Return P[X = x]."""
     if x >= n:
         return math.exp(n * math.log1p((expected - n) / n))
-    errors = _stirling_error(n) - _stirling_error(x) - _stirling_error(n - x)
-    deviances = _deviance(x, expected) + _deviance(n - x, n - expected)
+    errors = stirling_error(n) - stirling_error(x) - stirling_error(n - x)
+    deviances = deviance(x, expected) + deviance(n - x, n - expected)
     return math.exp(errors - deviances) * math.sqrt(n / (2 * math.pi * x * (n - x)))
 
 
-def _stirling_error(z: float) -> float:
+def stirling_error(z: float) -> float:
     """Return log Gamma(z + 1) minus Stirling's formula for it."""
     if z <= 15:
         return math.lgamma(z + 1) - (z + 0.5) * math.log(z) + z - HALF_LOG_2PI
@@ -75,7 +77,7 @@ def _stirling_error(z: float) -> float:
     return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / square) / square) / square) / square) / z
 
 
-def _deviance(x: float, expected: float) -> float:
+def deviance(x: float, expected: float) -> float:
     """Return x log(x / expected) + expected - x, without cancellation where the two are close."""
     if abs(x - expected) > 0.1 * (x + expected):
         return x * math.log(x / expected) + expected - x

@@ -1,0 +1,194 @@
+"""``stream-metrics demo --live``: the monitor on river's image segments, replayed in real time, with a drift.
+
+A softmax regression learns 1,200 of the 2,310 segments in a random order and is then left alone, as a model in
+production is. The others are asked again and again, 300 a second; each label follows its prediction after a delay that
+is exponential, one in fifty never comes. Groups are where in the image the segment lies. In each cycle of two minutes
+there are forty seconds in which red and blue are swapped in what the model is asked, as a camera might do after an
+update: its balanced accuracy falls from about 0.85 to about 0.42, and an alert fires, and ends when it is over. The
+detector of changes fires first: 1.5 to 2.25 s after the swap in six cycles, the threshold over 15 s after 11 to 11.5 s.
+"""
+
+from __future__ import annotations
+
+import heapq
+import importlib
+import json
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from stream_metrics.cli.monitor import failures, usage
+from stream_metrics.cli.monitor_watch import Watch
+from stream_metrics.cli.problems import UsageProblem
+from stream_metrics.monitor.config import Alerts, Config, Counting, Join, Serve, Store
+from stream_metrics.monitor.config import Source as SourceConfig
+from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.records import Record
+
+__all__ = ["CYCLE", "Replay", "live", "predictions"]
+
+CYCLE = 120.0  # seconds
+DRIFT = 0.25, 0.58  # when in a cycle colours are swapped
+LEARNT = 1200
+RATE = 300  # predictions a second
+NEVER = 0.02  # of the labels
+TOPIC = "segments"
+SWAPPED = {"rawred-mean": "rawblue-mean", "exred-mean": "exblue-mean"}
+PLACES = ((80, "top"), (160, "middle"), (256, "bottom"))  # rows of the image that are above
+Answer = tuple[dict[str, Any], dict[str, Any], str]  # what is predicted well, and with colours swapped; the label
+
+
+def live(port: int, seconds: float | None, tui: bool, limit: int | None) -> int:
+    """Run the demo until Ctrl-C, or for so many seconds."""
+    answers = predictions(limit)
+    with tempfile.TemporaryDirectory() as folder:
+        config = _config(CYCLE, port, str(Path(folder) / "demo.sqlite"))
+        with usage():
+            watch = Watch(config, Replay(answers, CYCLE, seconds=seconds), tui=tui)
+        start, end = (round(CYCLE * share) for share in DRIFT)
+        print(f"Colours are swapped from second {start} to {end} of every {CYCLE:.0f}. Ctrl-C ends.", flush=True)
+        with failures():
+            watch.run()
+        print(watch.report())
+    return 0
+
+
+def _config(cycle: float, port: int, path: str) -> Config:
+    """Return the configuration of the demo; windows and rules keep their place in the cycle."""
+    short, hold, late = _seconds(cycle / 8), _seconds(cycle / 40), _seconds(cycle / 4)
+    rules = (
+        f"balanced_accuracy[{short}] < 0.7 for {hold} until > 0.75 with n >= 100",
+        f"max_gap(accuracy, place)[{short}] > 0.35 for {hold} with n >= 50",
+        f"coverage[{short}] < 0.9 for {hold}",
+        "changed(accuracy) arl=100000 p0=0.2",
+    )
+    return Config(
+        source=SourceConfig(kind="memory"),
+        join=Join(ttl=late, due=_seconds(cycle / 10), in_memory=5000),
+        counting=Counting(title="Image segments", scores=True, windows=(short, _seconds(cycle / 2)), panes=10),
+        store=Store(path=path),
+        serve=Serve(port=port),
+        alerts=Alerts(rules=rules),
+    )
+
+
+def _seconds(length: float) -> str:
+    return f"{length:g}s"
+
+
+def predictions(limit: int | None = None) -> list[Answer]:
+    """Return what the model predicts of each segment that it has not learnt, at most `limit`.
+
+    Raises ``UsageProblem`` without river.
+    """
+    samples = list(_river("datasets").ImageSegments())
+    random.Random(1).shuffle(samples)
+    model = _river("preprocessing").StandardScaler() | _river("linear_model").SoftmaxRegression()
+    for features, truth in samples[:LEARNT]:
+        model.learn_one(features, truth)
+    asked = samples[LEARNT:][:limit]
+    return [(_answer(model, features), _answer(model, _swapped(features)), str(truth)) for features, truth in asked]
+
+
+def _river(module: str) -> Any:
+    """Return a module of river, which is imported by name because it is optional and untyped."""
+    try:
+        return importlib.import_module(f"river.{module}")
+    except ImportError:
+        raise UsageProblem('the demo needs river: pip install "stream-metrics[river]"') from None
+
+
+def _answer(model: Any, features: dict[str, float]) -> dict[str, Any]:
+    scores = {str(label): round(float(score), 6) for label, score in model.predict_proba_one(features).items()}
+    place = next(name for below, name in PLACES if features["region-centroid-row"] < below)
+    return {"prediction": max(scores, key=scores.__getitem__), "scores": scores, "group": place}
+
+
+def _swapped(features: dict[str, float]) -> dict[str, float]:
+    """Return features with red and blue swapped."""
+    names = SWAPPED | {blue: red for red, blue in SWAPPED.items()}
+    return {name: features[names.get(name, name)] for name in features}
+
+
+class Replay:
+    """A source in this process: predictions as they are asked, and each label when it is known, by the clock.
+
+    It ends after so many `seconds`, if that is given. What happens is the same every time.
+    """
+
+    def __init__(
+        self,
+        answers: list[Answer],
+        cycle: float = CYCLE,
+        *,
+        seconds: float | None = None,
+        clock: Callable[[], float] = time.time,
+        wait: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.ended = False
+        self._clock, self._wait, self._seconds = clock, wait, seconds
+        self._began = clock()
+        self._due: list[tuple[float, int, dict[str, Any]]] = []  # a heap of what is still to come, by time
+        self._events = self._asked(answers, cycle)
+        self._last = 0.0  # when the last prediction among them is asked
+        self._offset = 0
+        self._next()
+
+    def _asked(self, answers: list[Answer], cycle: float) -> Iterator[list[tuple[float, dict[str, Any]]]]:
+        """Yield a prediction and its label, if it ever comes, for all times."""
+        chance, number = random.Random(2), 0
+        while True:
+            after = number / RATE
+            well, ill, truth = chance.choice(answers)
+            drifts = DRIFT[0] <= after / cycle % 1 < DRIFT[1]
+            asked = {"id": number, "time": self._began + after, **(ill if drifts else well)}
+            known = after + chance.expovariate(1 / (cycle / 40))
+            events = [(after, asked)]
+            if chance.random() >= NEVER:
+                events.append((known, {"id": number, "time": self._began + known, "truth": truth}))
+            yield events
+            number += 1
+
+    def _next(self) -> None:
+        """Put the next prediction and its label among what is to come."""
+        for kind, (after, event) in enumerate(next(self._events)):
+            heapq.heappush(self._due, (after, 2 * event["id"] + kind, event))
+            if not kind:
+                self._last = after
+
+    def start(self, monitor: Monitor) -> None:
+        """Have the monitor assigned the one partition that there is."""
+        monitor.assign([0])
+
+    def poll(self, timeout: float) -> list[Record]:
+        """Return what has happened by now, waiting a little if that is nothing."""
+        records = self._happened()
+        if not records and not self.ended:
+            self._wait(min(timeout, 0.02))
+            records = self._happened()
+        return records
+
+    def _happened(self) -> list[Record]:
+        now = self._clock() - self._began
+        if self._seconds is not None and now >= self._seconds:
+            now, self.ended = self._seconds, True
+        records: list[Record] = []
+        while True:
+            while self._last <= now:
+                self._next()
+            if self._due[0][0] > now:
+                return records
+            value = json.dumps(heapq.heappop(self._due)[2]).encode()
+            records.append(Record(TOPIC, 0, self._offset, self._offset + 1, None, None, value))
+            self._offset += 1
+
+    def lag(self) -> dict[tuple[str, int], int]:
+        """Nothing that has happened waits."""
+        return {(TOPIC, 0): 0}
+
+    def close(self) -> None:
+        """Nothing follows."""
+        self.ended = True

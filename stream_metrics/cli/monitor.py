@@ -1,0 +1,167 @@
+"""``stream-metrics monitor``: watch a model: predictions joined with late labels, counted, kept, served.
+
+What runs a monitor is imported when one is run, since it would add a third to the time in which other commands start.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from stream_metrics.catalog import UnknownMetricError
+from stream_metrics.cli import monitor_flags, options
+from stream_metrics.cli.problems import Problem, UsageProblem
+from stream_metrics.cli.sources import STDIN
+from stream_metrics.errors import StreamMetricsError
+from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.configure import ConfigError, configured, example, tables_of
+
+__all__ = ["add", "failures", "usage"]
+
+HELP = """\
+Records are JSON: {"id": 1, "time": 1700000000, "prediction": "cat", "truth": "cat"},
+or a prediction now and {"id": 1, "time": ..., "truth": "cat"} hours later. The page
+is at http://127.0.0.1:8765 while it runs.
+
+A file is read to its end, and a report is printed; --follow waits for more, --stay
+keeps the page. The state file is continued if it is there; a file or pipe that is
+read once, without --config, leaves none unless --store-path names one. Ctrl-C, or
+SIGTERM, writes a last checkpoint and ends.
+
+rules of alerts: VALUE < NUMBER [for 5m] [until > NUMBER] [with n >= 100]
+  balanced_accuracy[1h] < 0.8 for 5m      recall["cat"][1h] < 0.7
+  max_gap(recall, country)[1d] > 0.1      coverage[1h] < 0.9
+  n[1h] < 100     delay_p90[1h] > 3600    lag > 10000     rejected > 0
+
+examples:
+  stream-metrics monitor events.jsonl
+  stream-metrics monitor events.jsonl --follow --alerts-rules 'accuracy[1h] < 0.8'
+  stream-metrics monitor --print-config > monitor.toml
+  stream-metrics monitor --config monitor.toml --serve-port 9000
+  stream-metrics monitor --source-kind kafka --source-predictions answers"""
+
+
+def add(commands: options.Commands) -> None:
+    """Add the command to the parser."""
+    parser = options.add_command(commands, "monitor", "watch a model: late labels, live page, alerts", HELP)
+    parser.usage = "%(prog)s [FILE] [--config FILE] [--TABLE-KEY VALUE ...] [options]"
+    parser.add_argument("file", nargs="?", metavar="FILE", help="JSON Lines; - is standard input")
+    parser.add_argument("--config", metavar="FILE", help="TOML file of the keys below; flags win")
+    parser.add_argument("--follow", action="store_true", default=None, help="short for --source-follow")
+    parser.add_argument("--stay", action="store_true", help="keep the page when the file has ended, until Ctrl-C")
+    parser.add_argument("--once", action="store_true", help="read what is there, print the report and end; no page")
+    parser.add_argument("--no-page", action="store_true", help="serve nothing")
+    parser.add_argument("--tui", action="store_true", help="show it in the terminal as well")
+    parser.add_argument("--format", choices=("table", "json"), default="table", help="of the report (default: table)")
+    parser.add_argument("--print-config", action="store_true", help="print a commented TOML file and end")
+    parser.add_argument("--export-dashboards", metavar="DIR", help="write Grafana and Prometheus files and end")
+    monitor_flags.add(parser)
+    parser.set_defaults(execute=execute)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Configure, then watch until it ends."""
+    if arguments.print_config:
+        print(example(), end="")
+        return 0
+    with usage():
+        config, keeps = _configured(arguments)
+    if arguments.export_dashboards:
+        return _export(arguments.export_dashboards, config)
+    if arguments.stay and arguments.once:
+        raise UsageProblem("--stay keeps the page and --once has none: one of them")
+    from stream_metrics.cli.monitor_watch import Watch
+
+    with usage():
+        watch = Watch(
+            config,
+            _opened(config),
+            keeps=keeps,
+            page=not arguments.once and not arguments.no_page,
+            stay=arguments.stay,
+            once=arguments.once,
+            tui=arguments.tui,
+        )
+    with failures():
+        view = watch.run()
+    if arguments.format == "json":
+        print(json.dumps(view, indent=2))
+    else:
+        print(watch.report())
+    watch.check()
+    return 130 if watch.interrupted else 0
+
+
+def _configured(arguments: argparse.Namespace) -> tuple[Config, bool]:
+    """Return the configuration, flags over the file over the defaults, and whether there is a state file."""
+    flags = monitor_flags.given(arguments)
+    source = flags.setdefault("source", {})
+    if arguments.file is not None and source.get("kind", "file") not in ("file", "stdin"):
+        raise ConfigError(f"Expected FILE or --source-kind {source['kind']}, but got both")
+    if arguments.file is not None:
+        source |= {"kind": "stdin" if arguments.file == STDIN else "file", "path": arguments.file}
+    if arguments.follow:
+        source["follow"] = True
+    tables: Mapping[str, Mapping[str, Any]] = tables_of(arguments.config) if arguments.config else {}
+    config = configured(tables, flags)
+    if config.source.kind == "file" and not config.source.path and not arguments.export_dashboards:
+        raise ConfigError("Expected FILE, - for standard input, --source-kind kafka, or a --config that says it")
+    if not config.store.path:
+        raise ConfigError("Expected `path` in [store] to name a file, but got ''")
+    asked = bool(arguments.config) or "path" in flags.get("store", {})
+    return config, asked or config.source.kind == "kafka" or config.source.follow
+
+
+def _opened(config: Config) -> Any:
+    from stream_metrics.monitor.sources.opening import opened
+
+    try:
+        return opened(config.source)
+    except ImportError as error:
+        raise UsageProblem(str(error)) from None
+
+
+def _export(directory: str, config: Config) -> int:
+    from stream_metrics.monitor.serving.dashboards import export
+
+    with failures():
+        paths = export(directory, config)
+    for path in paths:
+        print(path)
+    return 0
+
+
+@contextmanager
+def usage() -> Iterator[None]:
+    """Turn what is wrong with the configuration into a usage problem."""
+    try:
+        yield
+    except StreamMetricsError as error:
+        raise (UsageProblem if isinstance(error, ValueError) else Problem)(str(error)) from None
+    except (ValueError, UnknownMetricError) as error:
+        raise UsageProblem(str(error)) from None
+    except OSError as error:
+        raise Problem(_said(error)) from None
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """Turn what a run can meet into one line."""
+    try:
+        yield
+    except StreamMetricsError as error:
+        raise Problem(str(error)) from None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Problem(_said(error)) from None
+
+
+def _said(error: OSError) -> str:
+    """Return what is wrong with which file, without the number of the error."""
+    text = error.strerror or str(error)
+    return text if error.filename is None else f"{error.filename}: {text}"
+

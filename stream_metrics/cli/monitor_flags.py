@@ -1,0 +1,98 @@
+"""The keys of a monitor as flags: `ttl` of the table `join` is --join-ttl."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from typing import Any
+
+from stream_metrics.cli import options
+from stream_metrics.monitor.configure import Key, keys
+
+__all__ = ["add", "given"]
+
+LISTED = tuple[str, ...]
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add a flag for each key."""
+    group: Any = None
+    table = ""
+    for key in keys():
+        if key.table != table:
+            table = key.table
+            group = parser.add_argument_group(f"keys of [{table}]")
+        _add(group, key)
+
+
+def _add(group: Any, key: Key) -> None:
+    flag, about = f"--{key.table}-{key.name}".replace("_", "-"), key.meaning.replace("%", "%%")
+    common: dict[str, Any] = {"dest": _dest(key), "default": None}
+    if key.type is bool:
+        group.add_argument(flag, action=argparse.BooleanOptionalAction, help=about, **common)
+    elif key.table == "alerts" and key.type == LISTED:  # rules have commas in them
+        group.add_argument(flag, action="append", metavar="RULE", help=f"{about}; can be repeated", **common)
+    elif key.type == dict[str, str]:
+        kind = _pair
+        group.add_argument(flag, action="append", type=kind, metavar="KEY=VALUE", help=f"{about}; repeated", **common)
+    else:
+        metavar = "VALUE" if not key.allowed else "|".join(map(_written, key.allowed))
+        default = f" (default: {_written(key.default)})" if key.default not in ("", ()) else ""
+        group.add_argument(flag, type=_reader(key), metavar=metavar, help=f"{about}{default}", **common)
+
+
+def _dest(key: Key) -> str:
+    return f"key_{key.table}_{key.name}"
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _reader(key: Key) -> Callable[[str], Any]:
+    """Return what reads the text of a flag."""
+    if key.type == LISTED:
+        return lambda text: [part.strip() for part in text.split(",") if part.strip()]
+    if key.type == tuple[object, ...]:
+        return options.labels
+    if key.type is int:
+        return _whole
+    if key.type is float:
+        return options.number
+    return str if key.type is str else _value
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a whole number, but got {text!r}") from None
+
+
+def _value(text: str) -> Any:
+    """Read true, false or a number as such, and all else as text."""
+    try:
+        found = json.loads(text.lower())
+    except ValueError:
+        return text
+    return found if isinstance(found, bool | int | float) else text
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, found, value = text.partition("=")
+    if not found or not name:
+        raise argparse.ArgumentTypeError(f"expected KEY=VALUE, but got {text!r}")
+    return name, value
+
+
+def given(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """Return the keys for which there was a flag, by table."""
+    tables: dict[str, dict[str, Any]] = {}
+    for key in keys():
+        value = getattr(arguments, _dest(key))
+        if value is not None:
+            tables.setdefault(key.table, {})[key.name] = dict(value) if key.type == dict[str, str] else value
+    return tables

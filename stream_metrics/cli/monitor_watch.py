@@ -1,0 +1,164 @@
+"""A monitor as a command runs it: state file, alerts, page and terminal from a configuration, and what is said of it.
+
+Said on stderr: where the page is, what the run goes on from, and what the log has, warnings by default. The report goes
+to stdout. Ctrl-C is how a monitor that has no end is stopped, so it is no failure then; a file that was not read to its
+end was interrupted.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import sys
+from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from typing import Any
+
+from stream_metrics.cli.problems import Problem, UsageProblem
+from stream_metrics.monitor.alerts import Alerts
+from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.partition import Partition
+from stream_metrics.monitor.runner import Runner, stopped_by_signals
+from stream_metrics.monitor.sources import Source
+from stream_metrics.monitor.store import Store
+from stream_metrics.monitor.summary import summary
+from stream_metrics.report.layout import number
+
+__all__ = ["Watch"]
+
+LOG = logging.getLogger("stream_metrics.monitor")
+LINES = 4  # of the log, below the terminal view
+
+
+class Watch:
+    """Runs a monitor; ``ValueError`` for a configuration that cannot be."""
+
+    def __init__(
+        self,
+        config: Config,
+        source: Source,
+        *,
+        keeps: bool = True,
+        page: bool = True,
+        stay: bool = False,
+        once: bool = False,
+        tui: bool = False,
+    ) -> None:
+        self._config, self._lines = config, _Lines()
+        Partition(0, config)  # refuses what is wrong before there is a state file
+        self._screen = _screen(self._lines.kept) if tui and sys.stdout.isatty() else None
+        store = Store(config.store.path, config.store.shared) if keeps else None
+        with ExitStack() as undo:
+            if store is not None:
+                undo.callback(store.close)
+            self.monitor = Monitor(config, store)
+            alerts = Alerts(config, self.monitor)
+            self.runner = Runner(
+                config,
+                source,
+                self.monitor,
+                alerts,
+                _server() if page else None,
+                stay=stay,
+                once=once,
+                started=self._started,
+                show=(lambda view: None) if self._screen is None else self._screen.show,
+            )
+            undo.pop_all()
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether what has an end was not read to it."""
+        source = self._config.source
+        endless = (source.follow or source.kind != "file") and not self.runner.once
+        return not (self.runner.ended or endless)
+
+    def run(self) -> dict[str, Any]:
+        """Run until the end or a signal, and return the last view."""
+        screen = nullcontext() if self._screen is None else self._screen
+        with self._lines.logged(quiet=self._screen is not None), stopped_by_signals(self.runner), screen:
+            try:
+                self.runner.run()
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE:
+                    where = self._config.serve.socket or f"port {self._config.serve.port}"
+                    raise Problem(f"{where} is taken by another process; port 0 finds one that is free") from None
+                raise
+        return self.runner.latest
+
+    def _started(self, address: str | None) -> None:
+        held = self.runner.latest["records"]["read"]
+        if held:
+            self._lines.say(f"{self._config.store.path} has {number(held)} records; the counts go on from there")
+        if address is not None:
+            self._lines.say(f"the page is at {address}")
+
+    def report(self) -> str:
+        """Return what is printed at the end."""
+        lines = [summary(self.runner.latest)]
+        if self.runner.counts is not None and self.runner.counts.total.n:
+            lines.insert(0, f"{self.runner.counts.total.snapshot()}\n")
+        return "\n".join(lines)
+
+    def check(self) -> None:
+        """Raise ``Problem`` if all was read and none of it is an event: this is another file than was meant."""
+        view = self.runner.latest
+        read, letters = view["records"]["read"], view["dead_letters"]
+        if self.runner.ended and letters and read == sum(view["records"]["rejected"].values()):
+            why = f"the last is refused for its {letters[0]['reason']!r}: {letters[0]['detail']}"
+            raise Problem(f"Expected events, but none of the {number(read)} records of the source holds one; {why}")
+
+
+class _Lines:
+    """What goes to stderr; while the terminal shows a view, the last lines are kept, and said afterwards."""
+
+    def __init__(self) -> None:
+        self.kept: deque[str] = deque(maxlen=LINES)
+        self._quiet = False
+
+    def say(self, text: str) -> None:
+        self.kept.append(text)
+        if not self._quiet:
+            with suppress(OSError):  # where nobody reads stderr any more, whoever logs must go on
+                print(f"stream-metrics: {text}", file=sys.stderr, flush=True)
+
+    def _emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        self.say(record.getMessage() + ("" if error is None else f": {error!r}"))
+
+    @contextmanager
+    def logged(self, quiet: bool) -> Iterator[None]:
+        """Say what is logged inside."""
+        handler = logging.Handler()
+        handler.emit = self._emit  # type: ignore[method-assign]
+        self._quiet = quiet
+        before, spreads = LOG.level, LOG.propagate
+        LOG.addHandler(handler)
+        LOG.setLevel(before or logging.INFO)
+        LOG.propagate = False
+        try:
+            yield
+        finally:
+            LOG.removeHandler(handler)
+            LOG.setLevel(before)
+            LOG.propagate = spreads
+            if quiet:
+                self._quiet = False
+                for text in list(self.kept):
+                    self.say(text)
+
+
+def _server() -> Any:
+    from stream_metrics.monitor.serving.server import Server  # http.server and ssl take longer than all else
+
+    return Server
+
+
+def _screen(lines: deque[str]) -> Any:
+    try:
+        from stream_metrics.monitor.terminal import Screen
+    except ImportError:
+        raise UsageProblem('--tui needs rich: pip install "stream-metrics[monitor]"') from None
+    return Screen(lines)

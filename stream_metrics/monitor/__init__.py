@@ -1,0 +1,49 @@
+"""A model watched in production: predictions are joined with late labels, counted, checkpointed, and served.
+
+    made = Config(counting=config.Counting(scores=True))
+    monitor = Monitor(made, Store("monitor.sqlite"))
+    monitor.assign([0])                         # offsets, from where to go on
+    monitor.step(found)                         # a list of Record, of whatever client
+    monitor.view()["by_window"]["1h"]["metrics"]["accuracy"]
+
+`load` reads a configuration from TOML, `opened` makes the source that it names, and `Runner` runs a source, a monitor,
+`Alerts` and a server together. A name is imported when it is asked for: a configuration, which is all that most
+commands need, takes none of what runs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stream_metrics.monitor.alerts import Alerts
+    from stream_metrics.monitor.config import Config
+    from stream_metrics.monitor.configure import load
+    from stream_metrics.monitor.monitor import Monitor
+    from stream_metrics.monitor.records import Record
+    from stream_metrics.monitor.runner import Runner
+    from stream_metrics.monitor.sources.memory import MemorySource
+    from stream_metrics.monitor.sources.opening import opened
+    from stream_metrics.monitor.store import Store
+
+__all__ = ["Alerts", "Config", "MemorySource", "Monitor", "Record", "Runner", "Store", "load", "opened"]
+
+HOMES = {
+    "Alerts": "alerts",
+    "Config": "config",
+    "MemorySource": "sources.memory",
+    "Monitor": "monitor",
+    "Record": "records",
+    "Runner": "runner",
+    "Store": "store",
+    "load": "configure",
+    "opened": "sources.opening",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what `__all__` names."""
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{HOMES[name]}"), name)

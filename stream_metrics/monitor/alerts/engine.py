@@ -1,0 +1,171 @@
+"""Which rules are broken, for how long, and what changed: ok -> pending -> firing -> ok.
+
+Time is the monitor's clock, and only time between two evaluations counts, so that neither a restart nor a value that is
+not known makes a rule older than it was seen to be. States are kept with the checkpoint: a rule that fires goes on
+firing after a restart, without being told again. A rule that the configuration no longer has is forgotten.
+
+A rule about changes fires with every alarm that a partition has raised since it was seen last, or since it was loaded
+if it was never seen, and while a change holds there; so no alarm is missed, however late the look. It ends when no
+change holds. If no partition is at hand, nothing is known, and nothing changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from stream_metrics.monitor.alerts.rules import Changed, Rule
+
+__all__ = ["FIRING", "OK", "PENDING", "Change", "Engine"]
+
+OK, PENDING, FIRING = "ok", "pending", "firing"
+STATES = (OK, PENDING, FIRING)
+
+
+class Change(NamedTuple):
+    """A rule that has begun to fire, or ended: its new state, when, and the value then.
+
+    `id` is the same whenever the same change is told again; `since` is when it began to fire.
+    """
+
+    id: str
+    title: str
+    rule: str
+    state: str
+    at: float
+    since: float
+    value: float
+
+
+@dataclass
+class _Alert:
+    """The state of one rule; `held` are the seconds for which what would change the state has been seen."""
+
+    state: str = OK
+    since: float | None = None
+    held: float = 0.0
+    value: float | None = None
+    counting: bool = False  # whether the value before was one that counts towards `held`
+    told: dict[str, int] = field(default_factory=dict)  # alarms of changes that were seen, by partition
+    note: str | None = None  # of a rule about changes, in words
+
+
+class Engine:
+    """Evaluates rules over views, one after another; `title` is that of the model. For one thread at a time."""
+
+    def __init__(self, rules: Sequence[Rule | Changed], title: str = "") -> None:
+        self.rules, self.title = tuple(rules), title
+        self._alerts = {rule.text: _Alert() for rule in rules}
+        self._last: float | None = None
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that views must have."""
+        rules = (rule for rule in self.rules if isinstance(rule, Rule))
+        return tuple(dict.fromkeys(rule.value.metric for rule in rules if rule.value.metric is not None))
+
+    def evaluate(self, view: Mapping[str, Any], now: float) -> list[Change]:
+        """Return which rules have begun to fire or ended."""
+        elapsed = 0.0 if self._last is None else max(now - self._last, 0.0)
+        self._last = now
+        changes = []
+        for rule in self.rules:
+            alert = self._alerts[rule.text]
+            if isinstance(rule, Rule):
+                change = self._step(rule, alert, rule.read(view), now, elapsed)
+            else:
+                change = self._look(rule, alert, view.get("changes", ()), now)
+            if change is not None:
+                changes.append(change)
+        return changes
+
+    def _step(self, rule: Rule, alert: _Alert, value: float | None, now: float, elapsed: float) -> Change | None:
+        alert.value = value
+        if value is None:
+            alert.counting = False
+            return None
+        broken = rule.broken.true_of(value)
+        if alert.state == FIRING:
+            return self._firing(rule, alert, broken, now, elapsed)
+        if not broken:
+            if alert.state == PENDING:
+                alert.state, alert.since = OK, now
+            alert.counting = False
+            return None
+        if alert.state == OK:
+            alert.state, alert.since, alert.held = PENDING, now, 0.0
+        elif alert.counting:
+            alert.held += elapsed
+        alert.counting = True
+        if alert.held < rule.hold:
+            return None
+        return self._changed(rule, alert, FIRING, now, now)
+
+    def _firing(self, rule: Rule, alert: _Alert, broken: bool, now: float, elapsed: float) -> Change | None:
+        """Let an alert end that has been well for long enough, or has come back far enough."""
+        assert alert.value is not None
+        well = not broken if rule.until is None else rule.until.true_of(alert.value)
+        if not well:
+            alert.held, alert.counting = 0.0, False
+            return None
+        if alert.counting:
+            alert.held += elapsed
+        alert.counting = True
+        if rule.until is None and alert.held < rule.hold:
+            return None
+        return self._changed(rule, alert, OK, now, now if alert.since is None else alert.since)
+
+    def _look(self, rule: Changed, alert: _Alert, changes: Sequence[Mapping[str, Any]], now: float) -> Change | None:
+        """Let an alert fire with an alarm that was not seen yet, and end when no change holds."""
+        found = next((row for row in changes if row["rule"] == rule.text), None)
+        alert.value, alert.note = (None, None) if found is None else (found["evidence"], found["note"])
+        if found is None:
+            return None
+        alarms = {str(row["partition"]): row["alarms"] for row in found["partitions"]}
+        before = {str(row["partition"]): row["before"] for row in found["partitions"]}
+        fires = found["holds"] or any(number > alert.told.get(at, before[at]) for at, number in alarms.items())
+        alert.told = alarms
+        if fires:
+            alert.value = float(rule.arl)
+        if fires == (alert.state == FIRING):
+            return None
+        if fires:
+            return self._changed(rule, alert, FIRING, now, now)
+        alert.value = alert.value or 0.0
+        return self._changed(rule, alert, OK, now, now if alert.since is None else alert.since)
+
+    def _changed(self, rule: Rule | Changed, alert: _Alert, state: str, now: float, began: float) -> Change:
+        assert alert.value is not None
+        alert.state, alert.since, alert.held, alert.counting = state, now, 0.0, False
+        text = "\n".join((self.title, rule.text, state, repr(now)))
+        name = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+        return Change(name, self.title, rule.text, state, now, began, alert.value)
+
+    def shown(self) -> list[dict[str, Any]]:
+        """Return the alerts as a view shows them."""
+        return [
+            {"rule": rule, "state": alert.state, "since": alert.since, "value": alert.value}
+            | ({} if alert.note is None else {"note": alert.note})
+            for rule, alert in self._alerts.items()
+        ]
+
+    def state(self) -> dict[str, Any]:
+        """Return what a checkpoint has to keep, as plain data."""
+        return {
+            rule: [alert.state, alert.since, alert.held, *([alert.told] if alert.told else [])]
+            for rule, alert in self._alerts.items()
+        }
+
+    def restore(self, data: Any) -> None:
+        """Take over what `state` returned, for the rules that are still there; ValueError if it is no such data."""
+        try:
+            for rule, (state, since, held, *told) in data.items():
+                if state not in STATES:
+                    raise ValueError(f"the state {state!r}")
+                if rule in self._alerts:
+                    since = None if since is None else float(since)
+                    self._alerts[rule] = _Alert(state, since, float(held), told=dict(*told))
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ValueError(f"Expected alerts as `state` returns them, but got others: {error}") from None

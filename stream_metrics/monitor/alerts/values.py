@@ -1,0 +1,95 @@
+"""What a rule compares: one number of a view, and of how many samples it is.
+
+    balanced_accuracy[1h]          a metric of a window; without one, of the total
+    recall["cat"][1h]              of a class: precision, recall, f1, roc_auc, support or predicted
+    max_gap(recall, country)[1d]   the largest difference between two groups; the second name is for the reader
+    n[1h]  abstained[1h]  coverage[1h]  delay_p50[1h]  delay_p90[1h]  delay_p99[1h]
+    lag  lag_seconds  checkpoint_age  rejected  pending  records_per_second
+
+`precision`, `recall` and `f1` without a class are the mean over classes (`macro_recall`). A number that is not known,
+or 0/0, is None.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stream_metrics.catalog import CATALOG
+
+__all__ = ["CLASS", "METRICS", "OPERATION", "TOTAL", "WINDOW", "Value", "suggestion"]
+
+TOTAL = "total"
+CLASS = ("precision", "recall", "f1", "roc_auc", "support", "predicted")
+MEANS = {"precision": "macro_precision", "recall": "macro_recall", "f1": "macro_f1"}
+METRICS = {row.key: row for row in CATALOG.values() if row.kind == "whole"}
+METRICS |= {name: CATALOG[mean] for name, mean in MEANS.items()}
+DELAYS = {"delay_p50": "p50", "delay_p90": "p90", "delay_p99": "p99"}
+WINDOW = ("n", "abstained", "coverage", *DELAYS)
+OPERATION = {
+    "lag": ("lag", "records"),
+    "lag_seconds": ("lag", "seconds"),
+    "checkpoint_age": ("checkpoint", "age"),
+    "rejected": ("records", "rejected"),
+    "pending": ("join", "pending"),
+    "records_per_second": ("records", "per_second"),
+}
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number: `label` is of a class, as the page shows it; `window` None of the process."""
+
+    name: str
+    label: str | None = None
+    window: str | None = None
+    gap: bool = False
+
+    @property
+    def metric(self) -> str | None:
+        """The key of the metric that a view must hold, or None if it holds the value anyway."""
+        return METRICS[self.name].key if self.label is None and self.name in METRICS else None
+
+    def read(self, view: Mapping[str, Any], least: int = 0) -> float | None:
+        """Return the number; None if it is not known, or of fewer than `least` samples.
+
+        The samples of a class are those that are truly of it; of groups, only those with enough are compared.
+        """
+        if self.window is None:
+            return self._of_operation(view)
+        part = view["by_window"].get(self.window)
+        if part is None:
+            return None
+        if self.gap:
+            return self._gap(part["groups"]["rows"], least)
+        value, samples = self._of_class(part) if self.label is not None else self._of_window(part)
+        return value if samples >= least else None
+
+    def _of_operation(self, view: Mapping[str, Any]) -> float | None:
+        table, key = OPERATION[self.name]
+        found = (view.get(table) or {}).get(key)
+        return sum(found.values()) if isinstance(found, Mapping) else found
+
+    def _of_class(self, part: Mapping[str, Any]) -> tuple[float | None, int]:
+        row = next((row for row in part["classes"] if row["label"] == self.label), None)
+        return (None, 0) if row is None else (row.get(self.name), row["support"])
+
+    def _of_window(self, part: Mapping[str, Any]) -> tuple[float | None, int]:
+        if self.name == "coverage":
+            return part["coverage"]["ratio"], part["coverage"]["due"]
+        if self.name in DELAYS:
+            return part["delay"][DELAYS[self.name]], part["n"]
+        return (part[self.name] if self.name in WINDOW else part["metrics"].get(self.metric)), part["n"]
+
+    def _gap(self, rows: list[Mapping[str, Any]], least: int) -> float | None:
+        values = [row["metrics"].get(self.metric) for row in rows if row["n"] >= least]
+        known = [value for value in values if value is not None]
+        return max(known) - min(known) if len(known) > 1 else None
+
+
+def suggestion(name: str, names: list[str]) -> str:
+    """Return the end of a message about an unknown name."""
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(close)}?" if close else ""

@@ -1,0 +1,189 @@
+"""Detectors of changes, one for each rule `changed(...)` and partition, fed with the pairs that the counts take.
+
+**Order.** A detector sees the outcomes of its partition in the order in which their pairs are counted, which is a
+function of the records alone; so its bytes, which are in the same row of the state file as the next offsets, do not
+depend on batches, restarts or kills. A pair that the counts refuse is no outcome, nor is an abstention. A corrected
+label takes no outcome back and adds none: what the first label said was evidence when it came. A weight is not looked
+at: one pair is one outcome.
+
+**Partitions.** Their detectors cannot be merged, and each raises its own alarm. Let M(k) be the evidence of partition k
+after n(k) outcomes. Each M(k) - n(k) is a supermartingale while nothing changes, and so is their sum. When the first
+M(k) reaches `arl`, their sum has as well: therefore the mean number of outcomes of all partitions together until a
+false alarm is at least `arl`, for independent losses, however many partitions there are. The mean of the M(k) against
+`arl`, which is at most the largest, would alarm later. The evidence shown is the largest.
+
+**After an alarm** the partition learns a new level from its next `reference` outcomes, or watches on against `p0`. The
+change `holds` until so many outcomes have come without another alarm.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stream_metrics._core.detectors import Outcome
+from stream_metrics.monitor.config import Config
+from stream_metrics.report.layout import number
+from stream_metrics.states.detector import ChangeDetector
+
+if TYPE_CHECKING:
+    from stream_metrics.monitor.alerts.rules import Changed
+    from stream_metrics.monitor.pairs import Rows
+
+__all__ = ["Changes", "changed_rules", "changes_view"]
+
+LOSSES = 0.0, 1.0
+TYPED = re.compile(r"(?:bool|int|float|bytes|tuple)\((.*)\)", re.DOTALL)
+DIRECTIONS: dict[str, Any] = {"worse": "up", "better": "down", "both": "both"}  # of errors
+
+
+def changed_rules(config: Config) -> list[Changed]:
+    """Return the rules that ask for detectors; ``RuleError`` for one that cannot be read."""
+    texts = [text for text in config.alerts.rules if text.lstrip().startswith("changed")]
+    if not texts:
+        return []
+    from stream_metrics.monitor.alerts.rules import Changed, rules_of  # which needs the monitor itself
+
+    return [rule for rule in rules_of(texts, config.counting) if isinstance(rule, Changed)]
+
+
+def meant_by(text: str) -> frozenset[Any]:
+    """Return the labels that a page shows as this text: the text itself, and the number or other label that it spells.
+
+    `int(1)`, as 1 is shown beside the text "1", is the number alone.
+    """
+    typed = TYPED.fullmatch(text)
+    try:
+        spelt = ast.literal_eval(text if typed is None else typed[1])
+        return frozenset((spelt,)) if typed is not None else frozenset((text, spelt))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return frozenset((text,))
+
+
+class _Watch:
+    """The detector of one rule; `before` is how many alarms it had raised when it was loaded."""
+
+    def __init__(self, rule: Changed) -> None:
+        self.rule, self.before = rule, 0
+        label = rule.value.label
+        self._meant = None if label is None else meant_by(label)
+        self._judge = Outcome(rule.value.name, None if label is None else True)
+        reference = rule.reference if rule.p0 is None else None
+        direction = DIRECTIONS[rule.direction]
+        self.detector = ChangeDetector(rule.p0, reference=reference, arl=rule.arl, direction=direction)
+
+    def see(self, truths: Iterable[Any], labels: Iterable[Any]) -> None:
+        """Watch pairs; a label of None is an abstention."""
+        meant, judge, update = self._meant, self._judge, self.detector.update
+        for truth, label in zip(truths, labels, strict=True):
+            if label is None:
+                continue
+            judged = judge(truth, label) if meant is None else judge(truth in meant, label in meant)
+            if judged is not None:
+                update(LOSSES[judged])
+
+    @property
+    def since(self) -> int:
+        """The number of outcomes since the last alarm, or since the start."""
+        return self.detector.n - (self.detector.changes[-1] if self.detector.changed else 0)
+
+    @property
+    def holds(self) -> bool:
+        """Whether too few outcomes have come since the last alarm to know what is normal now."""
+        return self.detector.changed and self.since < self.rule.reference
+
+    @property
+    def evidence(self) -> float | None:
+        """The evidence, None while the level is learned."""
+        return None if self.detector.learning else self.detector.evidence
+
+    def view(self, partition: int) -> dict[str, Any]:
+        """Return what is shown of it."""
+        return {
+            "partition": partition,
+            "outcomes": self.detector.n,
+            "since": self.since,
+            "evidence": self.evidence,
+            "alarms": self.detector.alarms,
+            "before": self.before,
+            "holds": self.holds,
+        }
+
+
+class Changes:
+    """The detectors of one partition. With no rules it costs nothing and has no bytes."""
+
+    def __init__(self, rules: Iterable[Changed]) -> None:
+        self._watches = {rule.text: _Watch(rule) for rule in rules}
+
+    @property
+    def watch(self) -> Callable[[Sequence[Rows], Container[int]], None] | None:
+        """What is to be called with the rows of a chunk, and the places of those that were refused; None for nobody."""
+        return self._see if self._watches else None
+
+    def _see(self, batches: Sequence[Rows], refused: Container[int]) -> None:
+        if len(batches) == 1 and not refused:
+            truths, labels = batches[0].truths, batches[0].labels
+        else:
+            rows = (row for each in batches for row in zip(each.places, each.truths, each.labels, strict=True))
+            kept = sorted((row for row in rows if row[0] not in refused), key=lambda row: row[0])
+            truths, labels = [row[1] for row in kept], [row[2] for row in kept]
+        for watch in self._watches.values():
+            watch.see(truths, labels)
+
+    def content(self) -> list[Any]:
+        """Return what a checkpoint has to write: nothing without rules, else one list."""
+        if not self._watches:
+            return []
+        return [[[text, self._watches[text].detector.to_bytes()] for text in sorted(self._watches)]]
+
+    def load(self, content: Iterable[tuple[str, bytes]] = ()) -> None:
+        """Take over what was written, of the rules that are still there."""
+        for text, data in content:
+            if text in self._watches:
+                watch = self._watches[text]
+                watch.detector = ChangeDetector.from_bytes(data)
+                watch.before = watch.detector.alarms
+
+    def view(self, partition: int) -> list[tuple[Changed, dict[str, Any]]]:
+        """Return each rule, and what is shown of its detector."""
+        return [(watch.rule, watch.view(partition)) for watch in self._watches.values()]
+
+
+def changes_view(partitions: Iterable[tuple[int, Changes]]) -> list[dict[str, Any]]:
+    """Return what a view shows of all partitions, rule by rule, in their order; `note` says it in words."""
+    found: dict[Changed, list[dict[str, Any]]] = {}
+    for partition, changes in partitions:
+        for rule, row in changes.view(partition):
+            found.setdefault(rule, []).append(row)
+    return [_shown(rule, rows) for rule, rows in found.items()]
+
+
+def _shown(rule: Changed, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    evidence = max((row["evidence"] for row in rows if row["evidence"] is not None), default=None)
+    return {
+        "rule": rule.text,
+        "arl": rule.arl,
+        "evidence": evidence,
+        "alarms": sum(row["alarms"] for row in rows),
+        "holds": any(row["holds"] for row in rows),
+        "note": _note(rule, rows, evidence),
+        "partitions": rows,
+    }
+
+
+def _note(rule: Changed, rows: list[dict[str, Any]], evidence: float | None) -> str:
+    changed = [row for row in rows if row["holds"]]
+    if changed:
+        newest = min(changed, key=lambda row: row["since"])
+        where = f" in partition {newest['partition']}" if len(rows) > 1 else ""
+        far = f"{number(newest['since'])} of {number(rule.reference)} outcomes"
+        return f"changed{where}; {f'learning what is normal now: {far}' if rule.p0 is None else f'{far} since'}"
+    if evidence is None:
+        most = max(row["since"] for row in rows)
+        return f"learning what is normal: {number(most)} of {number(rule.reference)} outcomes"
+    learning = sum(row["evidence"] is None for row in rows)
+    rest = f", {learning} of {len(rows)} partitions still learning" if learning else ""
+    return f"evidence {number(round(evidence))} of {number(rule.arl)}{rest}"

@@ -1,0 +1,299 @@
+"""What is counted of joined pairs: in all, in windows, by group, and of how many predictions the label came.
+
+Scores are counted in the total and in every pane of a window, labels also in every group. Measured, a state
+`MetricSet(scores=True)` of 3 classes with 200 000 samples:
+
+    buckets, sample, pairs   memory   bytes   error of ROC AUC, of average precision   width of the certified ROC AUC
+    1024, 512, True          551 KB   100 KB  1e-7  1e-5                                0.0014
+    1024, 512, False         446 KB    80 KB  1e-7  1e-5                                0.0014
+    512, 256, False          224 KB    43 KB  3e-7  6e-5                                0.004
+    256, 128, False          114 KB    19 KB  2e-6  2e-4                                0.009
+    128, 64, False            59 KB     9 KB  3e-6  1e-3                                0.022
+
+A total and two windows of 60 panes are up to 121 such states, most of them kept as bytes (see `panes`). So sketches
+have 256 buckets: the error is far below what chance does to a day of samples. All states are configured alike, so that
+a batch is counted once and added to each. Without `pairs` there is no one-vs-one area, but more than 64 classes are
+possible.
+
+A group takes 5 KB for the labels of 3 classes, and would take 61 KB with scores, and a hundred of them to be read at
+every look at the page. So groups have labels only, and at most 12 panes to a window: they cover the window less up to a
+twelfth of it.
+
+What is late for a window is in the total, and `late` counts it; that is no part of the state, since it depends on the
+order in which pairs came. Nothing is missing from the window that is read for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_metrics.catalog import find
+from stream_metrics.errors import MergeError, StreamMetricsError, WeightError
+from stream_metrics.groups import ByGroup
+from stream_metrics.metric_set import MetricSet
+from stream_metrics.monitor.config import Counting
+from stream_metrics.monitor.corrections import corrected
+from stream_metrics.monitor.coverage import Coverage
+from stream_metrics.monitor.pairs import Chunk, Columns, Pair, Refuse, Rows, chunk, nanoseconds, sorted_out
+from stream_metrics.monitor.panes import Panes, parted_by
+from stream_metrics.monitor.parts import fill, form, joined, parted, written
+from stream_metrics.monitor.records import Rejected
+from stream_metrics.states.confusion import ConfusionMatrix
+from stream_metrics.windows.times import instant, length
+
+__all__ = ["TOTAL", "Columns", "Counts", "Pair"]
+
+TOTAL = "total"
+BUCKETS, SAMPLE, GROUP_PANES = 256, 128, 12
+DENSE = 40  # samples a group, from which it is faster to count them once and to add the groups
+MOST_WEIGHT = 2**63 - 2**12  # of all samples, which leaves room for rounding
+FEW = 256  # rows of a refused batch that are looked at one by one
+Times = NDArray[np.int64]
+Watch = Callable[[Sequence[Rows], Container[int]], object]
+
+
+class Counts:
+    """What is counted of one partition, or of several that were merged.
+
+    `total` is a `MetricSet`, `windows` has `Panes` of them by name, `groups` a `ByGroup` of confusion matrices for
+    "total" and `Panes` of such for each window. `due` is the age from which a prediction should have a
+    label.
+
+    Guarantee: any split of pairs over counts that are then merged gives the same bytes, whatever the batches; so do
+    corrections and what they make of it, but for coverage, delays and the latest time, which keep the first label.
+    """
+
+    def __init__(self, config: Counting, due: str = "0s") -> None:
+        for key in config.metrics:
+            if find(key).kind != "whole" and (find(key).kind == "matrix" or find(key).reads != "ranks"):
+                raise ValueError(f"Expected `metrics` to be metrics of one value, but got {key!r}")
+        if config.clock not in ("label", "prediction"):
+            raise ValueError(f"Expected `clock` to be 'label' or 'prediction', but got {config.clock!r}")
+        if TOTAL in config.windows or len(set(config.windows)) < len(config.windows):
+            raise ValueError(f"Expected `windows` to be different lengths of time, but got {list(config.windows)}")
+        self.config, self.due = config, due
+        labels: Any = config.labels or None
+        age = length(due, "due", zero=True)
+        sketch: dict[str, Any] = {"buckets": BUCKETS, "sample": SAMPLE, "pairs": False}
+        self.total = MetricSet(scores=config.scores, pos_label=config.pos_label, labels=labels, **sketch)  # type: ignore[arg-type]
+        self.empty = self.total.copy()  # of which batches are made
+        apart = ByGroup(ConfusionMatrix(labels), config.max_groups)
+        self.windows = {name: Panes(self.total, name, config.panes) for name in config.windows}
+        self._apart = apart.copy()
+        self.groups: dict[str, Any] = {TOTAL: apart}
+        self.coverage = {TOTAL: Coverage(None, 60, age)}
+        for name, window in self.windows.items():
+            self.groups[name] = Panes(apart, name, window.fewer(GROUP_PANES))
+            self.coverage[name] = Coverage(window.length, window.panes, age)
+        self.late = dict.fromkeys(config.windows, 0)
+        self.watch: Watch | None = None  # told of the rows of every chunk, and the places of those that were refused
+        self._advanced: int | None = None
+        self._written: dict[str, bytes] = {}
+
+    @property
+    def seen(self) -> int | None:
+        """The latest time seen or told, in nanoseconds since 1970; None if there was none."""
+        times = [*(window.seen for window in self.windows.values()), self.coverage[TOTAL].latest, self._advanced]
+        return max((t for t in times if t is not None), default=None)
+
+    @property
+    def latest(self) -> float | None:
+        """The latest time seen or told, in seconds since 1970; None if there was none."""
+        return None if self.seen is None else self.seen / 1e9
+
+    def advance(self, t: float) -> None:
+        """Say that the time is `t`, where no events say so: what is too old is no longer read. Not in the bytes."""
+        self._advanced = max(instant(t), self._advanced or instant(t))
+
+    def predictions(self, times: Sequence[float]) -> None:
+        """Count predictions made at these times, each once, for coverage."""
+        made = nanoseconds(np.array(times, np.float64))
+        for coverage in self.coverage.values():
+            coverage.predictions(made)
+
+    def add(self, pairs: Sequence[Pair]) -> list[Rejected]:
+        """Count all pairs that can be counted, and return the others with the reason."""
+        return self.add_columns(Columns(*zip(*pairs, strict=True))) if pairs else []
+
+    def add_columns(self, pairs: Columns) -> list[Rejected]:
+        """Count pairs as `add` does."""
+        columns, rejected = chunk(pairs)
+        if columns is None:
+            return rejected
+        refused: dict[int, StreamMetricsError] = {}
+        clock = self.clock(columns)
+        batches = sorted_out(columns, self.empty, refused.__setitem__)
+        for rows in batches:
+            for part in parted_by(rows, clock, self._panes()):
+                self._count(part, columns, refused.__setitem__)
+        self._settle(columns, refused)
+        if self.watch is not None:
+            self.watch(batches, refused)
+        return rejected + [columns.refused(place, error) for place, error in sorted(refused.items())]
+
+    def clock(self, columns: Chunk) -> Times:
+        """Return the times by which windows go."""
+        return columns.labelled if self.config.clock == "label" else columns.predicted
+
+    def _count(self, rows: Rows, columns: Chunk, refuse: Refuse) -> None:
+        """Count rows that are all in the same panes; those that cannot be counted are refused."""
+        batch = self.empty.copy()
+        try:
+            rows.feed(batch)
+            self.check_room(batch)
+            self.total.merge(batch)  # which has the largest sums: what it has room for, every other state has
+        except StreamMetricsError as error:
+            if len(rows.places) == 1:
+                refuse(rows.places[0], error)
+                return
+            for part in self._halves(rows, refuse):
+                self._count(part, columns, refuse)
+        else:
+            self.put(batch, rows, columns)
+
+    def check_room(self, batch: MetricSet) -> None:
+        """Raise WeightError if labels have no room for a batch, before scores are added, which may have."""
+        weights = [state.state.weight for state in (self.total, batch)]
+        if sum(weights) >= MOST_WEIGHT:
+            raise WeightError(f"Expected the sum of all weights to stay below 2**63, but got {weights[1]} on top")
+
+    def _halves(self, rows: Rows, refuse: Refuse) -> list[Rows]:
+        """Return parts of a batch that was refused; of a small one, the rows that can be counted, alone if all can."""
+        every = range(len(rows.places))
+        if len(every) > FEW:
+            return [rows.some(every[: len(every) // 2]), rows.some(every[len(every) // 2 :])]
+        good = []
+        for at in every:
+            try:
+                rows.one(self.empty.copy(), at, "update")
+                good.append(at)
+            except StreamMetricsError as error:
+                refuse(rows.places[at], error)
+        return [rows.some([at]) for at in good] if len(good) == len(every) else [rows.some(good)] if good else []
+
+    def put(self, batch: MetricSet, rows: Rows, columns: Chunk) -> None:
+        """Add a batch that the total has already to windows and groups."""
+        t = int(self.clock(columns)[rows.places[0]])
+        for name, window in self.windows.items():
+            state = window.at(t)
+            if state is None:
+                self.late[name] += len(rows.places)
+            else:
+                state.merge(batch)
+        if columns.groups is not None:
+            self._put_groups(rows, columns.groups, t)
+
+    def _put_groups(self, rows: Rows, groups: list[Any], t: int) -> None:
+        """Count the rows that have a group; `groups` are those of the chunk."""
+        groups = groups if len(rows.places) == len(groups) else [groups[place] for place in rows.places]
+        samples = list(zip(rows.truths, rows.labels, rows.weights or [1] * len(groups), groups, strict=True))
+        distinct = set(groups)
+        if None in distinct:
+            samples = [sample for sample in samples if sample[3] is not None]
+            distinct.discard(None)
+        if not samples:
+            return
+        holders = [holder.at(t) if isinstance(holder, Panes) else holder for holder in self.groups.values()]
+        states = [state for state in holders if state is not None]
+        if len(samples) > DENSE * len(distinct):
+            together = self._apart.copy()
+            _feed(together, samples)
+            for state in states:
+                state.merge(together)
+        else:
+            for state in states:
+                _feed(state, samples)
+
+    def _settle(self, columns: Chunk, refused: dict[int, Any]) -> None:
+        """Count labels for coverage, and let the time move on."""
+        predicted, clock, seconds = columns.predicted, self.clock(columns), columns.seconds
+        if refused:
+            kept = np.ones(len(clock), bool)
+            kept[list(refused)] = False
+            predicted, clock, seconds = predicted[kept], clock[kept], seconds[kept]
+        if len(clock):
+            for coverage in self.coverage.values():
+                coverage.labels(predicted, clock, seconds)
+            self.move(int(clock.max()))
+
+    def move(self, seen: int) -> None:
+        """Let the windows move on to a time."""
+        for window in self._panes():
+            window.settle(seen)
+
+    def _panes(self) -> list[Panes]:
+        return [holder for holder in (*self.windows.values(), *self.groups.values()) if isinstance(holder, Panes)]
+
+    def correct(self, old: Pair, new: Pair) -> bool:
+        """Take one pair back and count the other; False, and nothing has changed, if it cannot be taken back.
+
+        `old` must have been counted. A window that it has left stays as it is. StreamMetricsError, and nothing has
+        changed, if `new` cannot be counted.
+        """
+        return corrected(self, old, new)
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts of another partition and return self; MergeError if they are configured differently."""
+        mine, theirs = form(self), form(other)
+        for name in mine:
+            if repr(mine[name]) != repr(theirs[name]):
+                raise MergeError(f"Expected `{name}` to be the same in both, but got {mine[name]} and {theirs[name]}")
+        self.total.merge(other.total)
+        for name, window in self.windows.items():
+            window.merge(other.windows[name])
+        for name, groups in self.groups.items():
+            groups.merge(other.groups[name])
+            self.coverage[name].merge(other.coverage[name])
+        if other._advanced is not None:
+            self._advanced = max(other._advanced, self._advanced or other._advanced)
+        self.late = {name: late + other.late[name] for name, late in self.late.items()}
+        return self
+
+    def copy(self) -> Self:
+        """Return independent counts."""
+        twin = type(self)(self.config, self.due)
+        twin.total, twin.late, twin._advanced = self.total.copy(), dict(self.late), self._advanced
+        twin.windows = {name: window.copy() for name, window in self.windows.items()}
+        twin.groups = {name: groups.copy() for name, groups in self.groups.items()}
+        twin.coverage = {name: coverage.copy() for name, coverage in self.coverage.items()}
+        return twin
+
+    def parts(self) -> dict[str, bytes]:
+        """Return everything as bytes in parts by name; a part that has not changed is the same object as before.
+
+        A store that keeps a row for each part writes those that have changed, and drops the names that are gone.
+        """
+        parts = written(self)
+        self._written = {
+            name: kept if (kept := self._written.get(name)) == data else data for name, data in parts.items()
+        }
+        return dict(self._written)
+
+    @classmethod
+    def from_parts(cls, config: Counting, parts: Mapping[str, bytes], due: str = "0s") -> Self:
+        """Return what `parts` were written of; DecodeError if they are damaged, or were counted otherwise.
+
+        `due` may be another, which loses the coverage so far.
+        """
+        made = cls(config, due)
+        fill(made, parts)
+        return made
+
+    def to_bytes(self) -> bytes:
+        """Return everything as bytes; equal counts give equal bytes."""
+        return joined(self.parts())
+
+    @classmethod
+    def from_bytes(cls, config: Counting, data: bytes, due: str = "0s") -> Self:
+        """Return what `to_bytes` wrote; errors as for `from_parts`."""
+        return cls.from_parts(config, parted(data), due)
+
+
+def _feed(groups: ByGroup, samples: Sequence[tuple[Any, Any, Any, Any]]) -> None:
+    update = groups.update
+    for truth, label, w, group in samples:
+        update(truth, label, w, group=group)

@@ -1,0 +1,90 @@
+"""Of how many predictions the label has come, and how long labels took, by window.
+
+Coverage is of predictions, so it goes by their time: of those that reached the age `due` within the window, the share
+that has a label. With `due` 0 that is every prediction of the window. A pane is due when all of it is. Delays go by the
+clock of the window, like everything else that is counted of pairs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_metrics.monitor.tallies import DELAYS, Tallies, delay_classes
+
+__all__ = ["Coverage", "Covered"]
+
+MADE, LABELLED = 0, 1
+MOST_PANES = 1440  # of predictions; a long `due` makes panes longer
+HOUR, SECOND = 3600 * 10**9, 10**9
+Times = NDArray[np.int64]
+
+
+class Covered(NamedTuple):
+    """Predictions that are due, those of them that have a label, and how many labels took how long, by class."""
+
+    due: int
+    labelled: int
+    delays: NDArray[np.int64]
+
+
+class Coverage:
+    """Predictions and labels of a window of `panes` panes of a length in nanoseconds; without a length, of all time."""
+
+    def __init__(self, length: int | None, panes: int, due: int) -> None:
+        self.due, self.panes, self.all_time = due, panes, length is None
+        if length is None:
+            pane = max(due // panes, SECOND) if due else HOUR
+            self.delays = Tallies(DELAYS, HOUR, 1, all_time=True)
+        else:
+            pane = length * -(-(panes - due // -length) // MOST_PANES)
+            self.panes = -(-panes * length // pane)
+            self.delays = Tallies(DELAYS, length, panes)
+        keep = (0 if length is None else self.panes) - due // -pane + 1
+        self.made = Tallies(2, pane, keep, all_time=self.all_time)
+
+    def predictions(self, times: Times) -> None:
+        """Count predictions made at these times."""
+        self.made.add(times, MADE)
+
+    def labels(self, predicted: Times, clock: Times, seconds: NDArray[np.float64]) -> None:
+        """Count labels: when their predictions were made, when they count, and how long they took."""
+        self.made.add(predicted, LABELLED)
+        self.delays.add(clock, delay_classes(seconds))
+
+    def read(self, at: int) -> Covered:
+        """Return what is in the window at a time."""
+        high = (at - self.due) // self.made.length - (1 if self.due else 0)
+        made = self.made.total(None if self.all_time else high - self.panes, high)
+        last = at // self.delays.length
+        delays = self.delays.total(None if self.all_time else last - self.delays.keep, last)
+        return Covered(int(made[MADE]), int(made[LABELLED]), delays)
+
+    @property
+    def latest(self) -> int | None:
+        """The latest time seen."""
+        return max((t for t in (self.made.latest, self.delays.latest) if t is not None), default=None)
+
+    def merge(self, other: Self) -> Self:
+        """Add the numbers of another shard and return self."""
+        self.made.merge(other.made)
+        self.delays.merge(other.delays)
+        return self
+
+    def copy(self) -> Self:
+        """Return independent numbers."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin.made, twin.delays = self.made.copy(), self.delays.copy()
+        return twin
+
+    def content(self) -> list[Any]:
+        """Return everything as lists of whole numbers."""
+        return [self.made.content(), self.delays.content()]
+
+    def fill(self, content: Any) -> None:
+        """Take over a content; what is of another form, since `due` has changed, is left out."""
+        self.made.fill(content[0])
+        self.delays.fill(content[1])

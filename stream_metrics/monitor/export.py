@@ -1,0 +1,122 @@
+"""States in a file of their own, for backup, and for those who merge the counts of many monitors.
+
+It has the state, the counts and the next offsets of every partition, but not what waits in the join. So a state file
+that is restored from it goes on reading where the export was made and counts everything once; what waited then has
+expired, and the partitions say that they are incomplete.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+from stream_metrics.errors import DecodeError
+from stream_metrics.monitor.config import Counting
+from stream_metrics.monitor.counting import Counts
+from stream_metrics.monitor.locks import Lock, Locked
+from stream_metrics.monitor.store import Store, StoreError
+from stream_metrics.wire import Portable
+
+__all__ = ["Export", "Exported", "read_export", "restore", "write_export"]
+
+
+class Exported(NamedTuple):
+    """One partition: its number, next offsets, state, and counts in parts."""
+
+    part: int
+    next: Mapping[str, int]
+    state: bytes
+    parts: Mapping[str, bytes]
+
+
+class Export(Portable):
+    """What an export holds: when it was made, in seconds since 1970, and the partitions."""
+
+    KIND: ClassVar[str] = "monitor"
+
+    def __init__(self, created: float, partitions: Iterable[Exported]) -> None:
+        self.created = created
+        self.partitions = tuple(partitions)
+
+    def counts(self, config: Counting, due: str = "0s") -> Counts:
+        """Return the counts of all partitions together; DecodeError if they were configured otherwise."""
+        total = Counts(config, due)
+        for each in self.partitions:
+            total.merge(Counts.from_parts(config, each.parts, due))
+        return total
+
+    def _content(self) -> list[Any]:
+        rows = [[each.part, _sorted(each.next), each.state, _sorted(each.parts)] for each in self.partitions]
+        return [self.created, rows]
+
+    @classmethod
+    def _restore(cls, content: Any) -> Self:
+        created, partitions = content
+        return cls(float(created), [Exported(*each) for each in partitions])
+
+
+def _sorted(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(sorted(mapping.items()))
+
+
+def write_export(path: str, export: Export) -> None:
+    """Write an export whole or not at all: beside its target, forced to disk, renamed."""
+    target = Path(path).resolve()
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with open(handle, "wb") as file:
+                file.write(export.to_bytes())
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from error
+
+
+def read_export(path: str) -> Export:
+    """Return what an export holds; ``StoreError`` if there is none, or it is damaged."""
+    try:
+        return Export.from_bytes(Path(path).read_bytes())
+    except (OSError, DecodeError) as error:
+        raise StoreError(f"{path}: {error}") from error
+
+
+def restore(path: str, export: str) -> str | None:
+    """Put a state file made of an export in the place of the one at `path`, and return where that is now, if it was.
+
+    Raises ``StoreError`` if the export is damaged or the state file is in use; then nothing has changed.
+    """
+    held = read_export(export)
+    aside = None
+    try:
+        lock = Lock(path, shared=False)
+    except (Locked, OSError) as error:
+        raise StoreError(str(error)) from None
+    try:
+        if os.path.exists(path):
+            aside = f"{path}.damaged-{time.time_ns()}"
+            for suffix in ("", "-wal", "-shm"):
+                if os.path.exists(path + suffix):
+                    os.rename(path + suffix, aside + suffix)
+    finally:
+        lock.close()
+    store = Store(path)
+    try:
+        store.fill(held.partitions)
+    finally:
+        store.close()
+    return aside

@@ -1,0 +1,91 @@
+"""Trend lines: how the headline metrics of each window went, in a bounded number of points.
+
+Points are at least an interval apart. When there are 360, every other one is dropped and the interval doubles, so the
+lines reach back to the start however long that is, with 180 to 360 points. The newest reading is always the last point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+__all__ = ["MOST_POINTS", "History"]
+
+MOST_POINTS = 360
+FIRST_INTERVAL = 1.0  # seconds
+DIGITS = 6  # after the point, which is more than a line can show
+Point = tuple[float, dict[str, list[float | None]]]  # a time, and for each window the values of its lines
+
+
+class History:
+    """The lines of some windows: `n` and metrics by time."""
+
+    def __init__(self, windows: Sequence[str], metrics: Sequence[str], interval: float = FIRST_INTERVAL) -> None:
+        if not interval > 0:
+            raise ValueError(f"Expected `interval` to be above 0 seconds, but got {interval!r}")
+        self.windows, self.lines = tuple(windows), ("n", *metrics)
+        self.interval = float(interval)
+        self._points: list[Point] = []
+        self._newest: Point | None = None  # not yet far enough from the last point, or the last point itself
+
+    def note(self, t: float, by_window: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take the values of a moment from `by_window` of a view; one that is before the last moment is passed over."""
+        if not math.isfinite(t) or (self._newest is not None and t < self._newest[0]):
+            return
+        values = {window: self._values(by_window.get(window, {})) for window in self.windows}
+        self._newest = float(t), values
+        if not self._points or t >= self._points[-1][0] + self.interval:
+            self._points.append(self._newest)
+        while len(self._points) >= MOST_POINTS:
+            self._points = self._points[::2]
+            self.interval *= 2
+
+    def _values(self, window: Mapping[str, Any]) -> list[float | None]:
+        metrics = window.get("metrics", {})
+        return [_number(window.get("n") if line == "n" else metrics.get(line)) for line in self.lines]
+
+    def view(self) -> dict[str, dict[str, list[float | None]]]:
+        """Return the lines by window: the times `t`, `n`, and each metric, None where it had no value."""
+        points = list(self._points)
+        if self._newest is not None and points and points[-1][0] < self._newest[0]:
+            points.append(self._newest)
+        lines: dict[str, dict[str, list[float | None]]] = {}
+        for window in self.windows:
+            columns = list(zip(*(values[window] for _, values in points), strict=True)) or [()] * len(self.lines)
+            lines[window] = {"t": [t for t, _ in points]}
+            lines[window] |= {line: list(column) for line, column in zip(self.lines, columns, strict=True)}
+        return lines
+
+    def to_data(self) -> dict[str, Any]:
+        """Return everything as plain data, for the checkpoint."""
+        return {"interval": self.interval, "lines": self.view()}
+
+    def restore(self, data: Any) -> None:
+        """Take over what `to_data` returned; windows and metrics that it lacks have no values before now.
+
+        ValueError if it is no such data; the lines are then as before.
+        """
+        try:
+            interval, lines = float(data["interval"]), data["lines"]
+            times = next((list(window["t"]) for window in lines.values()), [])
+            points: list[Point] = []
+            for at, t in enumerate(times):
+                values = {window: self._restored(lines.get(window, {}), at) for window in self.windows}
+                points.append((float(t), values))
+            rising = all(a[0] < b[0] for a, b in pairwise(points))
+            if not (math.isfinite(interval) and interval > 0 and rising and len(points) <= MOST_POINTS):
+                raise ValueError("an interval, and at most 360 times that rise")
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"Expected trend lines as `to_data` returns them, but got others: {error}") from None
+        self.interval, self._points, self._newest = interval, points, points[-1] if points else None
+
+    def _restored(self, window: Mapping[str, Any], at: int) -> list[float | None]:
+        return [_number(window[line][at]) if line in window else None for line in self.lines]
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return round(value, DIGITS)

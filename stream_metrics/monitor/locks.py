@@ -1,0 +1,78 @@
+"""Who may write a state file: one process for as long as it lives, or several in turns.
+
+`flock` on files beside it: `.lock` is held for life, alone or together, and `.turn`, where several write, for each
+transaction. The locks of a process go with it, however it ends; one that is stopped keeps them.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where a state file cannot be opened for writing
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["Lock", "Locked"]
+
+PATIENCE = 30.0
+NAP = 0.002
+
+
+class Locked(Exception):
+    """Another process has it."""
+
+
+class Lock:
+    """The right to write a state file; ``Locked`` if somebody else has it."""
+
+    def __init__(self, path: str, shared: bool) -> None:
+        if fcntl is None:
+            raise Locked(f"{path}: expected a system with flock, which keeps two processes from writing one file")
+        self._path = path
+        self._life = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o644)
+        self._turn = -1
+        try:
+            fcntl.flock(self._life, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.pread(self._life, 20, 0).decode(errors="replace").strip()
+            os.close(self._life)
+            by = f"process {holder}" if holder else "workers that share it"
+            raise Locked(
+                f"{path}: expected to be its only writer, but it is in use by {by}; readers open it with mode=ro"
+            ) from None
+        os.ftruncate(self._life, 0)
+        if shared:
+            self._turn = os.open(f"{path}.turn", os.O_RDWR | os.O_CREAT, 0o644)
+        else:
+            os.pwrite(self._life, str(os.getpid()).encode(), 0)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Hold the file for one transaction; ``Locked`` if the others do not let go of it."""
+        if self._turn < 0:
+            yield
+            return
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.flock(self._turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if time.monotonic() > end:
+                    raise Locked(f"{self._path}: another worker has been writing for {PATIENCE:.0f} s") from None
+                time.sleep(NAP)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._turn, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Let go of it."""
+        for handle in (self._life, self._turn):
+            if handle >= 0:
+                os.close(handle)
+        self._life = self._turn = -1

@@ -1,0 +1,297 @@
+"""The monitor: records in, counts and numbers about them out, all of it checkpointed.
+
+    monitor = Monitor(config, Store(config.store.path))
+    offsets = monitor.assign([0])               # where to go on reading
+    while True:
+        monitor.step(source.poll(0.5))          # an empty list, too, so that checkpoints are made in time
+
+One thread calls `assign`, `step`, `checkpoint`, `revoke`, `lost` and `close`; any thread calls `view`, `counts` and
+`stats`. A checkpoint is made every so many seconds or events, but so that it takes at most a tenth of the time, as long
+as that makes it wait no more than ten times as many seconds. One that fails for want of space is said in the log and in
+`problem`, and tried again; counting goes on meanwhile, since what waits is bounded, and a crash then has more to read
+again.
+
+A signal handler should set a flag and let `step` end: an exception in the middle of a checkpoint leaves open whether it
+was written, and the partition then counts as lost to somebody else.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.counting import Counts
+from stream_metrics.monitor.decoding import Decoder
+from stream_metrics.monitor.export import Export, Exported, write_export
+from stream_metrics.monitor.history import History
+from stream_metrics.monitor.outcomes import JoinStats
+from stream_metrics.monitor.packing import unpacked
+from stream_metrics.monitor.partition import Partition, by_part
+from stream_metrics.monitor.reading import read
+from stream_metrics.monitor.records import Record, Rejected
+from stream_metrics.monitor.statistics import statistics
+from stream_metrics.monitor.store import StaleOwner, Store, StoreError
+from stream_metrics.monitor.view import view
+from stream_metrics.windows.times import length
+from stream_metrics.wire import encoded
+
+__all__ = ["Monitor"]
+
+LOG = logging.getLogger("stream_metrics.monitor")
+CHUNK = 8192
+SHARE = 9  # at most one part in ten of the time goes to checkpoints, as long as waiting helps:
+LONGEST = 10  # a checkpoint comes after at most so many times `every_seconds`
+RETRY = 1.0  # seconds after a checkpoint that failed
+LETTERS = 100
+EXPORT_EVERY = 60.0
+SECONDS = 10  # over which the rate of records is measured
+HISTORY_EVERY = 10.0  # seconds between two writings of the trend lines
+
+
+class Monitor:
+    """Joins and counts the records of its partitions; without a `store` nothing is kept.
+
+    `clock` tells the time by which events from the future are known, and is that of the page. `problem` is why the last
+    checkpoint failed, or None; `behind` what a source has told of its lag, set by whoever polls it.
+    """
+
+    def __init__(self, config: Config, store: Store | None = None, clock: Callable[[], float] = time.time) -> None:
+        self.config, self.store, self.clock = config, store, clock
+        self.started = clock()
+        self.problem: str | None = None
+        self.behind: dict[tuple[str, int], int] | None = None
+        self._decoder = Decoder(config.fields, config.counting, config.join.ahead)
+        self._partitions: dict[int, Partition] = {}
+        self._lock = threading.Lock()
+        self._keepers: dict[str, Callable[[], Any]] = {}
+        self._notes: dict[str, bytes] = {} if store is None else store.notes()
+        self._letters: deque[Rejected] = deque([] if store is None else store.letters(LETTERS)[::-1], LETTERS)
+        self._every = length(str(config.store.every_seconds) + "s", "every_seconds") / 1e9
+        self._events = 0  # since the last checkpoint
+        self._ended = time.monotonic()  # the last checkpoint, or attempt
+        self._spent = 0.0  # on it, in seconds
+        self._exported = time.monotonic()
+        self._stale: list[StaleOwner] = []  # to be raised at the end of a step
+        self._rate: deque[tuple[float, int]] = deque([(time.monotonic(), 0)], SECONDS)
+        self._read = 0
+        self.alerts: list[dict[str, Any]] = []  # as they are shown, set by whoever evaluates them
+        self.saved: Callable[[dict[tuple[str, int], int]], object] = len  # told of the next offsets that are stored
+        self.also: tuple[str, ...] = ()  # metrics that rules need, beside those that the view always has
+        self.history = History(("total", *config.counting.windows), config.counting.metrics)
+        self._showing = threading.Lock()
+        self._kept_history: tuple[float, Any] = (-math.inf, None)
+        kept = self.attach("history", lambda: self._kept_history[1])
+        if kept is not None:
+            self.history.restore(kept)
+        self.checkpointed: float | None = None  # when, by the clock
+        self.checkpoint_seconds = 0.0
+        self.checkpoint_bytes = 0
+
+    @property
+    def partitions(self) -> list[int]:
+        """The partitions assigned."""
+        return sorted(self._partitions)
+
+    def attach(self, name: str, keep: Callable[[], Any]) -> Any:
+        """Keep what `keep` returns, plain data, with every checkpoint; return what was kept before, or None.
+
+        Lists come back as tuples.
+        """
+        self._keepers[name] = keep
+        held = self._notes.get(name)
+        return None if held is None else unpacked(held)
+
+    def assign(self, partitions: Iterable[int]) -> dict[tuple[str, int], int]:
+        """Take on partitions, and return the next offset of each (topic, partition) that was read before.
+
+        Raises ``StoreError`` if what is stored is damaged or of a newer format.
+        """
+        wanted = sorted(set(partitions))
+        for number in wanted:
+            if number not in self._partitions:
+                made = Partition(number, self.config, self.store)
+                if self.store is not None:
+                    made.load(self.store.claim(number))
+                with self._lock:
+                    self._partitions[number] = made
+        return {(topic, n): offset for n in wanted for topic, offset in self._partitions[n].next.items()}
+
+    def revoke(self, partitions: Iterable[int]) -> None:
+        """Write a checkpoint of partitions and forget them."""
+        numbers = set(partitions)
+        try:
+            self._save([self._partitions[n] for n in numbers if n in self._partitions])
+        finally:
+            self.lost(numbers)
+
+    def lost(self, partitions: Iterable[int]) -> None:
+        """Forget partitions without writing anything: somebody else has them."""
+        with self._lock:
+            for number in set(partitions):
+                self._partitions.pop(number, None)
+
+    def step(self, records: Sequence[Record]) -> None:
+        """Decode, join and count records that were not read before; make a checkpoint if one is due.
+
+        Raises ``Unreadable`` if none of the first 100 records is an event, and at the end ``StaleOwner`` if a partition
+        is somebody else's by now: one can go on. A partition in which anything is raised is forgotten.
+        """
+        parts = by_part(records)
+        unknown = parts.keys() - self._partitions.keys()
+        if unknown:
+            raise ValueError(f"Expected records of the partitions {self.partitions}, but got some of {sorted(unknown)}")
+        for number, its in parts.items():
+            for start in range(0, len(its), CHUNK):
+                if number in self._partitions:
+                    self._take(self._partitions[number], its[start : start + CHUNK])
+                self._if_due()
+        self._if_due()
+        if self._stale:
+            raise self._stale.pop()
+
+    def _take(self, partition: Partition, records: Sequence[Record]) -> None:
+        unread = partition.unread(records)
+        if not unread:
+            return
+        events, bad = self._decoder.read(unread, self.clock())
+        with self._lock:
+            try:
+                self._letters.extend(partition.take(unread, events, bad))
+            except BaseException as error:  # what has been taken by halves must not be written
+                del self._partitions[partition.number]
+                if not isinstance(error, StaleOwner):
+                    raise
+                self._stale = [error]
+            self._events += len(unread)
+            self._read += len(unread)
+
+    def _if_due(self) -> None:
+        now = time.monotonic()
+        if now - self._rate[-1][0] >= 1:
+            self._rate.append((now, self._read))
+        since = now - self._ended
+        enough = since >= self._every or self._events >= self.config.store.every_events
+        wait = min(SHARE * self._spent, LONGEST * self._every)
+        if not enough or since < max(wait, RETRY if self.problem else 0.0):
+            return
+        try:
+            self.checkpoint()
+        except StaleOwner as error:
+            self._stale = [error]
+        except StoreError as error:
+            self._spent, self._ended = time.monotonic() - now, time.monotonic()
+            if self.problem != str(error):
+                LOG.error("checkpoint or export failed, and is tried again: %s", error)
+            self.problem = str(error)
+
+    def checkpoint(self) -> None:
+        """Write what has changed, in one transaction; ``StaleOwner`` or ``StoreError`` if that cannot be done."""
+        self._save(list(self._partitions.values()))
+        if self.config.store.export and time.monotonic() - self._exported >= EXPORT_EVERY:
+            self.export()
+
+    def _save(self, partitions: Sequence[Partition]) -> None:
+        """Write some partitions; one that has another owner is forgotten, and the others are written without it.
+
+        Without a store all else is done, since what is packed takes a fifth of the memory.
+        """
+        started = time.monotonic()
+        changed = [partition for partition in partitions if partition.changed and partition.good]
+        notes = {name: encoded(keep()) for name, keep in self._keepers.items()}
+        notes = {name: note for name, note in notes.items() if self._notes.get(name) != note}
+        if changed or notes:
+            with self._lock:
+                changes = [partition.change() for partition in changed]
+            try:
+                if self.store is not None:
+                    self.store.save(changes, [letter for partition in changed for letter in partition.letters], notes)
+            except StaleOwner as stale:
+                self.lost([stale.part])
+                self._save([partition for partition in partitions if partition.number != stale.part])
+                raise
+            with self._lock:
+                for partition, change in zip(changed, changes, strict=True):
+                    partition.written(change)
+            self._notes.update(notes)
+            if self.store is not None:
+                self.saved({(topic, each.number): at for each in changed for topic, at in each.next.items()})
+            self.checkpoint_bytes = sum(change.size for change in changes)
+        self._events, self.problem = 0, None
+        self._ended = time.monotonic()
+        self._spent = self.checkpoint_seconds = self._ended - started
+        self.checkpointed = None if self.store is None else self.clock()
+
+    def export(self) -> None:
+        """Write the states of all partitions to the file `export` of the configuration, whole or not at all."""
+        self._exported = time.monotonic()
+        with self._lock:
+            held = [each for _, each in sorted(self._partitions.items())]
+            rows = [Exported(each.number, dict(each.next), each.state(), each.counts.parts()) for each in held]
+        write_export(self.config.store.export, Export(self.clock(), rows))
+
+    def mark_incomplete(self, partition: int, what: str) -> None:
+        """Note that the counts of a partition lack something, which the view shows from now on."""
+        with self._lock:
+            self._partitions[partition].mark_incomplete(what)
+
+    def counts(self) -> Counts:
+        """Return the counts of all partitions together, a copy."""
+        with self._lock:
+            copies = [partition.counts.copy() for partition in self._partitions.values()]
+        total = Counts(self.config.counting, self.config.join.due)
+        for each in copies:
+            total.merge(each)
+        return total
+
+    def stats(self) -> JoinStats:
+        """Return what became of predictions and labels, in all partitions together."""
+        with self._lock:
+            return JoinStats.total(partition.joiner.stats() for partition in self._partitions.values())
+
+    def view(self) -> dict[str, Any]:
+        """Return all that is shown, as data that JSON can hold; states are copied under the lock, and read outside."""
+        with self._lock:
+            held = [partition for _, partition in sorted(self._partitions.items())]
+            parts = [partition.counts for partition in held] or [Counts(self.config.counting, self.config.join.due)]
+            readings = read(parts)
+            numbers = statistics(held, self.behind)
+            letters = list(self._letters)[::-1]
+        event_time = numbers.pop("event_time")
+        numbers |= {"started": self.started, "alerts": self.alerts, "dead_letters": letters}
+        with self._showing:
+            now = self.clock()
+            numbers["records"]["per_second"] = self._per_second()
+            numbers["lag"]["seconds"] = None if event_time is None else max(now - event_time, 0.0)
+            numbers["checkpoint"] = {
+                "age": None if self.checkpointed is None else now - self.checkpointed,
+                "duration": self.checkpoint_seconds,
+                "bytes": self.checkpoint_bytes,
+                "error": self.problem,
+            }
+            shown = view(readings, self.config.counting, numbers, now=now, event_time=event_time, also=self.also)
+            self.history.note(now, shown["by_window"])
+            shown["history"] = self.history.view()
+            if now - self._kept_history[0] >= HISTORY_EVERY:
+                self._kept_history = now, self.history.to_data()
+        return shown
+
+    def _per_second(self) -> float:
+        then, read_then = self._rate[0]
+        return (self._read - read_then) / max(time.monotonic() - then, 1e-9)
+
+    def close(self) -> None:
+        """Write a last checkpoint, and the export if there is one, and let go of the store."""
+        if self.store is None:
+            return
+        try:
+            self._save(list(self._partitions.values()))
+            if self.config.store.export:
+                self.export()
+        finally:
+            self.store.close()

@@ -1,0 +1,43 @@
+// Axes of the trend chart: their ranges, the texts at their ticks, and colours for a canvas, which knows no properties.
+
+import { el } from "./dom.js";
+
+/** The colour that a custom property has now. */
+export function colour(name) {
+  const probe = el("i");
+  probe.style.color = `var(${name})`;
+  document.body.append(probe);
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}
+
+/** An axis with some air around what it shows, never so short that noise looks like news. */
+export function padded(low, high, also) {
+  if (low === null || high === null) return [0, 1];
+  const [from, to] = [Math.min(low, ...also), Math.max(high, ...also)];
+  const air = Math.max(0.08 * (to - from), 0.01);
+  return [from - air, to + air];
+}
+
+/** Labels of a number axis, all with the decimals that the finest needs; none for what no value can be. */
+export function numbers(ticks, [low, high] = [-Infinity, Infinity]) {
+  const decimals = Math.max(...ticks.map((tick) => (Number(tick.toFixed(4)).toString().split(".")[1] ?? "").length));
+  const possible = (tick) => tick > low - 1e-9 && tick < high + 1e-9;
+  return ticks.map((tick) => (possible(tick) ? tick.toFixed(decimals).replace("-", "−") : ""));
+}
+
+/** Labels of the time axis on the 24-hour clock; the date where the day changes. */
+export function times(_, ticks, axis, space, step) {
+  const clock = step < 60 ? {} : { hour: "2-digit", minute: "2-digit" };
+  let last = null;
+  return ticks.map((tick) => {
+    const date = new Date(1000 * tick);
+    const time = date.toLocaleTimeString("en-GB", clock);
+    const day = date.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+    const changed = last !== null && day !== last;
+    last = day;
+    if (step >= 86400) return day;
+    return changed ? `${time}\n${day}` : time;
+  });
+}

@@ -1,0 +1,187 @@
+// What is around the metrics: alerts, labels and their delay, records, partitions, dead letters.
+
+import { byId, el, labelNode, setAttribute, setLabel, setText, setVariable, show, sized } from "./dom.js";
+import { bound, bytes, count, DASH, duration, metric, moment, rate, share, standing } from "./format.js";
+import { Table } from "./tables.js";
+import { lag } from "./tiles.js";
+
+const URGENCY = { firing: 0, pending: 1, ok: 2 };
+const JOINED = [
+  ["joined", "Joined", "predictions that met their label"],
+  ["pending", "Waiting for a label", "predictions, in memory or spilled to the state file"],
+  ["labels_unmatched", "Labels without a prediction", "waiting for one, or given up"],
+  ["labels_late", "Labels too late", "their prediction had expired"],
+  ["predictions_expired", "Predictions never labelled", "given up after the time to live"],
+  ["labels_duplicate", "Labels told twice", "counted once"],
+  ["predictions_duplicate", "Predictions told twice", "counted once"],
+  ["corrections", "Corrected labels", "taken back and counted anew"],
+  ["corrections_refused", "Corrections refused", "what they correct can no longer be taken back"],
+];
+
+const tables = {};
+
+/** Show alerts: firing ones first. */
+export function showAlerts(view) {
+  const alerts = [...view.alerts].sort((a, b) => (URGENCY[a.state] ?? 3) - (URGENCY[b.state] ?? 3));
+  const nodes = sized(byId("alerts-list"), Math.max(1, alerts.length), newAlert);
+  alerts.forEach((alert, i) => {
+    const [state, rule, text] = nodes[i].children;
+    setAttribute(nodes[i], "data-state", alert.state);
+    setText(state, alert.state);
+    setLabel(rule, alert.rule);
+    const since =
+      alert.since === null || alert.since === undefined
+        ? ""
+        : `, ${duration(view.now - alert.since)} (since ${moment(alert.since, view.now)})`;
+    setText(text, `${standing(alert)}${since}`);
+  });
+  if (alerts.length === 0) {
+    const [state, rule, text] = nodes[0].children;
+    setAttribute(nodes[0], "data-state", "none");
+    setText(state, "");
+    setLabel(rule, "No rules are set.");
+    setText(text, "Rules such as balanced_accuracy[1h] < 0.8 for 5m go into the configuration, under alerts.");
+  }
+  setText(
+    byId("alerts-note"),
+    alerts.length === 0 ? "" : `${count(alerts.length)} ${alerts.length === 1 ? "rule" : "rules"}`,
+  );
+}
+
+function newAlert() {
+  const rule = el("code", { class: "label", dir: "auto" });
+  return el("li", {}, el("span", { class: "chip" }), rule, el("span", { class: "than" }));
+}
+
+/** Show coverage, delay and what became of predictions and labels. */
+export function showLabels(view, window) {
+  const part = view.by_window[window];
+  const { coverage, delay } = part;
+  pairs("coverage", [
+    ["Coverage", share(coverage.ratio), "of the predictions old enough to have a label, in this window"],
+    ["Labelled", count(coverage.labelled), `of ${count(coverage.due)} due`],
+    ["Too late", count(part.late), "for this window: its time was over"],
+    ["Delay, median", duration(delay.p50)],
+    ["Delay, 90 %", duration(delay.p90)],
+    ["Delay, 99 %", duration(delay.p99)],
+  ]);
+  pairs(
+    "join",
+    JOINED.map(([key, name, text]) => [name, count(view.join[key]), text]),
+  );
+  showDelays(view.delays);
+}
+
+/** The histogram without its empty ends; the last column is what is beyond all bounds. */
+function showDelays({ le, counts, sum }) {
+  const all = counts.map((number, i) => ({ number, from: i === 0 ? 0 : le[i - 1], to: le[i] ?? null }));
+  const used = all.map((bar) => bar.number > 0);
+  const bars = used.includes(true) ? all.slice(used.indexOf(true), used.lastIndexOf(true) + 1) : [];
+  const total = bars.reduce((s, bar) => s + bar.number, 0);
+  const most = Math.max(1, ...bars.map((bar) => bar.number));
+  const nodes = sized(byId("delays"), bars.length, () =>
+    el(
+      "li",
+      {},
+      el("span", { class: "unseen" }),
+      el("span", { class: "column", "aria-hidden": "true" }),
+      el("span", { class: "tick", "aria-hidden": "true" }),
+    ),
+  );
+  const every = Math.ceil(bars.length / 8);
+  bars.forEach((bar, i) => {
+    const range = bar.to === null ? `more than ${bound(bar.from)}` : `up to ${bound(bar.to)}`;
+    const [text, column, tick] = nodes[i].children;
+    setText(text, `${range}: ${count(bar.number)}`);
+    setAttribute(nodes[i], "title", `${range}: ${count(bar.number)} (${share(bar.number / total)})`);
+    setVariable(column, "--value", `${((100 * bar.number) / most).toFixed(1)}%`);
+    setText(tick, i % every === 0 ? (bar.to === null ? `> ${bound(bar.from)}` : `≤ ${bound(bar.to)}`) : "");
+  });
+  show(byId("delays"), bars.length > 0);
+  setText(
+    byId("delays-note"),
+    total === 0
+      ? "No label has arrived yet."
+      : `${count(total)} labels since the start, ${duration(sum / total)} on average.`,
+  );
+}
+
+/** Show the reader of records: speed, lag, checkpoint, partitions, what was refused. */
+export function showOperation(view) {
+  const { records, checkpoint } = view;
+  pairs("running", [
+    ["Records read", count(records.read), rate(records.per_second)],
+    ["Lag", ...lag(view.lag)],
+    ["Newest event", moment(view.event_time, view.now), "by its own time"],
+    ["Running", duration(view.now - view.started), `since ${moment(view.started, view.now)}`],
+    [
+      "Checkpoint",
+      `${duration(checkpoint?.age)}`,
+      checkpoint?.age == null ? "none yet" : `ago, ${bytes(checkpoint.bytes)} in ${duration(checkpoint.duration)}`,
+    ],
+    [
+      "Counts",
+      view.incomplete.length === 0 ? "complete" : "incomplete",
+      view.incomplete.length === 0 ? "" : JSON.stringify(view.incomplete),
+    ],
+  ]);
+  const reasons = Object.entries(records.rejected)
+    .filter(([, number]) => number > 0)
+    .sort((a, b) => b[1] - a[1]);
+  pairs(
+    "rejected",
+    reasons.length === 0
+      ? [["None", "0"]]
+      : reasons.map(([reason, number]) => [reason, count(number), share(number / records.read)]),
+  );
+  showPartitions(view.partitions);
+  showLetters(view.dead_letters);
+}
+
+function showPartitions(partitions) {
+  const topics = [...new Set(partitions.flatMap((part) => Object.keys(part.next)))];
+  tables.partitions ??= new Table(byId("partitions-table"), {
+    caption: "Table of partitions",
+    empty: "None assigned.",
+    tall: true,
+  });
+  tables.partitions.update(partitions, [
+    { key: "partition", name: "Partition", kind: "count", value: (part) => part.partition },
+    ...topics.map((topic) => ({
+      key: `next ${topic}`,
+      name: `Next of ${topic}`,
+      kind: "count",
+      value: (part) => part.next[topic],
+    })),
+    { key: "lag", name: "Lag", kind: "count", down: true, value: (part) => part.lag },
+  ]);
+}
+
+function showLetters(letters) {
+  tables.letters ??= new Table(byId("letters-table"), {
+    caption: "Table of dead letters",
+    tall: true,
+    columns: [
+      { key: "topic", name: "Topic", kind: "label", value: (letter) => letter.topic },
+      { key: "partition", name: "Part.", title: "Partition", kind: "count", value: (letter) => letter.partition },
+      { key: "offset", name: "Offset", kind: "count", value: (letter) => letter.offset },
+      { key: "reason", name: "Reason", kind: "label", value: (letter) => letter.reason },
+      { key: "detail", name: "Detail", kind: "label", wide: true, value: (letter) => letter.detail ?? "" },
+    ],
+  });
+  tables.letters.update(letters);
+}
+
+/** A list of names with values, and a word on each where one is needed. */
+function pairs(id, rows) {
+  const nodes = sized(byId(id), rows.length, () =>
+    el("div", {}, el("dt", {}, labelNode()), el("dd", { class: "value" }), el("dd", { class: "than" })),
+  );
+  rows.forEach(([name, value, text], i) => {
+    const [dt, dd, than] = nodes[i].children;
+    setLabel(dt.firstChild, name);
+    setText(dd, value);
+    setAttribute(dd, "title", value === DASH ? "undefined" : null);
+    setText(than, text ?? "");
+  });
+}

@@ -1,0 +1,110 @@
+// The one sentence at the top: is the model well? The worst of what is known decides, in this order: no connection,
+// nothing read any more, an alert firing, a checkpoint that failed, counts that lack records, an alert pending. Without
+// rules nobody has said what "well" means, so the page says only that it is live. The sentence is spoken to screen
+// readers when its kind or the alerts change, not whenever a number in it does.
+
+import { byId, setAttribute, setText, short } from "./dom.js";
+import { count, duration, moment, standing } from "./format.js";
+
+// Icons of the tab, by state: shape and colour, as on the page.
+const TAB = {
+  well: ["#12805c", "M9 17l5 5 9-11"],
+  firing: ["#c4281c", "M16 8v10M16 23v1"],
+  warn: ["#9a6700", "M16 8v10M16 23v1"],
+  stale: ["#9a6700", "M16 8v9l6 3"],
+  lost: ["#6b7280", "M10 10l12 12M22 10L10 22"],
+  live: ["#2563eb", "M10 16h12"],
+};
+
+let spoken = "";
+let tab = "";
+
+const rules = (alerts) => alerts.map((alert) => short(alert.rule)).join("; ");
+const plural = (number, one, many) => `${count(number)} ${number === 1 ? one : many}`;
+
+/** What is known, as {kind, text, detail}. Kinds: lost, stale, firing, warn, waiting, live, well. */
+export function judge(view, feed, now = Date.now()) {
+  if (feed.state === "lost") return lost(view, feed, now);
+  if (view === null) return { kind: "waiting", text: "Connecting", detail: "" };
+  const of = (state) => view.alerts.filter((alert) => alert.state === state);
+  const [firing, pending] = [of("firing"), of("pending")];
+  if (feed.stuck) {
+    const also = firing.length > 0 ? ` ${plural(firing.length, "alert was", "alerts were")} firing.` : "";
+    return {
+      kind: "stale",
+      text: "Stale",
+      detail: `The monitor no longer reads its source; numbers of ${moment(view.now)}.${also}`,
+    };
+  }
+  if (firing.length > 0) return alarm(view, firing);
+  if (view.checkpoint?.error) {
+    return { kind: "warn", text: "Not saved", detail: `The last checkpoint failed: ${short(view.checkpoint.error)}` };
+  }
+  if (view.incomplete.length > 0) {
+    return {
+      kind: "warn",
+      text: "Incomplete",
+      detail: `Counts lack records: ${view.incomplete.map((part) => short(described(part))).join("; ")}`,
+    };
+  }
+  if (pending.length > 0)
+    return { kind: "warn", text: plural(pending.length, "alert pending", "alerts pending"), detail: rules(pending) };
+  if (empty(view)) return { kind: "waiting", text: "Waiting", detail: "for the first prediction with a label" };
+  const quiet = now - feed.heardAt;
+  const slow = quiet > 10000 ? `; no news for ${duration(quiet / 1000)}` : `; numbers of ${moment(view.now)}`;
+  if (view.alerts.length === 0) return { kind: "live", text: "Live", detail: `No alert rules are set${slow}` };
+  return {
+    kind: "well",
+    text: "Well",
+    detail: `No alert of ${plural(view.alerts.length, "rule", "rules")} is firing${slow}`,
+  };
+}
+
+function lost(view, feed, now) {
+  const seconds = Math.floor((now - feed.lostAt) / 1000);
+  const numbers = view === null ? "" : ` Numbers of ${moment(view.now)}.`;
+  const detail = `since ${moment(feed.lostAt / 1000)} (${duration(seconds)}): ${feed.reason}; trying again.${numbers}`;
+  return { kind: "lost", text: "Disconnected", detail };
+}
+
+function alarm(view, firing) {
+  const [first] = firing;
+  const more = firing.length > 1 ? ` and ${firing.length - 1} more` : "";
+  const long = typeof first.since === "number" ? ` · for ${duration(view.now - first.since)}` : "";
+  const detail = `${short(first.rule)} · ${standing(first)}${long}${more}`;
+  return { kind: "firing", text: plural(firing.length, "alert firing", "alerts firing"), detail };
+}
+
+const described = (part) => (typeof part === "string" ? part : JSON.stringify(part));
+const empty = (view) => Object.values(view.by_window).every((part) => part.n === 0);
+
+/** Show it: the bar, the tab, and aloud. */
+export function showStatus(view, feed) {
+  const { kind, text, detail } = judge(view, feed);
+  const title = view === null ? "Model monitor" : short(view.title, 60);
+  setAttribute(byId("bar"), "data-kind", kind);
+  setAttribute(byId("state-icon"), "href", `#icon-${kind === "waiting" ? "live" : kind}`);
+  setText(byId("state"), text);
+  setText(byId("state-detail"), detail);
+  setTab(kind === "waiting" ? "live" : kind, `${text} – ${title}`);
+  speak(view, kind, text);
+}
+
+function setTab(kind, title) {
+  if (document.title !== title) document.title = title;
+  if (tab === kind) return;
+  tab = kind;
+  const [colour, path] = TAB[kind];
+  const drawing =
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="15" fill="${colour}"/>` +
+    `<path d="${path}" fill="none" stroke="#fff" stroke-width="3.5" stroke-linecap="round"/></svg>`;
+  byId("icon").href = `data:image/svg+xml,${encodeURIComponent(drawing)}`;
+}
+
+function speak(view, kind, text) {
+  const firing = kind === "firing" ? `: ${rules(view.alerts.filter((alert) => alert.state === "firing"))}` : "";
+  const sentence = `${text}${firing}`;
+  if (sentence === spoken) return;
+  spoken = sentence;
+  setText(byId("announce"), sentence);
+}

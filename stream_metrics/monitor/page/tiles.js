@@ -1,0 +1,203 @@
+// The headline: a tile for each metric, and the facts that say how far it can be trusted.
+//
+// The change is against the stretch before: the same window, one window ago, so that the two share no sample. Where the
+// trend does not reach back so far, and for the total, it is against the oldest point of the trend, and says so. It is
+// called better or worse, by colour and word, only where it is more than two standard errors of the difference of two
+// proportions of as many samples, at their largest: sqrt(2 / n). Red for noise would teach people to ignore red.
+
+import { byId, el, labelNode, setAttribute, setLabel, setText, setVariable, show, sized, svg } from "./dom.js";
+import {
+  certainty,
+  change,
+  compact,
+  count,
+  DASH,
+  duration,
+  interval,
+  metric,
+  metricName,
+  moment,
+  rate,
+  share,
+  windowSeconds,
+} from "./format.js";
+
+const WIDTH = 120;
+const HEIGHT = 32;
+const STILL = 0.00005; // below, a change shows as 0.0000
+
+/** The rule texts of alerts that concern this metric in this window. */
+export function alertsOn(view, key, window) {
+  const name = new RegExp(`(^|[^A-Za-z0-9_])${key.replace(/\W/g, "\\$&")}($|[^A-Za-z0-9_])`);
+  return view.alerts.filter(
+    (alert) => alert.state !== "ok" && name.test(alert.rule) && ruleWindow(alert.rule) === window,
+  );
+}
+
+const ruleWindow = (rule) => /\[([^\]]*)\]/.exec(rule)?.[1] ?? "total";
+
+/** The value one stretch ago as {value, text}, or null where the trend has none. */
+export function before(history, key, window) {
+  const values = history?.[key];
+  if (values === undefined || history.t.length < 2) return null;
+  const length = windowSeconds(window);
+  const last = history.t[history.t.length - 1];
+  let at = -1;
+  if (length !== null) {
+    while (at + 1 < history.t.length && history.t[at + 1] <= last - length) at += 1;
+    if (at >= 0 && values[at] !== null) return { value: values[at], text: `against the ${window} before` };
+  }
+  at = values.findIndex((value) => value !== null);
+  return at < 0 ? null : { value: values[at], text: `since ${moment(history.t[at], last)}` };
+}
+
+/** Draw the tiles and the facts of a window. */
+export function showHeadline(view, window) {
+  const part = view.by_window[window];
+  const tiles = sized(byId("tiles"), view.headline.length, newTile);
+  view.headline.forEach((key, i) => showTile(tiles[i], view, part, key, window));
+  showFacts(view, part);
+  showWeakest(view, part);
+}
+
+function newTile() {
+  const line = svg(
+    "svg",
+    { class: "spark", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("path", { class: "area" }),
+    svg("path", { class: "line" }),
+  );
+  return el(
+    "li",
+    { class: "tile" },
+    el("h3"),
+    el("p", { class: "value" }),
+    el("p", { class: "interval" }),
+    el("p", { class: "change" }, el("span", { class: "by" }), el("span", { class: "than" })),
+    line,
+    el("p", { class: "alarm" }),
+  );
+}
+
+function showTile(tile, view, part, key, window) {
+  const [name, value, between, changed, spark, alarm] = tile.children;
+  const now = part.metrics[key] ?? null;
+  setText(name, metricName(key));
+  setAttribute(name, "title", key);
+  setText(value, metric(now));
+  setAttribute(value, "title", now === null ? "undefined so far" : null);
+  const bounds = interval(part.intervals?.[key]);
+  setText(between, bounds);
+  setAttribute(between, "title", certainty(part.interval));
+  show(between, bounds !== "");
+  const old = before(view.history[window], key, window);
+  showChange(changed, now, old, part.better[key], Math.sqrt(2 / Math.max(1, part.n)));
+  const alerts = alertsOn(view, key, window);
+  const firing = alerts.some((alert) => alert.state === "firing");
+  setAttribute(tile, "data-alarm", firing ? "firing" : alerts.length > 0 ? "pending" : null);
+  setText(alarm, firing ? "alert firing" : alerts.length > 0 ? "alert pending" : "");
+  showSpark(spark, view.history[window], key);
+}
+
+function showChange(node, now, old, better, noise) {
+  const [by, than] = node.children;
+  const known = now !== null && old !== null;
+  const difference = known ? now - old.value : 0;
+  const still = Math.abs(difference) < STILL;
+  const good = difference > 0 === (better !== "lower");
+  const told = known && (better ?? null) !== null && Math.abs(difference) > noise;
+  const way = !told ? null : good ? "better" : "worse";
+  const sign = still ? "=" : difference > 0 ? "▲" : "▼";
+  setText(by, known ? `${sign} ${change(still ? 0 : difference)}${told ? ` ${way}` : ""}` : "");
+  setAttribute(by, "data-way", way);
+  setAttribute(by, "title", known && !told ? "no more than sampling noise may be" : null);
+  setText(than, known ? ` ${old.text}` : "no earlier value");
+}
+
+function showSpark(node, history, key) {
+  const points = [];
+  (history?.[key] ?? []).forEach((value, i) => value !== null && points.push([history.t[i], value]));
+  if (points.length < 2) {
+    node.children[0].removeAttribute("d");
+    node.children[1].removeAttribute("d");
+    return;
+  }
+  const [low, high] = [Math.min(...points.map((p) => p[1])), Math.max(...points.map((p) => p[1]))];
+  const reach = Math.max(high - low, 0.02); // a flat line stays flat, however often it is magnified
+  const [start, span] = [points[0][0], points[points.length - 1][0] - points[0][0] || 1];
+  const x = (t) => (((t - start) / span) * WIDTH).toFixed(1);
+  const y = (value) => (HEIGHT - 2 - ((value - (low + high - reach) / 2) / reach) * (HEIGHT - 4)).toFixed(1);
+  const line = points.map(([t, value]) => `${x(t)},${y(value)}`).join("L");
+  setAttribute(node.children[0], "d", `M0,${HEIGHT}L${line}L${WIDTH},${HEIGHT}Z`);
+  setAttribute(node.children[1], "d", `M${line}`);
+}
+
+function showFacts(view, part) {
+  const rejected = Object.values(view.records.rejected).reduce((sum, n) => sum + n, 0);
+  const weight = part.weight === part.n ? "" : `weight ${count(part.weight)}`;
+  const abstained = part.abstained > 0 ? `${count(part.abstained)} abstained` : "";
+  const { ratio, labelled, due } = part.coverage;
+  const facts = [
+    ["Labelled predictions", count(part.n), [weight, abstained].filter(Boolean).join(", ") || "in this window"],
+    ["Label coverage", share(ratio), due > 0 ? `${compact(labelled)} of ${compact(due)} due` : "none due yet", ratio],
+    [
+      "Median label delay",
+      duration(part.delay.p50),
+      part.delay.p99 === null ? "no label yet" : `99 % within ${duration(part.delay.p99)}`,
+    ],
+    ["Throughput", rate(view.records.per_second), `${compact(view.records.read)} records read`],
+    ["Lag", ...lag(view.lag)],
+    ["Waiting for labels", compact(view.join.pending), "predictions pending"],
+    [
+      "Rejected",
+      compact(rejected),
+      rejected === 0 ? "records" : `records, ${share(rejected / view.records.read)} of all`,
+    ],
+  ];
+  const nodes = sized(byId("facts"), facts.length + 1, () =>
+    el(
+      "div",
+      { class: "fact" },
+      el("dt"),
+      el("dd", { class: "value" }),
+      el("dd", { class: "meter", hidden: "" }),
+      el("dd", { class: "than" }),
+    ),
+  );
+  facts.forEach(([name, value, text, filled], i) => {
+    const [dt, dd, meter, than] = nodes[i].children;
+    setText(dt, name);
+    setText(dd, value);
+    setText(than, text);
+    show(meter, filled !== undefined);
+    setVariable(meter, "--value", `${(100 * (filled ?? 0)).toFixed(0)}%`);
+  });
+}
+
+/** How far behind: records that wait, if the source tells, and the age of the newest event. */
+export function lag(found) {
+  const [records, seconds] = [found?.records ?? null, found?.seconds ?? null];
+  if (records === null) return [duration(seconds), seconds === null ? "unknown" : "since the newest event"];
+  return [compact(records), seconds === null ? "records" : `records, ${duration(seconds)} behind`];
+}
+
+/** The last fact: the group that does worst by the first headline metric, or the class of the lowest recall. */
+function showWeakest(view, part) {
+  const [key] = view.headline;
+  const group = part.groups.rows.find((row) => typeof row.metrics[key] === "number");
+  const row = part.classes.reduce(
+    (worst, other) => (other.recall !== null && (worst === null || other.recall < worst.recall) ? other : worst),
+    null,
+  );
+  const [dt, dd, , than] = byId("facts").lastElementChild.children;
+  setText(dt, group !== undefined ? "Weakest group" : "Weakest class");
+  setLabel(dd.firstElementChild ?? dd.appendChild(labelNode()), group?.group ?? row?.label ?? DASH);
+  setText(
+    than,
+    group !== undefined
+      ? `${metricName(key)} ${metric(group.metrics[key])}`
+      : row !== null
+        ? `recall ${metric(row.recall)}`
+        : "nothing counted yet",
+  );
+}

@@ -1,0 +1,166 @@
+"""One partition: the join, the counts, the next offset of each topic, and what was rejected; the unit of state.
+
+Both topics of a join, if there are two, have one such state for each partition number: to store what they share apart
+would be the end of exactly once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Sequence
+from operator import itemgetter
+
+from stream_metrics.errors import StreamMetricsError
+from stream_metrics.monitor.changes import Changes, changed_rules
+from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.counting import Counts
+from stream_metrics.monitor.joining import Joiner, Origin
+from stream_metrics.monitor.packing import Packer, unpacked
+from stream_metrics.monitor.records import Events, Record, Rejected
+from stream_metrics.monitor.spill import Rows, Spill
+from stream_metrics.monitor.store import LETTERS, Change, Row, StoreError, offsets
+
+__all__ = ["Partition", "Unreadable", "by_part"]
+
+FORMAT = 1
+HOPELESS = 100
+INCOMPLETE = 100
+
+
+class Unreadable(StreamMetricsError):
+    """None of the first records was an event: the topic, or how it is to be decoded, must be wrong."""
+
+
+class Partition:
+    """What is known of one partition; `rows` is where what outgrows the memory is kept."""
+
+    def __init__(self, number: int, config: Config, rows: Rows | None = None) -> None:
+        self.number = number
+        self.changes = Changes(changed_rules(config))
+        self.counts = Counts(config.counting, config.join.due)
+        self.counts.watch = self.changes.watch
+        self._parts: dict[str, bytes] = {}  # as they were written last
+        self.next: dict[str, int] = {}
+        self.read = 0
+        self.good = 0
+        self.rejected: dict[str, int] = {}
+        self.letters: list[Rejected] = []  # since the last checkpoint
+        self.incomplete: list[str] = []
+        self.event_time: float | None = None
+        self.changed = False
+        self._spill = None if rows is None else Spill(rows, number)
+        self._packer = Packer()
+        self.joiner = Joiner(config.join, self._packer, self._spill)
+        self._epoch = 0
+        self._previous = offsets({})
+
+    def unread(self, records: Sequence[Record]) -> list[Record]:
+        """Return the records that were not read before."""
+        following = dict(self.next)
+        unread: list[Record] = []
+        if len(set(map(itemgetter(0), records))) == 1 and records[0][2] >= following.get(records[0][0], 0):
+            starts, ends = map(itemgetter(2), records[1:]), map(itemgetter(3), records)
+            if all(map(operator.ge, starts, ends)):  # as usual
+                return list(records)
+        for topic, run in itertools.groupby(records, itemgetter(0)):
+            at = following.get(topic, 0)
+            unread += [record for record in run if record[2] >= at and (at := record[3])]
+            following[topic] = at
+        return unread
+
+    def take(self, records: Sequence[Record], events: Events, bad: list[Rejected]) -> list[Rejected]:
+        """Take records that were not read before, with what was found in them; return all that is rejected."""
+        if not self.good:
+            self._check_hope(records, events.origins, bad)
+        self.changed = True
+        self.read += len(records)
+        self.good += len(events.ids)
+        self.next |= {record[0]: record[3] for record in records}
+        bad = bad + self.joiner.feed(events, self.counts)
+        if events.ids:
+            self.event_time = self.joiner.watermark
+        for letter in bad:
+            self.rejected[letter.reason] = self.rejected.get(letter.reason, 0) + 1
+        self.letters = (self.letters + bad)[-LETTERS:]
+        return bad
+
+    def _check_hope(self, records: Sequence[Record], origins: Sequence[Origin], bad: list[Rejected]) -> None:
+        """Raise ``Unreadable`` if the first 100 records hold no event."""
+        leading = len(records)
+        if origins:
+            leading = next(at for at, record in enumerate(records) if record[:3] == origins[0])
+        if self.read + leading >= HOPELESS:
+            first = (self.letters + bad)[0]
+            raise Unreadable(
+                f"Expected events, but none of the first {self.read + leading} records of {first.topic!r}, partition "
+                f"{first.partition}, holds one; the record at {first.offset} is refused for its {first.reason!r}: "
+                f"{first.detail}"
+            )
+
+    def mark_incomplete(self, what: str) -> None:
+        """Note something that the counts lack."""
+        if what not in self.incomplete:
+            self.incomplete = [*self.incomplete[-INCOMPLETE + 1 :], what]
+            self.changed = True
+
+    def change(self) -> Change:
+        """Return what a checkpoint has to write; nothing else may happen until `written`."""
+        parts = self.counts.parts()
+        changed = {name: body for name, body in parts.items() if body is not self._parts.get(name)}
+        dropped = [name for name in self._parts if name not in parts]
+        waiting = self.joiner.waiting.prepared(self.joiner.number)
+        done = self.joiner.done.prepared(self.joiner.number)
+        following = offsets(self.next)
+        state = self.state(len(waiting.moves.added))
+        return Change(self.number, self._epoch, self._previous, following, state, changed, dropped, waiting, done)
+
+    def state(self, moving: int = 0) -> bytes:
+        """Return everything but counts and entries as bytes; so many entries are about to be moved to rows."""
+        waiting, done = len(self.joiner.waiting), len(self.joiner.done)
+        rejected = sorted(self.rejected.items())
+        numbers = [self.read, self.good, rejected, self.incomplete, self.event_time, waiting, done]
+        return self._packer.one([FORMAT, self.joiner.content(moving), *numbers, *self.changes.content()])
+
+    def written(self, change: Change) -> None:
+        """Note that a checkpoint has been written."""
+        for name in change.dropped:
+            del self._parts[name]
+        self._parts |= change.parts
+        self.joiner.waiting.written(change.waiting)
+        self.joiner.done.written(change.done)
+        self._previous = change.next
+        self.letters = []
+        self.changed = False
+
+    def load(self, row: Row) -> None:
+        """Take over what is stored; ``StoreError`` if it is of a newer format or does not fit together."""
+        self._epoch, self.next, self._previous = row.epoch, dict(row.next), offsets(row.next)
+        if not row.state:
+            return
+        held = unpacked(row.state)
+        if held[0] != FORMAT:
+            raise StoreError(f"Expected partition {self.number} in format {FORMAT}, but it is stored in {held[0]}")
+        content, self.read, self.good, rejected, incomplete, self.event_time, waiting, done, *changes = held[1:]
+        self.counts = Counts.from_parts(self.counts.config, row.parts, self.counts.due)
+        self.counts.watch = self.changes.watch
+        self.changes.load(*changes)
+        self._parts = self.counts.parts()
+        self.rejected, self.incomplete = dict(rejected), list(incomplete)
+        self.joiner.load(content, row.waiting, row.done)
+        if row.restored:
+            lost = self.joiner.bereave()
+            self.mark_incomplete(f"restored from an export: {lost.pending} predictions that waited for labels are gone")
+        found = len(self.joiner.waiting), len(self.joiner.done)
+        if found != (waiting, done) and not row.restored:
+            raise StoreError(
+                f"Expected {waiting} waiting and {done} joined entries in partition {self.number}, but got {found}"
+            )
+
+
+def by_part(records: Sequence[Record]) -> dict[int, Sequence[Record]]:
+    """Return records by the number of their partition."""
+    numbers = set(map(itemgetter(1), records))
+    if len(numbers) == 1:
+        return {numbers.pop(): records}
+    return {number: [record for record in records if record[1] == number] for number in sorted(numbers)}

@@ -1,0 +1,121 @@
+"""Counts as bytes, in parts: a checkpoint every second writes the few that have changed.
+
+    name                 content
+    about                the configuration, the latest time of each window, coverage
+    total, groups        the states of all time
+    window/NAME/PANE     a pane of a window, PANE being its number since 1970
+    groups/NAME/PANE     a pane of the groups of a window
+
+All parts together, format 1, are
+
+    offset  size  content
+    0       4     b"SMMC"
+    4       1     format version, 1
+    5       4     CRC-32 of everything after it, little-endian
+    9       rest  msgpack: the parts by name, in order of name
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stream_metrics.errors import DecodeError
+from stream_metrics.groups import ByGroup
+from stream_metrics.labels import canonical
+from stream_metrics.metric_set import MetricSet
+from stream_metrics.monitor.packing import unpacked
+from stream_metrics.wire import encoded
+
+if TYPE_CHECKING:
+    from stream_metrics.monitor.counting import Counts
+
+__all__ = ["fill", "form", "joined", "parted", "written"]
+
+MAGIC, VERSION, HEADER = b"SMMC", 1, 9
+
+
+def form(counts: Counts) -> dict[str, Any]:
+    """Return what the configuration says of how pairs are counted, by the name of the option."""
+    config = counts.config
+    return {
+        "scores": counts.total.scores,
+        "pos_label": counts.total.pos_label,
+        "labels": None if not config.labels else [canonical(label) for label in config.labels],
+        "windows": [[window.period, window.panes] for window in counts.windows.values()],
+        "clock": config.clock,
+        "max_groups": config.max_groups,
+        "sketch": [counts.total.buckets, counts.total.sample] if counts.total.scored is not None else None,
+    }
+
+
+def written(counts: Counts) -> dict[str, bytes]:
+    """Return counts as bytes by part."""
+    seen = [window.seen for window in counts.windows.values()]
+    about = [*form(counts).values(), seen, [coverage.content() for coverage in counts.coverage.values()]]
+    parts = {"about": encoded(about), "total": counts.total.to_bytes(), "groups": counts.groups["total"].to_bytes()}
+    for name, window in counts.windows.items():
+        for kind, holder in (("window", window), ("groups", counts.groups[name])):
+            parts |= {f"{kind}/{name}/{number}": data for number, data in holder.written().items()}
+    return parts
+
+
+def fill(counts: Counts, parts: Mapping[str, bytes]) -> None:
+    """Let empty counts have what was written; DecodeError says what is damaged, or configured otherwise."""
+    try:
+        *values, seen, coverages = unpacked(parts["about"])
+        _check_form(form(counts), values)
+        counts.total = _same(MetricSet.from_bytes(parts["total"]), counts.total)
+        counts.groups["total"] = _same(ByGroup.from_bytes(parts["groups"]), counts.groups["total"])
+        for coverage, content in zip(counts.coverage.values(), coverages, strict=True):
+            coverage.fill(content)
+        known = 3
+        for (name, window), time in zip(counts.windows.items(), seen, strict=True):
+            for kind, holder in (("window", window), ("groups", counts.groups[name])):
+                panes = _panes(parts, f"{kind}/{name}/")
+                holder.fill(time, panes)
+                known += len(panes)
+        if known < len(parts):
+            raise DecodeError(f"Expected the parts of these windows, but got {sorted(parts)[:20]}")
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise DecodeError(f"Expected the parts of counts, but: {error!r}") from error
+
+
+def _check_form(mine: Mapping[str, Any], theirs: Sequence[Any]) -> None:
+    for (name, value), other in zip(mine.items(), theirs, strict=True):
+        if encoded(value) != encoded(other):
+            raise DecodeError(
+                f"Expected counts with {name}={value!r}, but the state was counted with {other!r}: "
+                f"give this value, or start with a new state"
+            )
+
+
+def _same(state: Any, empty: Any) -> Any:
+    twin = state.copy()
+    twin.reset()
+    if twin != empty:
+        raise DecodeError(f"Expected a state configured as {empty!r}, but got {state!r}")
+    return state
+
+
+def _panes(parts: Mapping[str, bytes], prefix: str) -> dict[int, bytes]:
+    return {int(name[len(prefix) :]): data for name, data in parts.items() if name.startswith(prefix)}
+
+
+def joined(parts: Mapping[str, bytes]) -> bytes:
+    """Return all parts as one."""
+    body = encoded(dict(sorted(parts.items())))
+    return MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
+
+
+def parted(data: bytes) -> dict[str, bytes]:
+    """Return the parts of what `joined` returned; DecodeError if it is damaged."""
+    if data[:4] != MAGIC or len(data) < HEADER:
+        raise DecodeError(f"Expected counts starting with {MAGIC!r}, but got {len(data)} bytes starting {data[:4]!r}")
+    if data[4] != VERSION:
+        raise DecodeError(f"Expected counts in format {VERSION}, but got {data[4]}")
+    if zlib.crc32(data[HEADER:]) != int.from_bytes(data[5:HEADER], "little"):
+        raise DecodeError("Expected the checksum to match, but the bytes were damaged or cut short")
+    parts: dict[str, bytes] = unpacked(data[HEADER:])
+    return parts

@@ -1,0 +1,66 @@
+"""What can be read of counts at one moment: states of their own, one of each kind for each window.
+
+Counts of several partitions are read at the same time, the latest that any has seen: a partition that has fallen silent
+would otherwise show its own last hour. Reading merges a few states for each window and partition, where merging the
+counts themselves would merge every pane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from stream_metrics.metric_set import MetricSet
+from stream_metrics.monitor.coverage import Covered
+from stream_metrics.windows.times import instant
+
+if TYPE_CHECKING:
+    from stream_metrics.monitor.counting import Counts
+
+__all__ = ["Reading", "read"]
+
+
+@dataclass
+class Reading:
+    """A window at one moment, or the total; whoever has it may do with it what he likes."""
+
+    state: MetricSet
+    groups: Any  # a ByGroup of ConfusionMatrix, empty if no pair has a group
+    covered: Covered
+    late: int  # pairs that came too late for the window since the process started
+
+    def merge(self, other: Self) -> Self:
+        """Add what another partition has and return self."""
+        self.state.merge(other.state)
+        self.groups.merge(other.groups)
+        mine, theirs = self.covered, other.covered
+        self.covered = Covered(mine.due + theirs.due, mine.labelled + theirs.labelled, mine.delays + theirs.delays)
+        self.late += other.late
+        return self
+
+
+def read(parts: Iterable[Counts], at: float | None = None) -> dict[str, Reading]:
+    """Return what counts of partitions say together, by window, "total" first; {} for no partitions.
+
+    `at` is the time in seconds, by default the latest event time of any. The counts stay as they are.
+    """
+    parts = list(parts)
+    seen = [part.seen for part in parts if part.seen is not None]
+    when = max(seen, default=0) if at is None else max([instant(at), *seen])
+    total: dict[str, Reading] = {}
+    for part in parts:
+        for name, found in _read(part, when).items():
+            total[name] = total[name].merge(found) if name in total else found
+    return total
+
+
+def _read(counts: Counts, at: int) -> dict[str, Reading]:
+    found = {}
+    for name, coverage in counts.coverage.items():
+        if name in counts.windows:
+            state, groups = counts.windows[name].merged(at), counts.groups[name].merged(at)
+        else:
+            state, groups = counts.total.copy(), counts.groups[name].copy()
+        found[name] = Reading(state, groups, coverage.read(at), counts.late.get(name, 0))
+    return found

@@ -1,0 +1,97 @@
+"""What comes in: records as a source hands them over, the events that they hold, and why one holds none.
+
+A record is what Kafka calls one; a line of a file is a record too, its offset the number of the byte after the line
+before. `next` is the offset after it, which is not always `offset + 1`: files count bytes, and Kafka has gaps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+__all__ = ["MISSING", "REASONS", "Checked", "Event", "Events", "Record", "Rejected"]
+
+
+class _Missing:
+    """The type of MISSING."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING = _Missing()  # what an event does not say; None is something that it says
+REASONS = ("decode", "field", "time", "label", "score", "weight", "other")
+
+
+class Record(NamedTuple):
+    """One message: where it is, when it was written (seconds since 1970, or None), and its bytes."""
+
+    topic: str
+    partition: int
+    offset: int
+    next: int
+    timestamp: float | None
+    key: bytes | None
+    value: bytes | None
+
+
+class Event(NamedTuple):
+    """What a record says: a prediction, a label, or both; what it does not say is MISSING, not None.
+
+    `time` is in seconds since 1970, that of the event itself. A prediction that is None is an abstention.
+    """
+
+    id: Any
+    time: float
+    truth: Any
+    prediction: Any
+    scores: Any
+    weight: int | float
+    group: Any
+
+
+class Checked(NamedTuple):
+    """An event that can be joined.
+
+    A truth that is None is MISSING; scores, weight and group that are MISSING are None. `scores` are numbers as bytes,
+    see ``stream_metrics.monitor.scores``, one for each of `classes`; without classes, they are one number or None.
+    """
+
+    id: Any
+    time: float
+    truth: Any
+    prediction: Any
+    scores: Any
+    weight: int | float | None
+    group: Any
+    classes: tuple[Any, ...] | None
+
+
+class Events(NamedTuple):
+    """Events that can be joined, as columns, and where each comes from: topic, partition, offset."""
+
+    ids: list[Any]
+    times: list[float]
+    truths: list[Any]
+    predictions: list[Any]
+    scores: list[Any]
+    weights: list[Any]
+    groups: list[Any]
+    classes: list[Any]
+    origins: list[tuple[str, int, int]]
+
+    @classmethod
+    def of(cls, events: Iterable[Checked], origins: Iterable[tuple[str, int, int]]) -> Events:
+        """Return events as columns."""
+        rows = [(*event, origin) for event, origin in zip(events, origins, strict=True)]
+        return cls(*map(list, zip(*rows, strict=True))) if rows else cls([], [], [], [], [], [], [], [], [])
+
+
+class Rejected(NamedTuple):
+    """A record that could not be counted: where it is, one of REASONS, and what was wrong, at most 200 characters."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+    detail: str

@@ -1,0 +1,240 @@
+"""Source, monitor, alerts and server together, until they are stopped or the source ends.
+
+    runner = Runner(config, source, monitor, Alerts(config, monitor), Server)
+    with stopped_by_signals(runner):
+        runner.run()
+
+Records are read, counted and checkpointed in the thread that calls `run`. Views are made in a thread of its own, four
+times a second, once a second while nothing is read, and less often where that would take more than a tenth of the
+time, measured as the processor time of that thread: what a view costs grows with the classes and groups, and counting
+has to wait for it meanwhile. The server and the terminal show the newest view and make none.
+
+A signal sets a flag, so that nothing is interrupted in the middle; a second Ctrl-C is for when that is not enough.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from types import FrameType
+from typing import Any, Protocol
+
+from stream_metrics.monitor.alerts import Alerts
+from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.counting import Counts
+from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.records import Record
+from stream_metrics.monitor.sources import Source
+from stream_metrics.monitor.store import StaleOwner
+
+__all__ = ["Runner", "Served", "stopped_by_signals"]
+
+LOG = logging.getLogger("stream_metrics.monitor")
+POLL = 0.25  # seconds to wait for records
+NAP = 0.01
+LOOK = 0.25  # seconds between two views, at least
+IDLE = 1.0  # if nothing was read
+SHARE = 9  # a view, and nine times as long without one
+STALE = 30.0  # seconds without a poll, after which the process is taken to hang
+View = dict[str, Any]
+
+
+class Served(Protocol):
+    """A server of views."""
+
+    def start(self) -> str:
+        """Begin to serve, and return the address."""
+
+    def publish(self) -> None:
+        """Say that there is a new view."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+class Runner:
+    """Runs a monitor. `server` makes a `Served` of (config.serve, view, alive=, ready=); without, nothing is served.
+
+    `show` is called with each view. With `stay` it goes on serving when the source has ended, until it is stopped; with
+    `once` it ends as soon as nothing more is there to be read. `latest` is the newest view, `counts` what was counted
+    in the end, `ended` whether the source ended by itself, or with `once` was read as far as it went, `share` the part
+    of the time that views take.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        source: Source,
+        monitor: Monitor,
+        alerts: Alerts,
+        server: Callable[..., Served] | None = None,
+        *,
+        stay: bool = False,
+        once: bool = False,
+        started: Callable[[str | None], None] = lambda address: None,
+        show: Callable[[View], None] = lambda view: None,
+    ) -> None:
+        self.config, self.source, self.monitor, self.alerts = config, source, monitor, alerts
+        self.latest: View = {}
+        self.counts: Counts | None = None
+        self.ended = False
+        self._stay, self.once = stay, once
+        self._started, self._show = started, show
+        self._stop = threading.Event()
+        self._polled = -STALE
+        self._asked = -LOOK
+        self._looks = threading.Event()  # set when there shall be no more
+        self._looked = 0.0  # processor time that views took
+        self._began = time.monotonic()
+        self._failure: BaseException | None = None
+        self._server = (
+            None if server is None else server(config.serve, self.view, alive=self.alive, ready=self.ready)
+        )
+        self._serving: Served | None = None  # the server, once it is started
+
+    @property
+    def share(self) -> float:
+        """The part of the time since the start that was spent on views."""
+        return self._looked / max(time.monotonic() - self._began, 1e-9)
+
+    def stop(self) -> None:
+        """Have `run` end soon; callable from a signal handler and from any thread."""
+        self._stop.set()
+
+    def view(self) -> View:
+        """Return the newest view."""
+        return self.latest
+
+    def alive(self) -> bool:
+        """Whether the source was polled in the last 30 seconds."""
+        return time.monotonic() - self._polled < STALE
+
+    def ready(self) -> bool:
+        """Whether it also has partitions to read, and the source says of no problem."""
+        return self.alive() and bool(self.monitor.partitions) and getattr(self.source, "problem", None) is None
+
+    def run(self) -> None:
+        """Run until the source ends or `stop` is called, then write a last checkpoint and let go of everything.
+
+        Raises what the source, the monitor and the store raise, after the others were closed.
+        """
+        with ExitStack() as last:
+            last.callback(self.monitor.close)
+            last.callback(self.alerts.close)
+            last.callback(self.source.close)
+            self.source.start(self.monitor)
+            self.alerts.start()
+            self._look()
+            self._started(self._serve(last))
+            last.callback(self._settle)
+            looking = threading.Thread(target=self._keep_looking, name="views", daemon=True)
+            last.callback(self._stop_looking, looking)
+            looking.start()
+            self._loop()
+        if self._failure is not None:
+            raise self._failure
+
+    def _serve(self, last: ExitStack) -> str | None:
+        if self._server is None:
+            return None
+        last.callback(self._server.close)
+        address = self._server.start()
+        self._serving = self._server
+        return address
+
+    def _loop(self) -> None:
+        while not self._stop.is_set():
+            self._polled = time.monotonic()
+            if self.source.ended:
+                self.ended = True
+                if not self._stay:
+                    return
+                self._stop.wait(POLL)
+            records = [] if self.source.ended else self.source.poll(POLL)
+            self._count(records)
+            if not records and time.monotonic() - self._polled < NAP:  # a source that does not wait
+                self._stop.wait(NAP)
+            if self.once and not records and self._caught_up():
+                self.ended = True
+                return
+
+    def _count(self, records: Sequence[Record]) -> None:
+        """Count records; of a partition that is somebody else's by now, the others are counted all the same."""
+        if self._polled - self._asked >= LOOK:
+            self.monitor.behind, self._asked = self.source.lag(), self._polled
+        while True:
+            try:
+                self.monitor.step(records)
+                self.alerts.settle()
+                return
+            except StaleOwner as stale:
+                if self.config.source.kind != "kafka":
+                    raise
+                LOG.warning("%s", stale)
+                ours = set(self.monitor.partitions)
+                records = [record for record in records if record[1] in ours]
+
+    def _caught_up(self) -> bool:
+        lag = self.source.lag()
+        return lag is not None and not sum(lag.values())
+
+    def _look(self) -> float:
+        """Make a view, and return the processor time that it took."""
+        before = time.thread_time()
+        view = self.monitor.view()
+        self.alerts.see(view)
+        self.latest = view
+        if self._serving is not None:
+            self._serving.publish()
+        self._show(view)
+        spent = time.thread_time() - before
+        self._looked += spent
+        return spent
+
+    def _keep_looking(self) -> None:
+        spent, seen = 0.0, -1
+        while not self._looks.wait(max(LOOK, SHARE * spent)):
+            read = self.latest["records"]["read"]
+            if read == seen and self._looks.wait(IDLE - LOOK):
+                return
+            seen = read
+            try:
+                spent = self._look()
+            except BaseException as error:  # whatever it is, it must end the process rather than leave an old page
+                self._failure = error
+                self.stop()
+                return
+
+    def _stop_looking(self, looking: threading.Thread) -> None:
+        self._looks.set()
+        looking.join()
+
+    def _settle(self) -> None:
+        """Make the last view, while the partitions are still ours."""
+        self.monitor.behind = self.source.lag()
+        if self.monitor.partitions:
+            self.counts = self.monitor.counts()
+            self._look()
+
+
+@contextmanager
+def stopped_by_signals(runner: Runner) -> Iterator[None]:
+    """Have SIGINT and SIGTERM stop a runner; a second SIGINT raises KeyboardInterrupt. Only in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        runner.stop()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

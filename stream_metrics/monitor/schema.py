@@ -1,0 +1,88 @@
+"""The tables of a state file, and how one is opened.
+
+`state` has a row for each partition, with crc; `parts` has its counts, with crc, in parts of which a checkpoint writes
+those that have changed; `log` what came to and left the join with each checkpoint, with crc;
+`pending` what waits but has outgrown the memory; `dead_letters` the last records that were rejected; `notes` plain data
+of others, such as the state of alerts. `user_version` is the number of this schema.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from urllib.parse import quote
+
+from stream_metrics.errors import StreamMetricsError
+
+__all__ = ["SCHEMA", "StoreError", "opened", "read_only"]
+
+APPLICATION = 0x534D4F4E  # "SMON"
+SCHEMA = 1
+PAGE = 16_384  # bytes; with 4096, a large segment of the log takes half as long again to write
+WAL_PAGES = 1000
+CACHE_KB = 32_768
+PATIENCE = 30.0
+CREATE = """
+create table state (part integer primary key, epoch integer not null, next blob not null, state blob not null,
+                    crc integer not null, restored integer not null, written real not null);
+create table parts (part integer not null, name text not null, body blob not null, crc integer not null,
+                    primary key (part, name));
+create table log (part integer not null, shelf integer not null, number integer not null, size integer not null,
+                  last integer not null, body blob not null, crc integer not null, primary key (part, shelf, number));
+create table pending (part integer not null, row integer not null, id blob not null, body blob not null,
+                      primary key (part, row)) without rowid;
+create unique index pending_id on pending (part, id);
+create table dead_letters (topic text not null, partition integer not null, offset integer not null,
+                           reason text not null, detail text not null, primary key (topic, partition, offset));
+create table notes (name text primary key, body blob not null, crc integer not null)
+"""
+
+
+class StoreError(StreamMetricsError):
+    """A state file that cannot be read or written, and why."""
+
+
+def opened(path: str) -> sqlite3.Connection:
+    """Open a state file for writing, and make one if there is none; ``StoreError`` if it is not ours to write."""
+    made = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    try:
+        _check(made, path, new=True)
+        for pragma in (f"page_size = {PAGE}", "journal_mode = wal", "synchronous = full", f"cache_size = -{CACHE_KB}"):
+            made.execute(f"pragma {pragma}")
+        made.execute(f"pragma wal_autocheckpoint = {WAL_PAGES}")
+        made.execute("begin immediate")
+        if not _number(made, "application_id"):
+            for statement in CREATE.split(";"):
+                made.execute(statement)
+            made.execute(f"pragma application_id = {APPLICATION}")
+            made.execute(f"pragma user_version = {SCHEMA}")
+        made.execute("commit")
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def read_only(path: str) -> sqlite3.Connection:
+    """Open a state file for reading, also while a monitor writes it; ``StoreError`` if it is none that we can read."""
+    made = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=PATIENCE, isolation_level=None)
+    try:
+        _check(made, path, new=False)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def _check(connection: sqlite3.Connection, path: str, new: bool) -> None:
+    application, schema = _number(connection, "application_id"), _number(connection, "user_version")
+    if new and not (application or schema or connection.execute("select 1 from sqlite_master").fetchone()):
+        return
+    if application != APPLICATION:
+        raise StoreError(f"{path}: expected the state file of a monitor, but it is a database of another kind")
+    if schema != SCHEMA:
+        raise StoreError(f"{path}: expected schema {SCHEMA}, but the file has schema {schema}")
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    (number,) = connection.execute(f"pragma {pragma}").fetchone()
+    return int(number)

@@ -1,0 +1,83 @@
+"""The newest view: made once, encoded once, for all who want it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from stream_metrics.monitor.serving.prometheus import Exporter
+
+__all__ = ["Latest", "Unavailable"]
+
+LOG = logging.getLogger("stream_metrics.monitor")
+
+
+class Unavailable(Exception):
+    """There is no view, because making one failed."""
+
+
+class Latest:
+    """The view of a monitor, at most so old; of all who ask at once, one makes it and the others wait.
+
+    `view` may return the same object again, which must then be as it was.
+
+    `seconds` is how long the last one took, encoding included. ``Unavailable`` if none can be made.
+    """
+
+    def __init__(self, view: Callable[[], dict[str, Any]], exporter: Exporter) -> None:
+        self._view, self._exporter = view, exporter
+        self._lock = threading.Lock()
+        self._shown: dict[str, Any] = {}
+        self._body: bytes | None = None
+        self._at = float("-inf")
+        self._problem: str | None = None
+        self.seconds = 0.0
+
+    def body(self, age: float) -> bytes:
+        """Return the view as JSON, made no more than `age` seconds ago."""
+        with self._lock, self._told():
+            self._renew(age)
+            if self._body is None:
+                started = time.monotonic()
+                self._body = json.dumps(self._shown, separators=(",", ":"), allow_nan=False).encode()
+                self.seconds += time.monotonic() - started
+            return self._body
+
+    def metrics(self, age: float) -> bytes:
+        """Return the view as Prometheus reads it, made no more than `age` seconds ago."""
+        with self._lock, self._told():
+            self._renew(age)
+            return self._exporter.text(self._shown).encode()
+
+    def renew(self) -> None:
+        """Make a view, for those who count on its being made: trend lines, and counters that must not fall."""
+        with self._lock, self._told():
+            self._renew(0.0)
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """Log what goes wrong, once as long as it is the same."""
+        try:
+            yield
+        except Exception as error:
+            if self._problem != repr(error):
+                LOG.exception("no view can be made")
+            self._problem = repr(error)
+            raise Unavailable("No view can be made; the log says why") from None
+        self._problem = None
+
+    def _renew(self, age: float) -> None:
+        started = time.monotonic()
+        if started - self._at <= age:
+            return
+        view = self._view()
+        if view is not self._shown:
+            self._exporter.note(view)
+            self._shown, self._body = view, None
+        self._at = started
+        self.seconds = time.monotonic() - started

@@ -1,0 +1,105 @@
+"""Who may ask, and what the browser is told.
+
+Predictions say much of those that are predicted, so by default only this machine is answered. That is not enough by
+itself: any page that its user visits may send requests to 127.0.0.1. It cannot read the answers, as there is no CORS,
+unless the name of its own site is made to point here (DNS rebinding), so the name that is asked for is checked as well.
+
+Beyond loopback every request needs the token. A page cannot send it in a header, so `/?token=...` sets a cookie that
+only this server can check and no script can read; the page then takes the token out of its address. Where the server
+listens on all addresses it cannot know its names, and takes any: a page of a rebound name has no cookie for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+from email.message import Message
+from http import HTTPStatus
+from urllib.parse import parse_qs
+
+from stream_metrics.monitor.config import Serve
+
+__all__ = ["HEADERS", "Gate", "is_loopback"]
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+EVERYWHERE = frozenset({"", "0.0.0.0", "::"})
+Refusal = tuple[HTTPStatus, str]
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host to listen on is this machine only; of names, `localhost` alone is."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+class Gate:
+    """Decides on requests; ``ValueError`` for a host beyond loopback without a token."""
+
+    def __init__(self, config: Serve) -> None:
+        if not config.token and not config.socket and not is_loopback(config.host):
+            raise ValueError(
+                f"Expected a `token` for the `host` {config.host!r}, which others can reach, but got none; "
+                "set one, or serve on 127.0.0.1 or a Unix socket"
+            )
+        self._token = config.token.encode()
+        self._any_name = config.host in EVERYWHERE and bool(config.token)
+        self._names = LOOPBACK | {config.host.lower()}
+        self._cookie = hmac.digest(self._token, b"cookie of the page", "sha256").hex()
+        self._cookie_name = f"stream_metrics_{config.port}"  # browsers keep cookies by host, whatever the port
+
+    def refusal(self, headers: Message, path: str, query: str) -> Refusal | None:
+        """Return why a request is refused, None if it is not."""
+        hosts = headers.get_all("Host", [])
+        if len(hosts) != 1:
+            return HTTPStatus.BAD_REQUEST, "Expected one Host header"
+        if not self._any_name and _name(hosts[0]) not in self._names:
+            return HTTPStatus.FORBIDDEN, "Expected the Host header to name this server; set `host` to a name it has"
+        if headers.get("Sec-Fetch-Site") == "cross-site" and headers.get("Sec-Fetch-Mode") != "navigate":
+            return HTTPStatus.FORBIDDEN, "Expected a request of the page, but got one of another site"
+        if self._token and not (self._bears(headers) or self._has_cookie(headers) or self.asks_cookie(path, query)):
+            return HTTPStatus.UNAUTHORIZED, "Expected the token: Authorization: Bearer TOKEN, or once /?token=TOKEN"
+        return None
+
+    def asks_cookie(self, path: str, query: str) -> bool:
+        """Return whether this is the page, asked for with the right token."""
+        if not self._token or path != "/":
+            return False
+        given = parse_qs(query, errors="surrogateescape", max_num_fields=10).get("token", [])
+        return len(given) == 1 and self._same(given[0].encode("utf-8", "surrogateescape"))
+
+    def cookie(self) -> str:
+        """Return the cookie that stands for the token."""
+        return f"{self._cookie_name}={self._cookie}; Path=/; HttpOnly; SameSite=Strict"
+
+    def _bears(self, headers: Message) -> bool:
+        scheme, _, given = headers.get("Authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and self._same(given.strip().encode("latin-1", "replace"))
+
+    def _has_cookie(self, headers: Message) -> bool:
+        wanted = f"{self._cookie_name}={self._cookie}".encode()
+        cookies = (part.strip().encode("latin-1", "replace") for part in headers.get("Cookie", "").split(";"))
+        return any(hmac.compare_digest(cookie, wanted) for cookie in cookies)
+
+    def _same(self, given: bytes) -> bool:
+        """Compare in a time that tells neither how much of the token is right nor how long it is."""
+        return hmac.compare_digest(hashlib.sha256(given).digest(), hashlib.sha256(self._token).digest())
+
+
+def _name(host: str) -> str:
+    """Return the name in a Host header, without port and brackets."""
+    name = host.strip().lower()
+    if name.startswith("["):
+        return name[1:].partition("]")[0]
+    return name.partition(":")[0].removesuffix(".")

@@ -1,0 +1,220 @@
+"""Entries by id, in the order in which they came, bounded by age and number, and written as a log.
+
+An entry is a tuple that starts with the number of the event by which it came; so entries stand in the order of these
+numbers, and to let the old ones go is to take from the front. Age is measured in steps, 64 of them in the time that
+entries are kept, by the largest event time seen: an entry goes when that has moved on by this time and at most one step
+more. That makes it independent of how events are cut into batches, and keeps the front of the dict from being searched
+with every event.
+
+Each checkpoint appends one segment to the log: ids that have left since the last one, and entries that have come and
+are still here. Most entries come and go within one interval and are never written; none is written in place; segments
+are deleted from the front, once all that they brought has left. (Rows by id, inserted and deleted one by one, would be
+simpler. With random ids each of them changes a page of its own: 4 kB for 100 bytes, which a disk takes for thousands of
+events a second, but not for a hundred thousand.) Only what outlives the memory is moved to such rows, by ``spill``.
+
+Memory: 300 bytes for an entry with an id of 16 characters and scores of three classes.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any, NamedTuple
+
+from stream_metrics._core.entries import first_of
+from stream_metrics.monitor.packing import Packer, entry_of, unpacked
+from stream_metrics.monitor.spill import Moves, Spill
+
+__all__ = ["STEPS", "Segment", "Shelf", "Written"]
+
+STEPS = 64
+LOG = 2  # the log holds at most this many times the entries that are kept in memory
+SEGMENTS = 256  # in this many segments, so that a slow stream does not leave one for every second of a week
+
+
+class Segment(NamedTuple):
+    """What one checkpoint adds to the log: its number, how many entries, the last one's number, and the bytes."""
+
+    number: int
+    size: int
+    last: int
+    body: bytes
+
+
+class Written(NamedTuple):
+    """What a checkpoint writes of a shelf, and what the shelf has to do when it is written."""
+
+    segment: Segment | None
+    first: int  # segments before this number are deleted
+    moves: Moves
+    logged: int  # entries of events before this number are in the log, or gone
+    spilled: list[Any]
+
+
+class Shelf:
+    """Entries by id, as bytes: `held` has those in memory, `left` the ids that have left since the last checkpoint.
+
+    `keep` is in seconds; `most` bounds how many entries there are; those beyond `in_memory` are moved to `spill`. With
+    `blind` nobody asks what the entries were that go by age or number, and None is given for them.
+    """
+
+    def __init__(
+        self,
+        keep: float,
+        most: int,
+        packer: Packer,
+        spill: Spill | None = None,
+        in_memory: int = 0,
+        blind: bool = False,
+    ) -> None:
+        self.held: dict[Any, bytes] = {}
+        self.left: list[Any] = []
+        self.spill = spill
+        self.most = most
+        self.edge = -math.inf if keep else math.inf  # the event time from which `turn` has something to do
+        self.edges: deque[tuple[int, int]] = deque()  # (step, number of its first event)
+        self.logged = 0  # entries of events before this number are in the log
+        self._step = keep / STEPS
+        self._packer = packer
+        self._in_memory = in_memory
+        self._blind = blind
+        self._segments: deque[Segment] = deque()
+        self._next = 0
+
+    def __len__(self) -> int:
+        return len(self.held) + (0 if self.spill is None else self.spill.n)
+
+    def room(self) -> int:
+        """Return how many entries may be in memory, those elsewhere being as many as they are."""
+        return self.most - len(self) + len(self.held)
+
+    def put(self, key: Any, entry: tuple[Any, ...]) -> None:
+        """Have an entry, the newest."""
+        self.held[key] = self._packer.one(entry)
+
+    def get(self, key: Any) -> Any:
+        """Return an entry, or None."""
+        body = self.held.get(key)
+        if body is None:
+            return None if self.spill is None else self.spill.get(key)
+        return entry_of(body)
+
+    def pop(self, key: Any) -> Any:
+        """Take an entry, or None."""
+        body = self.held.pop(key, None)
+        if body is None:
+            return None if self.spill is None else self.spill.pop(key)
+        if first_of(body) < self.logged:
+            self.left.append(key)
+        return entry_of(body)
+
+    def turn(self, watermark: float, number: int) -> list[tuple[Any, Any]]:
+        """Take what is too old by an event time and return it; `number` is that of the event that brought it."""
+        if watermark < self.edge:
+            return []
+        step = int(watermark // self._step)
+        self.edge = (step + 1) * self._step
+        self.edges.append((step, number))
+        while self.edges[0][0] < step - STEPS:
+            self.edges.popleft()
+        return self.oldest(self.edges[0][1], 0)
+
+    def crowded(self) -> list[tuple[Any, Any]]:
+        """Take the oldest if there are too many, a step's worth of them, and return them."""
+        return [] if len(self) <= self.most else self.oldest(0, max(len(self) - self.most, self.most // STEPS))
+
+    def oldest(self, cut: int, least: int) -> list[tuple[Any, Any]]:
+        """Take the entries, with their ids, that came before the event numbered `cut`, and at least `least`."""
+        gone = [] if self.spill is None else self.spill.oldest(cut, least)
+        if self.spill is not None and self.spill.n:
+            return gone
+        bodies = []
+        for key, body in self.held.items():
+            if len(gone) >= least and first_of(body) >= cut:
+                break
+            bodies.append(body)
+            gone.append((key, None if self._blind else entry_of(body)))
+        for (key, _), body in zip(gone[len(gone) - len(bodies) :], bodies, strict=True):
+            del self.held[key]
+            if first_of(body) < self.logged:
+                self.left.append(key)
+        return gone
+
+    def prepared(self, number: int) -> Written:
+        """Return what a checkpoint before the event of this number has to write; nothing changes before `written`."""
+        keys, bodies = self._new(number)
+        spilled = self._outgrown(len(keys))
+        left = [*self.left, *(key for key, _ in spilled)]
+        segment = None
+        if keys or left:
+            last = first_of(bodies[-1]) if bodies else -1
+            segment = Segment(self._next, len(keys), last, self._packer.one([left, keys, bodies]))
+        moves = Moves() if self.spill is None else self.spill.moves(spilled)
+        return Written(segment, self._needed(len(spilled)), moves, number, [key for key, _ in spilled])
+
+    def _new(self, number: int) -> tuple[list[Any], list[bytes]]:
+        """Return ids and entries that are not in the log yet: the end of what is held, mostly as many as events."""
+        size, latest = number - self.logged + 1, list[bytes]()
+        while len(self.held) > len(latest) and (not latest or first_of(latest[-1]) >= self.logged):
+            latest = list(islice(reversed(self.held.values()), size))
+            size *= 2
+        new = bisect_right(latest, -self.logged, key=lambda body: -first_of(body))
+        return list(islice(reversed(self.held), new))[::-1], latest[:new][::-1]
+
+    def _outgrown(self, coming: int) -> list[tuple[Any, bytes]]:
+        """Return the oldest entries of those that are in the log, if memory or log are full once some are coming."""
+        if self.spill is None:
+            return []
+        many = len(self.held) - self._in_memory
+        logged, cut = sum(segment.size for segment in self._segments) + coming, 0
+        for at, segment in enumerate(self._segments):
+            if logged <= LOG * self._in_memory and len(self._segments) - at < SEGMENTS:
+                break
+            logged, cut = logged - segment.size, segment.last + 1
+        spilled: list[tuple[Any, bytes]] = []
+        if many > 0 or cut:
+            for item in self.held.items():
+                number = first_of(item[1])
+                if number >= self.logged or (len(spilled) >= many and number >= cut):
+                    break
+                spilled.append(item)
+        return spilled
+
+    def _needed(self, spilled: int) -> int:
+        """Return the number of the first segment that still holds an entry, those that are spilled left out."""
+        for body in islice(self.held.values(), spilled, spilled + 1):
+            number = first_of(body)
+            if number < self.logged:
+                return next(segment.number for segment in self._segments if segment.last >= number)
+        return self._next
+
+    def written(self, done: Written) -> None:
+        """Note that a checkpoint has written what was prepared."""
+        self.logged = done.logged
+        self.left.clear()
+        for key in done.spilled:
+            del self.held[key]
+        if self.spill is not None:
+            self.spill.written(done.moves)
+        while self._segments and self._segments[0].number < done.first:
+            self._segments.popleft()
+        if done.segment is not None:
+            self._segments.append(done.segment._replace(body=b""))
+            self._next += 1
+
+    def load(self, segments: Iterable[Segment], edges: Iterable[tuple[int, int]], number: int) -> None:
+        """Take over what was written before the event of this number; ValueError if it does not fit together."""
+        self.logged = number
+        for segment in segments:
+            left, keys, bodies = unpacked(segment.body)
+            for key in left:
+                self.held.pop(key, None)
+            self.held.update(zip(keys, bodies, strict=True))
+            self._segments.append(segment._replace(body=b""))
+            self._next = segment.number + 1
+        self.edges.extend((step, number) for step, number in edges)
+        if self.edges:
+            self.edge = (self.edges[-1][0] + 1) * self._step

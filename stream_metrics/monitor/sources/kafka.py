@@ -1,0 +1,299 @@
+"""Topics of Kafka: one with predictions, labels or both, or one of predictions and one of labels.
+
+    source = KafkaSource(config.Source(kind="kafka", predictions="predictions", labels="labels"))
+    source.start(monitor)
+    while running:
+        monitor.step(source.poll(0.5))
+    source.close()                              # revokes what it has, so before monitor.close()
+
+Exactly once comes from the store: on assignment each partition goes on at the offset that is stored with its counts,
+and Kafka is told of checkpoints for the sake of lag displays only. Partitions are taken from the monitor when the group
+gives them to another worker, with a checkpoint, or without one if they were lost before that was known. The client
+serves these callbacks within `poll`, in its thread.
+
+What is asked for by offset and is not there any more is for `truncated` to decide, whether it was gone at the start or
+while the broker was away; the client never resets an offset itself. A log that ends before the stored offset is another
+log, of a topic that was made anew: this always fails, since offsets of the two cannot be told apart.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from stream_metrics.monitor import config
+from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.records import Record
+from stream_metrics.monitor.sources.kafka_rules import (
+    SourceError,
+    checked,
+    consumer_options,
+    first,
+    hidden,
+    incremental,
+    topics,
+)
+from stream_metrics.monitor.store import StoreError
+
+try:
+    from confluent_kafka import (
+        OFFSET_BEGINNING,
+        OFFSET_END,
+        Consumer,
+        KafkaError,
+        KafkaException,
+        Message,
+        TopicPartition,
+    )
+except ImportError as error:
+    raise ImportError('Expected confluent-kafka to be installed: pip install "stream-metrics[kafka]"') from error
+
+__all__ = ["KafkaSource"]
+
+LOG = logging.getLogger("stream_metrics.monitor")
+CLIENT = logging.getLogger("stream_metrics.monitor.client")
+CLIENT.addFilter(lambda record: record.getMessage().split(" ")[0] not in ("FAIL", "ERROR"))  # `_told` says them
+AT_ONCE = 10_000
+PATIENCE = 10.0  # seconds, for a broker at the start
+QUICKLY = 0.5  # for questions while records are read
+EVERY = 1.0  # seconds between two commits, and between two questions whether the broker is back
+SERVERS = "bootstrap.servers"
+RANGE = KafkaError._AUTO_OFFSET_RESET
+BROKEN = {KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION, KafkaError.INVALID_MSG, KafkaError.MSG_SIZE_TOO_LARGE}
+DENIED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
+QUIET = {KafkaError._PARTITION_EOF}
+
+_record = partial(tuple.__new__, Record)
+
+
+class KafkaSource:
+    """The records of one or two topics, as a consumer of a group; `problem` is why none can come now, or None.
+
+    Raises ``ValueError`` for options that would break the join or the counts.
+    """
+
+    def __init__(self, source: config.Source) -> None:
+        self.ended = False
+        self._topics = topics(source)
+        self._options = consumer_options(source)
+        self._incremental = incremental(self._options)
+        self._first = OFFSET_BEGINNING if first(source) == "earliest" else OFFSET_END
+        self._truncated = source.truncated
+        self._problems: dict[str, str] = {}
+        self._said: set[str] = set()  # errors that were logged since records came
+        self._held: set[tuple[str, int]] = set()
+        self._left: set[int] = set()  # partitions that went during this poll
+        self._gone: dict[tuple[str, int], int] = {}  # offsets that the broker does not have
+        self._done: dict[tuple[str, int], int] = {}  # checkpointed, and to be committed
+        self._asked = self._committed = time.monotonic()
+        self._consumer: Any = None
+        self._monitor: Monitor
+
+    @property
+    def problem(self) -> str | None:
+        """Why no records can come now."""
+        return "; ".join(self._problems.values()) or None
+
+    def start(self, monitor: Monitor) -> None:
+        """Join the group; ``SourceError`` if there is no broker, a topic is missing, or two differ in partitions."""
+        self._monitor = monitor
+        monitor.saved = self._done.update
+        try:
+            self._consumer = Consumer({**self._options, "error_cb": self._told}, logger=CLIENT)
+            counts = {name: len(self._partitions(name)) for name in self._topics}
+        except KafkaException as error:
+            reasons = "; ".join(dict.fromkeys([error.args[0].str(), *self._problems.values()]))
+            self.close()
+            raise SourceError(hidden(f"Kafka at {self._options[SERVERS]}: {reasons}", self._options)) from None
+        if len(set(counts.values())) > 1:
+            self.close()
+            raise SourceError(f"Expected the topics to have equally many partitions, but they have {counts}")
+        self._consumer.subscribe(self._topics, on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lose)
+
+    def _partitions(self, topic: str) -> Any:
+        found = self._consumer.list_topics(topic, timeout=PATIENCE).topics[topic]
+        if found.error is not None:
+            raise KafkaException(found.error)
+        return found.partitions
+
+    def _assign(self, consumer: Any, found: list[Any]) -> None:
+        """Go on at the stored offsets."""
+        places = {(each.topic, each.partition) for each in found}
+        self._held = self._held | places if self._incremental else places
+        checked(self._topics, self._held)
+        self._done.update(self._monitor.assign({number for _, number in places}))
+        self._read_from(places)
+
+    def _read_from(self, places: Iterable[tuple[str, int]], moved: dict[tuple[str, int], int] | None = None) -> None:
+        following = self._following() | (moved or {})
+        wanted = [TopicPartition(*place, following.get(place, self._first)) for place in sorted(places)]
+        (self._consumer.incremental_assign if self._incremental else self._consumer.assign)(wanted)
+
+    def _following(self) -> dict[tuple[str, int], int]:
+        """Return the next offsets of what the monitor has."""
+        return self._monitor.assign(self._monitor.partitions)
+
+    def _again(self, places: set[tuple[str, int]], moved: dict[tuple[str, int], int] | None = None) -> None:
+        """Read places anew, where the client may have given up and refuse to seek; from other offsets where `moved`."""
+        if self._incremental:
+            self._consumer.incremental_unassign([TopicPartition(*place) for place in places])
+        self._read_from(places if self._incremental else self._held, moved)
+
+    def _revoke(self, consumer: Any, found: list[Any]) -> None:
+        """Write what was counted; the client gives the partitions back when this returns."""
+        numbers = self._leave(found)
+        try:
+            self._monitor.revoke(numbers)
+        except StoreError as error:
+            LOG.warning("whoever has partitions %s next reads some records again: %s", sorted(numbers), error)
+        self._commit()
+
+    def _lose(self, consumer: Any, found: list[Any]) -> None:
+        """Forget what another worker has by now."""
+        numbers = self._leave(found)
+        LOG.warning("the partitions %s were lost; they are read again from the last checkpoint", sorted(numbers))
+        self._monitor.lost(numbers)
+        self._done.clear()
+
+    def _leave(self, found: list[Any]) -> set[int]:
+        places = {(each.topic, each.partition) for each in found}
+        self._held -= places
+        numbers = {number for _, number in places}
+        self._left |= numbers
+        self._gone = {place: at for place, at in self._gone.items() if place not in places}
+        return numbers
+
+    def _told(self, error: Any) -> None:
+        """Take note of an error of the client that is about no record."""
+        text = hidden(error.str(), self._options).partition(" (after ")[0]
+        if text not in self._said:  # the client tries again some twenty times a second
+            LOG.warning("%s", text)
+            self._said.add(text)
+        if error.fatal() or error.code() in (KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION):
+            self._problems["fatal" if error.fatal() else "broker"] = text
+
+    def poll(self, timeout: float) -> list[Record]:
+        """Return what the client has fetched, up to 10,000 records, waiting only for the first.
+
+        Raises ``SourceError`` if reading cannot go on: records are gone, topics not co-partitioned, access denied.
+        """
+        self._left.clear()
+        messages = self._consumer.consume(1, timeout)
+        if messages:
+            messages += self._consumer.consume(AT_ONCE - 1, 0)
+        if "fatal" in self._problems:
+            raise SourceError(self._problems["fatal"])
+        now = time.monotonic()
+        if self._done and now - self._committed >= EVERY:
+            self._commit()
+        if any(map(Message.error, messages)):
+            messages = [message for message in messages if message.error() is None or self._fault(message)]
+        if messages:
+            self._problems.clear()
+            self._said.clear()
+        elif "broker" in self._problems and now - self._asked >= EVERY:
+            self._ask()
+        if self._gone:
+            self._reset()
+        return self._ours(translated(messages))
+
+    def _ours(self, records: list[Record]) -> list[Record]:
+        """Return the records of partitions that the monitor has, and has had since before they were fetched."""
+        back = self._left & {number for _, number in self._held}
+        if back:
+            self._again({place for place in self._held if place[1] in back})
+        ours = set(self._monitor.partitions) - self._left
+        others = {record[1] for record in records} - ours
+        if not others:
+            return records
+        foreign = sorted(others - self._left)
+        if foreign:
+            self._problems["owner"] = f"the partitions {foreign} have another owner in the state file"
+        return [record for record in records if record[1] in ours]
+
+    def _fault(self, message: Any) -> bool:
+        """Deal with an error that came in place of a record; no such error is a record that was rejected."""
+        error, place = message.error(), (message.topic(), message.partition())
+        text = hidden(f"{place[0]!r}, partition {place[1]}, offset {message.offset()}: {error.str()}", self._options)
+        if error.fatal() or error.code() in DENIED:
+            raise SourceError(text)
+        if error.code() == RANGE and place in self._held:
+            self._gone[place] = message.offset()
+        elif error.code() in BROKEN and place[1] in self._monitor.partitions:
+            self._monitor.mark_incomplete(place[1], text)
+        if error.code() not in QUIET:
+            LOG.warning("%s", text)
+        return False
+
+    def _reset(self) -> None:
+        """Go on where the log begins by now, if that is allowed; later, if the broker does not say."""
+        for place, wanted in list(self._gone.items()):
+            try:
+                low, high = self._consumer.get_watermark_offsets(TopicPartition(*place), timeout=QUICKLY)
+            except KafkaException:
+                continue
+            del self._gone[place]
+            known = place in self._following()
+            message = f"offset {wanted} of {place[0]!r}, partition {place[1]}, is gone: it has {low} to {high} by now"
+            if wanted > high:
+                raise SourceError(f"{message}; if the topic was made anew, start with a new state file")
+            if known and wanted < low and self._truncated != "reset":
+                raise SourceError(f'{message}; truncated = "reset" goes on there, and says that counts lack some')
+            if known and wanted < low:
+                LOG.warning("%s; counts lack it", message)
+                self._monitor.mark_incomplete(place[1], message)
+            self._again({place}, {place: low} if known else None)
+
+    def _ask(self) -> None:
+        """See whether the broker is back."""
+        self._asked = time.monotonic()
+        try:
+            self._consumer.list_topics(self._topics[0], timeout=QUICKLY)
+        except KafkaException:
+            return
+        self._problems.clear()
+
+    def _commit(self) -> None:
+        """Tell Kafka what was checkpointed, without waiting for an answer: it is for displays of lag."""
+        offsets = [TopicPartition(*place, offset) for place, offset in self._done.items() if place[0] in self._topics]
+        self._done.clear()
+        self._committed = time.monotonic()
+        if offsets:
+            try:
+                self._consumer.commit(offsets=offsets, asynchronous=True)
+            except KafkaException as error:
+                LOG.debug("no commit to Kafka: %s", hidden(error, self._options))
+
+    def lag(self) -> dict[tuple[str, int], int] | None:
+        """Return how many records follow those counted, as of the last fetch; offsets, so gaps count too.
+
+        None before every partition has been fetched once.
+        """
+        behind: dict[tuple[str, int], int] = {}
+        following = self._following() if self._held else {}
+        for place in self._held:
+            low, high = self._consumer.get_watermark_offsets(TopicPartition(*place), cached=True)
+            if high < 0:
+                return None
+            start = low if self._first == OFFSET_BEGINNING else high
+            behind[place] = max(high - max(following.get(place, start), low), 0)
+        return behind or None
+
+    def close(self) -> None:
+        """Leave the group, with a checkpoint of what it had."""
+        self.ended = True
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None
+
+
+def translated(messages: list[Any]) -> list[Record]:
+    """Return messages as records."""
+    offsets = list(map(Message.offset, messages))
+    stamps = [stamp / 1000 if kind else None for kind, stamp in map(Message.timestamp, messages)]
+    where = map(Message.topic, messages), map(Message.partition, messages), offsets, [offset + 1 for offset in offsets]
+    what = map(Message.key, messages), map(Message.value, messages)
+    return list(map(_record, zip(*where, stamps, *what, strict=True)))

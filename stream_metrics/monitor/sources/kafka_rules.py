@@ -1,0 +1,90 @@
+"""What the consumer of a monitor may be told, and which partitions one worker may have.
+
+The offsets of the store decide where reading goes on, never those that Kafka keeps: `enable.auto.commit` is off, and
+`auto.offset.reset` only says where a partition begins of which nothing was ever counted. Beyond that `options` goes to
+the client as it is: security, static membership, `group.protocol`.
+
+A join keeps its state by partition number, so one worker must have the same partitions of both topics. The assignor
+`range` sees to it; `roundrobin`, `cooperative-sticky` and the `uniform` of KIP-848 do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from stream_metrics.errors import StreamMetricsError
+from stream_metrics.monitor import config
+
+__all__ = ["SourceError", "checked", "consumer_options", "first", "hidden", "incremental", "topics"]
+
+OURS = {"bootstrap.servers": "servers", "group.id": "group"}
+FIXED = {"enable.auto.commit": False, "auto.offset.reset": "error"}
+FIRST = ("earliest", "latest")
+SECRET = ("password", "secret", "token", "key.pem", "sasl.oauthbearer.config", "assertion")
+PROTOCOL, STRATEGY, ASSIGNOR = "group.protocol", "partition.assignment.strategy", "group.remote.assignor"
+
+
+class SourceError(StreamMetricsError):
+    """Records cannot be had, and why."""
+
+
+def topics(source: config.Source) -> list[str]:
+    """Return the topics to read; ``ValueError`` if there is none."""
+    if not source.predictions:
+        raise ValueError("Expected `predictions` to name a topic, but got ''")
+    return list(dict.fromkeys([source.predictions, source.labels or source.predictions]))
+
+
+def first(source: config.Source) -> str:
+    """Return where a partition begins of which nothing was counted: "earliest", the default, or "latest"."""
+    found = source.options.get("auto.offset.reset", FIRST[0])
+    if found not in FIRST:
+        raise ValueError(f"Expected `auto.offset.reset` in `options` to be one of {list(FIRST)}, but got {found!r}")
+    return found
+
+
+def consumer_options(source: config.Source) -> dict[str, Any]:
+    """Return the configuration of the client.
+
+    Raises ``ValueError`` for options that are not to be chosen, and for assignors that keep two topics apart.
+    """
+    options: dict[str, Any] = dict(source.options)
+    for name, key in OURS.items():
+        if name in options:
+            raise ValueError(f"Expected `options` to leave {name!r} to `{key}`, but got {options[name]!r}")
+    if str(options.get("enable.auto.commit", False)).lower() != "false":
+        raise ValueError("Expected `enable.auto.commit` in `options` to be false: the offsets of the store decide")
+    if len(topics(source)) == 2:
+        name = ASSIGNOR if options.get(PROTOCOL) == "consumer" else STRATEGY
+        if options.setdefault(name, "range") != "range":
+            raise ValueError(
+                f"Expected {name!r} in `options` to be 'range', but got {options[name]!r}, which would not give one "
+                f"worker the same partitions of {source.predictions!r} and {source.labels!r}"
+            )
+    return {**options, **{name: getattr(source, key) for name, key in OURS.items()}, **FIXED}
+
+
+def incremental(options: Mapping[str, Any]) -> bool:
+    """Whether partitions are assigned one by one, rather than all of them anew with every rebalance."""
+    return options.get(PROTOCOL) == "consumer" or "cooperative" in options.get(STRATEGY, "")
+
+
+def checked(names: Collection[str], held: Collection[tuple[str, int]]) -> None:
+    """Raise ``SourceError`` unless (topic, partition) in `held` are the same partitions of every topic of `names`."""
+    numbers = {name: sorted(number for topic, number in held if topic == name) for name in names}
+    if len(set(map(tuple, numbers.values()))) > 1:
+        had = " and ".join(f"{found} of {name!r}" for name, found in numbers.items())
+        raise SourceError(
+            f"Expected the same partitions of both topics, since each is joined with its own labels, but got {had}; "
+            f"every worker of the group has to use the assignor range, and the topics need equally many partitions"
+        )
+
+
+def hidden(text: object, options: Mapping[str, Any]) -> str:
+    """Return a text without the passwords that are among the options."""
+    found = str(text)
+    for name, value in options.items():
+        if any(word in name for word in SECRET) and value:
+            found = found.replace(str(value), "***")
+    return found

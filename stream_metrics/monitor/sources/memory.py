@@ -1,0 +1,55 @@
+"""Records that are in memory already: for tests, and for demonstrations without a broker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.records import Record
+
+__all__ = ["MemorySource", "records"]
+
+
+def records(events: Iterable[Mapping[str, Any]], topic: str = "memory", start: int = 0) -> list[Record]:
+    """Return events as records of JSON, one after another from the offset `start`."""
+    values = (json.dumps(event).encode() for event in events)
+    return [Record(topic, 0, at, at + 1, None, None, value) for at, value in enumerate(values, start)]
+
+
+class MemorySource:
+    """Hands over records, `at_once` at a time; more can be added at any time. It ends when `close` is called."""
+
+    def __init__(self, held: Iterable[Record] = (), at_once: int = 1000) -> None:
+        self.ended = False
+        self._held = list(held)
+        self._at_once = at_once
+        self._at = 0
+        self._partitions = {record.partition for record in self._held} | {0}
+
+    def add(self, more: Iterable[Record]) -> None:
+        """Have more records, of the partitions that were there at the start."""
+        self._held += more
+
+    def start(self, monitor: Monitor) -> None:
+        """Have the monitor assigned the partitions; it skips what it has read."""
+        monitor.assign(self._partitions)
+
+    def poll(self, timeout: float) -> list[Record]:
+        """Return the next records, without waiting."""
+        found = self._held[self._at : self._at + self._at_once]
+        self._at += len(found)
+        return found
+
+    def lag(self) -> dict[tuple[str, int], int]:
+        """Return how many records were not handed over, by topic and partition."""
+        behind: dict[tuple[str, int], int] = {}
+        for record in self._held[self._at :]:
+            where = record.topic, record.partition
+            behind[where] = behind.get(where, 0) + 1
+        return behind
+
+    def close(self) -> None:
+        """Say that there is no more to come."""
+        self.ended = True

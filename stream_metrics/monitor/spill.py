@@ -1,0 +1,109 @@
+"""What waits in the state file only: the oldest entries, once there are more than are kept in memory.
+
+Rows are numbered in the order in which their entries came, so that the oldest are found without an index by age. What
+is taken since the last checkpoint is noted here and deleted by the next one: until that is written, the file is as it
+was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from stream_metrics.monitor.packing import entry_of, packed_each, unpacked
+
+__all__ = ["Moves", "Rows", "Spill"]
+
+AT_ONCE = 900  # older versions of SQLite take 999 parameters
+
+
+class Rows(Protocol):
+    """Where the rows of pending entries are: (row, id as bytes, entry as bytes)."""
+
+    def found(self, part: int, ids: Sequence[bytes]) -> list[tuple[int, bytes, bytes]]:
+        """Return the rows of these ids."""
+
+    def following(self, part: int, row: int, most: int) -> list[tuple[int, bytes, bytes]]:
+        """Return the first rows from this number on, in order."""
+
+
+class Moves(NamedTuple):
+    """What a checkpoint does to the rows: all before `floor` and those `taken` go, others are added."""
+
+    floor: int = 0
+    taken: tuple[int, ...] = ()
+    added: tuple[tuple[int, bytes, bytes], ...] = ()
+
+
+class Spill:
+    """The oldest entries of a partition: `n` of them, in rows from `floor` to before `next`, but for those taken."""
+
+    def __init__(self, rows: Rows, part: int, n: int = 0, floor: int = 0, next_row: int = 0) -> None:
+        self._rows, self._part = rows, part
+        self.n, self.floor, self.next = n, floor, next_row
+        self.near: dict[Any, tuple[int, bytes]] = {}  # what was looked up for the events at hand
+        self._taken: set[int] = set()
+
+    def look(self, keys: Iterable[Any]) -> None:
+        """Look up entries that may be asked for until `forget`; others are not found."""
+        keys = list(keys)
+        by_id = dict(zip(packed_each(keys), keys, strict=True))
+        ids = list(by_id)
+        for start in range(0, len(ids), AT_ONCE):
+            for row, held, body in self._rows.found(self._part, ids[start : start + AT_ONCE]):
+                if row >= self.floor and row not in self._taken:
+                    self.near[by_id[held]] = row, body
+
+    def forget(self) -> None:
+        """Forget what was looked up."""
+        self.near.clear()
+
+    def get(self, key: Any) -> Any:
+        """Return an entry that was looked up, or None."""
+        found = self.near.get(key)
+        return None if found is None else entry_of(found[1])
+
+    def pop(self, key: Any) -> Any:
+        """Take an entry that was looked up, or None."""
+        found = self.near.pop(key, None)
+        if found is None:
+            return None
+        self._taken.add(found[0])
+        self.n -= 1
+        return entry_of(found[1])
+
+    def oldest(self, cut: int, most: int) -> list[tuple[Any, Any]]:
+        """Take the entries, with their ids, that came before the event numbered `cut`, and at least `most`."""
+        gone: list[tuple[Any, Any]] = []
+        while self.n:
+            rows = self._rows.following(self._part, self.floor, AT_ONCE)
+            if not rows:
+                raise ValueError(f"Expected {self.n} more pending rows of partition {self._part}, but got none")
+            for row, held, body in rows:
+                if row not in self._taken:
+                    entry = entry_of(body)
+                    if entry[0] >= cut and len(gone) >= most:
+                        return gone
+                    key = unpacked(held)
+                    gone.append((key, entry))
+                    self.near.pop(key, None)
+                    self.n -= 1
+                self.floor = row + 1
+        return gone
+
+    def content(self, moving: int) -> list[int]:
+        """Return the numbers that it is made with again, once so many entries have been added."""
+        return [self.n + moving, self.floor, self.next + moving]
+
+    def moves(self, added: Iterable[tuple[Any, bytes]]) -> Moves:
+        """Return what the next checkpoint has to do, if these entries are added."""
+        added = list(added)
+        ids = packed_each([key for key, _ in added])
+        rows = tuple((self.next + at, held, body) for at, (held, (_, body)) in enumerate(zip(ids, added, strict=True)))
+        return Moves(self.floor, tuple(self._taken), rows)
+
+    def written(self, moves: Moves) -> None:
+        """Note that a checkpoint has done it."""
+        self._taken.difference_update(moves.taken)
+        self.next += len(moves.added)
+        self.n += len(moves.added)

@@ -1,0 +1,277 @@
+"""One SQLite file holds everything that must not come apart: states, next offsets, what waits, what was rejected.
+
+A checkpoint is one transaction (WAL, synchronous FULL), so a crash at any instant leaves the whole of one checkpoint
+or the whole of the next. Whole states are written, never differences, and a row is swapped only if its owner's epoch
+and its offsets are what this owner left there. To assign a partition raises its epoch: from then on, whoever had it
+before gets ``StaleOwner``, also where no record came in between.
+
+Who may write. SQLite before 3.51.3 (3.50.7, 3.44.6) can lose what was committed when one connection commits while
+another copies the WAL back (sqlite.org/wal.html, "WAL-reset bug"), and compare-and-swap needs all owners of a group to
+reach one file. So either one process has the file for as long as it lives (the default; a second one is refused at
+start, also while the first is stopped), or, `shared`, several take turns: each transaction, with the copying back that
+may be part of it, is made under a lock, so that two connections never write at the same time, which the bug needs.
+Rejected: the rollback journal where files are shared, which takes 16 to 20 ms for a checkpoint instead of 4; a file
+for each partition, since its new owner could not start while the old one hangs. Readers open the file with mode=ro:
+they cannot copy back. Not on network file systems, where locks are no locks.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from stream_metrics.monitor.locks import Lock, Locked
+from stream_metrics.monitor.packing import unpacked
+from stream_metrics.monitor.records import Rejected
+from stream_metrics.monitor.schema import StoreError, opened
+from stream_metrics.monitor.shelves import Segment, Written
+from stream_metrics.wire import encoded
+
+__all__ = ["LETTERS", "Change", "Row", "StaleOwner", "Store", "StoreError", "offsets"]
+
+LETTERS = 10_000
+
+
+class StaleOwner(StoreError):
+    """Somebody else has taken over a partition, `part`; what was counted since is theirs to count."""
+
+    def __init__(self, message: str, part: int) -> None:
+        super().__init__(message)
+        self.part = part
+
+
+class Row(NamedTuple):
+    """What is stored of a partition; `restored` from an export, without what waited."""
+
+    part: int
+    epoch: int
+    next: dict[str, int]
+    state: bytes
+    parts: dict[str, bytes]
+    restored: bool
+    waiting: list[Segment]
+    done: list[Segment]
+
+
+class Change(NamedTuple):
+    """What a checkpoint changes in a partition whose next offsets were `previous`."""
+
+    part: int
+    epoch: int
+    previous: bytes
+    next: bytes
+    state: bytes
+    parts: dict[str, bytes]  # of the counts, those that have changed
+    dropped: list[str]  # the names of parts that are gone
+    waiting: Written
+    done: Written
+
+    @property
+    def size(self) -> int:
+        """How many bytes it writes, those that outgrow the memory left out."""
+        segments = [written.segment for written in (self.waiting, self.done)]
+        bodies = [segment.body for segment in segments if segment is not None]
+        return sum(map(len, [self.state, *self.parts.values(), *bodies]))
+
+
+def offsets(following: Mapping[str, int]) -> bytes:
+    """Return the next offset of each topic as bytes, which are equal if the offsets are."""
+    return encoded(sorted(following.items()))
+
+
+class Store:
+    """The state file at `path`, made if there is none; `shared` if other workers of a group write it too.
+
+    Raises ``StoreError`` if it is damaged, foreign, of a newer schema, or written by somebody else.
+    """
+
+    def __init__(self, path: str, shared: bool = False) -> None:
+        self.path = str(path)
+        self._epochs: dict[int, int] = {}  # of the partitions claimed
+        try:
+            self._lock = Lock(self.path, shared)
+        except (Locked, OSError) as error:
+            raise StoreError(str(error)) from None
+        try:
+            self._connection = self._opened()
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _opened(self) -> sqlite3.Connection:
+        with self._told(), self._lock.turn():
+            return opened(self.path)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Say of every error which file it is about."""
+        try:
+            yield
+        except (sqlite3.Error, Locked, OSError) as error:
+            raise StoreError(f"{self.path}: {error}") from error
+
+    def _run(self, statement: str, *values: Any) -> sqlite3.Cursor:
+        return self._connection.execute(statement, values)
+
+    def _run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._connection.executemany(statement, rows)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._told(), self._lock.turn():
+            try:
+                self._run("begin immediate")
+                yield
+                self._run("commit")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("rollback")
+                raise
+
+    def claim(self, part: int) -> Row:
+        """Become the owner of a partition, and return what is stored of it; ``StoreError`` if that is damaged."""
+        with self._transaction():
+            empty = offsets({}), b""
+            self._run("insert or ignore into state values (?, 0, ?, ?, ?, 0, 0)", part, *empty, _crc(*empty))
+            self._run("update state set epoch = epoch + 1 where part = ?", part)
+            row = self._run("select * from state where part = ?", part).fetchone()
+            parts = self._run("select name, body, crc from parts where part = ?", part).fetchall()
+            logs = [
+                self._run("select * from log where part = ? and shelf = ? order by number", part, shelf).fetchall()
+                for shelf in (0, 1)
+            ]
+        _, epoch, following, state, crc, restored, _ = row
+        self._check_crc(f"the state of partition {part}", crc, following, state)
+        for name, body, crc in parts:
+            self._check_crc(f"{name!r} of partition {part}", crc, body)
+        for log in logs:
+            for _, _, number, _, _, body, crc in log:
+                self._check_crc(f"segment {number} of the log of partition {part}", crc, body)
+        segments = [[Segment(*entry[2:6]) for entry in log] for log in logs]
+        held = {name: body for name, body, _ in parts}
+        self._epochs[part] = epoch
+        return Row(part, epoch, dict(unpacked(following)), state, held, bool(restored), *segments)
+
+    def _check_crc(self, what: str, crc: int, *data: bytes) -> None:
+        if _crc(*data) != crc:
+            raise StoreError(
+                f"{self.path}: {what} is damaged: expected crc {crc}, but it has {_crc(*data)}; an export can be "
+                f"restored in its place"
+            )
+
+    def save(self, changes: Sequence[Change], letters: Sequence[Rejected], notes: Mapping[str, bytes]) -> None:
+        """Write a checkpoint, all of it or nothing; ``StaleOwner`` if a partition has another owner by now."""
+        with self._transaction():
+            for change in changes:
+                self._swap(change)
+                self._write_parts(change)
+                for shelf, written in enumerate((change.waiting, change.done)):
+                    self._write_log(change.part, shelf, written)
+                self._move(change.part, change.waiting)
+            if letters:
+                self._run_many("insert or replace into dead_letters values (?, ?, ?, ?, ?)", map(_text, letters))
+                self._run("delete from dead_letters where rowid <= (select max(rowid) from dead_letters) - ?", LETTERS)
+            for name, body in notes.items():
+                self._run("insert or replace into notes values (?, ?, ?)", name, body, _crc(body))
+
+    def _swap(self, change: Change) -> None:
+        done = self._run(
+            "update state set next = ?, state = ?, crc = ?, restored = 0, written = ? "
+            "where part = ? and epoch = ? and next = ?",
+            change.next,
+            change.state,
+            _crc(change.next, change.state),
+            time.time(),
+            change.part,
+            change.epoch,
+            change.previous,
+        )
+        if done.rowcount != 1:
+            raise self._stale(change.part)
+
+    def _stale(self, part: int) -> StaleOwner:
+        return StaleOwner(f"{self.path}: partition {part} has another owner since it was assigned to this one", part)
+
+    def _write_parts(self, change: Change) -> None:
+        gone = ((change.part, name) for name in change.dropped)
+        self._run_many("delete from parts where part = ? and name = ?", gone)
+        rows = ((change.part, name, body, _crc(body)) for name, body in change.parts.items())
+        self._run_many("insert or replace into parts values (?, ?, ?, ?)", rows)
+
+    def _write_log(self, part: int, shelf: int, written: Written) -> None:
+        self._run("delete from log where part = ? and shelf = ? and number < ?", part, shelf, written.first)
+        if written.segment is not None:
+            values = part, shelf, *written.segment, _crc(written.segment.body)
+            self._run("insert into log values (?, ?, ?, ?, ?, ?, ?)", *values)
+
+    def _move(self, part: int, written: Written) -> None:
+        moves = written.moves
+        self._run("delete from pending where part = ? and row < ?", part, moves.floor)
+        self._run_many("delete from pending where part = ? and row = ?", ((part, row) for row in moves.taken))
+        self._run_many("insert into pending values (?, ?, ?, ?)", ((part, *row) for row in moves.added))
+
+    def found(self, part: int, ids: Sequence[bytes]) -> list[tuple[int, bytes, bytes]]:
+        """Return the pending rows of these ids: row, id and entry; ``StaleOwner`` if they are another owner's."""
+        marks = ",".join("?" * len(ids))  # left to itself, SQLite reads the whole partition for as many
+        chosen = f"pending indexed by pending_id where part = ? and id in ({marks})"
+        return self._rows(f"select row, id, body from {chosen}", part, *ids)
+
+    def following(self, part: int, row: int, most: int) -> list[tuple[int, bytes, bytes]]:
+        """Return the first pending rows from a number on, in order; ``StaleOwner`` if they are another owner's."""
+        return self._rows(
+            "select row, id, body from pending where part = ? and row >= ? order by row limit ?", part, row, most
+        )
+
+    def _rows(self, statement: str, part: int, *values: Any) -> list[tuple[int, bytes, bytes]]:
+        """Return pending rows; who owns them is asked after they were read, since he may change them from then on."""
+        with self._told():
+            rows = self._run(statement, part, *values).fetchall()
+            (epoch,) = self._run("select epoch from state where part = ?", part).fetchone() or (None,)
+        if epoch != self._epochs.get(part):
+            raise self._stale(part)
+        return rows
+
+    def letters(self, most: int = 100) -> list[Rejected]:
+        """Return the last records that were rejected, the newest first."""
+        with self._told():
+            found = self._run("select * from dead_letters order by rowid desc limit ?", most)
+            return [Rejected(*letter) for letter in found]
+
+    def notes(self) -> dict[str, bytes]:
+        """Return what others have put beside the states."""
+        with self._told():
+            found = self._run("select name, body, crc from notes").fetchall()
+        for name, body, crc in found:
+            self._check_crc(f"the note {name!r}", crc, body)
+        return {name: body for name, body, _ in found}
+
+    def fill(self, rows: Iterable[tuple[int, Mapping[str, int], bytes, Mapping[str, bytes]]]) -> None:
+        """Write partitions (number, next offsets, state, parts) of an export into a new file."""
+        with self._transaction():
+            for part, following, state, parts in rows:
+                held = offsets(following), state
+                self._run("insert into state values (?, 0, ?, ?, ?, 1, ?)", part, *held, _crc(*held), time.time())
+                values = ((part, name, body, _crc(body)) for name, body in parts.items())
+                self._run_many("insert into parts values (?, ?, ?, ?)", values)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._told(), self._lock.turn():
+            self._connection.close()
+        self._lock.close()
+
+
+def _crc(*data: bytes) -> int:
+    found = 0
+    for part in data:
+        found = zlib.crc32(part, found)
+    return found
+
+
+def _text(letter: Rejected) -> tuple[Any, ...]:
+    """Return a letter without surrogates, which SQLite has no text for."""
+    return (*letter[:4], letter.detail.encode(errors="replace").decode())

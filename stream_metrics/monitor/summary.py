@@ -1,0 +1,128 @@
+"""What a view says, as plain text: the end of a run, and what is printed where there is no terminal."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stream_metrics.report.layout import Column, number, shorten, table, visible, wrap
+
+__all__ = ["View", "duration", "facts", "figure", "short_window", "standing", "summary", "title_of"]
+
+NONE = "\u2013"
+MOST_GROUPS = 10
+SPANS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+SHORT = {
+    "balanced_accuracy": "balanced",
+    "matthews_corrcoef": "MCC",
+    "cohen_kappa": "kappa",
+    "macro_f1": "macro F1",
+    "roc_auc_ovr": "ROC AUC",
+}
+View = Mapping[str, Any]
+
+
+def title_of(key: str) -> str:
+    """Return a short name of a metric."""
+    return SHORT.get(key, key.replace("_", " "))
+
+
+def figure(value: float | None, digits: int = 3) -> str:
+    """Return a number as it is shown, a dash where there is none."""
+    if value is None:
+        return NONE
+    return number(value) if isinstance(value, int) else f"{value:.{digits}f}"
+
+
+def duration(seconds: float | None) -> str:
+    """Return a length of time in the unit that suits it."""
+    if seconds is None:
+        return NONE
+    for size, unit in SPANS:
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1000:.3g} ms" if seconds else "0 s"
+
+
+def short_window(view: View) -> str:
+    """Return the first window that has samples, else the total."""
+    names = [name for name in view["windows"] if name != "total" and view["by_window"][name]["n"]]
+    return names[0] if names else "total"
+
+
+def facts(view: View) -> list[tuple[str, str]]:
+    """Return what the metrics do not say: coverage, delay, the join, records, lag, what went wrong."""
+    name = short_window(view)
+    part, join, records = view["by_window"][name], view["join"], view["records"]
+    coverage, delay, lag = part["coverage"], part["delay"], (view["lag"] or {}).get("records")
+    reasons = ", ".join(f"{number(count)} for {visible(reason)}" for reason, count in records["rejected"].items())
+    found = [
+        (f"labels ({name})", f"{_share(coverage['ratio'])} of {number(coverage['due'])} predictions have theirs"),
+        ("delay", f"{duration(delay['p50'])} median, {duration(delay['p90'])} p90, {duration(delay['p99'])} p99"),
+        ("join", ", ".join(f"{number(join[key])} {word}" for key, word in JOIN.items() if join[key] or key in ALWAYS)),
+        ("records", f"{number(records['read'])} read, {f'rejected {reasons}' if reasons else 'none rejected'}"),
+    ]
+    if lag:
+        found.append(("lag", f"{number(lag)} records still to be read"))
+    if view["checkpoint"].get("error"):
+        found.append(("not saved", visible(view["checkpoint"]["error"])))
+    return found + [("incomplete", visible(str(what))) for what in view["incomplete"]]
+
+
+ALWAYS = ("joined", "pending")
+JOIN = {
+    "joined": "joined",
+    "pending": "pending",
+    "predictions_expired": "never labelled",
+    "predictions_duplicate": "predictions twice",
+    "labels_unmatched": "labels without prediction",
+    "labels_late": "labels too late",
+    "labels_duplicate": "labels twice",
+    "corrections": "corrected",
+    "corrections_refused": "not corrected",
+}
+
+
+def _share(ratio: float | None) -> str:
+    return NONE if ratio is None else f"{100 * ratio:.1f} %"
+
+
+def summary(view: View, width: int | None = None) -> str:
+    """Return the windows with the headline, the worst groups, the facts and the alerts."""
+    width = width or shutil.get_terminal_size((100, 24)).columns
+    rows = [view["by_window"][name] for name in view["windows"]]
+    lines = _table("window", view["windows"], rows, view["headline"], width)
+    name = short_window(view)
+    groups = view["by_window"][name]["groups"]["rows"]
+    if groups:
+        worst = groups[:MOST_GROUPS]
+        names = [visible(row["group"]) for row in worst]
+        lines += ["", *_table(f"group ({name})", names, worst, view["headline"], width)]
+        if len(groups) > MOST_GROUPS:
+            lines.append(f"and {len(groups) - MOST_GROUPS} groups that do better")
+    told = [*facts(view), *(("alert", _alert(alert, view["now"])) for alert in view["alerts"])]
+    across = max(len(word) for word, _ in told) + 2
+    lines.append("")
+    for word, text in told:
+        lines += wrap(f"{word:<{across}}".replace(" ", "\u00a0") + text, width, " " * across)
+    return "\n".join(line.replace("\u00a0", " ") for line in lines)
+
+
+def _table(heading: str, names: Sequence[str], rows: Sequence[View], keys: Sequence[str], width: int) -> list[str]:
+    columns = [Column("samples", "n", [number(row["n"]) for row in rows])]
+    for at, key in enumerate(keys):
+        cells = [figure(row["metrics"].get(key)) for row in rows]
+        columns.append(Column(title_of(key), title_of(key), cells, at))
+    return table(heading, names, columns, width)[0]
+
+
+def _alert(alert: View, now: float) -> str:
+    since = alert["since"]
+    long = "" if since is None or alert["state"] == "ok" else f" for {duration(max(now - since, 0))}"
+    return f"{alert['state']}{long}: {shorten(visible(alert['rule']), 200)} ({standing(alert)})"
+
+
+def standing(alert: View) -> str:
+    """Return how an alert stands: its value, or the note that says more."""
+    return visible(alert["note"]) if alert.get("note") else f"now {figure(alert['value'])}"

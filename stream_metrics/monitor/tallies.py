@@ -1,0 +1,147 @@
+"""Whole numbers by pane of time: how many predictions were made, how many got a label, how long labels took.
+
+A delay falls into one of 8 classes of equal width between a power of two and the next, so a quantile is off by 6 % at
+most. The class is read from the bits of the number: that is the same on every machine, where a logarithm may not be.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_metrics.errors import DecodeError, MergeError
+
+__all__ = ["DELAYS", "Tallies", "delay_classes", "delay_quantile"]
+
+Numbers = NDArray[np.int64]
+
+PART_BITS = 52 - 3  # of the fraction of a double, below the three that tell 8 classes apart
+SHORTEST = 2.0**-10  # seconds; what is shorter, or negative, is in the first class
+LONGEST = 2.0**30  # 34 years
+LOWEST = struct.unpack("<q", struct.pack("<d", SHORTEST))[0] >> PART_BITS
+DELAYS = (struct.unpack("<q", struct.pack("<d", LONGEST))[0] >> PART_BITS) - LOWEST + 1  # how many classes there are
+
+
+def delay_classes(seconds: NDArray[np.float64]) -> Numbers:
+    """Return the class of each delay."""
+    clipped = np.clip(seconds, SHORTEST, LONGEST)
+    return np.asarray((clipped.view(np.int64) >> PART_BITS) - LOWEST)
+
+
+def _edge(number: int) -> float:
+    """Return where a class of delays starts; the first starts at 0."""
+    whole = struct.unpack("<d", struct.pack("<q", (number + LOWEST) << PART_BITS))[0]
+    return float(whole) if number else 0.0
+
+
+def delay_quantile(counts: Numbers, share: float) -> float | None:
+    """Return the delay within which that share of the labels came, straight within a class; None without labels."""
+    below = np.cumsum(counts)
+    if not below[-1]:
+        return None
+    rank = share * int(below[-1])
+    number = int(np.searchsorted(below, rank))
+    number = max(number, int(np.argmax(counts > 0)))
+    before = int(below[number] - counts[number])
+    start, end = _edge(number), _edge(min(number + 1, len(counts) - 1))
+    return start + (end - start) * (rank - before) / int(counts[number])
+
+
+class Tallies:
+    """`width` whole numbers for each pane of `length` nanoseconds, the last `keep` panes of which are kept.
+
+    With `all_time` what is older is kept as well, in one sum. What is kept depends on the latest time and on nothing
+    else, so tallies of any split of a stream merge to the same.
+    """
+
+    def __init__(self, width: int, length: int, keep: int, *, all_time: bool = False) -> None:
+        self.width, self.length, self.keep, self.all_time = width, length, keep, all_time
+        self.panes: dict[int, Numbers] = {}
+        self.older = np.zeros(width, np.int64)
+        self.latest: int | None = None
+
+    def add(self, times: Numbers, places: Numbers | int) -> None:
+        """Add 1 at the given place of the pane of each time; one place may be given for all."""
+        if not len(times):
+            return
+        panes = times // self.length
+        latest = int(times.max())
+        self.latest = latest if self.latest is None else max(self.latest, latest)
+        first, last = int(panes.min()), int(panes.max())
+        for pane in [first] if first == last else np.unique(panes).tolist():
+            here: Any = slice(None) if first == last else panes == pane
+            if isinstance(places, int):
+                self._pane(pane)[places] += len(panes[here])
+            else:
+                self._pane(pane)[:] += np.bincount(places[here], minlength=self.width)
+        self._expire()
+
+    def _pane(self, pane: int) -> Numbers:
+        if pane not in self.panes:
+            self.panes[pane] = np.zeros(self.width, np.int64)
+        return self.panes[pane]
+
+    def _expire(self) -> None:
+        if self.latest is None:
+            return
+        gone = self.latest // self.length - self.keep
+        for pane in [pane for pane in self.panes if pane <= gone]:
+            numbers = self.panes.pop(pane)
+            if self.all_time:
+                self.older += numbers
+
+    def total(self, low: int | None, high: int) -> Numbers:
+        """Return the sum of the panes after `low` (None: of all time) up to `high`."""
+        parts = [numbers for pane, numbers in self.panes.items() if (low is None or low < pane) and pane <= high]
+        start = self.older if low is None else np.zeros(self.width, np.int64)
+        return np.asarray(sum(parts, start.copy()))
+
+    def merge(self, other: Self) -> Self:
+        """Add the numbers of another shard and return self; MergeError if they are of another form."""
+        mine, theirs = self._form(), other._form()
+        if mine != theirs:
+            raise MergeError(f"Expected the same width, length, panes in both, but got {mine} and {theirs}")
+        for pane, numbers in other.panes.items():
+            self._pane(pane)[:] += numbers
+        self.older += other.older
+        if other.latest is not None:
+            self.latest = other.latest if self.latest is None else max(self.latest, other.latest)
+        self._expire()
+        return self
+
+    def _form(self) -> tuple[int, int, int, bool]:
+        return self.width, self.length, self.keep, self.all_time
+
+    def copy(self) -> Self:
+        """Return independent tallies."""
+        return type(self)(*self._form()[:3], all_time=self.all_time).merge(self)
+
+    def content(self) -> list[Any]:
+        """Return everything as lists of whole numbers, places with a zero left out."""
+        panes = [[pane, *_sparse(self.panes[pane])] for pane in sorted(self.panes)]
+        return [*self._form(), self.latest, _sparse(self.older), panes]
+
+    def fill(self, content: Any) -> None:
+        """Take over a content; if it is of another form, stay empty. DecodeError if it is none."""
+        try:
+            width, length, keep, all_time, latest, older, panes = content
+            if (width, length, keep, all_time) == self._form():
+                self.latest, self.older = latest, _dense(older, width)
+                self.panes = {pane: _dense(sparse, width) for pane, *sparse in panes}
+                self._expire()
+        except (IndexError, OverflowError, TypeError, ValueError) as error:
+            raise DecodeError(f"Expected tallies as they are written, but: {error}") from None
+
+
+def _sparse(numbers: Numbers) -> list[int]:
+    places = np.flatnonzero(numbers)
+    return [int(x) for x in np.stack([places, numbers[places]], axis=1).ravel().tolist()]
+
+
+def _dense(sparse: Any, width: int) -> Numbers:
+    numbers = np.zeros(width, np.int64)
+    numbers[list(sparse[::2])] = list(sparse[1::2])
+    return numbers

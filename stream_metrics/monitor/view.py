@@ -1,0 +1,95 @@
+"""Everything that is shown of a monitor, as data that JSON can hold: the contract of page, API, exporter and alerts.
+
+What was counted is read by window; all else (the join, lag, checkpoints, alerts ...) is handed in by whoever knows it,
+and put into the same form. Nothing here is nan or infinite: that is null. Labels and groups are text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stream_metrics.monitor.config import Counting
+from stream_metrics.monitor.counting import TOTAL, Counts
+from stream_metrics.monitor.reading import Reading, read
+from stream_metrics.monitor.window_view import window_view
+
+__all__ = ["VERSION", "view"]
+
+VERSION = 1
+JOIN = (
+    "pending",
+    "joined",
+    "labels_unmatched",
+    "labels_late",
+    "labels_duplicate",
+    "predictions_duplicate",
+    "predictions_expired",
+    "corrections",
+    "corrections_refused",
+)
+UNKNOWN: dict[str, Any] = {
+    "started": None,
+    "history": {},
+    "join": dict.fromkeys(JOIN, 0),
+    "delays": {"le": [], "counts": [], "sum": 0.0},
+    "records": {"read": 0, "rejected": {}, "per_second": None},
+    "lag": {"records": None, "seconds": None},
+    "checkpoint": {"age": None, "duration": None, "bytes": None},
+    "partitions": [],
+    "incomplete": [],
+    "alerts": [],
+    "changes": [],
+    "dead_letters": [],
+}  # what stands where nothing is handed in
+
+
+def view(
+    readings: Mapping[str, Reading],
+    config: Counting,
+    statistics: Mapping[str, Any],
+    *,
+    now: float,
+    event_time: float | None = None,
+    also: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return the whole view of what `reading.read` returned, whose states are taken over; {} if there are no counts.
+
+    `statistics` has any of the keys of `UNKNOWN`; ValueError for others. `now` is the time of the clock, `event_time`
+    that of the events; metrics of `also` are in it beside those that always are.
+    """
+    unknown = statistics.keys() - UNKNOWN.keys()
+    if unknown:
+        raise ValueError(f"Expected `statistics` to have keys of {sorted(UNKNOWN)}, but got {sorted(unknown)}")
+    readings = readings or read([Counts(config)])
+    rest = {key: _plain(statistics.get(key, empty)) for key, empty in UNKNOWN.items()}
+    return {
+        "version": VERSION,
+        "title": config.title,
+        "now": now,
+        "started": rest.pop("started"),
+        "event_time": event_time,
+        "windows": list(readings),
+        "headline": list(config.metrics),
+        "by_window": {
+            name: window_view(reading, config.metrics, also, "anytime" if name == TOTAL else "fixed")
+            for name, reading in readings.items()
+        },
+        **rest,
+    }
+
+
+def _plain(data: Any) -> Any:
+    """Return what JSON can hold of nested data: lists, dicts by text, finite numbers, text, true, false, null."""
+    if data is None or isinstance(data, str | bool | int):
+        return data
+    if isinstance(data, float):
+        return float(data) if math.isfinite(data) else None
+    if isinstance(data, Mapping):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if hasattr(data, "_asdict"):
+        return _plain(data._asdict())
+    if isinstance(data, list | tuple | set | frozenset):
+        return [_plain(value) for value in data]
+    return _plain(data.tolist()) if hasattr(data, "tolist") else repr(data)

@@ -1,0 +1,171 @@
+"""One window as plain data: what a page, an exporter and an alert show of it.
+
+A number is that of the snapshot, and None where it is 0/0 or has no finite value: a page that shows the 0.0 which
+stands for 0/0 would say that a model without data is the worst there is, and an alert would fire. Metrics that cost
+more than a few milliseconds, such as average precision, are computed only if they are asked for.
+
+Size is bounded: 200 classes and 50 in the matrix, those with the most samples; 10 curves of 200 points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from stream_metrics.catalog import CATALOG
+from stream_metrics.group_snapshot import GroupSnapshot, value_of
+from stream_metrics.groups import ByGroup
+from stream_metrics.labels import Label
+from stream_metrics.monitor.certainty import LEVEL, class_intervals, intervals
+from stream_metrics.monitor.curve_points import curves
+from stream_metrics.monitor.names import names_of
+from stream_metrics.monitor.reading import Reading
+from stream_metrics.monitor.tallies import delay_quantile
+from stream_metrics.snapshot import Snapshot
+
+__all__ = ["plain_number", "window_view"]
+
+MOST_CLASSES, MOST_CELLS = 200, 50
+LABELS = (
+    "accuracy",
+    "balanced_accuracy",
+    "macro_precision",
+    "macro_recall",
+    "macro_f1",
+    "weighted_f1",
+    "cohen_kappa",
+    "matthews_corrcoef",
+    "no_information_rate",
+)
+SCORES = ("roc_auc_ovr", "log_loss", "brier_score", "expected_calibration_error_top")
+CLASSES = ("precision", "recall", "f1")
+SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+
+
+def plain_number(value: Any) -> int | float | None:
+    """Return a number that JSON can hold; None for nan and infinities."""
+    number: int | float = value.item() if hasattr(value, "item") else value
+    return number if math.isfinite(number) else None
+
+
+def window_view(
+    reading: Reading, headline: Sequence[str], also: Sequence[str] = (), valid: str = "fixed"
+) -> dict[str, Any]:
+    """Return all that is shown of a window, metrics of `also` among it; the states of the reading are taken over.
+
+    `valid` is that of the intervals.
+    """
+    state = reading.state
+    scored = state.scored
+    snapshot = (
+        Snapshot(state.state)
+        if scored is None
+        else Snapshot(state.state, ranks=scored.ranks, confidence=scored.confidence, losses=scored.losses)
+    )
+    keys = tuple(dict.fromkeys((*headline, *also, *LABELS, *(SCORES if scored is not None else ()))))
+    values, estimates = _metrics(snapshot, keys)
+    names = dict(zip(snapshot.labels, names_of(snapshot.labels), strict=True))
+    due, labelled, delays = reading.covered
+    return {
+        "n": snapshot.n,
+        "weight": plain_number(snapshot.weight),
+        "abstained": snapshot.abstained,
+        "late": reading.late,
+        "metrics": values,
+        "estimates": estimates,
+        "intervals": intervals(snapshot, [key for key in keys if values[key] is not None], valid),
+        "interval": {"level": LEVEL, "valid": valid},
+        "better": {key: CATALOG[key].better for key in keys},
+        "range": {key: [plain_number(CATALOG[key].low), plain_number(CATALOG[key].high)] for key in keys},
+        **_classes(snapshot, names, valid),
+        "curves": curves(snapshot, names),
+        "groups": _groups(reading.groups, tuple(dict.fromkeys((*headline, *also)))),
+        "coverage": {"ratio": labelled / due if due else None, "labelled": labelled, "due": due},
+        "delay": {name: delay_quantile(delays, share) for name, share in SHARES.items()},
+    }
+
+
+def value(snapshot: Snapshot, key: str) -> float | None:
+    """Return one value; None if it is 0/0, infinite, or cannot be read from what was counted."""
+    try:
+        found = value_of(snapshot, key)
+    except (KeyError, ValueError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _metrics(snapshot: Snapshot, keys: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    values = {key: value(snapshot, key) for key in keys}
+    estimates = {}
+    for key, found in values.items():
+        if found is not None and CATALOG[key].reads != "counts":
+            estimate = snapshot.estimate(key)
+            if estimate.kind == "certified":
+                estimates[key] = {"low": plain_number(estimate.low), "high": plain_number(estimate.high)}
+    return values, estimates
+
+
+def _classes(snapshot: Snapshot, names: Mapping[Label, str], valid: str) -> dict[str, Any]:
+    """Return the table of classes and the matrix, each of the classes with the most samples, in the order of report."""
+    support = snapshot._entry("support")[0]
+    most = np.argsort(-support, kind="stable")
+    shown = np.sort(most[:MOST_CLASSES]).tolist()
+    areas: Mapping[Label, float] = {}
+    if snapshot.scored:
+        areas = snapshot.per_class["roc_auc"]
+    columns = {key: snapshot._entry(key)[0].tolist() for key in ("support", "predicted_count", *CLASSES)}
+    lost = {key: set(snapshot._entry(key)[1] or ()) for key in CLASSES}
+    bounds = class_intervals(snapshot, CLASSES, valid)
+    rows = []
+    for at in shown:
+        label = snapshot.labels[at]
+        row = {"label": names[label], "support": columns["support"][at], "predicted": columns["predicted_count"][at]}
+        row |= {key: None if label in lost[key] else columns[key][at] for key in CLASSES}
+        row["roc_auc"] = plain_number(areas.get(label, math.nan))
+        row["intervals"] = {key: found[label] for key, found in bounds.items() if label in found}
+        rows.append(row)
+    matrix = _matrix(snapshot, np.sort(most[:MOST_CELLS]), list(names.values()))
+    return {"classes": rows, "classes_omitted": len(most) - len(rows), "matrix": matrix}
+
+
+def _matrix(snapshot: Snapshot, shown: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Return the counts of some classes, rows true; the cells are read sparse, whatever the number of classes."""
+    rows, columns, counts = snapshot._counts.cells()
+    place = np.full(len(names), -1)
+    place[shown] = np.arange(len(shown))
+    inside = (place[rows] >= 0) & (place[columns] >= 0)
+    table = np.zeros((len(shown), len(shown)), counts.dtype)
+    table[place[rows[inside]], place[columns[inside]]] = counts[inside]
+    labels = [names[at] for at in shown.tolist()]
+    return {"labels": labels, "counts": table.tolist(), "omitted": len(names) - len(shown)}
+
+
+def _groups(groups: ByGroup, headline: Sequence[str]) -> dict[str, Any]:
+    """Return the headline metrics of every group, worst first by the first of them that groups have."""
+    found = {group: Snapshot(groups.state(group)) for group in groups.groups}
+    together = GroupSnapshot(found, None, None)
+    keys = [key for key in headline if CATALOG[key].reads == "counts"]
+    rows: list[dict[str, Any]] = [
+        {"group": name, "n": view.n, "metrics": {key: value(view, key) for key in headline}}
+        for name, view in zip(names_of(tuple(found)), found.values(), strict=True)
+    ]
+    names = dict(zip(found, (row["group"] for row in rows), strict=True))
+    gaps = {}
+    for key in keys:
+        gap = together.gap(key)
+        if math.isfinite(gap.size):
+            gaps[key] = {"size": gap.size, "lowest": names[gap.lowest], "highest": names[gap.highest]}
+    first = next((key for key in keys if CATALOG[key].better is not None), None)
+    if first is not None:
+        rows.sort(key=lambda row: _badness(row["metrics"][first], CATALOG[first].better))
+    return {"rows": rows, "gaps": gaps, "folded": groups.folded}
+
+
+def _badness(found: float | None, better: str | None) -> float:
+    """Return what puts the worst first, and what has no value last."""
+    if found is None:
+        return math.inf
+    return found if better == "higher" else -found

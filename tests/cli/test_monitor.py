@@ -1,0 +1,310 @@
+"""``stream-metrics monitor``: files, flags over TOML over defaults, what is refused, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import pty
+import signal
+import subprocess
+import sys
+import tomllib
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_metrics.cli import monitor as command
+from stream_metrics.cli import monitor_watch
+from stream_metrics.cli.main import _parser
+from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.configure import configured, keys
+
+EVENTS = [
+    {"id": at, "time": 1_700_000_000 + at, "truth": "ab"[at % 2], "prediction": "a", "group": "xy"[at % 3 == 0]}
+    for at in range(100)
+]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own to work in, with a file of events."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in EVENTS) + "broken\n")
+    return tmp_path
+
+
+def test_a_file_is_reported_and_leaves_nothing(cli, folder) -> None:
+    """The report has the snapshot, windows, groups, facts and alerts; alerts are said as they fire; no state file."""
+    rules = ("--alerts-rules", "accuracy < 0.9", "--alerts-rules", "lag > 9")
+    result = cli("monitor", "events.jsonl", "--no-page", *rules)
+
+    assert result.status == 0
+    assert "100 samples, 2 classes" in result.out
+    assert "window  samples  accuracy" in result.out
+    assert "rejected 1 for decode" in result.out
+    assert "accuracy < 0.9 (now 0.500)" in result.out
+    assert "ok: lag > 9" in result.out
+    assert result.err == "stream-metrics: firing: accuracy < 0.9 (now 0.5)\n"
+    assert os.listdir(folder) == ["events.jsonl"]
+
+
+def test_a_state_file_is_continued(cli, folder) -> None:
+    """With --store-path, or a --config, the second run reads nothing twice, and says what it goes on from."""
+    (folder / "monitor.toml").write_text('[store]\npath = "kept"\n')
+    for arguments in (("--store-path", "named"), ("--config", "monitor.toml")):
+        first = cli("monitor", "events.jsonl", "--no-page", *arguments, "--format", "json")
+        second = cli("monitor", "events.jsonl", "--no-page", *arguments, "--format", "json")
+
+        views = [json.loads(result.out) for result in (first, second)]
+        assert [view["records"]["read"] for view in views] == [101, 101]
+        assert [view["by_window"]["total"]["n"] for view in views] == [100, 100]
+        assert "has 101 records; the counts go on from there" in second.err
+    assert {"kept", "named"} <= set(os.listdir(folder))
+    assert "monitor.sqlite" not in os.listdir(folder)
+
+
+def test_flags_win_over_the_file(cli, folder) -> None:
+    """Each key is a flag of its table and name; what neither says has its default."""
+    (folder / "m.toml").write_text('[counting]\ntitle = "toml"\nwindows = ["5m"]\n[join]\ndue = "1m"\n')
+
+    flags = ("--counting-title", "flag", "--serve-port", "0", "--counting-labels", '["a", "b"]')
+    view = json.loads(cli("monitor", "events.jsonl", "--config", "m.toml", *flags, "--format", "json").out)
+
+    assert (view["title"], view["windows"]) == ("flag", ["total", "5m"])
+
+
+def test_every_key_is_a_flag() -> None:
+    """Written as a flag, every default is read back as itself."""
+    texts: list[str] = ["monitor"]
+    for key in keys():
+        flag, value = f"--{key.table}-{key.name}".replace("_", "-"), key.default
+        if key.type is bool:
+            texts.append(flag if value else flag.replace("--", "--no-", 1))
+        elif isinstance(value, tuple | dict):
+            texts += [flag, ",".join(value)] if value else []
+        else:
+            texts += [flag, str(value).lower() if isinstance(value, bool) else str(value)]
+
+    config, keeps = command._configured(_parser().parse_args([*texts, "-"]))
+
+    assert config == configured({"source": {"kind": "stdin", "path": "-"}})
+    assert keeps
+
+
+def test_other_values_of_flags() -> None:
+    """Lists, repeated rules with commas, pairs, classes that are numbers, and --follow."""
+    texts = ["f.jsonl", "--follow", "--counting-windows", "5m, 1h", "--counting-pos-label", "1"]
+    texts += ["--alerts-rules", "max_gap(recall, x) > 1", "--alerts-rules", "lag > 1"]
+    texts += ["--counting-scores=any", "--no-alerts-log"]
+    texts += ["--source-options", "a.b=c=d", "--source-options", "e=", "--counting-labels", "[0, 1]"]
+
+    config, _ = command._configured(_parser().parse_args(["monitor", *texts]))
+
+    assert config.source.follow
+    assert config.counting.windows == ("5m", "1h")
+    assert (config.counting.pos_label, config.counting.scores, config.counting.labels) == (1, "any", (0, 1))
+    assert config.alerts.rules == ("max_gap(recall, x) > 1", "lag > 1")
+    assert not config.alerts.log
+    assert config.source.options == {"a.b": "c=d", "e": ""}
+
+
+def test_the_example_is_a_configuration(cli) -> None:
+    """--print-config writes TOML that reads back as the defaults."""
+    result = cli("monitor", "--print-config")
+
+    assert (result.status, result.err) == (0, "")
+    assert configured(tomllib.loads(result.out)) == Config()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ((), 2, "Expected FILE"),
+        (("none.jsonl",), 1, "none.jsonl: No such file"),
+        (("events.jsonl", "--join-ttl", "soon"), 2, "Expected `ttl` to be a length of time"),
+        (("events.jsonl", "--counting-windows", "1y"), 2, "'1y'"),
+        (("events.jsonl", "--counting-metrics", "acuracy"), 2, "accuracy"),
+        (("events.jsonl", "--serve-port", "x"), 2, "expected a whole number, but got 'x'"),
+        (("events.jsonl", "--serve-port", "99999"), 2, "Expected `port`"),
+        (("events.jsonl", "--serve-host", "0.0.0.0"), 2, "token"),
+        (("--source-kind", "files"), 2, "'files'"),
+        (("events.jsonl", "--source-kind", "kafka"), 2, "but got both"),
+        (("events.jsonl", "--source-options", "x"), 2, "expected KEY=VALUE"),
+        (("events.jsonl", "--config", "none.toml"), 1, ": none.toml: No such file"),
+        (("events.jsonl", "--serve-socket", "none/page"), 1, ": Expected to serve on `socket` 'none/page', but got"),
+        (("--export-dashboards", "events.jsonl"), 1, "events.jsonl/grafana/dashboards: Not a directory"),
+        (("events.jsonl", "--serve-max-classes", "-1"), 2, "Expected `max_classes` in [serve] to be 0 or more"),
+        (("events.jsonl", "--store-path", ""), 2, "Expected `path` in [store] to name a file"),
+        (("events.jsonl", "--config", "events.jsonl"), 2, "events.jsonl: no TOML"),
+        (("events.jsonl", "--alerts-webhook", "ftp://secret"), 2, "Expected `webhook`"),
+        (("events.jsonl", "--stay", "--once"), 2, "one of them"),
+        (("--source-kind", "memory"), 2, "Expected `kind`"),
+        (("--source-kind", "kafka"), 2, "predictions"),
+    ],
+)
+def test_what_is_refused(cli, folder, arguments, status, message) -> None:
+    """Wrong arguments are one line and exit status 2, bad files one line and 1, and no state file is left."""
+    if arguments[:1] == ("--source-kind",) and "kafka" in arguments:
+        pytest.importorskip("confluent_kafka", reason="without it, that it is missing is said first")
+
+    result = cli("monitor", *arguments)
+
+    assert (result.status, result.out) == (status, "")
+    assert message in result.err
+    assert result.err.count("\n") == 1
+    assert "secret" not in result.err
+    assert os.listdir(folder) == ["events.jsonl"]
+
+
+def test_bad_rules_show_where(cli) -> None:
+    """The rule is shown with a caret below what cannot be read."""
+    result = cli("monitor", "events.jsonl", "--alerts-rules", "accuracy < much")
+
+    assert result.status == 2
+    assert result.err.splitlines()[1:] == ["  accuracy < much", "             ^"]
+
+
+@pytest.mark.parametrize(("missing", "flags"), [("confluent_kafka", ["--source-kind", "kafka"]), ("rich", ["--tui"])])
+def test_missing_extras(cli, monkeypatch, missing, flags) -> None:
+    """An optional package that is not there is one line with the extra to install, and exit status 2."""
+    for name in [name for name in sys.modules if name.split(".")[0] == missing]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("stream_metrics.monitor.sources.kafka", "stream_metrics.monitor.terminal"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+
+    result = cli("monitor", "--source-path", "events.jsonl", "--no-page", "--source-predictions", "p", *flags)
+
+    assert (result.status, result.out) == (2, "")
+    extra = "kafka" if missing == "confluent_kafka" else "monitor"
+    assert result.err.endswith(f'pip install "stream-metrics[{extra}]"\n')
+    assert result.err.count("\n") == 1
+
+
+def test_dashboards_are_exported(cli, folder) -> None:
+    """--export-dashboards writes files and prints their paths, with no source given."""
+    pytest.importorskip("stream_metrics.monitor.serving.dashboards", reason="it is part of the server")
+
+    result = cli("monitor", "--export-dashboards", "boards")
+
+    assert (result.status, result.err) == (0, "")
+    paths = result.out.split()
+    assert paths
+    assert all((folder / path).stat().st_size for path in paths)
+
+
+def test_a_file_that_was_not_read_to_its_end_was_interrupted(cli, monkeypatch) -> None:
+    """Stopped before the end of a file the status is 130; of a source without end it is 0."""
+    monkeypatch.setattr("stream_metrics.monitor.runner.Runner._loop", lambda self: None)
+
+    assert cli("monitor", "events.jsonl", "--no-page").status == 130
+    assert cli("monitor", "events.jsonl", "--once", "--follow").status == 130
+    assert cli("monitor", "events.jsonl", "--no-page", "--follow").status == 0
+
+
+def test_a_file_without_events_is_another_than_was_meant(cli, folder) -> None:
+    """All that is refused is said with the last reason, and is no success; an empty file is one."""
+    (folder / "table.csv").write_text("id,truth\n1,a\n")
+    (folder / "empty").touch()
+
+    refused, empty = (cli("monitor", name, "--no-page") for name in ("table.csv", "empty"))
+
+    assert (refused.status, empty.status, empty.err) == (1, 0, "")
+    assert "none of the 2 records of the source holds one; the last is refused for its 'decode'" in refused.err
+    assert "rejected 2 for decode" in refused.out
+
+
+def test_stderr_that_nobody_reads_ends_nothing(folder) -> None:
+    """An alert that cannot be said on stderr neither fails the run nor stops what it counts."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with process("events.jsonl", "--once", "--alerts-rules", "lag < 9", stdout=subprocess.PIPE, stderr=writing) as run:
+        os.close(writing)
+        out, _ = run.communicate(timeout=20)
+
+    assert run.returncode == 0
+    assert "100 samples" in out
+    assert "firing for" in out
+
+
+def test_the_reason_of_a_logged_error(capsys) -> None:
+    """A line of the log that has an exception has its type and text."""
+    with monitor_watch._Lines().logged(quiet=False):
+        try:
+            raise ValueError("out of range")
+        except ValueError:
+            logging.getLogger("stream_metrics.monitor").exception("no view can be made")
+
+    assert capsys.readouterr().err == "stream-metrics: no view can be made: ValueError('out of range')\n"
+
+
+def test_standard_input_leaves_nothing(folder) -> None:
+    """What is piped in is counted, and kept only if a state file is named."""
+    lines = (folder / "events.jsonl").read_text()
+    with process("-", "--no-page", "--format", "json", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        out, err = running.communicate(lines, timeout=20)
+
+    assert (running.returncode, err) == (0, "")
+    assert json.loads(out)["by_window"]["total"]["n"] == 100
+    assert os.listdir(folder) == ["events.jsonl"]
+
+
+def test_logging_is_as_before(cli) -> None:
+    """The handler that says what is logged is gone afterwards."""
+    log = logging.getLogger("stream_metrics.monitor")
+    before = log.level, log.propagate, list(log.handlers)
+
+    cli("monitor", "events.jsonl", "--no-page")
+
+    assert (log.level, log.propagate, list(log.handlers)) == before
+
+
+def process(*arguments: str, **more: Any) -> subprocess.Popen[str]:
+    """Start the command in a process of its own."""
+    code = "import sys; from stream_metrics.cli.main import main; sys.exit(main())"
+    line = [sys.executable, "-c", code, "monitor", *arguments]
+    return subprocess.Popen(line, text=True, **{"stderr": subprocess.PIPE, **more})
+
+
+def test_a_real_process_serves_and_is_stopped(folder) -> None:
+    """It serves the view until Ctrl-C, writes a last checkpoint, prints the report, and ends with status 0."""
+    with process("events.jsonl", "--follow", "--serve-port", "0", stdout=subprocess.PIPE) as running:
+        try:
+            assert running.stderr is not None
+            url = running.stderr.readline().split()[-1]
+            with urllib.request.urlopen(f"{url}readyz", timeout=10) as answer:
+                assert answer.status == 200
+            running.send_signal(signal.SIGINT)
+            out, err = running.communicate(timeout=20)
+        finally:
+            running.kill()
+
+    assert (running.returncode, err) == (0, "")
+    assert "100 samples, 2 classes" in out
+    assert "monitor.sqlite" in os.listdir(folder)
+
+
+def test_the_terminal_view_in_a_terminal(folder) -> None:
+    """With --tui in a terminal the view is drawn in the alternate screen, and the report comes after it."""
+    pytest.importorskip("rich", reason="the terminal view needs rich")
+    ours, theirs = pty.openpty()
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "100", "LINES": "40"}
+    with process("events.jsonl", "--no-page", "--tui", stdout=theirs, env=environment) as running:
+        os.close(theirs)
+        drawn = b""
+        try:
+            while block := os.read(ours, 65536):
+                drawn += block
+        except OSError:  # how the end of the other side is told
+            pass
+        running.communicate(timeout=20)
+    os.close(ours)
+
+    assert running.returncode == 0
+    begins, ends = drawn.index(b"\x1b[?1049h"), drawn.index(b"\x1b[?1049l")
+    assert b"classes (" in drawn[begins:ends]
+    assert b"100 samples, 2 classes" in drawn[ends:]

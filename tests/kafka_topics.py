@@ -1,0 +1,151 @@
+"""Topics filled with events, and what a monitor must have counted of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from monitor_events import CONFIG, NOW, START, counted, events, offline, records
+
+from stream_metrics.monitor import config
+from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.packing import unpacked
+from stream_metrics.monitor.records import Record
+from stream_metrics.monitor.schema import read_only
+from stream_metrics.monitor.sources import kafka
+from stream_metrics.monitor.sources.opening import opened
+from stream_metrics.monitor.store import Store
+
+__all__ = [
+    "JOINED",
+    "KEPT",
+    "KIP_848",
+    "at",
+    "check",
+    "ends",
+    "halves",
+    "messy",
+    "produce",
+    "reached",
+    "read",
+    "reading",
+    "renamed",
+    "until",
+]
+
+KIP_848 = {"group.protocol": "consumer"}
+KEPT = dataclasses.replace(CONFIG, store=config.Store(every_events=100))
+JOINED = dataclasses.replace(KEPT, join=config.Join())  # of two topics, where the order is left to chance
+
+
+def messy(n: int, partitions: int, topic: str = "t") -> list[Record]:
+    """Return the records of a topic in which everything goes wrong that can."""
+    found = [record for part in range(partitions) for record in records(events(n, seed=part), part, topic)]
+    return [record._replace(timestamp=NOW) for record in found]
+
+
+def halves(n: int, partitions: int) -> list[Record]:
+    """Return the records of the topics p and l: predictions and their labels, of the same partition, in any order."""
+    chance, found = random.Random(1), []
+    for part in range(partitions):
+        ids = [f"{part}-{at}" for at in range(n)]
+        first = [{"id": key, "time": START + at, "prediction": chance.choice("abc")} for at, key in enumerate(ids)]
+        second = [{"id": key, "time": START + at, "truth": chance.choice("abc")} for at, key in enumerate(ids)]
+        chance.shuffle(second)
+        found += records(first, part, "p") + records(second[: n - 3], part, "l")
+    return [record._replace(timestamp=NOW) for record in found]
+
+
+def produce(servers: str, found: Iterable[Record], **options: Any) -> None:
+    """Write records to their partitions; their offsets must be those that follow what is there."""
+    from confluent_kafka import Producer
+
+    wrong: list[Any] = []
+
+    def written(expected: int) -> Callable[[Any, Any], None]:
+        return lambda error, message: None if error is None and message.offset() == expected else wrong.append(message)
+
+    producer = Producer({"bootstrap.servers": servers, "linger.ms": 5, **options})
+    for record in found:
+        place = record.topic, record.value, record.key, record.partition
+        producer.produce(*place, timestamp=int(NOW * 1000), on_delivery=written(record.offset))
+        producer.poll(0)
+
+    assert producer.flush(10) == 0
+    assert wrong == []
+
+
+def ends(found: Iterable[Record]) -> dict[tuple[str, int], int]:
+    """Return the offset after the last record of each topic and partition."""
+    return {(record.topic, record.partition): record.next for record in found}
+
+
+def reached(state: str) -> dict[tuple[str, int], int]:
+    """Return the next offsets that are stored."""
+    if not os.path.exists(state):
+        return {}
+    reader = read_only(state)
+    rows = reader.execute("select part, next from state").fetchall()
+    reader.close()
+    return {(topic, part): at for part, held in rows for topic, at in dict(unpacked(held)).items()}
+
+
+def until(condition: Callable[[], Any], patience: float = 20.0) -> Any:
+    """Return what is true, once it is."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.01)
+    raise AssertionError("Expected it to come about in time")
+
+
+def check(state: str, found: list[Record], told: config.Config) -> None:
+    """All that is stored is what one pass over the records gives, byte for byte."""
+    monitor = Monitor(told, Store(state), lambda: NOW)
+    reached_ends = monitor.assign({record.partition for record in found})
+    stored = counted(monitor)
+    monitor.close()
+
+    assert reached_ends == ends(found)
+    assert stored == counted(offline(found, told))
+
+
+@contextmanager
+def reading(state: str, told: config.Config = KEPT, **source: Any) -> Iterator[tuple[Monitor, kafka.KafkaSource]]:
+    """A monitor and its source, which are closed in the end."""
+    made = opened(config.Source(kind="kafka", **{"group": source["predictions"], "options": KIP_848} | source))
+    assert isinstance(made, kafka.KafkaSource)
+    monitor = Monitor(told, Store(state), lambda: NOW)
+    try:
+        made.start(monitor)
+        yield monitor, made
+    finally:
+        made.close()
+        monitor.close()
+
+
+def read(monitor: Monitor, source: kafka.KafkaSource, wanted: Callable[[], Any]) -> None:
+    """Read until something is true."""
+
+    def step() -> Any:
+        monitor.step(source.poll(0.05))
+        return wanted()
+
+    until(step)
+
+
+def at(monitor: Monitor) -> dict[tuple[str, int], int]:
+    """Return the next offsets."""
+    return monitor.assign(monitor.partitions)
+
+
+def renamed(found: list[Record], topic: str) -> list[Record]:
+    """Return records of another topic."""
+    return [record._replace(topic=topic) for record in found]

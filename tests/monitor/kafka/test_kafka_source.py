@@ -1,0 +1,141 @@
+"""Topics of a mock Kafka, read in this process: each protocol, gaps, poison, two topics, what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+confluent_kafka = pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
+
+from kafka_mock import Cluster  # noqa: E402
+from kafka_topics import JOINED, KEPT, KIP_848, at, check, ends, halves, messy, produce, read, reading, renamed  # noqa: E402
+from monitor_events import NOW, START, lines  # noqa: E402
+
+from stream_metrics.monitor.records import Record  # noqa: E402
+from stream_metrics.monitor.sources import kafka  # noqa: E402
+from stream_metrics.monitor.sources.kafka_rules import SourceError  # noqa: E402
+
+STICKY = {"partition.assignment.strategy": "cooperative-sticky"}
+MESSY = messy(300, 3)
+
+
+@pytest.mark.parametrize("options", [{}, STICKY, KIP_848], ids=["eager", "cooperative", "kip848"])
+def test_everything_is_read(cluster: Cluster, topic: str, state: str, options: dict[str, str]) -> None:
+    """In two lives, of two groups as the mock is slow to let one back in; in the end Kafka knows of the checkpoints."""
+    found = renamed(MESSY, topic)
+    produce(cluster.servers, found)
+    given = {"servers": cluster.servers, "predictions": topic, "options": options}
+    with reading(state, **given, group=topic + "1") as (monitor, source):
+        read(monitor, source, lambda: sum(at(monitor).values()) > 400)
+        first = at(monitor)
+    with reading(state, **given, group=topic + "2") as (monitor, source):
+        read(monitor, source, lambda: source.lag() == dict.fromkeys(ends(found), 0))
+        last = at(monitor)
+    asking = confluent_kafka.Consumer({"bootstrap.servers": cluster.servers, "group.id": topic + "2"})
+    told = asking.committed([confluent_kafka.TopicPartition(*place) for place in ends(found)], timeout=5)
+    asking.close()
+
+    assert first != {}
+    assert last == ends(found)
+    assert {(each.topic, each.partition): each.offset for each in told} == ends(found)
+    check(state, found, KEPT)
+
+
+def test_offsets_have_gaps(cluster: Cluster, topic: str, state: str) -> None:
+    """Transactions leave records of their own, which are no events: an offset is not a count."""
+    producer = confluent_kafka.Producer({"bootstrap.servers": cluster.servers, "transactional.id": topic})
+    producer.init_transactions(10)
+    found: list[Record] = []
+    values = [record.value for record in MESSY if record.partition == 0][:300]
+    for start in range(0, 300, 50):
+        producer.begin_transaction()
+        for value in values[start : start + 50]:
+            offset = len(found) + start // 50
+            found.append(Record(topic, 0, offset, offset + 1, NOW, None, value))
+            producer.produce(topic, value, partition=0, timestamp=int(NOW * 1000))
+        producer.commit_transaction(10)
+
+    with reading(state, servers=cluster.servers, predictions=topic) as (monitor, source):
+        read(monitor, source, lambda: at(monitor) == ends(found))
+
+    assert ends(found) == {(topic, 0): 305}
+    check(state, found, KEPT)
+
+
+def test_corrupted_and_oversized_records(cluster: Cluster, topic: str, state: str) -> None:
+    """They are rejected where they are, and the others are counted; a record without a value is no event either."""
+    event = lines([{"id": 1, "time": START, "prediction": "cat", "truth": "cat"}])[0]
+    large = lines([{"id": 2, "time": START, "prediction": "cat", "truth": "dog", "more": "x" * 900_000}])[0]
+    values = [event, b"\xff\xfe", b"", None, b"{" * 900_000, large, event[:-1], b"null", event.replace(b"1,", b"3,", 1)]
+    found = [Record(topic, 0, at, at + 1, NOW, b"key", value) for at, value in enumerate(values)]
+    produce(cluster.servers, found)
+    with reading(state, servers=cluster.servers, predictions=topic) as (monitor, source):
+        read(monitor, source, lambda: at(monitor) == ends(found))
+        letters = {tuple(letter[:4]) for letter in monitor._letters}
+        joined = monitor.stats().joined
+
+    assert letters == {(topic, 0, at, "decode") for at in (1, 2, 3, 4, 6, 7)}
+    assert joined == 3
+    check(state, found, KEPT)
+
+
+def test_two_topics(cluster: Cluster, topic: str, state: str) -> None:
+    """Predictions find labels of another topic."""
+    cluster.ask("create", topic + ".labels", 3)
+    names = {"p": topic, "l": topic + ".labels"}
+    found = [record._replace(topic=names[record.topic]) for record in halves(200, 3)]
+    produce(cluster.servers, found)
+    source = {"servers": cluster.servers, "predictions": names["p"], "labels": names["l"], "options": {}}
+    with reading(state, JOINED, **source) as (monitor, reader):
+        read(monitor, reader, lambda: at(monitor) == ends(found))
+        joined = monitor.stats().joined
+
+    assert joined == 3 * 197
+    check(state, found, JOINED)
+
+
+def test_topics_that_cannot_be_joined(cluster: Cluster, topic: str, state: str) -> None:
+    """Unequal numbers of partitions, and assignors that keep partitions apart, fail at the start."""
+    cluster.ask("create", topic + ".labels", 2)
+    source = {"servers": cluster.servers, "predictions": topic, "labels": topic + ".labels"}
+
+    with pytest.raises(SourceError, match="equally many partitions, but they have"), reading(state, **source):
+        pass
+    with (
+        pytest.raises(ValueError, match="'range', but got 'roundrobin'"),
+        reading(state, **source, options={"partition.assignment.strategy": "roundrobin"}),
+    ):
+        pass
+
+
+def test_no_broker_and_no_password(
+    state: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It fails at the start, with a reason that has no password in it; so does an option that there is not."""
+    monkeypatch.setattr(kafka, "PATIENCE", 0.3)
+    secret = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "me"}
+    source = {"servers": "127.0.0.1:1", "predictions": "t", "options": secret | {"sasl.password": "hunter2"}}
+
+    with pytest.raises(SourceError, match=r"_TRANSPORT|_TIMED_OUT") as refused, reading(state, **source):
+        pass
+    with (
+        pytest.raises(SourceError, match=r'No such configuration property: "hunter\.\*\*\*"') as unknown,
+        reading(state, **source | {"options": {"sasl.password": "hunter2", "hunter.hunter2": "1"}}),
+    ):
+        pass
+    assert "hunter2" not in str(refused.value) + str(unknown.value) + caplog.text
+
+
+def test_latest_begins_at_the_end(cluster: Cluster, topic: str, state: str) -> None:
+    """Where nothing was ever counted, if it is asked for; what comes then is counted from there on, in every life."""
+    found = [record for record in renamed(MESSY, topic) if record.partition == 0][:300]
+    source = {"servers": cluster.servers, "predictions": topic, "options": KIP_848 | {"auto.offset.reset": "latest"}}
+    produce(cluster.servers, found[:100])
+    with reading(state, **source) as (monitor, reader):
+        read(monitor, reader, lambda: reader.lag() == {(topic, number): 0 for number in range(3)})
+        produce(cluster.servers, found[100:200])
+        read(monitor, reader, lambda: at(monitor) == {(topic, 0): 200})
+    produce(cluster.servers, found[200:])
+    with reading(state, **source) as (monitor, reader):
+        read(monitor, reader, lambda: at(monitor) == {(topic, 0): 300})
+
+    check(state, found[100:], KEPT)

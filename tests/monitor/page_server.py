@@ -1,0 +1,29 @@
+"""The server of a monitor that does not exist: its view is whatever a test says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stream_metrics.monitor.config import Serve
+from stream_metrics.monitor.serving.server import Server
+
+
+class PageServer:
+    """Serves the page and the view in `view`; `healthy` is what /healthz tells."""
+
+    def __init__(self, view: dict[str, Any], port: int = 0, **options: Any) -> None:
+        self.view = view
+        self.healthy = True
+        config = Serve(port=port, **options)
+        self.server = Server(config, lambda: self.view, alive=lambda: self.healthy, ready=lambda: self.healthy)
+        self.url = self.server.start()
+        self.port = int(self.url.rstrip("/").rpartition(":")[2])
+
+    def publish(self, view: dict[str, Any]) -> None:
+        """Make this the view, and send it."""
+        self.view = view
+        self.server.publish()
+
+    def close(self) -> None:
+        """Stop serving, and end every stream."""
+        self.server.close()

@@ -1,0 +1,261 @@
+"""Made-up views for the page: they follow the JSON contract of `Monitor.view()`.
+
+Metrics are computed from the matrix, so that the numbers of a view agree, and `drift` from 0 to 1 makes the model worse
+in all that is shown.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from stream_metrics.monitor.config import Config, Counting
+from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.records import Record
+
+NOW = 1_700_000_000.0
+WINDOWS = {"total": 1.0, "1h": 0.02, "1d": 0.3}  # the share of all samples that each holds
+HEADLINE = ["accuracy", "balanced_accuracy", "macro_f1", "matthews_corrcoef"]
+ANIMALS = ["cat", "cow", "dog", "emu", "fox", "hen", "owl", "pig"]
+PLACES = ["fr", "de", "it", "es", "pl", "nl", "pt", "se"]
+POINTS = 121
+JOIN = {
+    "pending": 18_250,
+    "labels_unmatched": 12,
+    "labels_late": 31,
+    "labels_duplicate": 4,
+    "predictions_duplicate": 9,
+    "predictions_expired": 1_204,
+    "corrections": 77,
+    "corrections_refused": 1,
+}
+DELAYS = {
+    "le": [1, 3, 10, 30, 60, 180, 600, 1800, 3600],
+    "counts": [0, 410, 2_900, 9_800, 14_200, 8_100, 3_300, 900, 120, 14],
+    "sum": 4_211_000.0,
+}
+
+View = dict[str, Any]
+
+
+def make_view(
+    classes: int = 4,
+    groups: int = 6,
+    *,
+    drift: float = 0.0,
+    step: int = 0,
+    labels: list[str] | None = None,
+    scores: bool = True,
+) -> View:
+    """Return a view after `step` seconds of a model over `classes` classes, worse the nearer `drift` is to 1."""
+    labels = labels or (ANIMALS[:classes] if classes <= 8 else [f"class {i:03}" for i in range(classes)])
+    now = NOW + step
+    parts = {
+        name: _part(labels, groups, share, 0.1 * drift if name == "total" else drift, step, scores)
+        for name, share in WINDOWS.items()
+    }
+    return {
+        "version": 1,
+        "title": "animals",
+        "now": now,
+        "started": NOW - 93_600,
+        "event_time": now - 0.4,
+        "windows": list(WINDOWS),
+        "headline": HEADLINE,
+        "by_window": parts,
+        "history": {name: _history(part, name, drift, now) for name, part in parts.items()},
+        "join": JOIN | {"joined": parts["total"]["n"]},
+        "delays": DELAYS,
+        "records": {"read": 2_412_345 + 1_200 * step, "rejected": {"decode": 41, "no id": 3}, "per_second": 1_204.0},
+        "lag": {"records": 240, "seconds": 0.2},
+        "checkpoint": {"age": 0.8, "duration": 0.0042, "bytes": 1_234_560, "error": None},
+        "partitions": [_partition(i, step) for i in range(4)],
+        "incomplete": [],
+        "alerts": _alerts(parts["1h"]["metrics"]["balanced_accuracy"], now),
+        "dead_letters": [_letter("decode", f"Expected JSON, but got b'\\x00{i}'", i) for i in range(5)],
+    }
+
+
+def real_view(samples: int = 600) -> View:
+    """Return the view of a monitor that has read half an hour of scored predictions, labels and broken records."""
+    rng, time = np.random.default_rng(5), [NOW]
+    counting = Counting(title="pets", scores=True, windows=("5m", "1h"))
+    monitor = Monitor(Config(counting=counting), clock=lambda: time[0])
+    monitor.assign([0])
+    shown: View = {}
+    for start in range(0, samples, 50):
+        events: list[View | None] = [None]
+        for i in range(start, start + 50):
+            truth, scores = rng.choice(ANIMALS[:3]), rng.dirichlet(np.ones(3))
+            scores = (scores + (np.array(ANIMALS[:3]) == truth)) / 2
+            asked = {"id": i, "time": NOW + 3 * i, "scores": dict(zip(ANIMALS, scores.tolist(), strict=False))}
+            events += [asked | {"group": PLACES[i % 4]}, {"id": i, "time": NOW + 3 * i + 40, "truth": str(truth)}]
+        values = [b"broken" if event is None else json.dumps(event).encode() for event in events]
+        at = 10 * start
+        monitor.step([Record("pets", 0, at + k, at + k + 1, None, None, value) for k, value in enumerate(values)])
+        time[0] += 150
+        shown = monitor.view()
+    return shown
+
+
+def empty_view() -> View:
+    """Return the view of a monitor that has counted nothing and has no rules."""
+    view = make_view(2, 0, scores=False)
+    for part in view["by_window"].values():
+        part |= {"n": 0, "weight": 0, "abstained": 0, "estimates": {}, "classes": []}
+        part["metrics"] = dict.fromkeys(part["metrics"])
+        part["matrix"] = {"labels": [], "counts": [], "omitted": 0}
+        part["coverage"] = {"ratio": None, "labelled": 0, "due": 0}
+        part["delay"] = {"p50": None, "p90": None, "p99": None}
+    view["history"] = {window: {"t": [], "n": []} for window in view["windows"]}
+    view["checkpoint"] = {"age": None, "duration": None, "bytes": None, "error": None}
+    view["delays"] = {"le": [1, 10], "counts": [0, 0, 0], "sum": 0}
+    view["join"] = dict.fromkeys(view["join"], 0)
+    view["records"] = {"read": 0, "rejected": {}, "per_second": 0.0}
+    return view | {"lag": None, "event_time": None, "alerts": [], "dead_letters": [], "partitions": []}
+
+
+def hostile_view(texts: list[str]) -> View:
+    """Return a view whose labels, groups, rules, reasons, topics and title are these texts."""
+    view = make_view(labels=texts, drift=0.5)
+    for part in view["by_window"].values():
+        for row, text in zip(part["groups"]["rows"], texts, strict=False):
+            row["group"] = text
+    view["alerts"] += [{"rule": text * 5, "state": "firing", "since": None, "value": None} for text in texts]
+    view["records"]["rejected"] = dict.fromkeys(texts, 3)
+    letters = [_letter(text, text, i) | {"topic": text} for i, text in enumerate(texts)]
+    return view | {"title": texts[0], "dead_letters": letters, "incomplete": texts}
+
+
+def _partition(i: int, step: int) -> View:
+    return {
+        "partition": i,
+        "next": {"predictions": 301_440 + i + step, "labels": 287_110 - i + step},
+        "lag": 30 * i,
+    }
+
+
+def _letter(reason: str, detail: str, i: int) -> View:
+    return {"topic": "labels", "partition": i % 4, "offset": 21_310 + i, "reason": reason, "detail": detail}
+
+
+def _alerts(recent: float, now: float) -> list[View]:
+    firing = {"state": "firing", "since": now - 740} if recent < 0.8 else {"state": "ok", "since": None}
+    return [
+        {"rule": "balanced_accuracy[1h] < 0.8 for 5m", "value": recent} | firing,
+        {"rule": "coverage[1d] < 0.9", "state": "ok", "since": None, "value": 0.962},
+        {"rule": "max_gap(recall, group)[1d] > 0.25", "state": "ok", "since": None, "value": 0.118},
+    ]
+
+
+def _part(labels: list[str], groups: int, share: float, drift: float, step: int, scores: bool) -> View:
+    """What is shown of one window."""
+    matrix = _matrix(len(labels), share, drift, step)
+    metrics, rows = _metrics(matrix, labels, scores)
+    n = int(matrix.sum())
+    shown = sorted(np.argsort(-matrix.sum(1), kind="stable")[:50].tolist())
+    areas = [key for key in metrics if key in ("roc_auc_ovr", "average_precision_ovr")]
+    return {
+        "n": n,
+        "late": 3,
+        "weight": float(n),
+        "abstained": n // 900,
+        "metrics": metrics,
+        "estimates": {key: {"low": metrics[key] - 0.0004, "high": metrics[key] + 0.0003} for key in areas},
+        "better": {key: "lower" if key == "log_loss" else "higher" for key in metrics},
+        "range": {key: [0, 1] for key in metrics} | {"matthews_corrcoef": [-1, 1], "log_loss": [0, None]},
+        "classes": rows[:200],
+        "classes_omitted": max(0, len(rows) - 200),
+        "matrix": {
+            "labels": [labels[i] for i in shown],
+            "counts": matrix[np.ix_(shown, shown)].tolist(),
+            "omitted": len(labels) - len(shown),
+        },
+        "curves": _curves(rows[:10], drift) if scores else {"roc": [], "pr": [], "reliability": []},
+        "groups": _groups(groups, metrics, n, step),
+        "coverage": {"ratio": 0.962, "labelled": n, "due": round(n / 0.962)},
+        "delay": {"p50": 41.0, "p90": 190.0, "p99": 1_130.0},
+    }
+
+
+def _matrix(classes: int, share: float, drift: float, step: int) -> np.ndarray:
+    rng = np.random.default_rng(7)
+    support = share * 600_000 * rng.dirichlet(np.full(classes, 3.0))
+    wrong = rng.dirichlet(np.full(classes, 0.25), classes) + 1e-9
+    np.fill_diagonal(wrong, 0)
+    wrong /= wrong.sum(1, keepdims=True)
+    right = np.clip(rng.beta(30, 3, classes) - drift * rng.uniform(0.15, 0.4, classes), 0, 1)
+    cells = support[:, None] * (np.diag(right) + (1 - right)[:, None] * wrong)
+    return rng.poisson(cells * (1 + 0.001 * step))
+
+
+def _ratio(a: np.ndarray, b: np.ndarray) -> list[float | None]:
+    return [float(x / y) if y else None for x, y in zip(a, b, strict=True)]
+
+
+def _metrics(matrix: np.ndarray, labels: list[str], scores: bool) -> tuple[dict[str, Any], list[View]]:
+    n, true, predicted, right = matrix.sum(), matrix.sum(1), matrix.sum(0), matrix.diagonal()
+    recall, precision, f1 = _ratio(right, true), _ratio(right, predicted), _ratio(2 * right, true + predicted)
+    accuracy, expected = float(right.sum() / n), float((true / n) @ (predicted / n))
+    spread = ((1 - ((true / n) ** 2).sum()) * (1 - ((predicted / n) ** 2).sum())) ** 0.5
+    metrics = {
+        "accuracy": accuracy,
+        "balanced_accuracy": float(np.mean([r for r in recall if r is not None])),
+        "macro_f1": float(np.mean([f or 0.0 for f in f1])),
+        "matthews_corrcoef": float((accuracy - expected) / spread),
+        "cohen_kappa": (accuracy - expected) / (1 - expected),
+        "fowlkes_mallows": None,
+    }
+    if scores:
+        metrics |= {"roc_auc_ovr": 0.49 + accuracy / 2, "average_precision_ovr": accuracy - 0.02}
+        metrics |= {"log_loss": 3 * (1 - accuracy)}
+    areas = [None if r is None or not scores else 0.55 + 0.44 * r for r in recall]
+    names = ("label", "support", "predicted", "precision", "recall", "f1", "roc_auc")
+    columns = (labels, true.tolist(), predicted.tolist(), precision, recall, f1, areas)
+    return metrics, [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _curves(rows: list[View], drift: float) -> View:
+    x = np.linspace(0, 1, 200)
+    curves: dict[str, list[View]] = {"roc": [], "pr": [], "reliability": []}
+    for row in rows:
+        area = row["roc_auc"] or 0.5
+        curves["roc"].append({"label": row["label"], "x": x.tolist(), "y": (x ** (1 / area - 1)).tolist()})
+        curves["pr"].append(
+            {"label": row["label"], "x": x.tolist(), "y": (1 - 0.6 * x ** (area / (1 - area))).tolist()}
+        )
+    middle = np.linspace(0.05, 0.95, 10)
+    observed, weights = middle * (0.95 - 0.15 * drift), (4_000 * middle**3 + 30).round()
+    curves["reliability"] = [{"label": "top", "x": middle.tolist(), "y": observed.tolist(), "w": weights.tolist()}]
+    return curves
+
+
+def _groups(count: int, metrics: dict[str, Any], n: int, step: int) -> View:
+    rng = np.random.default_rng(11)
+    rows = []
+    for group in PLACES[:count] if count <= 8 else [f"shop {i:03}" for i in range(count)]:
+        offset = rng.normal(-0.01, 0.035) + 0.0001 * step
+        values = {key: float(np.clip(metrics[key] + offset + rng.normal(0, 0.004), -1, 1)) for key in HEADLINE}
+        rows.append({"group": group, "n": int(n * rng.uniform(0.2, 1.8) / count), "metrics": values})
+    rows.sort(key=lambda row: row["metrics"][HEADLINE[0]])
+    gaps = {}
+    for key in HEADLINE if count > 1 else []:
+        (low, lowest), *_, (high, highest) = sorted((row["metrics"][key], row["group"]) for row in rows)
+        gaps[key] = {"size": high - low, "lowest": lowest, "highest": highest}
+    return {"rows": rows, "gaps": gaps, "folded": 3 if count > 50 else 0}
+
+
+def _history(part: View, window: str, drift: float, now: float) -> dict[str, list[float]]:
+    """Trend lines that end at the values of the window, two and a half windows long."""
+    rng = np.random.default_rng(3)
+    t = np.linspace(now - {"total": 93_600, "1h": 9_000, "1d": 216_000}[window], now, POINTS)
+    samples = np.linspace(0.02, 1, POINTS) if window == "total" else 1 + 0.3 * np.sin((t - now) / 2_000)
+    lines = {"t": t.tolist(), "n": (part["n"] * samples).round().tolist()}
+    fall = drift * 0.18 / (1 + np.exp(-np.linspace(-8, 6, POINTS)))
+    for key in [*HEADLINE, "log_loss"] if part["metrics"].get("log_loss") else HEADLINE:
+        noise = np.cumsum(rng.normal(0, 0.002, POINTS)) * (0.2 if window == "total" else 1)
+        line = (noise - fall) * (-2 if key == "log_loss" else 1)
+        lines[key] = np.clip(part["metrics"][key] + line - line[-1], 0, 2 if key == "log_loss" else 1).tolist()
+    return lines

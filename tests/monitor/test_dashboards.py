@@ -1,0 +1,203 @@
+"""The dashboard and the rules that are exported: their structure, and every query in a real Prometheus."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import re
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from monitor.page_server import PageServer
+from monitor.page_views import HEADLINE, hostile_view, make_view
+
+from stream_metrics.monitor.config import Config, Counting
+from stream_metrics.monitor.serving.dashboards import dashboard, export
+from stream_metrics.monitor.serving.rules import ALERTS, RECORDED
+
+CONFIG = Config(counting=Counting(title="animals", scores=True, windows=("1h", "1d"), metrics=(*HEADLINE, "log_loss")))
+VARIABLES = {"instance": ".*", "window": ".*", "class": ".*", "group": ".*", "__rate_interval": "5s"}
+SCRAPE = """
+global: {{scrape_interval: 200ms, evaluation_interval: 200ms}}
+rule_files: [{rules}]
+scrape_configs:
+  - job_name: model
+    static_configs: [{{targets: ["127.0.0.1:{port}"]}}]
+    authorization: {{credentials: secret}}
+"""
+
+
+def found(name: str) -> str:
+    """The path of a program; the test is skipped where there is none."""
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"the test needs {name}, of Debian's package prometheus")
+    return path
+
+
+def test_export_writes_files(tmp_path):
+    """All files are written, into folders that are made, and provisioning points to the dashboards."""
+    paths = export(tmp_path / "new", CONFIG)
+
+    board, provisioning, rules = paths
+    assert [path.relative_to(tmp_path / "new").as_posix() for path in paths] == [
+        "grafana/dashboards/stream-metrics.json",
+        "grafana/provisioning/dashboards/stream-metrics.yaml",
+        "prometheus/stream-metrics.rules.yaml",
+    ]
+    assert json.loads(board.read_text()) == dashboard(CONFIG)
+    assert json.dumps(str(board.parent)) in provisioning.read_text()
+    assert rules.read_text().count("- alert: ") == len(ALERTS)
+
+
+def test_structure_of_the_dashboard():
+    """Ids are unique, panels do not overlap, variables are defined, and no data source is fixed."""
+    board = dashboard(CONFIG)
+    panels, variables = board["panels"], [variable["name"] for variable in board["templating"]["list"]]
+    cells = [
+        (x, y)
+        for panel in panels
+        for x in range(panel["gridPos"]["x"], panel["gridPos"]["x"] + panel["gridPos"]["w"])
+        for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])
+    ]
+    used = set(re.findall(r"\$\{?(\w+)", json.dumps(board)))
+
+    assert board["schemaVersion"] == 39
+    assert len({panel["id"] for panel in panels}) == len({panel["title"] for panel in panels}) == len(panels)
+    assert len(set(cells)) == len(cells)
+    assert max(x for x, _ in cells) < 24
+    assert used - {"__rate_interval", "__all"} == set(variables)
+    assert {panel["datasource"]["uid"] for panel in panels} == {"${datasource}"}
+    assert all(target["datasource"]["uid"] == "${datasource}" for panel in panels for target in panel["targets"])
+    assert [panel["title"] for panel in panels][:2] == ["Accuracy", "Balanced accuracy"]
+    assert panels[0]["fieldConfig"]["defaults"] == {
+        "unit": "percentunit",
+        "min": 0,
+        "max": 1,
+        "custom": {"lineWidth": 2},
+    }
+
+
+def test_two_models_have_two_dashboards():
+    """The uid follows from the title, so that models do not replace each other."""
+    one, other = (dashboard(Config(counting=Counting(title=title)))["uid"] for title in ("a", "b"))
+
+    assert one != other
+    assert dashboard(Config(counting=Counting(title="a")))["uid"] == one
+
+
+def test_promtool_takes_the_rules(tmp_path):
+    """Prometheus's own checker takes the file of rules."""
+    promtool = found("promtool")
+    rules = export(tmp_path, CONFIG)[-1]
+
+    done = subprocess.run([promtool, "check", "rules", rules], capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert f"SUCCESS: {len(ALERTS) + len(RECORDED)} rules found" in done.stdout
+
+
+class Prometheus:
+    """A real Prometheus that scrapes a server."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        program = found("prometheus")
+        rules = export(folder, CONFIG)[-1]
+        (folder / "prometheus.yml").write_text(SCRAPE.format(rules=rules, port=port))
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        arguments = {
+            "config.file": folder / "prometheus.yml",
+            "storage.tsdb.path": folder / "data",
+            "web.listen-address": self.url.removeprefix("http://"),
+            "log.level": "error",
+        }
+        with (folder / "log").open("wb") as log:
+            command = [program, *(f"--{name}={value}" for name, value in arguments.items())]
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def ask(self, path: str, **parameters: str) -> Any:
+        """Ask its interface; None while it does not answer."""
+        with contextlib.suppress(ConnectionError, urllib.error.URLError, TimeoutError):
+            query = urllib.parse.urlencode(parameters)
+            with urllib.request.urlopen(f"{self.url}/api/v1/{path}?{query}", timeout=10) as answer:
+                return json.load(answer)["data"]
+        return None
+
+    def wait(self, path: str, condition: Any, **parameters: str) -> Any:
+        """Ask until what comes is as it should be."""
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            data = self.ask(path, **parameters)
+            if data is not None and condition(data):
+                return data
+            time.sleep(0.05)
+        raise AssertionError(f"{path} {parameters}: {data}")
+
+    def close(self) -> None:
+        """End it."""
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def scraped(tmp_path: Path) -> Iterator[tuple[Prometheus, PageServer]]:
+    """A server with a token, and a Prometheus that reads it."""
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(
+            contextlib.closing(PageServer(hostile_view(['a"\\\n', "", "\ud800"]), token="secret"))
+        )
+        yield stack.enter_context(contextlib.closing(Prometheus(tmp_path, server.port))), server
+
+
+def values(result: Any) -> list[float]:
+    """The values of what came that have one, of which none is negative."""
+    numbers = [float(series["value"][1]) for series in result]
+    return [number for number in numbers if number >= 0]
+
+
+def queries() -> Iterator[str]:
+    """Every query of the dashboard, its variables filled in, and the names that variables are made of."""
+    board = dashboard(CONFIG)
+    expressions = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    for variable in board["templating"]["list"][1:]:
+        expressions.append(re.sub(r"label_values\((\w+), \w+\)", r"\1", variable["definition"]))
+    for expression in expressions:
+        yield re.sub(r"\$(\w+)", lambda match: VARIABLES[match[1]], expression)
+
+
+def test_every_query_in_a_real_prometheus(scraped):
+    """Prometheus scrapes hostile names, every panel has data, series are recorded, and the monitor's alert fires."""
+    prometheus, server = scraped
+    prometheus.wait("query", lambda data: data["result"], query='up{job="model"} == 1')
+    steps = itertools.count(1)
+
+    def arrived(data: Any) -> bool:
+        server.publish(make_view(4, 3, drift=1.0, step=next(steps)))
+        return bool(values(data["result"]))
+
+    prometheus.wait("query", arrived, query="sum(rate(stream_metrics_records_rejected_total[5s])) >= 0")
+    prometheus.wait("query", arrived, query="sum(rate(stream_metrics_true_positives_total[5s])) > 0")
+    recorded = [prometheus.wait("query", arrived, query=rule.name)["result"] for rule in RECORDED]
+    empty = [query for query in queries() if not prometheus.ask("query", query=query)["result"]]
+    names = prometheus.ask("label/__name__/values")
+    wanted = {name for alert in ALERTS for name in re.findall(r"[\w:]*stream_metrics_[\w:]+", alert.expression)}
+    fires = prometheus.wait("alerts", lambda data: any(alert["state"] == "firing" for alert in data["alerts"]))
+    rules = [rule for group in prometheus.ask("rules")["groups"] for rule in group["rules"]]
+
+    assert empty == []
+    assert wanted - set(names) == set()
+    assert all(value <= 1 for result in recorded[:5] for value in values(result))
+    assert {rule["health"] for rule in rules} == {"ok"}
+    assert "balanced_accuracy[1h] < 0.8 for 5m" in [alert["labels"].get("rule") for alert in fires["alerts"]]

@@ -1,0 +1,154 @@
+"""The join of predictions and labels: what plain Python makes of one event after another, however they are batched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from monitor_oracle import FakeCounts, Oracle
+
+from stream_metrics.monitor.config import Join
+from stream_metrics.monitor.joining import Joiner
+from stream_metrics.monitor.outcomes import JoinStats
+from stream_metrics.monitor.packing import Packer
+from stream_metrics.monitor.records import MISSING, Checked, Events
+from stream_metrics.monitor.scores import packed
+from stream_metrics.monitor.spill import Spill
+
+SIZES = {"max_pending": st.integers(0, 8), "max_joined": st.integers(0, 8), "in_memory": st.integers(0, 4)}
+LENGTHS = {"ttl": st.sampled_from(["1s", "10s", "1h"]), "keep_joined": st.sampled_from(["1s", "10s", "1h"])}
+
+
+@st.composite
+def streams(draw: Any) -> list[Checked]:
+    """Predictions, labels and both, of few ids, so that they meet in every way; time goes on with steps and jumps."""
+    now, events = 1.7e9, []
+    for _ in range(draw(st.integers(0, 60))):
+        now += draw(st.sampled_from([0.0, 0.1, 0.3, 1.0, 5.0, -2.0, 11.0]))
+        said = draw(st.sampled_from(["prediction", "label", "both"]))
+        truth = MISSING if said == "prediction" else draw(st.sampled_from("abc"))
+        prediction = MISSING if said == "label" else draw(st.sampled_from(["a", "b", None]))
+        scores = None if said == "label" else draw(st.sampled_from([None, packed([0.25, 0.75])]))
+        weight, group = draw(st.sampled_from([None, 1, 2, 3])), draw(st.sampled_from([None, "fr", "de"]))
+        classes = None if scores is None else ("a", "b")
+        events.append(Checked(draw(st.integers(0, 9)), now, truth, prediction, scores, weight, group, classes))
+    return events
+
+
+class Table:
+    """Pending rows in memory, as the state file has them."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, tuple[bytes, bytes]] = {}
+
+    def found(self, part: int, ids: Sequence[bytes]) -> list[tuple[int, bytes, bytes]]:
+        """Return the rows of some ids."""
+        return [(row, *held) for row, held in self.rows.items() if held[0] in ids]
+
+    def following(self, part: int, row: int, most: int) -> list[tuple[int, bytes, bytes]]:
+        """Return the first rows from a number on."""
+        return [(number, *held) for number, held in sorted(self.rows.items()) if number >= row][:most]
+
+    def move(self, moves: Any) -> None:
+        """Do what a checkpoint does."""
+        self.rows = {row: held for row, held in self.rows.items() if row >= moves.floor and row not in moves.taken}
+        self.rows |= {row: held for row, *held in moves.added}
+
+
+class Kept:
+    """A join with its log and its rows, which can be written and read again."""
+
+    def __init__(self, config: Join) -> None:
+        self.config, self.table, self.counts, self.packer = config, Table(), FakeCounts(), Packer()
+        self.logs: tuple[dict[int, Any], ...] = ({}, {})
+        self.joiner = Joiner(config, self.packer, Spill(self.table, 0))
+
+    def checkpoint(self) -> None:
+        """Write what has changed."""
+        for shelf, log in zip((self.joiner.waiting, self.joiner.done), self.logs, strict=True):
+            done = shelf.prepared(self.joiner.number)
+            for number in [number for number in log if number < done.first]:
+                del log[number]
+            if done.segment is not None:
+                log[done.segment.number] = done.segment
+            self.table.move(done.moves) if shelf.spill is not None else None
+            shelf.written(done)
+
+    def restart(self) -> None:
+        """Forget everything that was not written, which is nothing, and read it again."""
+        self.checkpoint()
+        content = self.joiner.content()
+        self.joiner = Joiner(self.config, self.packer, Spill(self.table, 0))
+        self.joiner.load(content, self.logs[0].values(), self.logs[1].values())
+
+
+def origin(number: int) -> tuple[str, int, int]:
+    """Return where the record of an event is."""
+    return "t", 0, number
+
+
+def plain(events: list[Checked], config: Join) -> Oracle:
+    """Return what plain Python makes of events."""
+    oracle = Oracle(config)
+    for number, event in enumerate(events):
+        oracle.feed(event, origin(number))
+    return oracle
+
+
+def check_law(stats: JoinStats) -> None:
+    """Every prediction and every label that was read is in one place."""
+    tally = stats.tally
+
+    assert tally.predictions == (
+        tally.pending + tally.joined + tally.predictions_expired + tally.predictions_duplicate + tally.refused
+    )
+    assert tally.labels == (
+        tally.labels_waiting
+        + tally.joined
+        + tally.labels_expired
+        + tally.labels_late
+        + tally.labels_duplicate
+        + tally.corrections
+        + tally.corrections_refused
+        + tally.refused
+        + tally.labels_refused
+    )
+
+
+def test_many_that_expire_at_once_are_written() -> None:
+    """One event can leave more behind than there were events since the last checkpoint."""
+    kept = Kept(Join(ttl="10s", keep_joined="1h"))
+    waiting = [Checked(key, 1.7e9, MISSING, "a", None, None, None, None) for key in range(50)]
+    kept.joiner.feed(Events.of(waiting, map(origin, range(50))), kept.counts)  # type: ignore[arg-type]
+    kept.checkpoint()
+    late = Checked(99, 1.7e9 + 100, "a", MISSING, None, None, None, None)
+    kept.joiner.feed(Events.of([late], [origin(50)]), kept.counts)  # type: ignore[arg-type]
+
+    kept.restart()
+
+    assert kept.joiner.stats().predictions_expired == len(kept.joiner.done) == 50
+    assert len(kept.joiner.waiting) == 1
+
+
+@given(streams(), st.builds(Join, **SIZES, **LENGTHS), st.data())
+def test_it_is_what_plain_python_makes_of_it(events: list[Checked], config: Join, data: st.DataObject) -> None:
+    """Any cut into batches, with checkpoints and restarts in between: the same pairs, counters and delays."""
+    oracle, kept = plain(events, config), Kept(config)
+    at = 0
+    while at < len(events):
+        size = data.draw(st.integers(1, 20))
+        batch = events[at : at + size]
+        rows = Events.of(batch, [origin(number) for number in range(at, at + len(batch))])
+        kept.joiner.feed(rows, kept.counts)  # type: ignore[arg-type]
+        check_law(kept.joiner.stats())
+        at += size
+        data.draw(st.sampled_from([kept.checkpoint, kept.restart, lambda: None]))()
+
+    stats = kept.joiner.stats()
+    assert stats.tally == oracle.tally
+    assert list(stats.delays.counts) == oracle.delays
+    assert kept.counts.content() == oracle.counts.content()
+    assert len(kept.joiner.waiting) == len(oracle.held("P", "L"))
+    assert len(kept.joiner.done) == len(oracle.held("J", "X", "R"))

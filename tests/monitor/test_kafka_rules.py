@@ -1,0 +1,105 @@
+"""What the consumer of a monitor is told: offsets are the store's, two topics stay together, passwords stay hidden."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stream_metrics.monitor.config import Source
+from stream_metrics.monitor.sources.kafka_rules import (
+    SourceError,
+    checked,
+    consumer_options,
+    first,
+    hidden,
+    incremental,
+    topics,
+)
+
+KIP_848 = {"group.protocol": "consumer"}
+STICKY = {"partition.assignment.strategy": "cooperative-sticky"}
+
+
+def one(**options: Any) -> Source:
+    """A source of one topic."""
+    return Source(kind="kafka", servers="kafka:9092", group="g", predictions="p", options=options)
+
+
+def two(**options: Any) -> Source:
+    """A source of two topics."""
+    return Source(kind="kafka", predictions="p", labels="l", options=options)
+
+
+def test_offsets_are_those_of_the_store() -> None:
+    """Kafka neither commits nor resets anything by itself; other options pass through."""
+    options = consumer_options(one(**{"sasl.password": "pass word", "auto.offset.reset": "latest"}))
+
+    assert options == {
+        "bootstrap.servers": "kafka:9092",
+        "group.id": "g",
+        "enable.auto.commit": False,
+        "auto.offset.reset": "error",
+        "sasl.password": "pass word",
+    }
+    assert first(one()) == "earliest"
+    assert first(one(**{"auto.offset.reset": "latest"})) == "latest"
+
+
+def test_two_topics_are_assigned_by_range() -> None:
+    """By either protocol, said or not; one topic is assigned as anybody likes."""
+    assert consumer_options(two())["partition.assignment.strategy"] == "range"
+    assert consumer_options(two(**KIP_848))["group.remote.assignor"] == "range"
+    assert "group.remote.assignor" not in consumer_options(one(**KIP_848))
+    assert consumer_options(one(**STICKY))["partition.assignment.strategy"] == "cooperative-sticky"
+    assert topics(two()) == ["p", "l"]
+    assert topics(Source(predictions="p", labels="p")) == ["p"]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (two(**{"partition.assignment.strategy": "roundrobin"}), "to be 'range', but got 'roundrobin', which"),
+        (two(**STICKY), "to be 'range', but got 'cooperative-sticky'"),
+        (two(**KIP_848, **{"group.remote.assignor": "uniform"}), "'group.remote.assignor' in `options` to be 'range'"),
+        (one(**{"group.id": "h"}), "Expected `options` to leave 'group.id' to `group`, but got 'h'"),
+        (one(**{"enable.auto.commit": "true"}), "`enable.auto.commit` in `options` to be false"),
+        (Source(), "Expected `predictions` to name a topic, but got ''"),
+    ],
+)
+def test_what_would_break_the_counts_is_refused(source: Source, message: str) -> None:
+    """Before anything is read."""
+    with pytest.raises(ValueError, match=message):
+        consumer_options(source)
+
+
+def test_where_to_begin_is_one_of_two() -> None:
+    """`none` would be no answer."""
+    with pytest.raises(ValueError, match=r"to be one of \['earliest', 'latest'\], but got 'none'"):
+        first(one(**{"auto.offset.reset": "none"}))
+
+
+def test_partitions_of_both_topics_are_the_same() -> None:
+    """What one worker has of one topic, it has of the other."""
+    checked(["p", "l"], {("p", 1), ("l", 1), ("p", 3), ("l", 3)})
+    checked(["p", "l"], set())
+    checked(["p"], {("p", 1)})
+
+    with pytest.raises(SourceError, match=r"but got \[1, 2\] of 'p' and \[1\] of 'l'"):
+        checked(["p", "l"], {("p", 1), ("l", 1), ("p", 2)})
+
+
+def test_the_protocol_follows_from_the_options() -> None:
+    """Eager unless it says otherwise."""
+    assert incremental(STICKY)
+    assert incremental(KIP_848)
+    assert not incremental({})
+    assert not incremental({"partition.assignment.strategy": "range", "group.protocol": "classic"})
+
+
+def test_passwords_are_hidden() -> None:
+    """In errors, and where a source is printed."""
+    secrets = {"sasl.password": "hunter2", "ssl.key.password": "s3same", "sasl.username": "me"}
+
+    assert hidden("me: hunter2 and s3same", secrets) == "me: *** and ***"
+    assert "hunter2" not in repr(one(**secrets))

@@ -1,0 +1,245 @@
+"""The live page in a real browser: what it shows is what the API says, and it keeps up.
+
+Every test fails on any error or warning in the browser's console.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from monitor.page_views import empty_view, hostile_view, make_view, real_view
+
+pytest_plugins = ("monitor.page_browser",)
+
+DASH, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
+HOSTILE = [
+    "<img src=x onerror=document.title='pwned'>",
+    "</td><script>document.title='pwned'</script>",
+    "\"quotes' & <b>bold</b>",
+    "\u202egnp.exe",
+    "\u05e9\u05dc\u05d5\u05dd",
+    "word " * 300,
+    "x" * 3_000,
+    "",
+    "new\nline",
+    "javascript:alert(1)",
+    "\N{GRINNING FACE}" * 50,
+]
+STOPWATCH = """
+    window.took = [];
+    const measure = performance.measure.bind(performance);
+    performance.measure = (name, options) => {
+        document.body.getBoundingClientRect();  // what was changed is laid out now
+        window.took.push(performance.now() - options.start);
+        return measure(name, options);
+    };
+"""
+NO_STREAM = "EventSource = class { static CLOSED = 2; readyState = 2; close() {} }"
+
+
+def cells(page: Any, rows: str, each: str = "th, td") -> list[list[str]]:
+    """The texts of all that `each` selects in each of what `rows` selects."""
+    script = """([rows, each]) => [...document.querySelectorAll(rows)].map(
+        (row) => [...row.querySelectorAll(each)].map((node) => node.textContent))"""
+    return page.evaluate(script, [rows, each])
+
+
+def number(value: float | None) -> str:
+    """A metric as the page writes it."""
+    return DASH if value is None else f"{value:.4f}".replace("-", MINUS)
+
+
+def accuracy(view: dict[str, Any], window: str = "1h") -> str:
+    """What the first tile shows of a view."""
+    return number(view["by_window"][window]["metrics"]["accuracy"])
+
+
+def wait_for_accuracy(page: Any, view: dict[str, Any]) -> None:
+    """Wait until the first tile shows this view."""
+    page.wait_for_function("(text) => document.querySelector('#tiles .value').textContent === text", arg=accuracy(view))
+
+
+def test_tiles_and_tables_equal_the_api(visit):
+    """Every number of the headline, the classes, the groups and all metrics is the API's, in every window."""
+    page, server = visit(make_view(5, 7, drift=0.4))
+    view = json.loads(page.request.get(f"{server.url}api/snapshot").text())
+    keys = view["headline"]
+
+    for window, part in view["by_window"].items():
+        page.check(f"#windows input[value='{window}']", force=True)
+        metrics, bounds = part["metrics"], part["estimates"]
+        classes = [
+            [row["label"], f"{row['support']:,}", f"{row['predicted']:,}"]
+            + [number(row[key]) for key in ("precision", "recall", "f1", "roc_auc")]
+            for row in part["classes"]
+        ]
+        groups = [
+            [row["group"], f"{row['n']:,}", *(number(row["metrics"][key]) for key in keys)]
+            for row in part["groups"]["rows"]
+        ]
+        areas = [[key, *map(number, (metrics[key], *bounds[key].values()))] for key in bounds]
+
+        assert cells(page, "#tiles li", ".value") == [[number(metrics[key])] for key in keys]
+        assert page.inner_text("#facts .value >> nth=0") == f"{part['n']:,}"
+        assert cells(page, "#classes-table tbody tr") == classes
+        assert cells(page, "#groups-table tbody tr") == groups
+        assert [row[:2] for row in cells(page, "#metrics-table tbody tr")] == [
+            [key, number(value)] for key, value in metrics.items()
+        ]
+        assert [row[:4] for row in cells(page, "#areas-table tbody tr")] == areas
+
+
+def test_the_view_of_a_monitor_is_drawn(visit):
+    """What a real monitor says is shown: counts, metrics, curves, trends, groups, what was rejected."""
+    view = real_view()
+    part = view["by_window"]["5m"]
+    page, _ = visit(view)
+
+    points = page.get_attribute("[role=slider] >> nth=0", "aria-valuemax")
+    assert page.inner_text("#bar").startswith("Live No alert rules are set")
+    assert cells(page, "#tiles li", ".value") == [[number(part["metrics"][key])] for key in view["headline"]]
+    assert cells(page, "#classes-table tbody tr", "th") == [[row["label"]] for row in part["classes"]]
+    assert cells(page, "#groups-table tbody tr", "th") == [[row["group"]] for row in part["groups"]["rows"]]
+    assert int(points) > 10
+    assert page.locator("#trends-chart canvas").count() == 1
+    assert cells(page, "#rejected", ".value") == [["12"]]
+    assert len(cells(page, "#letters-table tbody tr")) == 12
+
+
+def test_intervals_are_shown_where_there_are_any(visit):
+    """Below a value stands its confidence interval, in tiles, classes and all metrics; elsewhere nothing."""
+    view = make_view(3, 0)
+    part = view["by_window"]["1h"]
+    part["intervals"] = {"accuracy": [0.9051, 0.919], "matthews_corrcoef": [-0.25, 0.5], "macro_f1": None}
+    part["classes"][1]["intervals"] = {"recall": [0.8, 0.95]}
+    page, _ = visit(view)
+    accuracy, recall = number(part["metrics"]["accuracy"]), number(part["classes"][1]["recall"])
+
+    tiles = page.locator("#tiles .interval:visible").all_inner_texts()
+    classes = cells(page, "#classes-table tbody tr", "td:nth-child(5)")
+
+    assert tiles == ["[0.9051, 0.9190]", f"[{MINUS}0.2500, 0.5000]"]
+    assert classes[1] == [f"{recall}[0.8000, 0.9500]"]
+    assert cells(page, "#classes-table tbody", ".interval") == [["[0.8000, 0.9500]"]]
+    assert cells(page, "#metrics-table tbody tr", "td:nth-child(2)")[0] == [f"{accuracy}[0.9051, 0.9190]"]
+    page.check("#windows input[value='1d']", force=True)
+    assert page.locator("main .interval:visible").all_inner_texts() == []
+
+
+def test_matrix_equals_the_api(visit):
+    """Cells are the counts, in order, zeros empty; the largest confusions are those of the matrix."""
+    view = make_view(6, 0, drift=0.5)
+    matrix = view["by_window"]["1h"]["matrix"]
+    labels, counts = matrix["labels"], matrix["counts"]
+    page, _ = visit(view)
+    wrong = [(n, i, j) for i, row in enumerate(counts) for j, n in enumerate(row) if i != j and n]
+    wrong.sort(key=lambda cell: (-cell[0], cell[1:]))
+
+    assert cells(page, ".matrix tbody tr", "td") == [[f"{n:,}" if n else "" for n in row] for row in counts]
+    assert cells(page, ".matrix thead tr", "th") == [labels]
+    assert cells(page, "#worst li", "bdi, .number") == [[labels[i], labels[j], f"{n:,}"] for n, i, j in wrong[:12]]
+
+
+def test_a_monitor_that_counted_nothing_yet(visit):
+    """Without any sample the page stands, says that it waits, and what is undefined is a dash that says so."""
+    page, _ = visit(empty_view())
+
+    assert page.inner_text("#state") == "Waiting"
+    assert cells(page, "#tiles li", ".value") == [[DASH]] * 4
+    assert page.get_attribute("#tiles .value >> nth=0", "title") == "undefined so far"
+    assert page.get_attribute("#metrics-table tbody td >> nth=0", "title") == "undefined"
+
+
+def test_updates_arrive_in_place(visit):
+    """A published view changes the numbers, not the nodes; scroll, focus, sort and filter stay."""
+    page, server = visit(make_view(30, 40))
+    page.click("#classes-table th:nth-child(5) button")
+    page.fill("#groups-table input", "shop 0")
+    page.evaluate("document.querySelector('#classes .scroll').scrollTop = 90")
+    page.evaluate("window.before = [...document.querySelectorAll('tbody td, #tiles .value, #worst button')]")
+    later = make_view(30, 40, drift=0.3, step=60)
+    server.publish(later)
+
+    wait_for_accuracy(page, later)
+
+    recalls = [float(row[4]) for row in cells(page, "#classes-table tbody tr")]
+    assert page.evaluate("window.before.every((node) => node.isConnected)")
+    assert page.evaluate("document.querySelector('#classes .scroll').scrollTop") == 90
+    assert page.evaluate("document.activeElement === document.querySelector('#groups-table input')")
+    assert len(recalls) == 30
+    assert recalls == sorted(recalls)
+    assert all("shop 0" in row[0] for row in cells(page, "#groups-table tbody tr"))
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_large_views_stay_usable(visit, width):
+    """200 classes and 100 groups, all changed: drawn and laid out in less than 200 ms, and no wider than the window."""
+    page, server = visit(make_view(200, 100), width=width, script=STOPWATCH)
+    fastest = 1_000
+    for step in range(1, 12):
+        drawn = page.evaluate("window.took.length")
+        server.publish(make_view(200, 100, drift=step / 11, step=step))
+        page.wait_for_function("(drawn) => window.took.length > drawn", arg=drawn)
+        fastest = min(fastest, *page.evaluate("(drawn) => window.took.slice(drawn)", drawn))
+        if step > 2 and fastest < 200:  # again only if the machine was busy with something else
+            break
+
+    assert fastest < 200
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator("#classes-table tbody tr").count() == 200
+    assert page.locator("#groups-table tbody tr").count() == 100
+    assert page.locator(".matrix tbody td").count() == 2_500
+    assert "50 most frequent of 200" in page.text_content("#confusion-note")
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_hostile_labels_stay_text(visit, width):
+    """Markup in whatever comes from outside is text: nothing runs, nothing is loaded, nothing overflows."""
+    page, _ = visit(hostile_view(HOSTILE), width=width)
+
+    labels = [row[0] for row in cells(page, "#classes-table tbody tr")]
+
+    assert labels[:3] == HOSTILE[:3]
+    assert (labels[3], labels[7], labels[8]) == (r"\u202egnp.exe", "(empty)", r"new\u000aline")
+    assert page.locator("main img, main script, main b").count() == 0
+    assert page.title() == f"12 alerts firing {DASH} {HOSTILE[0]}"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_server_restart_is_survived(visit):
+    """When the server goes the page says since when; when another one comes, it goes on by itself."""
+    page, server = visit(make_view(3, 3))
+    server.close()
+    page.wait_for_selector("#bar[data-kind=lost]")
+
+    said = page.inner_text("#bar")
+    changed = make_view(3, 3, drift=0.7) | {"started": 1_700_000_500.0}
+    server.__init__(changed, server.port)
+    page.wait_for_selector("#bar:not([data-kind=lost])")
+
+    assert said.startswith("Disconnected since ")
+    wait_for_accuracy(page, changed)
+
+
+def test_without_a_stream_the_page_asks(visit):
+    """Where the stream of events is refused, views still arrive, by plain requests."""
+    page, server = visit(make_view(3, 3), script=NO_STREAM)
+    later = make_view(3, 3, drift=0.7, step=5)
+    server.publish(later)
+
+    wait_for_accuracy(page, later)
+
+    assert page.get_attribute("#bar", "data-kind") == "firing"
+
+
+def test_a_monitor_that_reads_no_more_is_stale(visit):
+    """A server that answers but says by /healthz that polling stopped makes the page stale, alerts or not."""
+    page, server = visit(make_view(4, 3))
+    server.healthy = False
+    page.reload()
+
+    page.wait_for_selector("#bar[data-kind=stale]")
+
+    assert page.inner_text("#bar").startswith("Stale The monitor no longer reads its source")

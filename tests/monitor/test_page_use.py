@@ -1,0 +1,185 @@
+"""The live page in a real browser: who can use it, by keyboard, by ear, in the dark, and under the mouse."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from monitor.page_server import PageServer
+from monitor.page_views import make_view
+
+pytest_plugins = ("monitor.page_browser",)
+
+LISTEN = """() => {
+    const count = (changes) => { window.spoken = (window.spoken ?? 0) + changes.length; };
+    const options = {childList: true, characterData: true, subtree: true};
+    new MutationObserver(count).observe(document.getElementById("announce"), options);
+}"""
+LABELS = "() => [...document.querySelectorAll('#classes-table tbody th')].map((cell) => cell.textContent)"
+RECALLS = "() => [...document.querySelectorAll('#classes-table td:nth-child(5)')].map((cell) => cell.textContent)"
+GROUND = "getComputedStyle(document.body).backgroundColor"
+# The contrast of each text to the backgrounds below it, painted in their order, by the formula of WCAG 2.
+CONTRAST = """() => {
+    const context = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+    const over = (colours) => {
+        context.clearRect(0, 0, 1, 1);
+        for (const colour of colours) {
+            context.fillStyle = colour;
+            context.fillRect(0, 0, 1, 1);
+        }
+        return context.getImageData(0, 0, 1, 1).data;
+    };
+    const linear = (byte) => (byte <= 10 ? byte / 255 / 12.92 : ((byte / 255 + 0.055) / 1.055) ** 2.4);
+    const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+    const low = [];
+    let seen = 0;
+    for (const node of document.querySelectorAll("body *")) {
+        const texts = [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim());
+        if (!texts || !node.checkVisibility()) continue;
+        seen += 1;
+        const grounds = [];
+        for (let up = node; up instanceof Element; up = up.parentElement) {
+            grounds.unshift(getComputedStyle(up).backgroundColor);
+        }
+        const own = getComputedStyle(node)[node instanceof SVGElement ? "fill" : "color"];
+        const [a, b] = [over(grounds), over([...grounds, own])].map(light);
+        const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        if (contrast < 4.5) low.push([node.outerHTML.slice(0, 80), contrast]);
+    }
+    return [seen, low];
+}"""
+
+
+def test_state_is_told_in_words_and_aloud(visit):
+    """Well and firing are words, in the page and on its tab; the polite region speaks when they change, once."""
+    page, server = visit(make_view(4, 3))
+    page.evaluate(LISTEN)
+    well = page.inner_text("#state"), page.title()
+    server.publish(make_view(4, 3, drift=0.9, step=5))
+    page.wait_for_selector("#bar[data-kind=firing]")
+    server.publish(make_view(4, 3, drift=1.0, step=9))
+    page.wait_for_function("() => document.getElementById('foot').textContent.includes(':29')")
+
+    assert well == ("Well", "Well \N{EN DASH} animals")
+    assert page.inner_text("#state") == "1 alert firing"
+    assert page.inner_text("#announce") == "1 alert firing: balanced_accuracy[1h] < 0.8 for 5m"
+    assert page.evaluate("window.spoken") == 1
+    assert page.locator("#tiles .alarm").all_inner_texts() == ["", "alert firing", "", ""]
+
+
+def test_a_change_that_fires_first_stands_in_its_own_words(visit):
+    """Of a rule about changes the sentence at the top has the note, as the list has: its evidence is no metric."""
+    view = make_view(4, 3)
+    note = "changed; 15 of 1 000 outcomes since"
+    view["alerts"] = [
+        {"rule": "changed(accuracy) arl=9", "state": "firing", "since": view["now"], "value": 9.0, "note": note}
+    ]
+    page, _ = visit(view)
+
+    assert f"\N{MIDDLE DOT} {note} \N{MIDDLE DOT}" in page.inner_text("#state-detail")
+    assert note in page.inner_text("#alerts-list")
+
+
+def test_keyboard_chooses_the_window(visit):
+    """Tab reaches the window selector, arrows change it, every number follows, and the choice outlives a reload."""
+    view = make_view(4, 3, drift=0.3)
+    page, _ = visit(view)
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.name === 'window'"):
+            break
+
+    page.keyboard.press("ArrowRight")
+    chosen = page.evaluate("document.activeElement.value")
+    page.reload()
+    page.wait_for_selector("#tiles li")
+
+    shown = page.inner_text("#tiles .value >> nth=0")
+    assert chosen == "1d"
+    assert page.is_checked("#windows input[value='1d']")
+    assert shown == f"{view['by_window']['1d']['metrics']['accuracy']:.4f}"
+
+
+def test_keyboard_reads_the_matrix_and_the_curves(visit):
+    """The matrix is one tab stop with arrows inside, the largest confusion leads to its cell, a curve is a slider."""
+    view = make_view(5, 0, drift=0.4)
+    counts = view["by_window"]["1h"]["matrix"]["counts"]
+    largest = max(n for i, row in enumerate(counts) for j, n in enumerate(row) if i != j)
+    page, _ = visit(view)
+
+    page.locator(".matrix tbody td").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    readout = page.inner_text("#matrix-readout")
+    page.click("#worst li:first-child button")
+    focused = page.evaluate("document.activeElement.textContent")
+    page.locator("[role=slider]").first.focus()
+    page.keyboard.press("End")
+
+    point = page.get_attribute("[role=slider] >> nth=0", "aria-valuetext")
+    assert readout.startswith(f"true cow, predicted cow: {counts[1][1]:,}, ")
+    assert focused == f"{largest:,}"
+    assert page.locator(".matrix tbody td[tabindex='0']").count() == 1
+    assert point == "false positive rate 1.0000, true positive rate 1.0000"
+
+
+def test_order_is_held_under_the_pointer(visit):
+    """While the mouse is over a sorted table its rows stay where they are, with new numbers."""
+    page, server = visit(make_view(8, 0))
+    page.click("#classes-table th:nth-child(5) button")
+    page.hover("#classes-table tbody tr:nth-child(3)")
+    order, before = page.evaluate(LABELS), page.evaluate(RECALLS)
+    server.publish(make_view(8, 0, drift=0.9, step=9))
+    page.wait_for_function("() => document.getElementById('foot').textContent.includes(':29')")
+
+    held, after = page.evaluate(LABELS), page.evaluate(RECALLS)
+
+    assert before == sorted(before)
+    assert held == order
+    assert after != before
+    assert after != sorted(after)
+
+
+def test_token_opens_the_page(chromium):
+    """The token in the address opens the page and leaves the address; views and reloads then go without it."""
+    with contextlib.closing(PageServer(make_view(3, 2), token="secret")) as server:
+        page = chromium.new_context().new_page()
+        page.goto(f"{server.url}?token=secret#classes")
+        page.wait_for_selector("#tiles li")
+        address = page.url
+        page.reload()
+        page.wait_for_selector("#tiles li")
+        server.publish(make_view(3, 2, drift=0.9, step=9))
+        page.wait_for_selector("#bar[data-kind=firing]")
+
+        assert address == f"{server.url}#classes"
+        assert page.evaluate("document.cookie") == ""
+        page.context.close()
+
+
+def test_themes(visit):
+    """The browser's preference holds until another one is chosen, which outlives a reload."""
+    page, _ = visit(make_view(3, 2), color_scheme="dark")
+    dark = page.evaluate(GROUND)
+
+    page.click("#theme")
+    page.reload()
+
+    assert dark == "rgb(13, 17, 23)"
+    assert page.evaluate(GROUND) == "rgb(243, 245, 248)"
+    assert page.inner_text("#theme") == "Theme: light"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_contrast(visit, scheme):
+    """Every text has a contrast of at least 4.5 to what is behind it, the strongest cells of the heat map included."""
+    view = make_view(6, 4, drift=1.0)
+    part = view["by_window"]["1h"]
+    part["matrix"]["counts"][0][1] = part["classes"][0]["support"]
+    view["alerts"][1]["state"] = "pending"
+    page, _ = visit(view, color_scheme=scheme)
+
+    seen, low = page.evaluate(CONTRAST)
+
+    assert low == []
+    assert seen > 300

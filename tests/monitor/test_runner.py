@@ -1,0 +1,254 @@
+"""The runner: it reads to the end or until it is stopped, keeps what it counted, and fails as a whole."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from stream_metrics.monitor import config
+from stream_metrics.monitor.alerts import Alerts
+from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.records import Record
+from stream_metrics.monitor.runner import Runner, stopped_by_signals
+from stream_metrics.monitor.sources.file import FileSource
+from stream_metrics.monitor.sources.memory import MemorySource, records
+from stream_metrics.monitor.store import StaleOwner, Store
+
+NOW = 1_700_000_000.0
+PATIENCE = 20.0
+
+
+def events(n: int) -> list[dict[str, Any]]:
+    """Return predictions with their labels."""
+    return [{"id": at, "time": NOW + at, "truth": "ab"[at % 2], "prediction": "a"} for at in range(n)]
+
+
+class Serving:
+    """A server that only takes note of what it is told."""
+
+    def __init__(self, serve: config.Serve, view: Callable[[], Any], **asked: Callable[[], bool]) -> None:
+        self.view, self.asked = view, asked
+        self.published = 0
+        self.events = list[str]()
+
+    def start(self) -> str:
+        self.events.append("start")
+        return "http://here"
+
+    def publish(self) -> None:
+        self.published += 1
+
+    def close(self) -> None:
+        self.events.append("close")
+
+
+def made(
+    source: Any, rules: tuple[str, ...] = (), kind: str = "memory", store: Store | None = None, **more: Any
+) -> Runner:
+    """Return a runner of a monitor whose clock stands still."""
+    settings = Config(source=config.Source(kind=kind), alerts=config.Alerts(rules=rules))
+    monitor = Monitor(settings, store, lambda: NOW + 3600)
+    return Runner(settings, source, monitor, Alerts(settings, monitor), **more)
+
+
+def started(runner: Runner) -> threading.Thread:
+    """Run in a thread."""
+    thread = threading.Thread(target=runner.run)
+    thread.start()
+    return thread
+
+
+def until(condition: Callable[[], Any]) -> None:
+    """Wait for something to be so."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.005)
+
+
+def test_a_source_that_ends_is_counted_whole(tmp_path) -> None:
+    """All is counted and in the last view and state file, rules are evaluated, and it says that it ended."""
+    log = tmp_path / "log"
+    log.write_bytes(b"".join(record.value + b"\n" for record in records(events(1000)) if record.value))
+    runner = made(FileSource(str(log)), ("accuracy < 0.9",), "file", Store(str(tmp_path / "state")))
+
+    runner.run()
+
+    assert runner.ended
+    assert runner.latest["by_window"]["total"]["n"] == 1000
+    assert runner.counts is not None
+    assert runner.counts.total.n == 1000
+    assert [alert["state"] for alert in runner.latest["alerts"]] == ["firing"]
+    again = made(FileSource(str(log)), ("accuracy < 0.9",), "file", Store(str(tmp_path / "state")))
+    again.run()
+    assert again.latest["by_window"]["total"]["n"] == 1000
+    assert again.latest["alerts"] == runner.latest["alerts"]
+
+
+def test_it_serves_until_it_is_stopped() -> None:
+    """The server has the newest view and knows that it lives; views come while records do; the end closes it."""
+    source = MemorySource(records(events(10)))
+    served: list[Serving] = []
+    said: list[str | None] = []
+    shown: list[int] = []
+    runner = made(
+        source,
+        server=lambda *args, **asked: served.append(Serving(*args, **asked)) or served[0],
+        started=said.append,
+        show=lambda view: shown.append(view["by_window"]["total"]["n"]),
+    )
+    thread = started(runner)
+    until(lambda: 10 in shown)
+    source.add(records(events(30)[10:], start=10))
+    until(lambda: 30 in shown)
+
+    assert served[0].view() is runner.latest
+    assert all(answer() for answer in served[0].asked.values())
+    assert served[0].published > 0
+    runner.stop()
+    thread.join(PATIENCE)
+
+    assert said == ["http://here"]
+    assert served[0].events == ["start", "close"]
+    assert not runner.ended
+    assert source.ended
+
+
+def test_stay_and_once() -> None:
+    """With `stay` the end of the source is no end; with `once` a source without end ends when it has no more."""
+    source = MemorySource(records(events(10)))
+    source.ended = True
+    staying = made(source, stay=True)
+    thread = started(staying)
+    until(staying.alive)
+    until(lambda: staying.ended)
+    assert thread.is_alive()
+    staying.stop()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+
+    once = made(MemorySource(records(events(2500))), once=True)
+    once.run()
+    assert once.latest["by_window"]["total"]["n"] == 2500
+    assert once.ended
+
+
+def test_signals_stop_it() -> None:
+    """SIGTERM lets it end as `stop` does, and handlers are as before afterwards."""
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    source = MemorySource(records(events(10)))
+    runner = made(source, show=lambda view: view["records"]["read"] and os.kill(os.getpid(), signal.SIGTERM))
+
+    with stopped_by_signals(runner):
+        runner.run()
+
+    assert runner.latest["by_window"]["total"]["n"] == 10
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_a_view_that_fails_ends_it(tmp_path) -> None:
+    """No page stays old in silence: the error comes out of `run`, and what was counted is kept."""
+
+    def show(view: dict[str, Any]) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            raise ZeroDivisionError("drawn wrongly")
+
+    runner = made(MemorySource(records(events(10))), store=Store(str(tmp_path / "state")), show=show)
+
+    with pytest.raises(ZeroDivisionError, match="drawn wrongly"):
+        runner.run()
+
+    kept = made(MemorySource(), store=Store(str(tmp_path / "state")), once=True)
+    kept.run()
+    assert kept.latest["by_window"]["total"]["n"] == 10
+
+
+def test_a_source_that_fails_ends_it(tmp_path) -> None:
+    """An error of the source comes out, after the last checkpoint and with the server closed."""
+
+    class Broken(MemorySource):
+        def poll(self, timeout: float) -> list[Record]:
+            found = super().poll(timeout)
+            if not found:
+                raise OSError("gone")
+            return found
+
+    served: list[Serving] = []
+    runner = made(
+        Broken(records(events(10))),
+        store=Store(str(tmp_path / "state")),
+        server=lambda *args, **asked: served.append(Serving(*args, **asked)) or served[0],
+    )
+
+    with pytest.raises(OSError, match="gone"):
+        runner.run()
+
+    assert served[0].events == ["start", "close"]
+    kept = made(MemorySource(), store=Store(str(tmp_path / "state")), once=True)
+    kept.run()
+    assert kept.latest["by_window"]["total"]["n"] == 10
+
+
+class Partitions(MemorySource):
+    """Records of two partitions, of which the first is taken by another monitor before they are handed over."""
+
+    def __init__(self, path: str) -> None:
+        found = [record._replace(partition=at % 2) for at, record in enumerate(records(events(20)))]
+        super().__init__(found)
+        self._path = path
+
+    def poll(self, timeout: float) -> list[Record]:
+        """Let the other monitor take a partition, then return the records."""
+        if not self._at:
+            other = Store(self._path, shared=True)
+            other.claim(0)
+            other.close()
+        return super().poll(timeout)
+
+
+def test_a_partition_lost_to_another_worker(tmp_path, monkeypatch, caplog) -> None:
+    """From Kafka the records of the other partitions in the same batch are counted all the same; a file ends it."""
+    monkeypatch.setattr("stream_metrics.monitor.monitor.CHUNK", 1)
+    path = str(tmp_path / "state")
+    every = config.Store(path, every_events=1)
+    for kind in ("kafka", "file"):
+        settings = Config(source=config.Source(kind=kind), store=every)
+        monitor = Monitor(settings, Store(path, shared=True), lambda: NOW + 3600)
+        monkeypatch.setattr("stream_metrics.monitor.monitor.SHARE", 0)
+        runner = Runner(settings, Partitions(path), monitor, Alerts(settings, monitor), once=True)
+        if kind == "file":
+            with pytest.raises(StaleOwner):
+                runner.run()
+        else:
+            runner.run()
+            assert monitor.partitions == [1]
+            assert runner.latest["by_window"]["total"]["n"] == 10
+            assert [record.levelno for record in caplog.records] == [logging.WARNING]
+
+
+def test_views_are_made_less_often_when_they_cost_more(monkeypatch) -> None:
+    """A view that takes long is followed by nine times as long without one, so their share stays bounded."""
+    waits: list[float] = []
+    runner = made(MemorySource(records(events(10))))
+    runner.source.start(runner.monitor)
+    runner._look()
+    monkeypatch.setattr(runner, "_look", lambda: runner.monitor.step([]) or 0.2)
+
+    class Clock:
+        def wait(self, seconds: float) -> bool:
+            waits.append(seconds)
+            return len(waits) == 4
+
+    monkeypatch.setattr(runner, "_looks", Clock())
+    runner._keep_looking()
+
+    assert waits == [0.25, pytest.approx(1.8), 0.75, pytest.approx(1.8)]
+    assert 0 < runner.share < 1

@@ -1,0 +1,130 @@
+"""Streams of events: the newest view for everybody, however many there are and whatever some of them do."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import selectors
+import socket
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from monitor.page_clients import get, listen, views
+from monitor.page_server import PageServer
+from monitor.page_views import make_view
+
+from stream_metrics.monitor.serving import streams
+
+VIEW = make_view(3, 2)
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., PageServer]]:
+    """Start servers, and close them in the end."""
+    with contextlib.ExitStack() as stack:
+        yield lambda view=VIEW: stack.enter_context(contextlib.closing(PageServer(view)))
+
+
+def test_stream_sends_the_newest_view_and_not_all(serve):
+    """The first view comes at once; of many that are published in a moment at most four a second come, and the last."""
+    server = serve()
+    with listen(server) as stream:
+        found = views(stream)
+        first = next(found)
+        started = time.monotonic()
+        for step in range(1, 201):
+            server.publish(VIEW | {"now": step})
+        nows = [next(found)["now"]]
+        while nows[-1] != 200:
+            nows.append(next(found)["now"])
+
+    assert first == VIEW
+    assert nows == sorted(nows)
+    assert len(nows) <= 2 + (time.monotonic() - started) / 0.25
+
+
+def test_a_hundred_clients_slow_ones_and_one_that_never_reads(serve, monkeypatch):
+    """A hundred clients get the newest view whatever others do; the slow miss some; who never reads is dropped."""
+    monkeypatch.setattr(streams, "PAUSE", 0.02)
+    monkeypatch.setattr(streams, "SHARE", 0)
+    big = VIEW | {"title": "x" * 400_000}
+    server = serve(big)
+    with contextlib.ExitStack() as stack:
+        quick = [stack.enter_context(listen(server)) for _ in range(100)]
+        slow = [stack.enter_context(listen(server, 4096)) for _ in range(5)]
+        never = stack.enter_context(listen(server, 4096))
+        read_until(quick, VIEW["now"])
+        tracemalloc.start()
+        for step in range(1, 7):
+            server.publish(big | {"now": step})
+            read_until(quick, step)
+        held = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        seen = [[view["now"] for view in some_views(stream, until=6)] for stream in slow]
+        monkeypatch.setattr(streams, "PATIENCE", 0.0)
+        server.publish(big)
+        with contextlib.suppress(ConnectionResetError):
+            while never.recv(1 << 20):
+                pass
+
+    assert held < 5 * 400_000
+    assert all(nows[-1] == 6 and len(nows) < 6 for nows in seen)
+
+
+def some_views(stream: socket.socket, until: float) -> Iterator[dict[str, Any]]:
+    """Yield views until one is of that time."""
+    for view in views(stream):
+        yield view
+        if view["now"] == until:
+            return
+
+
+def read_until(clients: list[socket.socket], now: float) -> None:
+    """Read from all clients until each has got to the end of the view of that time."""
+    wanted = f'"now":{json.dumps(now)},'.encode()
+    with selectors.DefaultSelector() as selector:
+        for client in clients:
+            selector.register(client, selectors.EVENT_READ, [False, b""])
+        while selector.get_map():
+            for key, _ in selector.select(10):
+                got = key.fileobj.recv(1 << 20)
+                key.data[0] |= wanted in got
+                key.data[1] = got[-2:]
+                if key.data[0] and key.data[1] == b"\n\n":
+                    selector.unregister(key.fileobj)
+
+
+def test_streams_are_bounded(serve, monkeypatch):
+    """Beyond the bound a stream is refused with 503; when another one has gone there is room."""
+    monkeypatch.setattr(streams, "MOST", 2)
+    server = serve()
+    with listen(server) as first, listen(server) as second:
+        next(views(first)), next(views(second))
+        refused, _ = get(server, "/events")
+        second.shutdown(socket.SHUT_WR)
+        second.recv(1 << 20)
+        while (answer := get(server, "/events", "HEAD")[0]).status == 503:
+            pass
+
+    assert refused.status == 503
+    assert answer.status == 200
+
+
+def test_a_view_that_fails_is_told_and_passes(serve):
+    """While no view can be made requests get 503, and streams stay open for the next one."""
+    server = serve()
+    with listen(server) as stream:
+        found = views(stream)
+        next(found)
+        broken, server.view = server.view, {}
+        server.server.publish()
+        failed, _ = get(server, "/metrics")
+        while failed.status == 200:
+            failed, _ = get(server, "/metrics")
+        server.publish(broken | {"now": 5})
+
+        assert failed.status == 503
+        assert next(found)["now"] == 5

@@ -1,0 +1,80 @@
+"""Events for the tests of the monitor: predictions, labels and both, with all that goes wrong in production."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+from stream_metrics.monitor.config import Config, Counting, Join
+from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.records import Record
+
+__all__ = ["CONFIG", "NOW", "counted", "events", "lines", "offline", "records"]
+
+START = 1_700_000_000.0
+NOW = START + 10_000_000.0  # by the clock of all tests
+CONFIG = Config(
+    counting=Counting(scores=True, windows=("1h", "4h")),
+    join=Join(ttl="5m", keep_joined="2m", max_pending=40, in_memory=5),
+)
+CLASSES = ("cat", "dog", "fox")
+
+
+def events(n: int, seed: int = 0) -> list[Any]:
+    """Return events in the order in which they arrive: late, twice, corrected, without their other half, or broken."""
+    chance = random.Random(seed)
+    arriving: list[tuple[float, Any]] = []
+    for at in range(n):
+        time, key = START + at, at if at % 3 else f"id-{at}"
+        weights = [chance.random() for _ in CLASSES]
+        scores = {name: round(weight / sum(weights), 3) for name, weight in zip(CLASSES, weights, strict=True)}
+        prediction = {"id": key, "time": time, "prediction": max(CLASSES, key=scores.__getitem__), "scores": scores}
+        prediction |= {"group": chance.choice(["fr", "de"])} if chance.random() < 0.8 else {}
+        label = {"id": key, "time": time, "truth": chance.choice(CLASSES)}
+        kind = chance.random()
+        if kind < 0.3:
+            arriving.append((time, {**prediction, **label}))
+            continue
+        if kind < 0.95:
+            arriving.append((time, prediction))
+        if kind > 0.35:
+            label["time"] = time + chance.expovariate(1 / 100)
+            arriving.append((label["time"], label))
+        if chance.random() < 0.08:
+            again = label["time"] + chance.expovariate(1 / 30)
+            arriving.append((again, {**label, "time": again, "truth": chance.choice(CLASSES)}))
+        if chance.random() < 0.05:
+            arriving.append((time + chance.expovariate(1 / 50), prediction))
+        if chance.random() < 0.04:
+            arriving.append((time, chance.choice([{"id": key}, {**label, "time": "soon"}, [], None, "{"])))
+    waiting = [(START + 10 * n, {"id": f"late-{at}", "time": START + 10 * n, "prediction": "cat"}) for at in range(5)]
+    waiting.append((START + 10 * n, {"id": "early", "time": START + 10 * n, "truth": "cat"}))
+    return [event for _, event in sorted(arriving, key=lambda item: item[0]) + waiting]
+
+
+def lines(found: list[Any]) -> list[bytes]:
+    """Return events as lines; text stands for itself."""
+    return [(event if isinstance(event, str) else json.dumps(event)).encode() for event in found]
+
+
+def records(found: list[Any], partition: int = 0, topic: str = "t") -> list[Record]:
+    """Return events as records."""
+    return [
+        Record(topic, partition, at, at + 1, None, None, line) for at, line in enumerate(lines(found))
+    ]
+
+
+def offline(found: list[Record], config: Config = CONFIG, at_once: int = 777) -> Monitor:
+    """Return a monitor without a store that has read records."""
+    monitor = Monitor(config, clock=lambda: NOW)
+    monitor.assign({record.partition for record in found})
+    for start in range(0, len(found), at_once):
+        monitor.step(found[start : start + at_once])
+    return monitor
+
+
+def counted(monitor: Monitor) -> tuple[bytes, Any, Any]:
+    """Return all that must not depend on batches, checkpoints and restarts."""
+    statistics = monitor.view()
+    return monitor.counts().to_bytes(), monitor.stats(), statistics["records"]["rejected"]
