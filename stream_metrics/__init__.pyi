@@ -12,6 +12,7 @@ from stream_metrics.errors import StreamMetricsError as StreamMetricsError
 from stream_metrics.errors import WeightError as WeightError
 from stream_metrics.group_snapshot import GroupSnapshot as GroupSnapshot
 from stream_metrics.groups import ByGroup as ByGroup
+from stream_metrics.inference.intervals import Interval as Interval
 from stream_metrics.inference.planning import power as power
 from stream_metrics.inference.planning import samples_for_power as samples_for_power
 from stream_metrics.inference.planning import samples_needed as samples_needed
@@ -80,6 +81,7 @@ __all__ = [
     "Gini",
     "GroupSnapshot",
     "HandTillAUC",
+    "Interval",
     "Jaccard",
     "KSStatistic",
     "LabelError",

@@ -54,6 +54,9 @@ class IntervalReadings:
         right and wrong. `draws` and `seed` are those of the bootstrap and the posterior: equal counts give equal
         intervals.
 
+        Metrics whose gradient needs the whole table are refused beyond 2,048 classes, those of all pairs of classes and
+        the determinant beyond 128.
+
         Samples are taken as independent and of one stream from its start: an "anytime" interval is void for a window
         that slides. `ValueError` says why a metric has none, or that samples have weights other than 1.
         """

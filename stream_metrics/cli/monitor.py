@@ -164,4 +164,3 @@ def _said(error: OSError) -> str:
     """Return what is wrong with which file, without the number of the error."""
     text = error.strerror or str(error)
     return text if error.filename is None else f"{error.filename}: {text}"
-

@@ -10,7 +10,17 @@ from typing import Any
 from stream_metrics.catalog import find
 from stream_metrics.cli.sources import STDIN, declared_format
 
-__all__ = ["Commands", "add_command", "add_output", "labels", "number", "positive", "scores", "zero_division"]
+__all__ = [
+    "Commands",
+    "add_command",
+    "add_output",
+    "labels",
+    "number",
+    "positive",
+    "scores",
+    "seconds",
+    "zero_division",
+]
 
 Commands = Any  # what ArgumentParser.add_subparsers returns; argparse keeps its type private
 
@@ -79,6 +89,14 @@ def number(text: str) -> float:
         value = math.nan
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"expected a finite number, but got {text!r}")
+    return value
+
+
+def seconds(text: str) -> float:
+    """Read a number of seconds above 0."""
+    value = number(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"expected seconds above 0, but got {text!r}")
     return value
 
 

@@ -27,8 +27,8 @@ from stream_metrics.catalog import CATALOG, SQUARE_LIMIT, Row
 from stream_metrics.formulas.protocol import Form
 from stream_metrics.formulas.rates import FORMS
 from stream_metrics.inference.forms import CELLS, MARGINS, PAIR_LIMIT
-from stream_metrics.inference.gradients import ANALYTIC, OF_CELLS
 from stream_metrics.inference.forms_classes import PER_CLASS, RATES
+from stream_metrics.inference.gradients import ANALYTIC, OF_CELLS
 
 __all__ = [
     "DEFAULTS",
@@ -103,7 +103,7 @@ for _key in ("chi2", "expected_accuracy", "expected_accuracy_term"):
     METHODS.pop(_key)
 ONE_LOOK = ("ks_statistic", *POINTS)  # no standard error, so no sequence
 MOST_CLASSES: dict[str, int] = {  # derivatives are of all classes in all classes, or of all pairs in all cells
-    **dict.fromkeys(MARGINS.keys() - ANALYTIC.keys() - SHARES.keys(), SQUARE_LIMIT),
+    **dict.fromkeys(MARGINS.keys() - ANALYTIC.keys(), SQUARE_LIMIT // 2),
     **dict.fromkeys(CELLS.keys() - OF_CELLS.keys(), PAIR_LIMIT),
     **dict.fromkeys(("weighted_kappa", "weighted_kappa_linear", "weighted_kappa_quadratic"), 4 * PAIR_LIMIT),
     "generalized_mcc": PAIR_LIMIT,

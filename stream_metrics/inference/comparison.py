@@ -154,6 +154,7 @@ class ComparisonSnapshot:
         found = self._method(key, label, method, draws, seed, level)
         if found[0] == "bootstrap" and valid == "fixed":
             _, se, low, high, note = found
+            low, high = np.minimum(low, b - a).item(), np.maximum(high, b - a).item()  # all draws may lie beside it
             return Difference(
                 key, label, a, b, b - a, low, high, se, level, "bootstrap", valid, note or self._rare(row, label)
             )

@@ -19,7 +19,7 @@ from stream_metrics.catalog import find
 from stream_metrics.formulas.protocol import Floats
 from stream_metrics.inference.forms import CELLS, MARGINS
 from stream_metrics.inference.forms_classes import PER_CLASS, RATES
-from stream_metrics.inference.gradients import ratio_parts, step_classes, gradient
+from stream_metrics.inference.gradients import gradient, ratio_parts, step_classes
 from stream_metrics.inference.tables import Cells, Tables, make_cells, tables_of
 
 __all__ = ["Joint", "Side", "bootstrap", "delta_se", "jackknife", "sides", "value_of", "without_folds"]

@@ -23,6 +23,8 @@ def keys_of(snapshot: ComparisonSnapshot) -> tuple[str, ...]:
 
 def to_dict(snapshot: ComparisonSnapshot, level: float) -> dict[str, Any]:
     """Return names, sizes, tests, evidence, and differences for one look and for many."""
+    if not 0 < level < 1:
+        raise ValueError(f"Expected `level` to be between 0 and 1, but got {level!r}")
     a, b = snapshot.names
     data: dict[str, Any] = {"a": a, "b": b, "n": snapshot.n, "abstentions": list(snapshot.abstentions), "level": level}
     try:
@@ -60,7 +62,7 @@ def report(snapshot: ComparisonSnapshot, level: float) -> str:
             continue
         limits = [_limits(side["low"], side["high"]) for side in (row, row["anytime"])]
         note = f"{row['method']}" + (f"; {row['note']}" if row["note"] else "")
-        rows.append((key, _number(row["a"]), _number(row["b"]), f"{row['value']:+.4f}", *limits, note))
+        rows.append((key, _number(row["a"]), _number(row["b"]), _number(row["value"], "+"), *limits, note))
     widths = [max(len(row[i]) for row in rows) for i in range(6)]
     table = [
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:6], widths[1:]), row[6]]).rstrip() for row in rows
@@ -93,8 +95,8 @@ def _sure(share: float) -> str:
     return f"{100 * share:.2f} %"
 
 
-def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.4f}"
+def _number(value: float, sign: str = "") -> str:
+    return "-" if math.isnan(value) else f"{value:{sign}.4f}"
 
 
 def _limits(low: float, high: float) -> str:

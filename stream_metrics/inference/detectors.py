@@ -57,6 +57,8 @@ class DetectorSnapshot:
 
     def __getattr__(self, name: str) -> Any:
         """Return one of the numbers."""
+        if name.startswith("_"):  # copying asks for these before there are any data
+            raise AttributeError(name)
         try:
             return self._data[name]
         except KeyError:

@@ -19,7 +19,7 @@ from stream_metrics.inference.tables import Tables
 __all__ = ["CELLS", "MARGINS", "PAIR_LIMIT", "averaged", "divided", "power_mean_of", "root_of_product"]
 
 Form_ = Callable[[Tables, float], Any]
-PAIR_LIMIT = 128  # classes; all pairs of more make tables of ten thousand numbers for each matrix, of which there are many
+PAIR_LIMIT = 128  # classes; the pairs of more are ten thousand numbers for each of thousands of matrices
 
 
 def divided(top: Any, below: Any) -> Any:
@@ -151,6 +151,8 @@ def _weighted_kappa(c: Tables, _: float, power: int) -> Any:
 
 def _determinant(c: Tables, _: float) -> Any:
     """Determinant of the matrix over the root of its totals, of the classes that occur in any of the matrices."""
+    if not c.true.shape[-1]:
+        return np.full(c.n.shape, np.nan)
     occurs = ((c.true != 0) | (c.predicted != 0)).reshape(-1, c.true.shape[-1])
     value = np.full(occurs.shape[0], np.nan, c.true.dtype)
     matrix, totals = c.matrix.reshape(len(value), *c.matrix.shape[-2:]), [c.true, c.predicted]

@@ -83,6 +83,16 @@ def _accuracy(c: Tables, _: float) -> Gradient:
     return Gradient(1 / _n(c), zero, zero)
 
 
+def _of_accuracy(slope: Callable[[Any, int], Any]) -> Callable[[Tables, float], Gradient]:
+    """Return the gradient of what follows from the accuracy a and K, by its slope in a."""
+
+    def of(c: Tables, _: float) -> Gradient:
+        zero = np.zeros_like(c.true)
+        return Gradient(slope(_sum(c.diagonal) / _n(c), c.where.k) / _n(c), zero, zero)
+
+    return of
+
+
 def _adjusted(c: Tables, zero_division: float) -> Gradient:
     classes = (c.true != 0).sum(-1, keepdims=True)
     return Gradient(*(part * classes / (classes - 1) for part in _mean_of_ratios(RECALL, False)(c, zero_division)[:3]))
@@ -120,20 +130,26 @@ def _sum(a: Any) -> Any:
 
 ANALYTIC: dict[str, Callable[[Tables, float], Gradient]] = {
     "accuracy": _accuracy,
+    "average_accuracy": _of_accuracy(lambda _, k: 2 / k),
     "balanced_accuracy": _mean_of_ratios(RECALL, False),
     "balanced_accuracy_adjusted": _adjusted,
     "cohen_kappa": _kappa,
     "general_f1": _mean_of_ratios(F1, True),
     "macro_f1": _mean_of_ratios(F1, True),
+    "macro_fbeta": _mean_of_ratios(F1, True),
     "macro_jaccard": _mean_of_ratios(JACCARD, True),
     "macro_precision": _mean_of_ratios(PRECISION, True),
     "macro_recall": _mean_of_ratios(RECALL, True),
     "macro_specificity": _mean_of_ratios(SPECIFICITY, True),
     "matthews_corrcoef": _matthews,
+    "micro_jaccard": _of_accuracy(lambda a, _: 2 / (2 - a) ** 2),
+    "weighted_balanced_accuracy": _mean_of_ratios(RECALL, False),
     "weighted_f1": _mean_by_support(F1),
+    "weighted_fbeta": _mean_by_support(F1),
     "weighted_jaccard": _mean_by_support(JACCARD),
     "weighted_precision": _mean_by_support(PRECISION),
-    **dict.fromkeys(("micro_f1", "micro_precision", "micro_recall", "weighted_recall"), _accuracy),
+    "zero_one_loss": _of_accuracy(lambda _a, _k: -1.0),
+    **dict.fromkeys(("micro_f1", "micro_fbeta", "micro_precision", "micro_recall", "weighted_recall"), _accuracy),
 }
 
 

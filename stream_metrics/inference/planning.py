@@ -51,6 +51,8 @@ def samples_needed(
         raise ValueError(
             f"Expected a `level` in (0, 1) and `valid` 'fixed' or 'anytime', but got {level!r} and {valid!r}"
         )
+    if not t_opt > 0:
+        raise ValueError(f"Expected `t_opt` to be a number of samples above 0, but got {t_opt!r}")
     if sum(guess is not None for guess in (rate, snapshot, se)) != 1:
         raise ValueError("Expected exactly one of `rate`, `snapshot` and `se` with `n`")
     if rate is not None:
@@ -81,6 +83,8 @@ def samples_needed(
 def _deviation(snapshot: Any, key: str, label: Any, level: float) -> float:
     """Return what the standard error of a metric would be for one sample, from the width of its interval."""
     found = snapshot.interval(key, level, label=label)
+    if isinstance(found, dict):
+        raise ValueError(f"Expected the `label` of a class for {key!r}, which has a value for each, but got none")
     z = -normal_quantile((1 - level) / 2)
     return float(found.high - found.low) / (2 * z) * math.sqrt(snapshot.n)
 

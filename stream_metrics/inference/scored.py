@@ -152,6 +152,8 @@ def _parts(row: Row, found: list[RankColumn]) -> list[Certified]:
 
 def _directed(view: Any) -> list[RankColumn]:
     labels = classes(view)
+    if len(labels) == 1:  # one score decides between two classes
+        return columns(view)
     return [view.column(a, a, b) for a in labels for b in labels if a != b]
 
 

@@ -36,7 +36,7 @@ def beta_binomial_sequence(x: Numbers, n: Numbers, level: float = 0.95) -> tuple
 
 def _limits(x: float, n: float, alpha: float) -> tuple[float, float]:
     """Return where n log(1 + e^u) - x u, convex in the logit u, reaches the bound, by Newton's steps from outside."""
-    goal = log_beta(MIX, MIX) - math.log(alpha) - log_beta(MIX + x, MIX + n - x)
+    goal = log_beta(MIX, MIX) - math.log(alpha) - log_beta(MIX + x, MIX + (n - x))
     if x <= 0:
         return 0.0, -math.expm1(-goal / n)
     if x >= n:

@@ -34,7 +34,9 @@ def of_function(c: Counts, function: Callable[[Any], float], asked: Asked, optio
         function = partial(function, **options)
     value = float(function(c))
     low, high, se, skipped, method = _resampled(c, lambda counts: np.array([function(counts)], float), asked)
-    found = float(low[0]), float(high[0])
+    found = float(np.fmin(low[0], value)), float(np.fmax(high[0], value))
+    if math.isnan(value) or math.isnan(low[0]):
+        found = math.nan, math.nan
     return Interval(value, *found, asked.level, method, asked.valid, float(se[0]), int(c.total), int(skipped[0]))
 
 
@@ -68,6 +70,9 @@ def _resampled(c: Counts, function: Callable[[Any], Any], asked: Asked) -> tuple
     method = asked.method or "bootstrap"
     if method not in METHODS:
         raise ValueError(f"Expected `method` for a function to be one of {', '.join(METHODS)}, but got {method!r}")
+    if not int(c.total):
+        none = np.full(len(np.atleast_1d(function(c))), math.nan)
+        return none, none, none, np.zeros(len(none)), method
     if method == "delta":
         value, se = np.asarray(function(c), float), jackknife(c, function)
         reach = -normal_quantile((1 - asked.level) / 2) * se

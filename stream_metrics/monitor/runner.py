@@ -127,6 +127,7 @@ class Runner:
             last.callback(self.alerts.close)
             last.callback(self.source.close)
             self.source.start(self.monitor)
+            self._polled = time.monotonic()  # alive and ready from the moment that the address is told
             self.alerts.start()
             self._look()
             self._started(self._serve(last))

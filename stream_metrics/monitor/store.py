@@ -94,8 +94,10 @@ class Store:
         self._epochs: dict[int, int] = {}  # of the partitions claimed
         try:
             self._lock = Lock(self.path, shared)
-        except (Locked, OSError) as error:
+        except Locked as error:
             raise StoreError(str(error)) from None
+        except OSError as error:
+            raise StoreError(f"{self.path}: {error.strerror}") from None
         try:
             self._connection = self._opened()
         except BaseException:

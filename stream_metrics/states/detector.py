@@ -210,16 +210,20 @@ class ChangeDetector(Detector, Portable):
 
 
 def _odds(bets: Iterable[float]) -> tuple[float, ...]:
-    odds = tuple(_real(bet) for bet in bets)
+    odds = tuple(_real(bet) for bet in bets) if isinstance(bets, Iterable) else ()
     if not 1 <= len(odds) <= MOST_BETS or not all(1 < bet <= LARGEST for bet in odds):
-        raise ValueError(f"Expected `bets` to be 1 to {MOST_BETS} factors above 1, but got {odds!r}")
+        raise ValueError(f"Expected `bets` to be 1 to {MOST_BETS} factors above 1, but got {bets!r}")
     return odds
 
 
 def _outcome(of: Any) -> Outcome | None:
     if of is None or isinstance(of, Outcome):
         return of
-    return Outcome(of) if isinstance(of, str) else Outcome(*of)
+    if isinstance(of, str):
+        return Outcome(of)
+    if not isinstance(of, tuple | list) or len(of) != 2:
+        raise ValueError(f"Expected `of` to be an outcome, its key, or a pair of key and label, but got {of!r}")
+    return Outcome(*of)
 
 
 def _real(value: Any) -> float:

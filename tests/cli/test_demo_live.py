@@ -96,6 +96,22 @@ def test_a_port_that_is_none(cli) -> None:
     assert "Expected `port`" in result.err
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--live", "--seconds", "-1"), "expected seconds above 0, but got '-1'"),
+        (("--live", "--out", "states"), "Expected no --out with --live"),
+        (("--seconds", "5"), "beside --live only"),
+    ],
+)
+def test_flags_that_do_not_go_together(cli, given: tuple[str, ...], said: str) -> None:
+    """What would be ignored is refused."""
+    result = cli("demo", *given)
+
+    assert result.status == 2
+    assert said in result.err
+
+
 def test_predictions_are_of_unseen_segments() -> None:
     """The model is good on what it has not learnt, and bad once colours are swapped."""
     pytest.importorskip("river", reason="the demo needs river")

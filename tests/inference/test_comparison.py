@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from stream_metrics import Comparison
 from stream_metrics.inference.comparison_methods import jackknife
 from stream_metrics.inference.comparison_tests import discordant_evidence, log_e_discordant, mcnemar_test
-from stream_metrics import Comparison
+from stream_metrics.inference.special import t_reach
 
 
 def drawn(n: int, seed: int = 0, k: int = 3, better: float = 0.05) -> tuple[Any, Any, Any]:

@@ -3,10 +3,10 @@
     VALUE < 0.8 [for 5m] [until > 0.82] [with n >= 100]
 
 `values` lists what a VALUE may be; comparisons are <, <=, > and >=. A rule is broken while its comparison is true. It
-fires once it has been broken for as long as `for` says. It ends when `until` is true, which must not be while it is
-broken; without `until`, once it has not been broken for as long as `for` says: so a value that swings around the threshold faster than that neither fires nor
-ends. A value that is not known, or of fewer samples than `with n >=` asks for, changes nothing: what fires goes on
-firing, and time does not count.
+fires once it has been broken for as long as `for` says. It ends when `until` is true, which may be nowhere where the
+rule is broken; without `until`, once it has not been broken for as long as `for` says: so a value that swings around
+the threshold faster than that neither fires nor ends. A value that is not known, or of fewer samples than `with n >=`
+asks for, changes nothing: what fires goes on firing, and time does not count.
 
     changed(recall["cat"]) arl=10000 [reference=1000 | p0=0.1] [direction=worse]
 
