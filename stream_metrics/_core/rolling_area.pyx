@@ -74,7 +74,7 @@ cdef class AreaFeed(RollingFeed):
         cdef bint own = False, old_own = False
         cdef int kind
         cdef tuple old
-        if self.area is None or self.odd or not is_one(weight):
+        if self.area is None or self.odd or self.entered or not is_one(weight):
             return False
         kind = self.read(truth, predicted, &code, &own)
         if kind == ODD:
@@ -92,6 +92,18 @@ cdef class AreaFeed(RollingFeed):
         self.push(truth, predicted, ONE)
         self.live = None
         return True
+
+    cdef int pass_on(self, object truth, object predicted, object weight) except -1:
+        """As of any window; meanwhile no other thread lets the area count, which would give up the state."""
+        self.entered += 1
+        try:
+            return RollingFeed.pass_on(self, truth, predicted, weight)
+        except BaseException:
+            if self.area is not None and self.entered > 1:  # another thread has read the ring without what was put back
+                self.fill_area()
+            raise
+        finally:
+            self.entered -= 1
 
     cdef bint is_odd(self, object truth, object predicted, object weight) except -1:
         cdef uint64_t code
