@@ -228,6 +228,7 @@ class Oracle:
     correct = property(lambda self: self.hits if isinstance(self.hits, int) else float(self.hits))
     true_dot_true = property(lambda self: narrow(sum(t * t for _, t, _ in self._totals())))
     true_dot_predicted = property(lambda self: narrow(sum(t * p for _, t, p in self._totals())))
+    unit = property(lambda self: 1 if all(isinstance(w, int) for w in self.table.values()) else UNIT)
     predicted_dot_predicted = property(lambda self: narrow(sum(p * p for _, _, p in self._totals())))
     diagonal = property(lambda self: self._array([d for d, _, _ in self._totals()]))
     true_totals = property(lambda self: self._array([t for _, t, _ in self._totals()]))
@@ -254,6 +255,18 @@ class Oracle:
         found = sorted((place[true], place[predicted], w) for (true, predicted), w in self.table.items())
         rows, columns, values = zip(*found, strict=True) if found else ((), (), ())
         return np.array(rows, np.int64), np.array(columns, np.int64), self._array(list(values))
+
+    def unit_totals(self) -> tuple[list[int], list[int], list[int]]:
+        """Return true totals, predicted totals and diagonal as whole numbers of 1 / `unit`."""
+        rows = [(true, predicted, right) for right, true, predicted in self._totals()]
+        return tuple([int(row[at] * self.unit) for row in rows] for at in range(3))  # type: ignore[return-value]
+
+    def unit_cells(self) -> tuple[Any, Any, list[int]]:
+        """Return the non-zero cells, their values as whole numbers of 1 / `unit`."""
+        place = {label: i for i, label in enumerate(self._classes)}
+        found = sorted((place[true], place[predicted], int(w * self.unit)) for (true, predicted), w in self.table.items())
+        rows, columns, values = zip(*found, strict=True) if found else ((), (), ())
+        return np.array(rows, np.int64), np.array(columns, np.int64), list(values)
 
     @property
     def matrix(self) -> np.ndarray[Any, Any]:

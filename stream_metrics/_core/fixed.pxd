@@ -45,3 +45,54 @@ cdef inline double as_double(Fixed value) noexcept nogil:
     else:
         leading = (whole << free) | (part >> (64 - free)) | ((part << free) != 0)
     return ldexp(<double> leading, -free) if value.whole >= 0 else -ldexp(<double> leading, -free)
+
+
+cdef inline void normalize(uint64_t *high, uint64_t *low, int *shift) noexcept nogil:
+    """Shift a 128-bit number other than 0 to the left until its top bit is set, and add the distance to `shift`."""
+    cdef int bits = 0, free
+    if high[0] == 0:
+        high[0], low[0] = low[0], 0
+        shift[0] += 64
+    frexp(<double> high[0], &bits)  # one too many where the conversion rounds up to a power of 2
+    free = 64 - bits if bits < 64 else 0
+    if free:
+        high[0] = (high[0] << free) | (low[0] >> (64 - free))
+        low[0] <<= free
+        shift[0] += free
+    if high[0] >> 63 == 0:
+        high[0] = (high[0] << 1) | (low[0] >> 63)
+        low[0] <<= 1
+        shift[0] += 1
+
+
+cdef inline double quotient(uint64_t high, uint64_t low, uint64_t below_high, uint64_t below_low) noexcept nogil:
+    """The nearest double to the quotient of two 128-bit numbers, the second one not 0: 64 bits by long division."""
+    cdef uint64_t q = 0, carry = 0
+    cdef int shift = 0, below_shift = 0, bit
+    if high == 0 and low == 0:
+        return 0.0
+    normalize(&high, &low, &shift)
+    normalize(&below_high, &below_low, &below_shift)
+    for bit in range(64):
+        q <<= 1
+        if carry or high > below_high or (high == below_high and low >= below_low):
+            high = high - below_high - (low < below_low)
+            low -= below_low
+            q |= 1
+        carry = high >> 63
+        high = (high << 1) | (low >> 63)
+        low <<= 1
+    q |= (carry | high | low) != 0  # at least 63 bits are significant, so the last one may stand for the rest
+    return ldexp(<double> q, below_shift - shift - 63)
+
+
+cdef inline double fixed_quotient(Fixed a, Fixed b) noexcept nogil:
+    """The nearest double to a / b, b not 0."""
+    cdef bint negative = (a.whole < 0) != (b.whole < 0)
+    cdef double value
+    if a.whole < 0:
+        a.whole, a.part = <int64_t> (~<uint64_t> a.whole + (a.part == 0)), 0 - a.part
+    if b.whole < 0:
+        b.whole, b.part = <int64_t> (~<uint64_t> b.whole + (b.part == 0)), 0 - b.part
+    value = quotient(<uint64_t> a.whole, a.part, <uint64_t> b.whole, b.part)
+    return -value if negative else value

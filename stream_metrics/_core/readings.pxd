@@ -1,6 +1,7 @@
 from libc.stdint cimport int64_t
 
 from stream_metrics._core.cells cimport Cells
+from stream_metrics._core.fixed cimport Fixed
 
 cdef struct Form:
     bint exact
@@ -16,6 +17,9 @@ cdef class Readings(Cells):
     cdef int refresh(self) except -1
     cdef object product(self, bint left_actual, bint right_actual)
     cdef object column(self, int which)
-    cdef double evaluate(self, Form *form, Py_ssize_t i, bint *zero) noexcept nogil
+    cdef Fixed form_value(self, Form *form, Py_ssize_t i) noexcept nogil
+    cdef object form_units(self, Form *form, Py_ssize_t i)
+    cdef double form_double(self, Form *form, Py_ssize_t i) noexcept nogil
+    cdef double ratio(self, Form *top, Form *bottom, Py_ssize_t i) except? -1
     cdef tuple ordered_square(self)
     cdef Readings against_rest(self, Py_ssize_t i)

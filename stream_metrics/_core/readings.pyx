@@ -22,10 +22,11 @@ import numpy as np
 cimport numpy as cnp
 
 from stream_metrics._core.cells cimport Cells, Fractions, Totals
-from stream_metrics._core.fixed cimport Fixed, add_multiple, add_product, as_double
+from stream_metrics._core.fixed cimport Fixed, add_multiple, add_product, as_double, fixed_quotient
 
 cnp.import_array()
 
+cdef int64_t EXACT = 1 << 53  # whole numbers up to here are doubles
 DENSE_LIMIT = 4096  # classes; a square matrix beyond has more than 128 MB
 cdef object UNIT = 1 << 64
 cdef double NAN = float("nan")
@@ -58,8 +59,13 @@ cdef inline uint64_t whole_form(Form *form, Totals *c, int64_t mass) noexcept no
             + <uint64_t> form.n[2] * <uint64_t> c.predicted + <uint64_t> form.n[3] * <uint64_t> mass)
 
 
+cdef inline object fixed_units(int64_t whole, uint64_t part):
+    """A number in units of 2^-64."""
+    return (<object> whole << 64) + part
+
+
 cdef inline object exact(int64_t whole, uint64_t part):
-    return whole if part == 0 else Fraction((<object> whole << 64) + part, UNIT)
+    return whole if part == 0 else Fraction(fixed_units(whole, part), UNIT)
 
 
 @cython.auto_pickle(False)
@@ -152,7 +158,7 @@ cdef class Readings(Cells):
         sum = 0
         for i in range(self.used):
             c, f = self.totals + i, self.fractions + i
-            actual, predicted = (<object> c.actual << 64) + f.actual, (<object> c.predicted << 64) + f.predicted
+            actual, predicted = fixed_units(c.actual, f.actual), fixed_units(c.predicted, f.predicted)
             sum += (actual if left_actual else predicted) * (actual if right_actual else predicted)
         return Fraction(sum, UNIT * UNIT)
 
@@ -207,64 +213,68 @@ cdef class Readings(Cells):
         """The correctly predicted weight of each class, in the order of report."""
         return self.column(2)
 
-    cdef double evaluate(self, Form *form, Py_ssize_t i, bint *zero) noexcept nogil:
-        """The form for class i as a double, and whether it is exactly zero."""
+    cdef Fixed form_value(self, Form *form, Py_ssize_t i) noexcept nogil:
+        """An exact form for class i, if no partial sum leaves 64 bits."""
+        cdef Totals *c = self.totals + i
+        cdef Fractions *f = self.fractions + i
+        cdef Fixed sum
+        sum.whole, sum.part = 0, 0
+        if self.fractions == NULL:
+            sum.whole = <int64_t> whole_form(form, c, self.mass)
+            return sum
+        add_multiple(&sum, form.n[0], c.diagonal, f.diagonal)
+        add_multiple(&sum, form.n[1], c.actual, f.actual)
+        add_multiple(&sum, form.n[2], c.predicted, f.predicted)
+        add_multiple(&sum, form.n[3], self.mass, self.mass_part)
+        return sum
+
+    cdef object form_units(self, Form *form, Py_ssize_t i):
+        """An exact form for class i of any size, in units of 2^-64."""
+        cdef Totals *c = self.totals + i
+        cdef Fractions none
+        none.actual, none.predicted, none.diagonal = 0, 0, 0
+        cdef Fractions *f = &none if self.fractions == NULL else self.fractions + i
+        return (<object> form.n[0] * fixed_units(c.diagonal, f.diagonal) + <object> form.n[1] * fixed_units(c.actual, f.actual)
+                + <object> form.n[2] * fixed_units(c.predicted, f.predicted) + <object> form.n[3] * fixed_units(self.mass, self.mass_part))
+
+    cdef double form_double(self, Form *form, Py_ssize_t i) noexcept nogil:
+        """A form whose coefficients are not whole, for class i."""
         cdef Totals *c = self.totals + i
         cdef Fractions *f
-        cdef Fixed sum, rest
-        cdef double real
-        cdef uint64_t n
-        cdef bint small = form.span * <double> self.mass < 9e18  # then no partial sum leaves 64 bits
-        sum.whole, sum.part = 0, 0
-        rest = sum
-        if form.exact and self.fractions == NULL and small:
-            n = whole_form(form, c, self.mass)
-            zero[0] = n == 0
-            return <double> <int64_t> n
-        if form.exact and not small:  # as 128-bit integers: the part of the sum holds the lower half
-            add_multiple(&sum, form.n[0], 0, c.diagonal)
-            add_multiple(&sum, form.n[1], 0, c.actual)
-            add_multiple(&sum, form.n[2], 0, c.predicted)
-            add_multiple(&sum, form.n[3], 0, self.mass)
-            if self.fractions != NULL:
-                f = self.fractions + i
-                add_multiple(&rest, form.n[0], 0, f.diagonal)
-                add_multiple(&rest, form.n[1], 0, f.actual)
-                add_multiple(&rest, form.n[2], 0, f.predicted)
-                add_multiple(&rest, form.n[3], 0, self.mass_part)
-                add_multiple(&sum, 1 if rest.whole >= 0 else -1, 0, <uint64_t> (rest.whole if rest.whole >= 0 else -rest.whole))
-                rest.whole = 0
-            zero[0] = sum.whole == 0 and sum.part == 0 and rest.part == 0
-            return ldexp(as_double(sum), 64) + as_double(rest)
-        if form.exact:
-            f = self.fractions + i
-            add_multiple(&sum, form.n[0], c.diagonal, f.diagonal)
-            add_multiple(&sum, form.n[1], c.actual, f.actual)
-            add_multiple(&sum, form.n[2], c.predicted, f.predicted)
-            add_multiple(&sum, form.n[3], self.mass, self.mass_part)
-            zero[0] = sum.whole == 0 and sum.part == 0
-            return as_double(sum)
-        real = (form.x[0] * <double> c.diagonal + form.x[1] * <double> c.actual
-                + form.x[2] * <double> c.predicted + form.x[3] * <double> self.mass)
+        cdef double real = (form.x[0] * <double> c.diagonal + form.x[1] * <double> c.actual
+                            + form.x[2] * <double> c.predicted + form.x[3] * <double> self.mass)
         if self.fractions != NULL:
             f = self.fractions + i
             real += ldexp(form.x[0] * <double> f.diagonal + form.x[1] * <double> f.actual
                           + form.x[2] * <double> f.predicted + form.x[3] * <double> self.mass_part, -64)
-        zero[0] = real == 0
         return real
+
+    cdef double ratio(self, Form *top, Form *bottom, Py_ssize_t i) except? -1:
+        """The ratio of two forms for class i, nan if the second is 0; correctly rounded if their coefficients are whole."""
+        cdef Fixed above, below
+        cdef double real
+        if not (top.exact and bottom.exact):
+            real = self.form_double(bottom, i)
+            return NAN if real == 0 else self.form_double(top, i) / real
+        if max(top.span, bottom.span) * <double> self.mass >= 9e18:
+            units = self.form_units(bottom, i)
+            return NAN if units == 0 else self.form_units(top, i) / units
+        above, below = self.form_value(top, i), self.form_value(bottom, i)
+        if below.whole == 0 and below.part == 0:
+            return NAN
+        if above.part == 0 and below.part == 0 and -EXACT <= above.whole <= EXACT and -EXACT <= below.whole <= EXACT:
+            return <double> above.whole / <double> below.whole
+        return fixed_quotient(above, below)
 
     def ratios(self, tuple numerator not None, tuple denominator not None):
         """The ratio of two linear forms for every class, in the order of report; nan where the denominator is 0."""
         cdef Form top = parse(numerator), bottom = parse(denominator)
-        cdef bint zero = False, unused = False
         cdef Py_ssize_t a
-        cdef double below
         self.refresh()
         cdef object array = vector(self.classes, cnp.NPY_DOUBLE)
         cdef double *out = <double *> cnp.PyArray_DATA(array)
         for a in range(self.classes):
-            below = self.evaluate(&bottom, self.order[a], &zero)
-            out[a] = NAN if zero else self.evaluate(&top, self.order[a], &unused) / below
+            out[a] = self.ratio(&top, &bottom, self.order[a])
         return array
 
     def mean_ratio(self, tuple numerator not None, tuple denominator not None, double undefined, bint by_support=False):
@@ -274,11 +284,12 @@ cdef class Readings(Cells):
         true totals. nan if no class is left. The result does not depend on the order of the classes.
         """
         cdef Form top = parse(numerator), bottom = parse(denominator)
-        cdef bint zero = False, unused = False
+        cdef bint zero
         cdef Py_ssize_t a, i, left = 0
-        cdef double above, below, ratio
-        cdef bint simple = (top.exact and bottom.exact and self.fractions == NULL  # spares two calls a class
-                            and top.span * <double> self.mass < 9e18 and bottom.span * <double> self.mass < 9e18)
+        cdef double ratio
+        cdef int64_t below
+        cdef bint simple = (top.exact and bottom.exact and self.fractions == NULL  # spares a call a class
+                            and max(top.span, bottom.span) * <double> self.mass < <double> EXACT)
         cdef Fixed support
         cdef int64_t upper = 0, lower = 0, piece
         cdef uint64_t high = 0, low = 0, high_part = 0, low_part = 0, piece_high, piece_low
@@ -287,14 +298,15 @@ cdef class Readings(Cells):
         for a in range(self.classes):
             i = self.order[a]
             if simple:
-                below = <double> <int64_t> whole_form(&bottom, self.totals + i, self.mass)
+                below = <int64_t> whole_form(&bottom, self.totals + i, self.mass)
                 zero = below == 0
-                above = <double> <int64_t> whole_form(&top, self.totals + i, self.mass)
+                ratio = 0.0 if zero else <double> <int64_t> whole_form(&top, self.totals + i, self.mass) / <double> below
             else:
-                below, above = self.evaluate(&bottom, i, &zero), self.evaluate(&top, i, &unused)
+                ratio = self.ratio(&top, &bottom, i)
+                zero = isnan(ratio)
             if zero and isnan(undefined):
                 continue
-            ratio = undefined if zero else above / below
+            ratio = undefined if zero else ratio
             if not -1e-9 <= ratio <= 1 + 1e-9:
                 raise ValueError(f"Expected ratios from 0 to 1, but got {ratio}")
             ratio = min(max(ratio, 0.0), 1.0)
@@ -316,9 +328,39 @@ cdef class Readings(Cells):
         if by_support:
             if support.whole == 0 and support.part == 0:
                 return NAN
-            return (ldexp(<double> high, 2) + ldexp(<double> low, -62) + ldexp(<double> high_part, -62)
-                    + ldexp(<double> low_part, -126)) / as_double(support)
+            if not simple:
+                sum = (((<object> high << 64) + low) << 64) + (<object> high_part << 64) + low_part
+                return sum / (fixed_units(support.whole, support.part) << 62)
+            return (ldexp(<double> high, 2) + ldexp(<double> low, -62)) / <double> support.whole
         return NAN if left == 0 else (ldexp(<double> upper, -40) + ldexp(<double> lower, -80)) / left
+
+    @property
+    def unit(self):
+        """How many units of `unit_totals` and `unit_cells` a weight of 1 is: 1, or 2**64 while the weight of a cell has a fraction."""
+        return 1 if self.uneven == 0 else UNIT
+
+    def unit_totals(self):
+        """True totals, predicted totals and diagonal in the order of report, exact: lists of ints in units of 1 / `unit`."""
+        cdef Py_ssize_t a
+        cdef Totals *c
+        cdef Fractions *f
+        self.refresh()
+        if self.uneven == 0:
+            return self.column(0).tolist(), self.column(1).tolist(), self.column(2).tolist()
+        cdef list true = [], predicted = [], diagonal = []
+        for a in range(self.classes):
+            c, f = self.totals + self.order[a], self.fractions + self.order[a]
+            true.append(fixed_units(c.actual, f.actual))
+            predicted.append(fixed_units(c.predicted, f.predicted))
+            diagonal.append(fixed_units(c.diagonal, f.diagonal))
+        return true, predicted, diagonal
+
+    def unit_cells(self):
+        """The non-zero cells in row-major order of report, exact: (rows, columns, list of ints in units of 1 / `unit`)."""
+        rows, columns, wholes, parts = self.ordered()
+        if self.uneven == 0 or parts is None:
+            return rows, columns, wholes.tolist()
+        return rows, columns, [(whole << 64) + part for whole, part in zip(wholes.tolist(), parts.tolist())]
 
     @property
     def matrix(self):

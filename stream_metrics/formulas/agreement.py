@@ -7,9 +7,10 @@ from operator import mul
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import NAN, integers, ratio
+from stream_metrics.formulas.arithmetic import NAN, ratio
 from stream_metrics.formulas.frozen import shared
 from stream_metrics.formulas.protocol import Counts, Floats, Numbers
+from stream_metrics.formulas.units import in_units
 
 
 def expected_accuracy(c: Counts) -> float:
@@ -25,11 +26,12 @@ def expected_accuracy_term(c: Counts) -> Floats:
 
     t_k p_k / N^2, in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 30, 34.
     """
+    c = in_units(c)
     below = c.total * c.total
     if not below:
         return np.full(c.k, NAN)
     products = map(mul, c.true_totals.tolist(), c.predicted_totals.tolist())
-    return np.array([float(product / below) for product in products])
+    return np.array([product / below for product in products], np.float64)
 
 
 def expected_matrix(c: Counts) -> Floats:
@@ -48,6 +50,7 @@ def cohen_kappa(c: Counts) -> float:
     (P_o - P_e) / (1 - P_e) = (c N - sum t p) / (N^2 - sum t p), in [-1, 1]; 0/0 if there is one single class, both
     true and predicted. Cohen 1960; Grandini et al. 2020, eq. 28, 40.
     """
+    c = in_units(c)
     total, chance = c.total, c.true_dot_predicted
     return ratio(c.hits * total - chance, total * total - chance)
 
@@ -60,12 +63,12 @@ def weighted_kappa(c: Counts, *, weights: str = "linear") -> float:
     """
     if weights not in ("linear", "quadratic"):
         raise ValueError(f"Expected `weights` to be 'linear' or 'quadratic', but got {weights!r}")
-    total = c.total
-    if c.true_dot_predicted == total * total:
+    c = in_units(c)
+    if c.true_dot_predicted == c.total * c.total:
         return NAN
     costs = range(c.k) if weights == "linear" else [d * d for d in range(c.k)]
-    true, predicted = integers(c.true_totals), integers(c.predicted_totals)
-    observed = sum(map(mul, costs, integers(_weight_by_distance(c)))) * sum(true)
+    true, predicted = c.true_totals.tolist(), c.predicted_totals.tolist()
+    observed = sum(map(mul, costs, _weight_by_distance(c).tolist())) * c.total
     expected = (_chance_linear if weights == "linear" else _chance_quadratic)(true, predicted)
     return ratio(expected - observed, expected)
 

@@ -2,8 +2,8 @@
 
 Integers are combined as integers and divided once: Python's int / int is correctly rounded at any size. An array
 needs more care, because a product of two int64 counts overflows silently from 2^31 on; there the arrays become arrays
-of Python integers, which is slow (0.05 us a number) but needed only by streams of more than two thousand million
-samples.
+of Python integers, as they are for weights with fractions (see `units`). That is slow (0.05 us a number) but needed only
+by streams of more than two thousand million samples, and by fractions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from stream_metrics.formulas.frozen import shared
-from stream_metrics.formulas.protocol import Counts, Exact, Floats, Form, Numbers
+from stream_metrics.formulas.protocol import Counts, Exact, Floats, Numbers
+from stream_metrics.formulas.units import in_units
 
 NAN = math.nan
 SAFE = 2**31  # products of two counts up to here fit into int64
@@ -44,45 +45,34 @@ def plain(a: Exact) -> int | float:
     return a if isinstance(a, int) else float(a)
 
 
-def integers(values: Numbers) -> list[int]:
-    """Return the numbers as Python ints: as they are, or in units of 2^-64 if weights had fractions."""
-    if values.dtype == np.int64:
-        return list(values.tolist())
-    return [int(value * 2.0**64) for value in values.tolist()]
+def correlation(covariance: int, a: int, b: int) -> float:
+    """Return covariance / sqrt(a b), 0 <= covariance^2 <= a b, at most one unit in the last place off; nan if a b = 0.
 
-
-def correlation(covariance: Exact | float, a: Exact, b: Exact) -> float:
-    """Return covariance / sqrt(a b) within [-1, 1]; nan if a or b is 0.
-
-    With the product of the two roundings, not of the integers, equal a, b and covariance give exactly 1 at any size.
+    The square is a quotient of two integers: exactly 1 where they are equal, and never more.
     """
     if not a or not b:
         return NAN
-    value = float(covariance) / math.sqrt(float(a) * float(b))
-    return max(-1.0, min(1.0, value))
+    return math.copysign(math.sqrt(covariance * covariance / (a * b)), covariance)
 
 
 @shared
 def one_vs_all(c: Counts) -> Binary:
-    """Return the table of every class against the rest, without rounding noise where a count is zero."""
-    tp = c.diagonal
-    if tp.dtype != np.int64:
-        return Binary(tp, *(_real(c, form) for form in ((-1, 1, 0, 0), (-1, 0, 1, 0), (1, -1, -1, 1))))
-    true, fp = c.true_totals, c.predicted_totals - tp
-    return Binary(tp, true - tp, fp, int(c.total) - true - fp)
-
-
-def _real(c: Counts, form: Form) -> Floats:
-    return c.ratios(form, (0, 0, 0, 1)) * float(c.total) if c.total else np.zeros(c.k)
+    """Return the table of every class against the rest, in whole numbers of 1 / `c.unit`."""
+    c = in_units(c)
+    tp, true = c.diagonal, c.true_totals
+    fp = c.predicted_totals - tp
+    return Binary(tp, true - tp, fp, c.total - true - fp)
 
 
 def wide(counts: Numbers, total: Exact) -> Numbers:
-    """Return counts whose products of two are exact: as they are below 2^31, Python ints from there on, or float64."""
+    """Return whole counts whose products of two are exact: as they are below 2^31, Python ints from there on."""
     return counts if total < SAFE or counts.dtype != np.int64 else counts.astype(object)
 
 
 def divide(a: Numbers, b: Numbers) -> Floats:
-    """Return a / b, nan where both are 0."""
+    """Return a / b, nan where both are 0; correctly rounded for Python ints."""
+    if a.dtype == b.dtype == object:
+        return np.array([x / y if y else NAN for x, y in zip(a.tolist(), b.tolist(), strict=True)], np.float64)
     with np.errstate(invalid="ignore"):
         return np.asarray(real(a) / real(b))
 
@@ -146,9 +136,9 @@ def power_mean(values: Sequence[float], p: float) -> float:
     if not most or math.isinf(p):
         return most
     if p == 0:
-        return most * math.exp(math.fsum([math.log(a / most) for a in values]) / n)
+        return min(most * math.exp(math.fsum([math.log(a / most) for a in values]) / n), max(values))
     powers = [math.expm1(p * math.log(a / most)) if a else -1.0 for a in values]
-    return most * math.exp(math.log1p(math.fsum(powers) / n) / p)
+    return min(most * math.exp(math.log1p(math.fsum(powers) / n) / p), max(values))
 
 
 def exponent(average: Average, p: float | None) -> float | Callable[[list[float]], float]:

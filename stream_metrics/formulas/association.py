@@ -8,12 +8,14 @@ permutation of the labels.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import NAN, correlation, integers, wide
+from stream_metrics.formulas.arithmetic import NAN, correlation, wide
 from stream_metrics.formulas.frozen import shared
 from stream_metrics.formulas.protocol import Counts, Floats, Numbers
+from stream_metrics.formulas.units import in_units
 
 EXACT_CLASSES = 8  # up to here the determinant is computed in integers
 
@@ -24,6 +26,7 @@ def matthews_corrcoef(c: Counts) -> float:
     (c N - sum t_k p_k) / sqrt((N^2 - sum p_k^2)(N^2 - sum t_k^2)), in [-1, 1]; 0/0 if all samples are of one class,
     or all predictions. Gorodkin 2004; Grandini et al. 2020, eq. 24, 25.
     """
+    c = in_units(c)
     total = c.total
     square = total * total
     covariance = c.hits * total - c.true_dot_predicted
@@ -49,19 +52,24 @@ def generalized_mcc(c: Counts, *, alpha: float = 0.0) -> float:
     """
     if not (alpha >= 0 and math.isfinite(alpha)):
         raise ValueError(f"Expected `alpha` to be a finite number >= 0, but got {alpha!r}")
-    matrix = smoothed(c, alpha)
+    small = not alpha and np.count_nonzero(occurring(c)) <= EXACT_CLASSES
+    matrix = smoothed(in_units(c) if small else c, alpha)
     true, predicted = matrix.sum(axis=1), matrix.sum(axis=0)
     if len(matrix) < 2 or not true.all() or not predicted.all():
         return NAN
-    if len(matrix) <= EXACT_CLASSES and matrix.dtype == np.int64:
-        rows = [integers(row) for row in matrix]
-        return correlation(determinant(rows), math.prod(integers(true)), math.prod(integers(predicted)))
+    if small:
+        return correlation(determinant(matrix.tolist()), math.prod(true.tolist()), math.prod(predicted.tolist()))
     return normalised_determinant(matrix, true, predicted)
+
+
+def occurring(c: Counts) -> Any:
+    """Tell for every class whether it is true or predicted."""
+    return (c.true_totals != 0) | (c.predicted_totals != 0)
 
 
 def smoothed(c: Counts, alpha: float = 0.0) -> Numbers:
     """Return the matrix of the classes that are true or predicted, `alpha` added to every cell."""
-    occurs = (c.true_totals + c.predicted_totals) > 0
+    occurs = occurring(c)
     matrix = c.matrix if occurs.all() else c.matrix[np.ix_(occurs, occurs)]
     return matrix + alpha if alpha else matrix
 
@@ -96,14 +104,12 @@ def _chi2(c: Counts) -> float:
     """
     if not c.total:
         return NAN
-    rows, columns, values = c.cells()
-    exact = values.dtype == np.int64
-    total = c.total if exact else float(c.total)
-    products = wide(c.true_totals, c.total)[rows] * wide(c.predicted_totals, c.total)[columns]
-    deviations = (wide(values, c.total) * total - products).astype(np.float64)
+    unit, c = c.unit, in_units(c)
+    total, (rows, columns, values) = c.total, c.cells()
+    products = wide(c.true_totals, total)[rows] * wide(c.predicted_totals, total)[columns]
+    deviations = (wide(values, total) * total - products).astype(np.float64)
     among_cells = math.fsum((deviations * deviations / products.astype(np.float64)).tolist())
-    covered = int(products.sum()) if exact else math.fsum(products.tolist())
-    return float(among_cells + max(0, total * total - covered)) / float(total)
+    return (among_cells + (total * total - int(products.sum()))) / (total * unit)
 
 
 def chi2(c: Counts) -> float:
@@ -121,7 +127,7 @@ def cramers_v(c: Counts) -> float:
     sqrt(chi2 / (N (K' - 1))) with K' the classes that are true or predicted, in [0, 1]; 0/0 if K' < 2.
     Cramer 1946; Itai and Katz 2022, sec. 3.2.3.
     """
-    classes = int(np.count_nonzero(c.true_totals + c.predicted_totals))
+    classes = int(np.count_nonzero(occurring(c)))
     if classes < 2:
         return NAN
     return min(1.0, math.sqrt(_chi2(c) / (float(c.total) * (classes - 1))))

@@ -15,6 +15,7 @@ import numpy as np
 from stream_metrics.formulas.arithmetic import NAN, ratio
 from stream_metrics.formulas.counts import prevalence
 from stream_metrics.formulas.protocol import Counts, Floats
+from stream_metrics.formulas.units import in_units
 from stream_metrics.formulas.weights import PerClass, per_class_numbers
 
 STRATEGIES = ("most_frequent", "uniform", "stratified")
@@ -25,7 +26,12 @@ def majority_class(c: Counts) -> Any:
 
     Bleik and Gauher 2016.
     """
-    return c.labels[int(c.true_totals.argmax())] if c.total else None
+    return c.labels[largest_class(c)] if c.total else None
+
+
+def largest_class(c: Counts) -> int:
+    """Return the position of the class with the most samples, the first one on ties; rounding makes no tie."""
+    return int(in_units(c).true_totals.argmax())
 
 
 def no_information_rate(c: Counts) -> float:
@@ -65,7 +71,7 @@ def _guess(c: Counts, strategy: str, prior: PerClass | None) -> Floats:
     if strategy == "uniform":
         return np.full(c.k, 1 / c.k)
     guess = np.zeros(c.k)
-    guess[c.true_totals.argmax()] = 1.0
+    guess[largest_class(c)] = 1.0
     return guess
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stream_metrics.formulas.arithmetic import one_vs_all, plain
 from stream_metrics.formulas.protocol import Counts, Floats, Numbers
+from stream_metrics.formulas.units import in_weights
 
 EVERYTHING = (0, 0, 0, 1)
 
@@ -30,17 +31,17 @@ def tp(c: Counts) -> Numbers:
 
 def fn(c: Counts) -> Numbers:
     """False negatives of a class against the rest. t_k - C_kk >= 0."""
-    return one_vs_all(c).fn
+    return in_weights(one_vs_all(c).fn, c.unit)
 
 
 def fp(c: Counts) -> Numbers:
     """False positives of a class against the rest. p_k - C_kk >= 0."""
-    return one_vs_all(c).fp
+    return in_weights(one_vs_all(c).fp, c.unit)
 
 
 def tn(c: Counts) -> Numbers:
     """True negatives of a class against the rest. N - t_k - p_k + C_kk >= 0."""
-    return one_vs_all(c).tn
+    return in_weights(one_vs_all(c).tn, c.unit)
 
 
 def tp_sum(c: Counts) -> int | float:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Exact: TypeAlias = int | Fraction
 Form: TypeAlias = tuple[float, float, float, float]
 Floats: TypeAlias = NDArray[np.float64]
-Numbers: TypeAlias = NDArray[Any]  # int64, or float64 where a weight had a fraction
+Numbers: TypeAlias = NDArray[Any]  # int64, or float64 where a weight had a fraction; in units Python ints
 
 
 class Counts(Protocol):
@@ -65,6 +65,16 @@ class Counts(Protocol):
     @property
     def diagonal(self) -> Numbers:
         """C_kk in the order of report."""
+
+    @property
+    def unit(self) -> int:
+        """How many units of `unit_totals` and `unit_cells` a weight of 1 is: 1, or 2^64 once a weight had a fraction."""
+
+    def unit_totals(self) -> tuple[list[int], list[int], list[int]]:
+        """Return t_k, p_k and C_kk in the order of report as whole numbers of 1 / `unit`, without rounding."""
+
+    def unit_cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]]:
+        """Return the non-zero cells as `cells`, their values as whole numbers of 1 / `unit`, without rounding."""
 
     @property
     def matrix(self) -> Numbers:

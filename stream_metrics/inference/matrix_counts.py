@@ -16,6 +16,8 @@ __all__ = ["MatrixCounts"]
 class MatrixCounts:
     """The counts of a square matrix of whole numbers, rows true, with the labels of the matrix that it stands for."""
 
+    unit = 1
+
     def __init__(self, matrix: Numbers, labels: tuple[Any, ...]) -> None:
         """Take over the matrix."""
         self.matrix, self.labels, self.k = matrix, labels, len(labels)
@@ -42,6 +44,15 @@ class MatrixCounts:
         """Return rows, columns and values of the non-zero cells in row-major order."""
         rows, columns = np.nonzero(self.matrix)
         return rows, columns, self.matrix[rows, columns]
+
+    def unit_totals(self) -> tuple[list[int], list[int], list[int]]:
+        """Return true totals, predicted totals and diagonal."""
+        return self.true_totals.tolist(), self.predicted_totals.tolist(), self.diagonal.tolist()
+
+    def unit_cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]]:
+        """Return the non-zero cells, as `cells`."""
+        rows, columns, values = self.cells()
+        return rows, columns, values.tolist()
 
     def ratios(self, numerator: Form, denominator: Form) -> Floats:
         """Return numerator / denominator for every class, nan where the denominator is 0."""
