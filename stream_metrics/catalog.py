@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from stream_metrics.catalog_row import Row
+from stream_metrics.obstacles import obstacle
 from stream_metrics.catalog_rows import ROWS as LABELS
 from stream_metrics.catalog_scores import SCORES
 from stream_metrics.formulas.arithmetic import has_nan
@@ -32,8 +33,6 @@ __all__ = [
     "settle",
     "value_labels",
 ]
-
-SQUARE_LIMIT = 4096  # classes; a square table beyond needs more than 128 MB
 
 CATALOG: dict[str, Row] = {row.key: row for row in (*LABELS, *SCORES)}
 
@@ -75,10 +74,10 @@ def evaluate(row: Row, c: Any, zero_division: float | None = None, **options: An
 def compute(row: Row, c: Any, zero_division: float | None = None, **options: Any) -> Any:
     """Return what the formula of a row returns, certified intervals and all, with 0/0 as nan.
 
-    `ValueError` if a square table is asked of more than 4096 classes, or for an option the row lacks.
+    `ValueError` if the row cannot be computed from these counts (see `obstacles`), or for an option the row lacks.
     """
-    if row.quadratic and len(c.labels) > SQUARE_LIMIT:
-        raise ValueError(f"Expected at most {SQUARE_LIMIT} classes for {row.key!r}, but got {len(c.labels)}")
+    if reason := obstacle(row, c):
+        raise ValueError(reason)
     if options and not options.keys() <= row.options.keys():
         unknown = min(options.keys() - row.options.keys())
         raise ValueError(f"Expected the options of {row.key!r} to be {list(row.options)}, but got {unknown!r}")

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 Kind: TypeAlias = Literal["whole", "per_class", "matrix"]
 Better: TypeAlias = Literal["higher", "lower"] | None
 Bounds: TypeAlias = tuple[float, float]
+Needs: TypeAlias = Literal["", "samples", "whole_weights"]  # any weights, only 1, or whole numbers
 Reads: TypeAlias = Literal["counts", "ranks", "confidence", "losses"]
 
 UNIT: Bounds = (0.0, 1.0)
@@ -58,6 +59,7 @@ class Row:
     family: str = ""
     default: bool = True  # part of a snapshot that names no keys
     quadratic: bool = False  # needs at least K * K work
+    needs: Needs = ""  # which weights it is defined for
     reads: Reads = "counts"  # the state that the formula is a function of
     alias: str | None = None  # a second name of the live class
     zero_division: float = 0.0  # what stands for 0/0 if the caller does not say

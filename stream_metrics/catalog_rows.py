@@ -136,7 +136,7 @@ ASSOCIATION = family(
         f"Cramer 1946; {ITAI_KATZ}, sec. 3.2.3"),
     whole("pair_fowlkes_mallows", "PairFowlkesMallows", "Fowlkes-Mallows over pairs of samples",
         association.pair_fowlkes_mallows, UNIT, "no two samples share a class, or a prediction",
-        "Fowlkes and Mallows 1983"),
+        "Fowlkes and Mallows 1983", needs="whole_weights"),
 )
 
 ONE_AGAINST_ONE = family(
@@ -158,13 +158,13 @@ ONE_AGAINST_ONE = family(
 SIGNIFICANCE = family(
     "Tests",
     whole("nir_p_value", "NIRPValue", "p-value: accuracy above the no-information rate", significance.nir_p_value,
-        UNIT, NEVER, CARET, None),
+        UNIT, NEVER, CARET, None, needs="samples"),
     whole("majority_p_value", "MajorityPValue", "p-value: better than the most frequent class",
-        significance.majority_p_value, UNIT, NEVER, "McNemar 1947", None),
+        significance.majority_p_value, UNIT, NEVER, "McNemar 1947", None, needs="samples"),
     whole("mcnemar", "McNemar", "McNemar or Bowker statistic", significance.mcnemar, AMOUNT, NEVER,
-        "McNemar 1947; Bowker 1948", None),
+        "McNemar 1947; Bowker 1948", None, needs="samples"),
     whole("mcnemar_p_value", "McNemarPValue", "p-value: truth and prediction differ in their totals",
-        significance.mcnemar_p_value, UNIT, NEVER, "McNemar 1947; Bowker 1948", None),
+        significance.mcnemar_p_value, UNIT, NEVER, "McNemar 1947; Bowker 1948", None, needs="samples"),
 )
 
 LITERAL = family(

@@ -138,8 +138,11 @@ def pair_fowlkes_mallows(c: Counts) -> float:
     classifier.
 
     (sum C_ij^2 - N) / sqrt((sum p_k^2 - N)(sum t_k^2 - N)), in [0, 1]; 0/0 if no two samples share a class, or a
-    prediction. Fowlkes and Mallows 1983.
+    prediction. A whole weight is as many samples; with fractions there are no pairs to count, and no value. Fowlkes
+    and Mallows 1983.
     """
+    if c.unit != 1:
+        return NAN
     values = wide(c.cells()[2], c.total)
     together = sum(value * value for value in values) if values.dtype == object else np.dot(values, values).item()
     same_true, same_predicted = c.true_dot_true - c.total, c.predicted_dot_predicted - c.total

@@ -23,12 +23,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from stream_metrics.catalog import CATALOG, SQUARE_LIMIT, Row
+from stream_metrics.catalog import CATALOG, Row
 from stream_metrics.formulas.protocol import Form
 from stream_metrics.formulas.rates import FORMS
 from stream_metrics.inference.forms import CELLS, MARGINS, PAIR_LIMIT
 from stream_metrics.inference.forms_classes import PER_CLASS, RATES
 from stream_metrics.inference.gradients import ANALYTIC, OF_CELLS
+from stream_metrics.obstacles import SQUARE_LIMIT
 
 __all__ = [
     "DEFAULTS",

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from stream_metrics.catalog import CATALOG, SQUARE_LIMIT, Row, find
+from stream_metrics.catalog import CATALOG, Row, find
 from stream_metrics.inference.choice import METHODS, MOST_CLASSES, ONE_LOOK, refusal
 from stream_metrics.inference.resampling import DRAWS, SEED
+from stream_metrics.obstacles import SQUARE_LIMIT
+from stream_metrics.obstacles import weighted as weights_of
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
@@ -114,17 +116,12 @@ def checked(level: float, valid: str, t_opt: float) -> tuple[float, str, float]:
 def weighted(snapshot: Snapshot) -> str:
     """Return why the weights of a snapshot do not allow intervals; empty if they do.
 
-    Weights that happen to sum to the number of samples in whole cells cannot be told from weights of 1.
+    See `obstacles` for which weights can be told from 1.
     """
-    for name, state in snapshot._states.items():
-        if state.weight != state.n:
-            return (
-                f"{state.n} samples weigh {state.weight}: intervals count independent samples, and the counts do not "
-                "say how many stand behind a weight"
-            )
-        if name == "counts" and snapshot._views[name].diagonal.dtype != np.int64:
-            return "a weight had a fraction"
-    return ""
+    reason = next(filter(None, map(weights_of, snapshot._states.values())), "")
+    return reason and (
+        f"{reason}: intervals count independent samples, and the counts do not say how many stand behind a weight"
+    )
 
 
 def _counts(snapshot: Snapshot, what: str) -> Any:

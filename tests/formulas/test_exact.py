@@ -1,0 +1,114 @@
+"""Every metric of counts against its definition in fractions, for weights from 2^-60 to 2^50, whole, fractional, mixed."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from exact_metrics import REFERENCES, Bound, Exact
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from oracle import exact_weight
+
+from stream_metrics import ConfusionMatrix
+from stream_metrics.catalog import CATALOG, Row, evaluate
+
+OF_COUNTS = [row for row in CATALOG.values() if row.reads == "counts"]
+OF_SAMPLES = {"nir_p_value", "majority_p_value", "mcnemar", "mcnemar_p_value"}
+LARGEST_SUM = 300  # samples; tails of more are in `test_tails`
+EXAMPLES = 250
+
+small = st.integers(0, 6)
+large = st.integers(0, 2**50)
+powers = st.builds(math.ldexp, st.integers(1, 2**53 - 1), st.integers(-113, -3))
+tidy = st.sampled_from([0, 0.1, 0.25, 0.5, 1e-3, 1e-9, 1.0, 2.0**-60, 2.0**50, 1e13 + 0.5])
+weights = st.one_of(small, small, st.one_of(small, large), st.one_of(small, powers), st.one_of(powers, tidy, large))
+
+
+@st.composite
+def matrices(draw: st.DrawFn) -> list[list[Any]]:
+    """Square matrices: counts of a few samples, or weights of one kind, or of all kinds; some outer products."""
+    k = draw(st.integers(1, 4))
+    cells = draw(st.sampled_from([small, weights, st.one_of(st.just(0), weights), powers, large]))
+    if draw(st.integers(0, 7)) == 0:  # truth and prediction are independent
+        rows, columns = (draw(st.lists(st.integers(0, 9), min_size=k, max_size=k)) for _ in range(2))
+        scale = draw(st.sampled_from([1, 0.125, 2.0**-20]))
+        return [[a * b * scale for b in columns] for a in rows]
+    return draw(st.lists(st.lists(cells, min_size=k, max_size=k), min_size=k, max_size=k))
+
+
+def test_every_row_has_a_reference() -> None:
+    """A metric of counts that is added to the catalog needs a reference here; there is none for anything else."""
+    assert REFERENCES.keys() == {row.key for row in OF_COUNTS}
+
+
+def as_fraction(x: Any) -> Fraction:
+    """Return a number exactly."""
+    return Fraction(x) if not isinstance(x, np.generic) else Fraction(x.item())
+
+
+def check(row: Row, found: Any, reference: Any, zero: float, bound: Bound) -> None:
+    """Assert that a value is its reference within the bound, and in the range of its row; a 0/0 is what replaces it."""
+    if isinstance(reference, list):
+        assert len(found) == len(reference), row.key
+        for mine, theirs in zip(found, reference, strict=True):
+            check(row, mine, theirs, zero, bound)
+        return
+    if reference is None:
+        assert found == zero or (math.isnan(found) and math.isnan(zero)), (row.key, found)
+        return
+    assert row.key == "majority_class" or row.low <= found <= row.high, (row.key, found)
+    if bound == Bound():
+        assert found == (int(reference) if isinstance(found, int) else float(reference)), (row.key, found, reference)
+        return
+    exact = as_fraction(reference)
+    slack = Fraction(bound.relative) * abs(exact) + Fraction(bound.absolute) + Fraction(2.0**-1070)
+    value = as_fraction(found)
+    assert abs(value - exact) <= slack, (row.key, found, float(exact))
+    assert bound.absolute or (value > 0, value < 0) == (exact > 0, exact < 0), (row.key, found, float(exact))
+
+
+def lost(reference: Any) -> Any:
+    """Return where a reference is 0/0: True or False, or for values per class their positions."""
+    return [i for i, x in enumerate(reference) if x is None] if isinstance(reference, list) else reference is None
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(matrices(), st.sampled_from([0.0, 1.0, math.nan]))
+@example([[0.0, 1e-3], [0.0, 1e13 + 0.5]], 0.0)
+@example([[0.925, 0.0], [0.966, 0.117]], 0.0)
+@example([[0.1 * 0.3, 0.1 * 0.7], [0.3, 0.7]], 0.0)
+@example([[2**62, 0, 0], [0, 2**61, 2**59], [1, 0, 2**60]], math.nan)
+@example([[2.0**-64, 0], [2.0**-64, 2.0**62]], 0.0)
+def test_every_metric_is_its_definition(matrix: list[list[Any]], zero: float) -> None:
+    """The nearest float where a value is a ratio of sums of counts, else within a few roundings; 0/0 where it is."""
+    counts = ConfusionMatrix.from_matrix(np.array(matrix, object))
+    exact = Exact([[Fraction(exact_weight(w)) for w in row] for row in matrix])
+    whole = all(x.denominator == 1 for row in exact.cells for x in row)
+    for row in OF_COUNTS:
+        if row.key in OF_SAMPLES and whole and exact.total > LARGEST_SUM:
+            continue
+        if (row.key in OF_SAMPLES or row.key == "pair_fowlkes_mallows") and not whole:
+            with pytest.raises(ValueError, match=f"for '{row.key}'"):
+                evaluate(row, counts, zero)
+            continue
+        read, bound = REFERENCES[row.key]
+        reference = read(exact, zero)
+        if reference is NotImplemented:
+            continue
+        value, undefined = evaluate(row, counts, zero)
+        if row.kind != "matrix":
+            assert undefined == lost(reference), row.key
+        if row.key == "majority_class" and reference is None:
+            assert value is None
+            continue
+        check(row, value, reference, zero, bound)
+
+
+def test_references_have_digits() -> None:
+    """The references are computed with more digits than any bound needs."""
+    assert (Decimal(2).sqrt() ** 2 - 2).copy_abs() < Decimal("1e-78")
