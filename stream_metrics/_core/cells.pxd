@@ -1,5 +1,7 @@
 from libc.stdint cimport int64_t, uint64_t
 
+from stream_metrics._core.guard cimport Guarded
+
 cdef struct Totals:
     int64_t actual, predicted, diagonal
     int64_t seen[4]  # appearances as bool, int, float and as anything else; the last is written and never read
@@ -8,7 +10,7 @@ cdef struct Totals:
 cdef struct Fractions:
     uint64_t actual, predicted, diagonal
 
-cdef class Cells:
+cdef class Cells(Guarded):
     cdef Totals *totals
     cdef Fractions *fractions
     cdef int64_t *value
@@ -28,6 +30,7 @@ cdef class Cells:
     cdef int add(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil
     cdef bint holds(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
     cdef bint take(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
+    cdef bint has_room(self, int64_t whole) noexcept nogil
     cdef int check_room(self, int64_t whole) except -1 nogil
     cdef void copy_cells(self, Cells other) except *
     cdef void clear(self) noexcept

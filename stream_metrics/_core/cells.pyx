@@ -19,6 +19,7 @@ import os
 
 import numpy as np
 
+from stream_metrics._core.guard cimport Guarded
 from stream_metrics.errors import WeightError
 
 cdef Py_ssize_t DENSE_CLASSES = 1024  # 8 MB of cells
@@ -52,8 +53,8 @@ cdef inline void minus(int64_t *whole, uint64_t *part, int64_t w, uint64_t f) no
 
 
 @cython.auto_pickle(False)
-cdef class Cells:
-    """Weights by (row, column); the caller hands out the indices."""
+cdef class Cells(Guarded):
+    """Weights by (row, column); the caller hands out the indices, and opens sections where they are needed."""
 
     def __dealloc__(self):
         PyMem_RawFree(self.totals)
@@ -206,9 +207,13 @@ cdef class Cells:
         PyMem_RawFree(fraction)
         return 0
 
+    cdef bint has_room(self, int64_t whole) noexcept nogil:
+        """Whether a weight leaves the sum of all weights below 2^63 - 1: then no smaller sum can overflow."""
+        return whole < LARGEST - self.mass
+
     cdef int check_room(self, int64_t whole) except -1 nogil:
-        """Refuse a weight that would take the sum of all weights beyond 2^63 - 2: then no smaller sum can overflow."""
-        if whole >= LARGEST - self.mass:
+        """Refuse a weight that there is no room for."""
+        if not self.has_room(whole):
             with gil:
                 raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {self.mass}")
         return 0

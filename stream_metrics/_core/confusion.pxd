@@ -1,4 +1,4 @@
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.indexed cimport Indexed
 
@@ -7,7 +7,10 @@ cdef class ConfusionCounters(Indexed):
     cdef readonly int64_t abstained
 
     cdef int count(self, object y_true, object y_pred, object w) except -1
+    cdef int count_new(self, object y_true, object y_pred, int64_t whole, uint64_t part) except -1
+    cdef int count_cell(self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole, uint64_t part) except -1
     cdef int uncount(self, object y_true, object y_pred, object w) except -1
+    cdef bint uncount_cell(self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole, uint64_t part) except -1
     cdef object place_labels(self, list labels, used)
     cdef int see(self, const int64_t[:] at, const int64_t[:] forms, const int64_t[:] counts) except -1
     cdef int add_all(self, const int64_t[:] to_row, const int64_t[:] to_column, rows, columns, wholes, parts) except -1

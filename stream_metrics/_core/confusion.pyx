@@ -11,7 +11,7 @@ import numpy as np
 
 from stream_metrics._core.cells cimport Cells, empty
 from stream_metrics._core.coding cimport read_cells
-from stream_metrics._core.indexed cimport Indexed, Known, Pair, form_of, plain, slot
+from stream_metrics._core.indexed cimport Indexed, Known, form_of, plain, slot
 from stream_metrics._core.weights cimport split
 from stream_metrics.errors import MergeError, WeightError
 from stream_metrics.labels import canonical, ordering
@@ -36,27 +36,45 @@ cdef class ConfusionCounters(Indexed):
     cdef int count(self, object y_true, object y_pred, object w) except -1:
         cdef Known *t
         cdef Known *p
-        cdef Pair pair
         cdef int64_t whole = 1
         cdef uint64_t part = 0
         if w is not ONE:
             split(w, &whole, &part)
+        if self.holder != 0:
+            self.wait()
         t, p = slot(self, y_true), slot(self, y_pred)
-        if t.label == <PyObject *> y_true and p.label == <PyObject *> y_pred:
-            pair.i, pair.j, pair.form_i, pair.form_j = t.index, p.index, t.form, p.form
-        else:
-            self.resolve(y_true, y_pred, (whole | <int64_t> part) != 0, whole, &pair)
-            if pair.abstained:
-                self.abstained += 1
-                return 0
+        if t.label != <PyObject *> y_true or p.label != <PyObject *> y_pred:
+            return self.count_new(y_true, y_pred, whole, part)
         if (whole | <int64_t> part) != 0:
             self.check_room(whole)
-            if part != 0:
-                self.make_fractional()
-            self.add(pair.i, pair.j, whole, part)
-            self.totals[pair.i].seen[pair.form_i] += 1
-            self.totals[pair.j].seen[pair.form_j] += 1
+            self.count_cell(t.index, p.index, t.form, p.form, whole, part)
         self.n += 1
+        return 0
+
+    cdef int count_new(self, object y_true, object y_pred, int64_t whole, uint64_t part) except -1:
+        """Count a sample some of whose labels are not remembered."""
+        cdef Py_ssize_t i, j
+        truth, predicted = self.admit(y_true, "y_true"), self.admit_prediction(y_pred)
+        if self.holder != 0:
+            self.wait()
+        if predicted is None:
+            self.abstained += 1
+            return 0
+        if (whole | <int64_t> part) != 0:
+            self.check_room(whole)
+            i, j = self.intern(truth), self.intern(predicted)
+            self.remember(y_true, i, form_of(truth))
+            self.remember(y_pred, j, form_of(predicted))
+            self.count_cell(i, j, form_of(truth), form_of(predicted), whole, part)
+        self.n += 1
+        return 0
+
+    cdef int count_cell(self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole, uint64_t part) except -1:
+        if part != 0:
+            self.make_fractional()
+        self.add(i, j, whole, part)
+        self.totals[i].seen[form_i] += 1
+        self.totals[j].seen[form_j] += 1
         return 0
 
     def revert(self, y_true, y_pred, w=1):
@@ -66,34 +84,43 @@ cdef class ConfusionCounters(Indexed):
     cdef int uncount(self, object y_true, object y_pred, object w) except -1:
         cdef Known *t
         cdef Known *p
-        cdef Pair pair
         cdef int64_t whole = 1
         cdef uint64_t part = 0
         cdef bint possible
         if w is not ONE:
             split(w, &whole, &part)
+        if self.holder != 0:
+            self.wait()
         t, p = slot(self, y_true), slot(self, y_pred)
         if t.label == <PyObject *> y_true and p.label == <PyObject *> y_pred:
-            pair.i, pair.j, pair.form_i, pair.form_j, pair.abstained = t.index, p.index, t.form, p.form, False
+            possible = self.uncount_cell(t.index, p.index, t.form, p.form, whole, part)
         else:
-            self.resolve(y_true, y_pred, False, whole, &pair)
-        if pair.abstained:
-            possible = self.abstained > 0
-            self.abstained -= possible
-        elif (whole | <int64_t> part) == 0:
-            possible = self.n > 0
-            self.n -= possible
-        else:
-            possible = self.n > 0 and pair.i >= 0 and pair.j >= 0 and self.take(pair.i, pair.j, whole, part)
-            if possible:
-                self.n -= 1
-                self.unsee(pair.i, pair.form_i, 1)
-                self.unsee(pair.j, pair.form_j, 1)
-                self.settle()
+            truth, predicted = self.admit(y_true, "y_true"), self.admit_prediction(y_pred)
+            if self.holder != 0:
+                self.wait()
+            if predicted is None:
+                possible = self.abstained > 0
+                self.abstained -= possible
+            else:
+                possible = self.uncount_cell(self.find_label(truth), self.find_label(predicted), form_of(truth),
+                                             form_of(predicted), whole, part)
         if not possible:
             raise WeightError("Expected to revert a sample that was counted, "
                               f"but got y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
         return 0
+
+    cdef bint uncount_cell(self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole, uint64_t part) except -1:
+        """Take a sample back; False, and no change, if there is none. An index is -1 if the label has none."""
+        if self.n <= 0:
+            return False
+        if (whole | <int64_t> part) != 0:
+            if i < 0 or j < 0 or not self.take(i, j, whole, part):
+                return False
+            self.unsee(i, form_i, 1)
+            self.unsee(j, form_j, 1)
+            self.settle()
+        self.n -= 1
+        return True
 
     def _commit(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained):
         """Count a batch that was checked: cells = (rows, columns, whole parts, fraction parts or None) index the two lists of

@@ -8,11 +8,6 @@ cdef struct Known:
     int32_t index
     int32_t form
 
-cdef struct Pair:
-    Py_ssize_t i, j
-    int form_i, form_j
-    bint abstained
-
 cdef class Indexed(Readings):
     cdef Known *known
     cdef int known_bits
@@ -31,7 +26,8 @@ cdef class Indexed(Readings):
     cdef int remember(self, object label, Py_ssize_t index, int form) except -1
     cdef Py_ssize_t intern(self, object label) except -1
     cpdef object admit(self, object label, str argument, position=*)
-    cdef int resolve(self, object y_true, object y_pred, bint counts, int64_t whole, Pair *pair) except -1
+    cdef object admit_prediction(self, object y_pred)
+    cdef Py_ssize_t find_label(self, object label) except -2
     cdef void unsee(self, Py_ssize_t i, int form, int64_t count) noexcept
     cdef int settle(self) except -1
     cdef object mapping(self, Indexed other)

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.math cimport isfinite
 from libc.stdint cimport int64_t, uint64_t, uintptr_t
 from libc.string cimport memset
 
@@ -116,7 +117,9 @@ cdef class Indexed(Readings):
 
     cpdef object admit(self, object label, str argument, position=None):
         """The canonical label to count for `label`: itself, or `other` if it is outside the fixed set."""
-        if not plain(label) or type(label) is float:
+        if type(label) is float and isfinite(<double> label):
+            label = <double> label + 0.0  # -0.0 becomes 0.0
+        elif not plain(label) or type(label) is float:
             label = canonical(label, argument, position)
         if self.fixed_labels is None or self.index.get(label, self.fixed) < self.fixed:
             return label
@@ -125,32 +128,19 @@ cdef class Indexed(Readings):
         at = "" if position is None else f" at position {position}"
         raise LabelError(f"Expected `{argument}`{at} to be one of the fixed labels {list(self.fixed_labels)}, but got {label!r}")
 
-    cdef int resolve(self, object y_true, object y_pred, bint counts, int64_t whole, Pair *pair) except -1:
-        """Find the cell of a sample; labels that are new get an index only if the sample `counts` and there is room for it."""
-        cdef PyObject *found
-        truth = self.admit(y_true, "y_true")
-        pair.i, pair.j, pair.form_i, pair.form_j = -1, -1, form_of(truth), 3
-        pair.abstained = False
+    cdef object admit_prediction(self, object y_pred):
+        """The canonical label to count for a prediction: a label, or the largest of a mapping; None for an abstention."""
         if plain(y_pred):
-            predicted = self.admit(y_pred, "y_pred")
-        else:
-            soft = type(y_pred) is dict or isinstance(y_pred, Mapping)  # the first is nearly always and takes no time
-            if y_pred is None or (soft and not y_pred):
-                pair.abstained = True
-                return 0
-            predicted = self.admit(most_likely(y_pred) if soft else y_pred, "y_pred")
-        pair.form_j = form_of(predicted)
-        if counts:
-            self.check_room(whole)
-            pair.i, pair.j = self.intern(truth), self.intern(predicted)
-            self.remember(y_true, pair.i, pair.form_i)
-            self.remember(y_pred, pair.j, pair.form_j)
-            return 0
-        found = PyDict_GetItemWithError(self.index, truth)
-        pair.i = -1 if found == NULL else <Py_ssize_t> <object> found
-        found = PyDict_GetItemWithError(self.index, predicted)
-        pair.j = -1 if found == NULL else <Py_ssize_t> <object> found
-        return 0
+            return self.admit(y_pred, "y_pred")
+        soft = type(y_pred) is dict or isinstance(y_pred, Mapping)  # the first is nearly always and takes no time
+        if y_pred is None or (soft and not y_pred):
+            return None
+        return self.admit(most_likely(y_pred) if soft else y_pred, "y_pred")
+
+    cdef Py_ssize_t find_label(self, object label) except -2:
+        """The index of a canonical label, -1 if it has none."""
+        cdef PyObject *found = PyDict_GetItemWithError(self.index, label)
+        return -1 if found == NULL else <Py_ssize_t> <object> found
 
     cdef void unsee(self, Py_ssize_t i, int form, int64_t count) noexcept:
         """Take appearances of class i back, from another form where `form` has too few; a class without weight has none."""

@@ -2,6 +2,8 @@ from typing import Any, final
 
 from typing_extensions import disjoint_base
 
+from stream_metrics._core.guard import Guarded
+
 @final
 class Kept:
     def __new__(cls, predicted: Any, more: dict[str, Any]) -> Kept: ...
@@ -11,7 +13,7 @@ class Kept:
     def more(self) -> dict[str, Any]: ...
 
 @disjoint_base
-class Ring:
+class Ring(Guarded):
     def __new__(cls, *args: Any, **kwargs: Any) -> Any: ...
     @property
     def window(self) -> int: ...

@@ -1,14 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """The last N samples: a ring of references.
 
-A sample takes three references, 24 bytes. What is in the ring was made plain before (`windows.samples`) and holds no
-reference to anything that could refer to the ring, so the cycle collector need not look into it.
+A sample takes three references, 24 bytes, which the ring owns. What is in the ring was made plain before
+(`windows.samples`) and holds no reference to anything that could refer to the ring, so the cycle collector need not look
+into it.
 """
 
 cimport cython
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
-from libc.stdint cimport int64_t
+
+from stream_metrics._core.guard cimport Guarded
 
 
 @cython.final
@@ -21,8 +23,8 @@ cdef class Kept:
 
 
 @cython.auto_pickle(False)
-cdef class Ring:
-    """The last samples, oldest first."""
+cdef class Ring(Guarded):
+    """The last samples, oldest first. Methods that start with `cdef` are called in a stretch or a section of `Guarded`."""
 
     def __dealloc__(self):
         self.clear()
@@ -49,69 +51,72 @@ cdef class Ring:
     cdef int push(self, object truth, object predicted, object weight) except -1:
         """Add the newest sample; the ring is not full."""
         cdef Py_ssize_t at
-        cdef Sample *s
         self.reserve()
+        if self.held >= self.room:
+            raise RuntimeError(f"Expected fewer than {self.window} samples in the ring, but got {self.held}")
         at = self.head + self.held
-        s = self.sample + (at if at < self.room else at - self.room)
-        Py_INCREF(truth)
-        Py_INCREF(predicted)
-        Py_INCREF(weight)
-        s.truth, s.predicted, s.weight = <PyObject *> truth, <PyObject *> predicted, <PyObject *> weight
-        self.held += 1
-        self.changes += 1
+        self.store(self.sample + (at if at < self.room else at - self.room), truth, predicted, weight)
         return 0
 
     cdef int push_front(self, object truth, object predicted, object weight) except -1:
         """Add the oldest sample; the ring is not full."""
         self.reserve()
+        if self.held >= self.room:
+            raise RuntimeError(f"Expected fewer than {self.window} samples in the ring, but got {self.held}")
         self.head = (self.head if self.head else self.room) - 1
-        self.held += 1
-        self.changes += 1
+        self.store(self.sample + self.head, truth, predicted, weight)
+        return 0
+
+    cdef void store(self, Sample *s, object truth, object predicted, object weight) noexcept:
         Py_INCREF(truth)
         Py_INCREF(predicted)
         Py_INCREF(weight)
-        cdef Sample *s = self.sample + self.head
         s.truth, s.predicted, s.weight = <PyObject *> truth, <PyObject *> predicted, <PyObject *> weight
-        return 0
+        self.held += 1
+
+    cdef Sample take_oldest(self) noexcept:
+        """Remove the oldest sample and return it; the ring is not empty. The caller owns its references: `release`."""
+        cdef Sample s = self.sample[self.head]
+        self.head = self.head + 1 if self.head + 1 < self.room else 0
+        self.held -= 1
+        return s
 
     cdef tuple pop(self):
         """Remove the oldest sample and return it; the ring is not empty."""
         cdef Sample s = self.sample[self.head]
         out = (<object> s.truth, <object> s.predicted, <object> s.weight)
-        self.head = self.head + 1 if self.head + 1 < self.room else 0
-        self.held -= 1
-        self.changes += 1
-        Py_DECREF(<object> s.truth)
-        Py_DECREF(<object> s.predicted)
-        Py_DECREF(<object> s.weight)
+        release(self.take_oldest())
         return out
 
     cdef void clear(self) noexcept:
-        cdef Sample s
         while self.held > 0:
-            s = self.sample[self.head]
-            self.head = self.head + 1 if self.head + 1 < self.room else 0
-            self.held -= 1
-            Py_DECREF(<object> s.truth)
-            Py_DECREF(<object> s.predicted)
-            Py_DECREF(<object> s.weight)
+            release(self.take_oldest())
         self.head = 0
-        self.changes += 1
 
     def _samples(self):
         """The samples in the window, oldest first, at one moment: a list of (truth, prediction, weight)."""
+        self.enter_reading()
+        try:
+            return self.listed()
+        finally:
+            self.leave()
+
+    cdef list listed(self):
         cdef Py_ssize_t k
-        cdef int64_t now = self.changes - 1
         cdef Sample *s
-        while now != self.changes:
-            now, out = self.changes, []
-            for k in range(self.held):
-                s = self.sample + (self.head + k) % self.room
-                out.append((<object> s.truth, <object> s.predicted, <object> s.weight))
-                if now != self.changes:
-                    break
+        out = []
+        for k in range(self.held):
+            s = self.sample + (self.head + k) % self.room
+            out.append((<object> s.truth, <object> s.predicted, <object> s.weight))
         return out
 
     def memory(self):
         """The bytes of the ring itself; the state inside has its own."""
         return self.room * sizeof(Sample)
+
+
+cdef void release(Sample s) noexcept:
+    """Give back the references of a sample."""
+    Py_DECREF(<object> s.truth)
+    Py_DECREF(<object> s.predicted)
+    Py_DECREF(<object> s.weight)

@@ -15,6 +15,12 @@ cdef class RollingFeed(Ring):
     cdef int pass_labels(self, object truth, object predicted, object weight) except -1
     cdef int pass_score(self, object truth, object predicted, object weight) except -1
     cdef int note(self, tuple old, object truth, object predicted, object weight) except -1
-    cdef int drop_oldest(self) except -1
+    cdef int pass_sample(self, object truth, object predicted, object weight) except -1
+    cdef tuple drop_oldest(self)
+    cdef int put_back(self, list dropped) except -1
+    cdef int append(self, list samples) except -1
+    cdef bint one_by_one(self)
+    cdef int refill(self, live, list samples) except -1
+    cdef int copy_to(self, RollingFeed twin) except -1
     cdef object shared(self, object label)
     cdef object current(self)

@@ -6,19 +6,19 @@ copied by who calls.
 
 When the ring is full, the oldest sample leaves ring and state first, then the new one is counted; if that fails, the oldest
 one is counted again and goes back to its place. Counting first would let sketches and sums hold N + 1 samples, and refuse
-what a fresh state takes. Labels that are plain go this way without a call into Python. Where a call into Python may let
-another thread go on, each thread has taken a sample of its own out of the ring.
+what a fresh state takes. All of this is one section of `Guarded`, or for plain labels one stretch.
 """
 
 cimport cython
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
-from cpython.ref cimport Py_DECREF, PyObject
+from cpython.ref cimport PyObject
 from libc.math cimport isfinite
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.confusion cimport ConfusionCounters, Feed, SetFeed
 from stream_metrics._core.indexed cimport Known, plain, slot
-from stream_metrics._core.ring cimport Kept, Ring, Sample
+from stream_metrics._core.ring cimport Kept, Ring, Sample, release
+from stream_metrics._core.weights cimport split
 
 cdef object ONE = 1
 cdef object MISSING = object()
@@ -74,16 +74,17 @@ cdef class RollingFeed(Ring):
         if scores is None and classes is None and group is None and (w is ONE or type(w) is float or type(w) is int):
             if self.counts is not None:
                 if plain(y_true) and (plain(y_pred) or y_pred is None):
-                    self.pass_labels(y_true, y_pred, w)
+                    if self.holder != 0 or self.counts.holder != 0:
+                        self._pass(y_true, y_pred, w)
+                    else:
+                        self.pass_labels(y_true, y_pred, w)
                     return
-            elif self.pass_score(y_true, y_pred, w):
-                return
             elif self.soft and plain(y_true):
-                if y_pred is None or type(y_pred) is float or (self.hard and plain(y_pred)):
-                    self.pass_on(y_true, y_pred, w)
-                    return
-                if type(y_pred) is dict and are_clean(<dict> y_pred):
-                    self.pass_on(y_true, (<dict> y_pred).copy(), w)
+                kept = (<dict> y_pred).copy() if type(y_pred) is dict else y_pred
+                if (kept is None or type(kept) is float or (self.hard and plain(kept))
+                        or (type(kept) is dict and are_clean(<dict> kept))):
+                    if self.holder != 0 or not self.pass_score(y_true, kept, w):
+                        self._pass(y_true, kept, w)
                     return
         more = {name: value for name, value in (("scores", scores), ("classes", classes), ("group", group)) if value is not None}
         given = (y_true,) if y_pred is MISSING else (y_true, y_pred)
@@ -91,8 +92,17 @@ cdef class RollingFeed(Ring):
 
     def _pass(self, truth, predicted, weight):
         """Count one sample that was made plain."""
+        self.enter()
+        try:
+            self.pass_sample(truth, predicted, weight)
+        finally:
+            self.leave()
+
+    cdef int pass_sample(self, object truth, object predicted, object weight) except -1:
+        """Count one sample, in a section."""
         if not self.pass_score(truth, predicted, weight):
             self.pass_on(truth, predicted, weight)
+        return 0
 
     cdef int give(self, object truth, object predicted, object weight) except -1:
         """Let the state count a sample."""
@@ -121,21 +131,20 @@ cdef class RollingFeed(Ring):
         return 0
 
     cdef int pass_on(self, object truth, object predicted, object weight) except -1:
+        """Let the state count one sample, and take the oldest one back."""
         cdef tuple old = None
         self.reserve()
         self.current()
         if self.held >= self.window:
-            old = self._make_room(1)[0]
+            old = self.drop_oldest()
         try:
             self.give(truth, predicted, weight)
         except BaseException:
             if old is not None:
-                self._put_back([old])
+                self.put_back([old])
             raise
         if self.counts is not None:
             truth, predicted = self.shared(truth), self.shared(predicted)
-        while self.held >= self.window:
-            self.drop_oldest()
         self.push(truth, predicted, weight)
         self.note(old, truth, predicted, weight)
         return 0
@@ -149,37 +158,45 @@ cdef class RollingFeed(Ring):
         return 0
 
     cdef int pass_labels(self, object truth, object predicted, object weight) except -1:
-        """As `pass_on`, for plain labels: without a tuple for the oldest sample."""
+        """As `pass_on`, for plain labels and weights: a stretch, unless the sample is refused."""
         cdef Sample old
-        cdef bint taken = False
+        cdef ConfusionCounters counts = self.counts
+        cdef int64_t whole = 1
+        cdef uint64_t part = 0
         self.reserve()
         if self.held < self.window:
-            self.counts.count(truth, predicted, weight)
-        else:
-            old = self.sample[self.head]
-            self.head = self.head + 1 if self.head + 1 < self.room else 0
-            self.held -= 1
-            try:
-                self.counts.uncount(<object> old.truth, <object> old.predicted, <object> old.weight)
-                taken = True
-                self.counts.count(truth, predicted, weight)
-            except BaseException:
-                if taken:
-                    self.counts.count(<object> old.truth, <object> old.predicted, <object> old.weight)
-                self.push_front(<object> old.truth, <object> old.predicted, <object> old.weight)
-                raise
-            finally:
-                Py_DECREF(<object> old.truth)
-                Py_DECREF(<object> old.predicted)
-                Py_DECREF(<object> old.weight)
-            while self.held >= self.window:
-                self.drop_oldest()
+            counts.count(truth, predicted, weight)
+            self.push(self.shared(truth), self.shared(predicted), weight)
+            return 0
+        if weight is not ONE:
+            split(weight, &whole, &part)
+        if counts.fixed_labels is not None or type(truth) is float or type(predicted) is float:  # others are never refused
+            counts.admit(truth, "y_true")
+            counts.admit_prediction(predicted)
+        old = self.sample[self.head]
+        counts.uncount(<object> old.truth, <object> old.predicted, <object> old.weight)
+        if not counts.has_room(whole):
+            counts.count(<object> old.truth, <object> old.predicted, <object> old.weight)
+            counts.check_room(whole)
+        try:
+            counts.count(truth, predicted, weight)
+        except BaseException:  # no memory for a new label
+            counts.count(<object> old.truth, <object> old.predicted, <object> old.weight)
+            raise
+        self.take_oldest()
         self.push(self.shared(truth), self.shared(predicted), weight)
+        release(old)
         return 0
 
-    cdef int drop_oldest(self) except -1:
+    cdef tuple drop_oldest(self):
+        """Take the oldest sample back and return it; on failure nothing has changed."""
         cdef tuple old = self.pop()
-        return self.take(old[0], old[1], old[2])
+        try:
+            self.take(old[0], old[1], old[2])
+        except BaseException:
+            self.push_front(old[0], old[1], old[2])
+            raise
+        return old
 
     cdef object shared(self, object label):
         """The object that the counters keep for a label, if it is of the same type: many samples then hold one object."""
@@ -192,82 +209,128 @@ cdef class RollingFeed(Ring):
             name = label if found == NULL else self.counts.names[<Py_ssize_t> <object> found]
         return name if type(name) is type(label) else label
 
-    def _make_room(self, Py_ssize_t count):
-        """Take back the oldest samples and return them, oldest first."""
-        dropped = []
-        while len(dropped) < count and self.held:
-            old = self.pop()
-            try:
-                self.take(old[0], old[1], old[2])
-            except BaseException:
-                self.push_front(old[0], old[1], old[2])
-                self._put_back(dropped)
-                raise
-            dropped.append(old)
-        return dropped
-
-    def _put_back(self, list dropped):
+    cdef int put_back(self, list dropped) except -1:
         """Count samples again that were the oldest ones."""
         for old in reversed(dropped):
             self.give(old[0], old[1], old[2])
-            if self.held < self.window:
-                self.push_front(old[0], old[1], old[2])
-            else:
-                self.take(old[0], old[1], old[2])
+            self.push_front(old[0], old[1], old[2])
+        return 0
 
-    def _append(self, list samples):
-        """Note samples that the state has counted."""
+    cdef int append(self, list samples) except -1:
+        """Note samples that the state has counted; there is room for them."""
         for truth, predicted, weight in samples:
             if self.counts is not None:
                 truth, predicted = self.shared(truth), self.shared(predicted)
-            while self.held >= self.window:
-                self.drop_oldest()
             self.push(truth, predicted, weight)
+        return 0
+
+    def _join(self, batch, list samples):
+        """Count these samples, fewer than the window holds, which the state `batch` has counted."""
+        cdef list dropped = []
+        self.enter()
+        try:
+            if self.one_by_one():
+                for truth, predicted, weight in samples:
+                    self.pass_sample(truth, predicted, weight)
+                return
+            self.current()
+            try:
+                while self.held + len(samples) > self.window:
+                    dropped.append(self.drop_oldest())
+                self.live.merge(batch)
+            except BaseException:
+                self.put_back(dropped)
+                raise
+            self.append(samples)
+        finally:
+            self.leave()
+
+    cdef bint one_by_one(self):
+        """Whether samples are not counted by the state."""
+        return False
 
     def _refill(self, live, list samples):
         """Hold these samples instead of what was held; `live` has counted them, or is None to be made when it is read."""
+        self.enter()
+        try:
+            self.refill(live, samples)
+        finally:
+            self.leave()
+
+    cdef int refill(self, live, list samples) except -1:
         self.clear()
         self._attach(live)
-        self._append(samples)
+        self.append(samples)
+        return 0
 
     cdef object current(self):
-        """The state of the samples in the window, made from them if there is none."""
-        cdef int64_t now
-        live = self.live
-        while live is None:
-            now = self.changes
+        """The state of the samples in the window, made from them if there is none; called in a section."""
+        if self.live is None:
             made = self.inner.copy()
-            self._feed(made, self._samples())
-            if now == self.changes:
-                self.live = live = made
-        return live
+            self._feed(made, self.listed())
+            self.live = made
+        return self.live
 
     def _copy_to(self, RollingFeed twin):
         """Give an empty one the samples and the state."""
-        live = None if self.live is None else self.live.copy()
+        self.enter_reading()
+        try:
+            self.copy_to(twin)
+        finally:
+            self.leave()
+
+    cdef int copy_to(self, RollingFeed twin) except -1:
         twin.window, twin.inner, twin.soft, twin.hard = self.window, self.inner, self.soft, self.hard
-        twin._refill(live, self._samples())
+        twin.refill(None if self.live is None else self.live.copy(), self.listed())
+        return 0
 
     def reset(self):
         """Forget every sample; the configuration stays."""
-        self.clear()
-        self._attach(self.inner.copy())
+        self.enter()
+        try:
+            self.refill(self.inner.copy(), [])
+        finally:
+            self.leave()
+
+    def _snapshot(self, dict options):
+        """The snapshot of the state for the samples of one moment."""
+        self.enter_reading()
+        try:
+            return self.current().snapshot(**options)
+        finally:
+            self.leave()
 
     def get(self):
         """Return what `get` of the state inside returns for the samples in the window."""
-        return self.current().get()
+        self.enter_reading()
+        try:
+            return self.current().get()
+        finally:
+            self.leave()
 
     @property
     def state(self):
         """The state of the samples in the window; not to be fed."""
-        return self.current()
+        self.enter_reading()
+        try:
+            return self.current()
+        finally:
+            self.leave()
 
     @property
     def n(self):
         """The number of samples in the window that were counted."""
-        return self.current().n
+        self.enter_reading()
+        try:
+            return self.current().n
+        finally:
+            self.leave()
 
     @property
     def abstained(self):
         """The number of samples in the window without a prediction."""
-        return self.current().abstained
+        self.enter_reading()
+        try:
+            return self.current().abstained
+        finally:
+            self.leave()

@@ -8,7 +8,6 @@ cdef class AreaFeed(RollingFeed):
     cdef object positive
     cdef double scale, shift, instead
     cdef Py_ssize_t odd    # samples in the window that the area cannot take
-    cdef int entered       # threads that pass on a sample, during which the state stays
 
     cdef int read(self, object truth, object predicted, uint64_t *code, bint *own) except -1
     cdef bint is_odd(self, object truth, object predicted, object weight) except -1

@@ -15,7 +15,7 @@ from libc.math cimport isfinite
 from libc.stdint cimport uint64_t
 
 from stream_metrics._core.indexed cimport plain
-from stream_metrics._core.ring cimport Sample
+from stream_metrics._core.ring cimport Sample, release
 from stream_metrics._core.rolling cimport RollingFeed, are_clean
 from stream_metrics._core.scores cimport encode
 from stream_metrics._core.window_area cimport WindowArea
@@ -69,41 +69,31 @@ cdef class AreaFeed(RollingFeed):
         return SCORED
 
     cdef int pass_score(self, object truth, object predicted, object weight) except -1:
-        """Let the area count a sample, if none is odd. Nothing here runs Python code."""
+        """Let the area count a sample, if none is odd; a stretch."""
         cdef uint64_t code = 0, old_code = 0
-        cdef bint own = False, old_own = False
-        cdef int kind
-        cdef tuple old
-        if self.area is None or self.odd or self.entered or not is_one(weight):
+        cdef bint own = False, old_own = False, full
+        cdef int kind, old_kind = ABSTAINED
+        cdef Sample old
+        if self.area is None or self.odd or not is_one(weight):
             return False
         kind = self.read(truth, predicted, &code, &own)
         if kind == ODD:
             return False
-        if type(predicted) is dict:
-            predicted = (<dict> predicted).copy()
         self.reserve()
         self.area.reserve(own)
-        if self.held >= self.window:
-            old = self.pop()
-            if self.read(old[0], old[1], &old_code, &old_own) == SCORED:
-                self.area.remove(old_code, old_own)
+        full = self.held >= self.window
+        if full:
+            old_kind = self.read(<object> self.sample[self.head].truth, <object> self.sample[self.head].predicted, &old_code, &old_own)
+            old = self.take_oldest()
+        if old_kind == SCORED:
+            self.area.remove(old_code, old_own)
         if kind == SCORED:
             self.area.insert(code, own)
         self.push(truth, predicted, ONE)
+        if full:
+            release(old)
         self.live = None
         return True
-
-    cdef int pass_on(self, object truth, object predicted, object weight) except -1:
-        """As of any window; meanwhile no other thread lets the area count, which would give up the state."""
-        self.entered += 1
-        try:
-            return RollingFeed.pass_on(self, truth, predicted, weight)
-        except BaseException:
-            if self.area is not None and self.entered > 1:  # another thread has read the ring without what was put back
-                self.fill_area()
-            raise
-        finally:
-            self.entered -= 1
 
     cdef bint is_odd(self, object truth, object predicted, object weight) except -1:
         cdef uint64_t code
@@ -117,12 +107,6 @@ cdef class AreaFeed(RollingFeed):
             self.odd -= self.is_odd(old[0], old[1], old[2])
         self.odd += self.is_odd(truth, predicted, weight)
         return self.fill_area()
-
-    cdef int drop_oldest(self) except -1:
-        cdef tuple old = self.pop()
-        if self.area is not None:
-            self.odd -= self.is_odd(old[0], old[1], old[2])
-        return self.take(old[0], old[1], old[2])
 
     cdef int fill_area(self) except -1:
         """Let the area count what is in the window, if nothing there is odd."""
@@ -140,49 +124,55 @@ cdef class AreaFeed(RollingFeed):
                 self.area.insert(code, own)
         return 0
 
-    def _refill(self, live, list samples):
-        """Hold these samples instead of what was held; `live` has counted them, or is None to be made when it is read."""
+    cdef bint one_by_one(self):
+        """Whether samples are not counted by the state."""
+        return self.area is not None
+
+    cdef int refill(self, live, list samples) except -1:
         if self.area is None:
-            RollingFeed._refill(self, live, samples)
-            return
+            return RollingFeed.refill(self, live, samples)
         self.clear()
         self.odd, self.live = 0, live
         for truth, predicted, weight in samples:
             self.push(truth, predicted, weight)
             self.odd += self.is_odd(truth, predicted, weight)
-        self.fill_area()
+        return self.fill_area()
 
-    def _copy_to(self, AreaFeed twin):
-        """Give an empty one the samples and the state."""
+    cdef int copy_to(self, RollingFeed twin) except -1:
         if self.area is not None:
-            twin._set_area(self.positive, self.scale, self.shift, self.instead)
-        RollingFeed._copy_to(self, twin)
-
-    def reset(self):
-        """Forget every sample; the configuration stays."""
-        RollingFeed.reset(self)
-        self.odd = 0
-        if self.area is not None:
-            self.area.clear()
+            (<AreaFeed> twin)._set_area(self.positive, self.scale, self.shift, self.instead)
+        return RollingFeed.copy_to(self, twin)
 
     def get(self):
         """Return what `get` of the state inside returns for the samples in the window."""
         cdef double area
-        if self.area is None or self.odd:
-            return self.current().get()
-        area = self.area.area()
+        self.enter_reading()
+        try:
+            if self.area is None or self.odd:
+                return self.current().get()
+            area = self.area.area()
+        finally:
+            self.leave()
         return self.scale * area + self.shift if area == area else self.instead
 
     @property
     def n(self):
         """The number of samples in the window that were counted."""
-        if self.area is None or self.odd:
-            return self.current().n
-        return self.area.side[0].held + self.area.side[1].held
+        self.enter_reading()
+        try:
+            if self.area is None or self.odd:
+                return self.current().n
+            return self.area.side[0].held + self.area.side[1].held
+        finally:
+            self.leave()
 
     @property
     def abstained(self):
         """The number of samples in the window without a prediction."""
-        if self.area is None or self.odd:
-            return self.current().abstained
-        return self.held - self.area.side[0].held - self.area.side[1].held
+        self.enter_reading()
+        try:
+            if self.area is None or self.odd:
+                return self.current().abstained
+            return self.held - self.area.side[0].held - self.area.side[1].held
+        finally:
+            self.leave()

@@ -5,6 +5,7 @@ A double of at least 2^-11 is represented exactly; a smaller one is rounded to t
 """
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.math cimport floor, ldexp, rint
 from libc.stdint cimport int64_t, uint64_t
 
@@ -13,6 +14,7 @@ import numpy as np
 from stream_metrics.errors import WeightError
 
 cdef double BOUND = 9223372036854774784.0  # the largest double below 2^63
+cdef int64_t LARGEST = 9223372036854774784  # the same
 cdef double EXACT = 9007199254740992.0  # 2^53
 
 
@@ -31,9 +33,16 @@ cdef object refusal(object weight, object at):
 
 
 cdef int split(object weight, int64_t *whole, uint64_t *part) except -1:
+    """Split one weight; a float or an int without running Python code, unless it is refused."""
     cdef double x
+    cdef int overflow = 0
     if PyFloat_CheckExact(weight):
         x = PyFloat_AS_DOUBLE(weight)
+    elif PyLong_CheckExact(weight):
+        whole[0], part[0] = PyLong_AsLongLongAndOverflow(weight, &overflow), 0
+        if overflow or not 0 <= whole[0] < LARGEST:
+            raise refusal(weight, "")
+        return 0
     else:
         exact = None
         if hasattr(weight, "__index__"):

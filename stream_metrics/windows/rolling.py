@@ -85,9 +85,6 @@ class Rolling(AreaFeed, Portable):
         n, rows = plain_rows(self._reads, y_true, y_pred, w, more, self.window, self._classes)
         if n >= self.window:
             self._replace(batch if n == self.window else None, rows)
-        elif self._is_area():
-            for row in rows:
-                self._pass(*row)
         else:
             self._join(batch, rows)
 
@@ -97,16 +94,6 @@ class Rolling(AreaFeed, Portable):
             live = self.inner.copy()
             feed(live, rows)
         self._refill(live, rows)
-
-    def _join(self, batch: Any, rows: list[Sample]) -> None:
-        """Hold the samples of a batch, which leaves some of what was held."""
-        dropped = self._make_room(self.held + len(rows) - self.window)
-        try:
-            self.state.merge(batch)
-        except BaseException:
-            self._put_back(dropped)
-            raise
-        self._append(rows)
 
     def merge(self, other: Any) -> Never:
         """Raise MergeError: the last samples of two streams together do not follow from the last of each."""
@@ -124,7 +111,7 @@ class Rolling(AreaFeed, Portable):
 
     def snapshot(self, **options: Any) -> Any:
         """Return a frozen copy of the state of the samples in the window; see `snapshot` of the state inside."""
-        return self.state.snapshot(**options)
+        return self._snapshot(options)
 
     def _content(self) -> list[Any]:
         return [self.window, packed(self.inner), *write_samples(self._reads, self._samples())]
@@ -144,7 +131,8 @@ class Rolling(AreaFeed, Portable):
         return rolling
 
     def __repr__(self) -> str:
-        return f"Rolling({self.state!r}, window={self.window})"
+        with self._reading():
+            return f"Rolling({self.state!r}, window={self.window})"
 
 
 def _checked(window: Any) -> int:
