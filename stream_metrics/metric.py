@@ -146,7 +146,7 @@ class Metric(Live):
 
     def get(self) -> float:
         """Return the current value; `zero_division` where it is 0/0."""
-        value = self._formula(self.state)
+        value = self._read(self._formula)
         return value if value == value else self.zero_division
 
     def snapshot(self) -> Snapshot:
@@ -209,7 +209,7 @@ class _ScoreMetric(Metric):
         if self.row.kind == "per_class":
             computed = self.row.formula.measure(self.state.column(self.pos_label), **self._options)  # type: ignore[attr-defined]
         else:
-            computed = self._formula(self.state)
+            computed = self._read(self._formula)
         value: float = plain(computed)
         return value if value == value else self.zero_division
 

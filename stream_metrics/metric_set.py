@@ -91,10 +91,10 @@ class MetricSet(SetFeed, Live):
         )
 
     def _update_scored(self, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
-        self._with_scores().update(self.state, y_true, y_pred, w, scores, classes)
+        self._with_scores().update(self, self.state, y_true, y_pred, w, scores, classes)
 
     def _revert_scored(self, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
-        self._with_scores().revert(self.state, y_true, y_pred, w, scores, classes)
+        self._with_scores().revert(self, self.state, y_true, y_pred, w, scores, classes)
 
     def _with_scores(self) -> Scored:
         if self.scored is None:
@@ -120,38 +120,40 @@ class MetricSet(SetFeed, Live):
         if self.scored is None and scores is None and classes is None:
             self.state.update_many(y_true, y_pred, w)
         else:
-            self._with_scores().update_many(self.state, y_true, y_pred, w, scores, classes)
+            self._with_scores().update_many(self, self.state, y_true, y_pred, w, scores, classes)
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another shard and return self; MergeError if the configurations differ."""
         self._check_same(other)
-        if self.scored is not None:
-            self.scored.merge(other.scored)
-        self.state.merge(other.state)
+        with self._merging(other):
+            if self.scored is not None:
+                self.scored.merge(other.scored)
+            self.state.merge(other.state)
         return self
 
     def copy(self) -> Self:
         """Return an independent copy of configuration and counts."""
-        twin = super().copy()
-        twin._attach_scored(None if self.scored is None else self.scored.copy())
+        with self._reading():
+            twin = super().copy()
+            twin._attach_scored(None if self.scored is None else self.scored.copy())
         return twin
 
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
-        super().reset()
-        if self.scored is not None:
-            self.scored.reset()
+        with self._writing():
+            super().reset()
+            if self.scored is not None:
+                self.scored.reset()
 
     def get(self) -> dict[str, Any]:
         """Return the current values of the whole metrics by key."""
-        current = self._snapshot(self.state, self.scored)
+        current = self.snapshot()
         return {key: current[key] for key in current}
 
     def snapshot(self) -> Snapshot:
         """Return a frozen copy of the states from which the metrics are read; later updates do not move it."""
-        return self._snapshot(self.state.copy(), None if self.scored is None else self.scored.copy())
-
-    def _snapshot(self, counts: ConfusionMatrix, scored: Scored | None) -> Snapshot:
+        with self._reading():
+            counts, scored = self.state.copy(), None if self.scored is None else self.scored.copy()
         states: dict[str, Any] = {}
         if scored is not None:
             states = {"ranks": scored.ranks, "confidence": scored.confidence, "losses": scored.losses}
@@ -165,7 +167,8 @@ class MetricSet(SetFeed, Live):
 
     def _content(self) -> list[Any]:
         states = [] if self.scored is None else self.scored.states()
-        return [self._configuration(), self.state._content(), *(state._content() for state in states)]
+        with self._reading():
+            return [self._configuration(), self.state._content(), *(state._content() for state in states)]
 
     @classmethod
     def _restore(cls, content: Any) -> Self:

@@ -11,8 +11,9 @@ Everything runs without the interpreter's lock on buffers that no other thread c
 
 from collections.abc import Mapping
 
+cimport cython
 from cpython.dict cimport PyDict_GetItemWithError
-from cpython.ref cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t, uint64_t, uint8_t, uintptr_t
 from libc.string cimport memcmp, memcpy, memset
@@ -241,6 +242,7 @@ cdef inline bint same_text(object a, object b):
             and memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), PyUnicode_GET_LENGTH(a)) == 0)
 
 
+@cython.boundscheck(True)  # the list is the caller's, who may change it while a label is read
 def encode_objects(list values, str argument, bint may_abstain):
     """Number the distinct labels of a list: (codes, canonical labels); -1 stands for an abstention.
 
@@ -253,42 +255,50 @@ def encode_objects(list values, str argument, bint may_abstain):
     cdef int32_t known_code[256], text_code[256]
     cdef Py_ssize_t at, place
     cdef PyObject *found
+    cdef PyObject *old
     cdef dict index = {}
     cdef list labels = []
     codes = np.empty(n, np.int32)
     cdef int32_t[::1] code = codes
     memset(known, 0, sizeof(known))
     memset(text, 0, sizeof(text))
-    for r in range(n):
-        value = values[r]
-        place = -1
-        at = (<uintptr_t> <PyObject *> value >> 4) & 255
-        if known[at] == <PyObject *> value:  # the list keeps it alive
-            code[r] = known_code[at]
-            continue
-        kind = type(value)
-        if kind is str and PyUnicode_KIND(value) == 1 and PyUnicode_GET_LENGTH(value) <= 64:
-            place = digest(<uint8_t *> PyUnicode_DATA(value), PyUnicode_GET_LENGTH(value)) & 255
-            if text[place] != NULL and same_text(<object> text[place], value):
-                code[r] = text_code[place]
+    try:
+        for r in range(n):
+            value = values[r]
+            place = -1
+            at = (<uintptr_t> <PyObject *> value >> 4) & 255
+            if known[at] == <PyObject *> value:
+                code[r] = known_code[at]
                 continue
-        if kind is str or kind is int or kind is bytes:
-            label = key = value
-        elif may_abstain and (value is None or (isinstance(value, Mapping) and not value)):
-            code[r] = -1
-            continue
-        else:
-            label = most_likely(value, argument, r) if may_abstain and isinstance(value, Mapping) else canonical(value, argument, r)
-            key = typed(label)
-        found = PyDict_GetItemWithError(index, key)
-        if found == NULL:
-            index[key] = code[r] = len(labels)
-            labels.append(label)
-        else:
-            code[r] = <int32_t> <object> found
-        known[at], known_code[at] = <PyObject *> value, code[r]
-        if place >= 0:
-            text[place], text_code[place] = <PyObject *> labels[code[r]], code[r]  # which the list of labels keeps alive
+            kind = type(value)
+            if kind is str and PyUnicode_KIND(value) == 1 and PyUnicode_GET_LENGTH(value) <= 64:
+                place = digest(<uint8_t *> PyUnicode_DATA(value), PyUnicode_GET_LENGTH(value)) & 255
+                if text[place] != NULL and same_text(<object> text[place], value):
+                    code[r] = text_code[place]
+                    continue
+            if kind is str or kind is int or kind is bytes:
+                label = key = value
+            elif may_abstain and (value is None or (isinstance(value, Mapping) and not value)):
+                code[r] = -1
+                continue
+            else:
+                label = most_likely(value, argument, r) if may_abstain and isinstance(value, Mapping) else canonical(value, argument, r)
+                key = typed(label)
+            found = PyDict_GetItemWithError(index, key)
+            if found == NULL:
+                index[key] = code[r] = len(labels)
+                labels.append(label)
+            else:
+                code[r] = <int32_t> <object> found
+            Py_INCREF(value)
+            old = known[at]
+            known[at], known_code[at] = <PyObject *> value, code[r]
+            Py_XDECREF(old)
+            if place >= 0:
+                text[place], text_code[place] = <PyObject *> labels[code[r]], code[r]  # which the list of labels keeps alive
+    finally:
+        for at in range(256):
+            Py_XDECREF(known[at])
     return codes, labels
 
 

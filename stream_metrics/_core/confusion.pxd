@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t, uint64_t
 
+from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.indexed cimport Indexed
 
 cdef class ConfusionCounters(Indexed):
@@ -11,6 +12,10 @@ cdef class ConfusionCounters(Indexed):
     cdef int count_cell(self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole, uint64_t part) except -1
     cdef int uncount(self, object y_true, object y_pred, object w) except -1
     cdef bint uncount_cell(self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole, uint64_t part) except -1
+    cdef int add_batch(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained) except -1
+    cdef int add_state(self, ConfusionCounters other) except -1
+    cdef int take_state(self, ConfusionCounters other) except -1
+    cdef ConfusionCounters twin(self)
     cdef object place_labels(self, list labels, used)
     cdef int see(self, const int64_t[:] at, const int64_t[:] forms, const int64_t[:] counts) except -1
     cdef int add_all(self, const int64_t[:] to_row, const int64_t[:] to_column, rows, columns, wholes, parts) except -1
@@ -18,7 +23,7 @@ cdef class ConfusionCounters(Indexed):
     cdef void add_square(self, ConfusionCounters o, const int64_t[::1] to) noexcept
     cdef bint take_all(self, const int64_t[::1] to, tuple cells, bint only_look) except -1
 
-cdef class Feed:
+cdef class Feed(Guarded):
     cdef readonly object state
     cdef ConfusionCounters counts  # the state, if it is one of labels
 

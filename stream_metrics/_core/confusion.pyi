@@ -1,9 +1,10 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from numpy import ndarray
 from typing_extensions import disjoint_base
 
+from stream_metrics._core.guard import Guarded
 from stream_metrics._core.indexed import Indexed
 
 @disjoint_base
@@ -42,11 +43,12 @@ class ConfusionCounters(Indexed):
     def one_vs_rest(self, label: object) -> Any: ...
 
 @disjoint_base
-class Feed:
+class Feed(Guarded):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
     @property
     def state(self) -> Any: ...
     def _attach(self, state: Any) -> None: ...
+    def _read(self, function: Callable[[Any], Any]) -> Any: ...
     def update(self, y_true: Any, y_pred: Any, w: Any = 1) -> None: ...
     def revert(self, y_true: Any, y_pred: Any, w: Any = 1) -> None: ...
 

@@ -3,7 +3,6 @@
 
 cimport cython
 
-from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from stream_metrics._core.cells cimport Cells, empty
 from stream_metrics._core.coding cimport read_cells
+from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.indexed cimport Indexed, Known, form_of, plain, slot
 from stream_metrics._core.weights cimport split
 from stream_metrics.errors import MergeError, WeightError
@@ -125,6 +125,13 @@ cdef class ConfusionCounters(Indexed):
     def _commit(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained):
         """Count a batch that was checked: cells = (rows, columns, whole parts, fraction parts or None) index the two lists of
         canonical labels; seen = (appearances of each true label, of each predicted label)."""
+        self.enter()
+        try:
+            self.add_batch(truth, predicted, cells, seen, n, abstained)
+        finally:
+            self.leave()
+
+    cdef int add_batch(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained) except -1:
         rows, columns, wholes, parts = cells
         near = wholes.sum(dtype=np.float64) > 2.0**62  # then an int64 sum could overflow
         total = int(wholes.sum(dtype=object if near else np.int64)) + (0 if parts is None else len(parts))
@@ -140,6 +147,7 @@ cdef class ConfusionCounters(Indexed):
         self.see(to_column, forms_predicted, seen[1])
         self.n += n
         self.abstained += abstained
+        return 0
 
     cdef object place_labels(self, list labels, used):
         """The index of every label that is used, -1 for the others."""
@@ -214,7 +222,15 @@ cdef class ConfusionCounters(Indexed):
     def merge(self, other):
         """Add another state's counts to this one and return this one; MergeError if the configurations differ."""
         self.check_same(other, "merge")
-        cdef ConfusionCounters o = other.copy() if other is self else other
+        self.enter_merging(other)
+        try:
+            self.add_state(other)
+        finally:
+            self.leave_merging(other)
+        return self
+
+    cdef int add_state(self, ConfusionCounters other) except -1:
+        cdef ConfusionCounters o = other.twin() if other is self else other
         cdef Py_ssize_t a, form
         cdef const int64_t[::1] to
         self.check_room(o.mass)
@@ -232,7 +248,7 @@ cdef class ConfusionCounters(Indexed):
                     self.totals[to[a]].seen[form] += o.totals[a].seen[form]
         self.n += o.n
         self.abstained += o.abstained
-        return self
+        return 0
 
     cdef void add_square(self, ConfusionCounters o, const int64_t[::1] to) noexcept:
         """Add the square array of another state to the one here, whole weights only."""
@@ -262,7 +278,15 @@ cdef class ConfusionCounters(Indexed):
     def subtract(self, other):
         """Take another state's counts out of this one and return this one; WeightError, and no change, if it holds more."""
         self.check_same(other, "subtract")
-        cdef ConfusionCounters o = other.copy() if other is self else other
+        self.enter_merging(other)
+        try:
+            self.take_state(other)
+        finally:
+            self.leave_merging(other)
+        return self
+
+    cdef int take_state(self, ConfusionCounters other) except -1:
+        cdef ConfusionCounters o = other.twin() if other is self else other
         cdef Py_ssize_t a, form
         cdef const int64_t[::1] to = np.array([self.index.get(name, -1) for name in o.names], np.int64)
         cells = o.export()
@@ -276,7 +300,7 @@ cdef class ConfusionCounters(Indexed):
         self.n -= o.n
         self.abstained -= o.abstained
         self.settle()
-        return self
+        return 0
 
     cdef bint take_all(self, const int64_t[::1] to, tuple cells, bint only_look) except -1:
         """Whether every cell holds what is to be taken; take it unless `only_look`."""
@@ -296,8 +320,15 @@ cdef class ConfusionCounters(Indexed):
 
     def copy(self):
         """Return an independent state with the same counts."""
+        self.enter_reading()
+        try:
+            self.refresh()  # so that neither this one nor its copies sort the same labels again
+            return self.twin()
+        finally:
+            self.leave()
+
+    cdef ConfusionCounters twin(self):
         cdef ConfusionCounters twin = type(self).__new__(type(self), self.fixed_labels, self.other)
-        self.refresh()  # so that neither this one nor its copies sort the same labels again
         Cells.clear(twin)
         twin.copy_cells(self)
         twin.adopt(self)
@@ -306,9 +337,13 @@ cdef class ConfusionCounters(Indexed):
 
     def reset(self):
         """Forget every sample; the configuration stays."""
-        Cells.clear(self)
-        self.start()
-        self.n, self.abstained = 0, 0
+        self.enter()
+        try:
+            Cells.clear(self)
+            self.start()
+            self.n, self.abstained = 0, 0
+        finally:
+            self.leave()
 
     @property
     def weight(self):
@@ -322,13 +357,14 @@ cdef class ConfusionCounters(Indexed):
 
     def one_vs_rest(self, label):
         """The two-by-two table of one class, 0, against the rest, 1; a label that was never seen has no samples."""
-        cdef PyObject *found = PyDict_GetItemWithError(self.index, label if plain(label) and type(label) is not float else canonical(label))
-        return self.against_rest(-1 if found == NULL else <Py_ssize_t> <object> found)
+        name = label if plain(label) and type(label) is not float else canonical(label)
+        if self.holder != 0:
+            self.wait_reading()
+        return self.against_rest(self.find_label(name))
 
 
 @cython.auto_pickle(False)
-@cython.auto_pickle(False)
-cdef class Feed:
+cdef class Feed(Guarded):
     """What passes samples on to its state: a method in Python around the state's own would cost more than counting."""
 
     def __cinit__(self, *args, **kwargs):
@@ -349,6 +385,15 @@ cdef class Feed:
     def revert(self, y_true, y_pred, w=1):
         """Undo one update; see `revert` of the state."""
         self.state.revert(y_true, y_pred, w)
+
+    def _read(self, function):
+        """What a function reads of the state, at one moment."""
+        cdef Guarded state = self.state
+        state.enter_reading()
+        try:
+            return function(state)
+        finally:
+            state.leave()
 
 
 @cython.auto_pickle(False)

@@ -1,7 +1,10 @@
 from libc.stdint cimport int64_t
 
+from stream_metrics._core.guard cimport Guarded
+
 cdef enum:
     MOST_BETS = 8
+    ABSTAINED = -2
 
 cdef class Outcome:
     cdef readonly str key
@@ -10,7 +13,7 @@ cdef class Outcome:
 
     cdef int judge(self, object y_true, object y_pred) except -2
 
-cdef class Detector:
+cdef class Detector(Guarded):
     cdef readonly int64_t n, abstained, alarms
     cdef readonly bint alarm, stopped, learning
     cdef readonly Outcome of
@@ -25,6 +28,7 @@ cdef class Detector:
     cdef double mass[2 * MOST_BETS]    # the evidence of each bet
     cdef list times
 
+    cdef int watch_one(self, int judged, double loss) except -1
     cdef int watch(self, double x) except -1
     cdef int place_bets(self) noexcept
     cdef int close(self, double total) except -1

@@ -2,6 +2,8 @@ from typing import Any
 
 from typing_extensions import disjoint_base
 
+from stream_metrics._core.guard import Guarded
+
 @disjoint_base
 class Outcome:
     def __new__(cls, key: str, label: Any = None) -> Outcome: ...
@@ -12,7 +14,7 @@ class Outcome:
     def __call__(self, y_true: Any, y_pred: Any) -> int | None: ...
 
 @disjoint_base
-class Detector:
+class Detector(Guarded):
     @property
     def n(self) -> int: ...
     @property

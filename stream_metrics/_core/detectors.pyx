@@ -15,6 +15,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from libc.math cimport exp, log1p
 from libc.stdint cimport int64_t
 
+from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.indexed cimport plain
 from stream_metrics.errors import WeightError
 from stream_metrics.labels import canonical, most_likely
@@ -70,7 +71,7 @@ cdef inline bint absent(object y_pred):
 
 
 @cython.auto_pickle(False)
-cdef class Detector:
+cdef class Detector(Guarded):
     """The evidence of up to eight bets in each direction, the level that they are against, and the alarms so far."""
 
     def _configure(self, of, odds, directions, bint cusum, double arl, int64_t reference, restart):
@@ -126,14 +127,10 @@ cdef class Detector:
         if self.of is not None:
             if absent(y_pred):
                 canonical(x, "y_true")
-                self.abstained += 1
-                self.alarm = False
-                return
-            judged = self.of.judge(x, y_pred)
-            self.n += 1
-            self.alarm = False
-            if judged >= 0:
-                self.watch(judged)
+                judged = ABSTAINED
+            else:
+                judged = self.of.judge(x, y_pred)
+            self.watch_one(judged, judged)
             return
         if y_pred is not None:
             raise ValueError(f"Expected no `y_pred` for a detector of losses: give it `of`, such as outcome('accuracy'), but got {y_pred!r:.60}")
@@ -146,9 +143,31 @@ cdef class Detector:
                 loss = -1
         if not 0.0 <= loss <= 1.0:
             raise ValueError(f"Expected `x` to be a loss from 0 to 1, but got {x!r:.60}")
-        self.n += 1
-        self.alarm = False
-        self.watch(loss)
+        self.watch_one(0, loss)
+
+    cdef int watch_one(self, int judged, double loss) except -1:
+        """Watch a loss, or note a pair that the rate is not about: a stretch, unless the level has been learned then."""
+        if self.holder != 0:
+            self.wait()
+        if judged == ABSTAINED:
+            self.abstained += 1
+            self.alarm = False
+        elif judged < 0:
+            self.n += 1
+            self.alarm = False
+        elif self.learning and self.learned + 1 >= self.reference:
+            self.enter()
+            try:
+                self.n += 1
+                self.alarm = False
+                self.watch(loss)
+            finally:
+                self.leave()
+        else:
+            self.n += 1
+            self.alarm = False
+            self.watch(loss)
+        return 0
 
     cdef int watch(self, double x) except -1:
         """Let every bet see a loss."""
@@ -197,7 +216,7 @@ cdef class Detector:
     def _watch_sum(self, double total, int64_t n):
         """Let every bet see n losses of which only the sum is known, as one step.
 
-        Whatever the losses are, a bet multiplies by at least (factor of 1)^sum (factor of 0)^(n - sum).
+        In a section that writes. Whatever the losses are, a bet multiplies by at least (factor of 1)^sum (factor of 0)^(n - sum).
         """
         cdef Py_ssize_t at, side
         cdef double m, step, evidence = 0

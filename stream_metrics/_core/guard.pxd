@@ -12,6 +12,7 @@ cdef class Guarded:
     cdef void leave(self) noexcept
     cdef void leave_merging(self, Guarded other) noexcept
     cdef int wait(self) except -1
+    cdef int wait_reading(self) except -1
     cdef int renew(self) noexcept
     cdef int sleep(self) except -1
     cdef int refuse(self) except -1

@@ -107,6 +107,12 @@ cdef class Guarded:
             PyThread_release_lock(self.gate)
         return 0
 
+    cdef int wait_reading(self) except -1:
+        """Wait until no section of another thread is open, for a stretch that only reads."""
+        if self.holder != PyThread_get_thread_ident() or self.forks != forks_so_far:
+            return self.wait()
+        return 0 if self.readings > 0 else self.refuse()
+
     cdef int enter_merging(self, Guarded other) except -1:
         """Open a section that writes here and reads another object."""
         if self is other:

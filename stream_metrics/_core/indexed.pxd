@@ -15,7 +15,8 @@ cdef class Indexed(Readings):
     cdef dict index
     cdef list names, free
     cdef int64_t changes, sorted_at  # of the set of labels; the number of changes at which it was sorted last
-    cdef object sorted_indices
+    cdef int64_t *ranking  # the indices of all labels, sorted; `order` leaves dormant classes out
+    cdef Py_ssize_t ranked
     cdef readonly object fixed_labels
     cdef readonly object other
 
@@ -32,6 +33,8 @@ cdef class Indexed(Readings):
     cdef int settle(self) except -1
     cdef object mapping(self, Indexed other)
     cdef int adopt(self, Indexed other) except -1
+    cdef int set_ranking(self, const int64_t *ranking, Py_ssize_t ranked) except -1
+    cdef int sort_labels(self) except -1
     cdef object shown(self, Py_ssize_t i)
 
 

@@ -20,7 +20,7 @@ from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t, uint64_t, uintptr_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -47,7 +47,7 @@ cdef class Indexed(Readings):
 
     def __dealloc__(self):
         self.drop_known()
-
+        PyMem_RawFree(self.ranking)
 
     cdef int start(self) except -1:
         self.index, self.names, self.free = {}, [], []
@@ -188,8 +188,8 @@ cdef class Indexed(Readings):
     def appearances(self):
         """How often each label that is a number and not fixed was seen as bool, as int and as float: three counts each."""
         cdef Py_ssize_t a, i, form
-        self.refresh()
         out = []
+        self.refresh()
         for a in range(self.classes):
             i = self.order[a]
             if i >= self.fixed and form_of(self.names[i]) < 3:
@@ -203,38 +203,52 @@ cdef class Indexed(Readings):
         self.dormant = other.dormant
         self.changes += 1
         if other.sorted_at == other.changes:
-            self.sorted_indices, self.sorted_at = other.sorted_indices, self.changes
-            self.set_order(self.sorted_indices)
+            self.set_ranking(other.ranking, other.ranked)
+            self.sorted_at = self.changes
         return 0
 
-    cdef int refresh(self) except -1:
-        """Sort the labels again if there are new ones, and leave dormant classes out.
+    cdef int set_ranking(self, const int64_t *ranking, Py_ssize_t ranked) except -1:
+        """Note the sorted indices of all labels."""
+        cdef int64_t *twin = <int64_t *> PyMem_RawCalloc(max(ranked, 1), sizeof(int64_t))
+        if twin == NULL:
+            raise MemoryError(f"no memory for the order of {ranked} classes")
+        if ranked:
+            memcpy(twin, ranking, ranked * sizeof(int64_t))
+        PyMem_RawFree(self.ranking)
+        self.ranking, self.ranked = twin, ranked
+        return self.set_order(ranking, ranked)
 
-        Sorting runs Python code, during which another thread may add labels: then the next reading sorts again.
-        """
-        cdef Py_ssize_t i, live = 0
-        cdef int64_t now
-        cdef const int64_t[::1] indices
-        if self.sorted_at == self.changes and self.dormant == 0:
+    cdef int refresh(self) except -1:
+        """Sort the labels again if there are new ones, and leave dormant classes out. A stretch may follow that reads."""
+        cdef Py_ssize_t a, live = 0
+        if self.holder != 0:
+            self.wait_reading()
+        if self.sorted_at != self.changes:
+            self.sort_labels()
+        elif self.dormant == 0:
             return 0
-        while self.sorted_at != self.changes:
-            now = self.changes
-            names = [(name, i) for i, name in enumerate(self.names) if name is not None and i >= self.fixed]
-            order = ordering([name for name, _ in names])
-            if self.changes != now:
-                continue
-            self.sorted_indices = np.array(list(range(self.fixed)) + [names[a][1] for a in order], np.int64)
-            self.set_order(self.sorted_indices)
-            self.sorted_at = now
-        indices = self.sorted_indices
         self.dormant = 0
-        for i in range(indices.shape[0]):
-            if indices[i] >= self.fixed and empty(self, indices[i]):
+        for a in range(self.ranked):
+            if self.ranking[a] >= self.fixed and empty(self, self.ranking[a]):
                 self.dormant += 1
             else:
-                self.order[live] = indices[i]
+                self.order[live] = self.ranking[a]
                 live += 1
         self.classes = live
+        return 0
+
+    cdef int sort_labels(self) except -1:
+        cdef Py_ssize_t a
+        cdef const int64_t[::1] indices
+        self.enter_reading()
+        try:
+            names = [(name, i) for i, name in enumerate(self.names) if name is not None and i >= self.fixed]
+            order = ordering([name for name, _ in names])
+            indices = np.array(list(range(self.fixed)) + [names[a][1] for a in order] + [0], np.int64)
+            self.set_ranking(&indices[0], self.fixed + len(names))
+            self.sorted_at = self.changes
+        finally:
+            self.leave()
         return 0
 
     cdef object shown(self, Py_ssize_t i):
@@ -252,5 +266,9 @@ cdef class Indexed(Readings):
     def labels(self):
         """The labels of the classes: as given if they were fixed, else numbers, text, bytes, tuples, each by value."""
         cdef Py_ssize_t a
-        self.refresh()
-        return tuple([self.shown(self.order[a]) for a in range(self.classes)])
+        self.enter_reading()
+        try:
+            self.refresh()
+            return tuple([self.shown(self.order[a]) for a in range(self.classes)])
+        finally:
+            self.leave()

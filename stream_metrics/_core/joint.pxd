@@ -15,5 +15,8 @@ cdef class JointCounters(Triples):
     cdef int start(self) except -1
     cdef int count(self, object y_true, object pred_a, object pred_b, object w, Py_ssize_t fold) except -1
     cdef int count_new(self, object y_true, object pred_a, object pred_b, int64_t whole, uint64_t part, Py_ssize_t fold) except -1
+    cdef int count_checked(self, object y_true, object pred_a, object pred_b, list checked, int64_t whole, uint64_t part, Py_ssize_t fold) except -1
+    cdef int add_batch(self, list labels, codes, fold, wholes, parts) except -1
+    cdef tuple in_order(self)
     cdef int locate(self, object given, object label) except -1
     cdef void see(self, int64_t i, int64_t form, int64_t times) noexcept

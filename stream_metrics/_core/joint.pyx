@@ -68,6 +68,8 @@ cdef class JointCounters(Triples):
         cdef uint64_t part = 0
         if w is not ONE:
             split(w, &whole, &part)
+        if self.holder != 0:
+            self.wait()
         t, a, b = slot(self.table, y_true), slot(self.table, pred_a), slot(self.table, pred_b)
         if (t.label != <PyObject *> y_true or a.label != <PyObject *> pred_a or b.label != <PyObject *> pred_b
                 or (whole | <int64_t> part) == 0):
@@ -88,9 +90,16 @@ cdef class JointCounters(Triples):
 
     cdef int count_new(self, object y_true, object pred_a, object pred_b, int64_t whole, uint64_t part, Py_ssize_t fold) except -1:
         """Count a sample some of whose labels are not remembered, or whose weight is 0."""
-        cdef Py_ssize_t i, at
-        checked = self._checked(y_true, pred_a, pred_b)
-        if None in checked:
+        cdef list checked = self._checked(y_true, pred_a, pred_b)
+        if self.holder != 0:
+            self.wait()
+        return self.count_checked(y_true, pred_a, pred_b, checked, whole, part, fold)
+
+    cdef int count_checked(self, object y_true, object pred_a, object pred_b, list checked, int64_t whole, uint64_t part,
+                           Py_ssize_t fold) except -1:
+        """Count a sample whose labels were admitted, None for an abstention; runs no Python code."""
+        cdef Py_ssize_t at
+        if checked[1] is None or checked[2] is None:
             self.alone[2 if checked[1] is None and checked[2] is None else checked[1] is not None] += 1
             return 0
         if whole >= LARGEST - 1 - self.mass:
@@ -99,8 +108,9 @@ cdef class JointCounters(Triples):
         if (whole | <int64_t> part) != 0:
             if part != 0:
                 self.make_fractional()
-            for at, given in enumerate((y_true, pred_a, pred_b)):
-                index[at] = self.locate(given, checked[at])
+            index[0] = self.locate(y_true, checked[0])
+            index[1] = self.locate(pred_a, checked[1])
+            index[2] = self.locate(pred_b, checked[2])
             self.add(key_of(fold, index[0], index[1], index[2]), whole, part)
             for at in range(3):
                 self.table.totals[index[at]].actual = 1
@@ -142,8 +152,11 @@ cdef class JointCounters(Triples):
             self._update(y_true, pred_a, pred_b, w, unit)
 
     def _count(self, y_true, pred_a, pred_b, w, Py_ssize_t fold):
-        """Count one sample in a fold, `folds` for none."""
-        self.count(y_true, pred_a, pred_b, w, fold)
+        """Count one sample in a fold, `folds` for none; in a section that writes."""
+        cdef int64_t whole = 1
+        cdef uint64_t part = 0
+        split(w, &whole, &part)
+        self.count_checked(y_true, pred_a, pred_b, self._checked(y_true, pred_a, pred_b), whole, part, fold)
 
     def _room(self, w):
         """Raise WeightError if a weight cannot be counted."""
@@ -163,6 +176,13 @@ cdef class JointCounters(Triples):
         labels: three lists of admitted labels; codes: three arrays that index them, -1 for an abstention; fold: the fold of
         each row; wholes, parts: the weights, None for 1 and for no fractions.
         """
+        self.enter()
+        try:
+            self.add_batch(labels, codes, fold, wholes, parts)
+        finally:
+            self.leave()
+
+    cdef int add_batch(self, list labels, codes, fold, wholes, parts) except -1:
         cdef const int64_t[::1] t = codes[0], a = codes[1], b = codes[2], folds = fold, whole = wholes
         cdef const uint64_t[::1] part = parts
         cdef bint fractional = parts is not None, weights = wholes is not None
@@ -200,13 +220,14 @@ cdef class JointCounters(Triples):
             self.see(to_a[a[r]], form_a[a[r]], 1)
             self.see(to_b[b[r]], form_b[b[r]], 1)
             self.mass += w + (f != 0)
+        return 0
 
     cdef void see(self, int64_t i, int64_t form, int64_t times) noexcept:
         self.table.totals[i].actual = 1
         self.table.totals[i].seen[form] += times
 
     def _merge(self, JointCounters other):
-        """Add the counts of another state of the same configuration."""
+        """Add the counts of another state of the same configuration; in a section that writes here and reads the other."""
         cdef JointCounters o = other._twin() if other is self else other
         cdef Py_ssize_t i, at, form
         cdef uint64_t key
@@ -242,7 +263,11 @@ cdef class JointCounters(Triples):
     @property
     def labels(self):
         """The labels: as given if they were fixed, else numbers, text, bytes, tuples, each by value."""
-        return self.table.labels
+        self.enter_reading()
+        try:
+            return self.table.labels
+        finally:
+            self.leave()
 
     @property
     def fixed_labels(self):
@@ -267,6 +292,13 @@ cdef class JointCounters(Triples):
 
         Labels are given by their places in `labels`; the fold `folds` holds what came without a unit.
         """
+        self.enter_reading()
+        try:
+            return self.in_order()
+        finally:
+            self.leave()
+
+    cdef tuple in_order(self):
         cdef Py_ssize_t at, r = 0, i
         cdef uint64_t key
         self.table.refresh()

@@ -1,6 +1,7 @@
+from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.loss_terms cimport Sample, Sums
 
-cdef class LossSums:
+cdef class LossSums(Guarded):
     cdef Sums sums
     cdef int pos_kind
     cdef readonly object pos_label

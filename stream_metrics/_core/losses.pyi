@@ -4,10 +4,11 @@ from typing import Any, Self
 from numpy import ndarray
 from typing_extensions import disjoint_base
 
+from stream_metrics._core.guard import Guarded
 from stream_metrics.labels import Label
 
 @disjoint_base
-class LossSums:
+class LossSums(Guarded):
     def __new__(cls, pos_label: Any = True, classes: Any = None) -> Self: ...
     @property
     def pos_label(self) -> Any: ...

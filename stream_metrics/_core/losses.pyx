@@ -7,6 +7,8 @@ A whole weight multiplies without rounding, so a weight of 3 is three samples; a
 function of the sample. So the sums are exact, whatever the order, and a sample can be taken back to the last bit.
 In 128 bits of 2^-64, as cells have them, 36 times a weight could overflow, and a nearly perfect stream would keep few
 digits.
+
+The sums change in stretches of `Guarded` only, so a copy of the struct is what was counted at one moment.
 """
 
 cimport cython
@@ -17,6 +19,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
+from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.indexed cimport plain
 from stream_metrics._core.loss_rows cimport at, cleaned, measure_mapping, no_probability, number
 from stream_metrics._core.loss_terms cimport (
@@ -37,7 +40,7 @@ cdef object no_room(int64_t whole, int64_t have, object position):
 
 
 @cython.auto_pickle(False)
-cdef class LossSums:
+cdef class LossSums(Guarded):
     """Exact sums of log loss, Brier score and spherical score, and weights by the rank of the true class."""
 
     def __cinit__(self, pos_label=True, classes=None):
@@ -95,8 +98,12 @@ cdef class LossSums:
         if w is not ONE:
             split(w, &whole, &part)
         if not self.measure(y_true, scores, self.classes, None, &s):
+            if self.holder != 0:
+                self.wait()
             self.sums.abstained += 1
             return
+        if self.holder != 0:
+            self.wait()
         if whole >= LARGEST - self.sums.weight.whole:
             raise no_room(whole, self.sums.weight.whole, None)
         count(&self.sums, &s, whole, part)
@@ -113,7 +120,9 @@ cdef class LossSums:
             count(&one, &s, whole, part)
         else:
             one.abstained = 1
-        rest = self.sums  # not before: reading a sample runs Python, and other threads
+        if self.holder != 0:
+            self.wait()
+        rest = self.sums
         minus_sums(&rest, &one)
         if not possible(&rest):
             raise WeightError(f"Expected to revert a sample that was counted, but got y_true={y_true!r:.60}, scores={scores!r:.60}, w={w!r}")
@@ -165,6 +174,7 @@ cdef class LossSums:
         self.commit(&batch)
         return -1
 
+    @cython.boundscheck(True)  # the list of scores is the caller's, who may change it while scores are read
     def count_objects(self, list labels, const int32_t[::1] code, list scores, classes, const int64_t[::1] whole, const uint64_t[::1] part):
         """Count scores of any form, one a row, whose true labels are labels[code]."""
         cdef Sums batch
@@ -186,6 +196,8 @@ cdef class LossSums:
         self.commit(&batch)
 
     cdef int commit(self, Sums *batch) except -1:
+        if self.holder != 0:
+            self.wait()
         if batch.weight.whole >= LARGEST - self.sums.weight.whole:
             raise no_room(batch.weight.whole, self.sums.weight.whole, None)
         plus_sums(&self.sums, batch)
@@ -210,6 +222,8 @@ cdef class LossSums:
     def subtract(self, other):
         """Take another state's sums out of this one and return this one; WeightError, and no change, if it holds more."""
         self.check_same(other, "subtract")
+        if self.holder != 0:
+            self.wait()
         cdef Sums rest = self.sums, theirs = (<LossSums> other).sums
         minus_sums(&rest, &theirs)
         if not possible(&rest):
@@ -225,12 +239,16 @@ cdef class LossSums:
 
     def reset(self):
         """Forget every sample; the configuration stays."""
+        if self.holder != 0:
+            self.wait()
         memset(&self.sums, 0, sizeof(Sums))
 
     def numbers(self):
         """The state as integers: samples, abstentions, weights (of all, of two classes, by rank), sums of losses."""
-        return [self.n, self.abstained, self.weight_units, self.two_class_units, *self.rank_units,
-                self.log_loss_units, self.brier_units, self.spherical_units]
+        cdef Sums s = self.sums
+        cdef int r
+        return [s.n, s.abstained, fixed_units(s.weight), fixed_units(s.two), *[fixed_units(s.rank[r]) for r in range(RANKS)],
+                wide_units(s.log_loss), wide_units(s.brier), wide_units(s.spherical)]
 
     def restore(self, numbers):
         """Fill an empty state with what `numbers` returned; ValueError names what cannot have been counted."""
@@ -279,8 +297,9 @@ cdef class LossSums:
     @property
     def rank_units(self):
         """The weight of the samples whose true class has rank 1, 2, ... 10, and beyond, in units of 2^-64, exact."""
+        cdef Sums s = self.sums
         cdef int r
-        return tuple([fixed_units(self.sums.rank[r]) for r in range(RANKS)])
+        return tuple([fixed_units(s.rank[r]) for r in range(RANKS)])
 
     @property
     def log_loss_units(self):

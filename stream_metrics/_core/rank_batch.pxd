@@ -20,6 +20,7 @@ cdef class Batch:
     cdef int8_t[::1] guessed          # whether the bounds of the samples are not those of the state
 
     cdef int start(self, Ranked into) except -1
+    cdef int take_levels(self, Ranked into) except -1
     cdef void close(self) noexcept
     cdef Rows rows(self, Py_ssize_t k, Py_ssize_t start) noexcept nogil
     cdef int draw_again(self, Py_ssize_t k, const double[:, :] x, uint64_t *code) noexcept nogil

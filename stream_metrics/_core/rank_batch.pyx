@@ -129,6 +129,13 @@ cdef class Batch:
 
     cdef int start(self, Ranked into) except -1:
         """Make empty columns for a state."""
+        into.enter_reading()
+        try:
+            return self.take_levels(into)
+        finally:
+            into.leave()
+
+    cdef int take_levels(self, Ranked into) except -1:
         cdef Py_ssize_t k, g, i, j, n, own, groups = len(self.truths) if self.pairs else 2
         cdef Column *c
         cdef Column *target

@@ -2,7 +2,6 @@
 """What is read of a column: its cells in order, the weights and mean places of two groups of classes, their samples.
 
 The order of the cells is kept until a cell is added or removed, that of a sample until a code is, so reading again after every sample costs no sorting.
-Between looking up a column and having read it no other thread may run: nothing in between is Python, and sorting is not NumPy's, which lets others run.
 """
 
 cimport cython
@@ -263,9 +262,16 @@ cdef class RankReadings(RankSamples):
 
     def arrays(self, label, own=None, rest=None):
         """A column as `RankColumn` has it: level, keys, sole codes, weights of rest and own, offsets, totals, samples."""
+        label, own, rest = canonical(label), None if own is None else canonical(own, "own"), None if rest is None else canonical(rest, "rest")
+        self.enter_reading()
+        try:
+            return self.read_column(label, own, rest)
+        finally:
+            self.leave()
+
+    cdef tuple read_column(self, object label, object own, object rest):
         cdef Py_ssize_t j, n = 0
         cdef Column *c
-        label, own, rest = canonical(label), None if own is None else canonical(own, "own"), None if rest is None else canonical(rest, "rest")
         j = self.find(label)
         rest_groups, own_groups = self.group_numbers(j, own, rest)
         c = self.classes[j].column if j >= 0 else NULL

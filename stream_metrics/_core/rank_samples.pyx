@@ -6,7 +6,7 @@ by, so stated and absent zeros are the same and cost nothing. A column comes int
 With `pairs`, a column counts every true class apart (which one-vs-one measures need); without, its own class and the rest.
 
 A sample is read into entries on the stack, without a call into Python if its labels are known and its values plain; then
-memory is reserved; then it is counted, which cannot fail.
+memory is reserved; then it is counted, which cannot fail. All that follows the last call into Python is a stretch of `Guarded`.
 """
 
 cimport cython
@@ -53,9 +53,12 @@ cdef class RankSamples(Ranked):
         cdef Entry entry[FEW]
         cdef int64_t whole = 1
         cdef fraction_t part = 0
-        cdef Py_ssize_t i = self.known_class(y_true), n = -1
+        cdef Py_ssize_t i, n = -1
         if w is not ONE:
             weigh(w, &whole, &part)
+        if self.holder != 0:
+            self.wait()
+        i = self.known_class(y_true)
         if i >= 0 and classes is None:
             n = self.glance(scores, entry)
         if n < 0:
@@ -111,6 +114,8 @@ cdef class RankSamples(Ranked):
         cdef Py_ssize_t i, n, at
         truth = canonical(y_true, "y_true")
         labels, values = read_scores(scores, self.pos_label, classes, None)
+        if self.holder != 0:
+            self.wait()
         if labels is None:
             self.abstained += 1
             return 0
@@ -198,6 +203,8 @@ cdef class RankSamples(Ranked):
         weigh(w, &whole, &part)
         truth = canonical(y_true, "y_true")
         labels, values = read_scores(scores, self.pos_label, classes, None)
+        if self.holder != 0:
+            self.wait()
         for j in range(self.used):
             if self.classes[j].column != NULL and self.classes[j].column.level > 0:
                 raise WeightError("Expected to revert while every score is exact, but got a column at level "

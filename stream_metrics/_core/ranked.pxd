@@ -1,6 +1,7 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.bottom cimport UNIT_BITS, fraction_t
+from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.rank_column cimport Column
 from stream_metrics._core.weights cimport split
 
@@ -10,7 +11,7 @@ cdef struct Class:
     int64_t seen[3]    # appearances of its label as bool, as int and as float
     Column *column     # its scores, or NULL while all were 0
 
-cdef class Ranked:
+cdef class Ranked(Guarded):
     cdef readonly Py_ssize_t buckets
     cdef readonly Py_ssize_t sample
     cdef readonly object pos_label

@@ -2,10 +2,11 @@ from typing import Any, Self
 
 from typing_extensions import disjoint_base
 
+from stream_metrics._core.guard import Guarded
 from stream_metrics.labels import Label
 
 @disjoint_base
-class Ranked:
+class Ranked(Guarded):
     def __new__(cls, buckets: int = 1024, sample: int = 512, pos_label: Label = True, pairs: bool = True) -> Self: ...
     @property
     def buckets(self) -> int: ...

@@ -15,6 +15,7 @@ from libc.string cimport memcpy, memset
 
 from stream_metrics._core.bottom cimport UNIT_BITS, fraction_t
 from stream_metrics._core.column_memory cimport column_bytes, column_free
+from stream_metrics._core.guard cimport Guarded
 from stream_metrics.errors import ScoreError, WeightError
 from stream_metrics.labels import canonical, ordering
 
@@ -25,7 +26,7 @@ cdef tuple FORMS = (bool, int, float)
 
 
 @cython.auto_pickle(False)
-cdef class Ranked:
+cdef class Ranked(Guarded):
     """The classes and totals of a rank sketch."""
 
     def __cinit__(self, Py_ssize_t buckets=1024, Py_ssize_t sample=512, pos_label=True, bint pairs=True):
@@ -141,7 +142,11 @@ cdef class Ranked:
     @property
     def labels(self):
         """The labels of the classes: numbers, text, bytes, tuples, each by value."""
-        return tuple([self.shown(i) for i in self.live()])
+        self.enter_reading()
+        try:
+            return tuple([self.shown(i) for i in self.live()])
+        finally:
+            self.leave()
 
     @property
     def weight(self):
@@ -159,9 +164,13 @@ cdef class Ranked:
     def appearances(self):
         """How often the label of each class that is a number was seen as bool, as int and as float: three counts each."""
         cdef Py_ssize_t i, form
-        out = []
-        for i in self.live():
-            if form_of(self.names[i]) < 3:
-                for form in range(3):
-                    out.append(self.classes[i].seen[form])
-        return out
+        self.enter_reading()
+        try:
+            out = []
+            for i in self.live():
+                if form_of(self.names[i]) < 3:
+                    for form in range(3):
+                        out.append(self.classes[i].seen[form])
+            return out
+        finally:
+            self.leave()

@@ -36,6 +36,13 @@ cdef class RankCounters(RankReadings):
 
     def commit(self, Batch batch, int64_t abstained):
         """Add a counted batch; False, and nothing has changed, if the state was reset since it was begun."""
+        self.enter()
+        try:
+            return self.add_batch(batch, abstained)
+        finally:
+            self.leave()
+
+    cdef bint add_batch(self, Batch batch, int64_t abstained) except -1:
         cdef Py_ssize_t k, g, i
         cdef int64_t[::1] to, at
         cdef Column *c
@@ -93,16 +100,24 @@ cdef class RankCounters(RankReadings):
 
     def merge(self, other):
         """Add another state's counts to this one and return this one; MergeError if the configurations differ."""
-        cdef RankCounters o
-        cdef Py_ssize_t i, form
-        cdef int64_t[::1] to, groups
         if not isinstance(other, RankCounters):
             raise MergeError(f"Expected to merge a RankSketch, but got {type(other).__name__}")
         for name in ("buckets", "sample", "pos_label", "pairs"):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs or repr(mine) != repr(theirs):
                 raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
-        o = other.copy() if other is self else other
+        self.enter_merging(other)
+        try:
+            self.add_state(other)
+        finally:
+            self.leave_merging(other)
+        return self
+
+    cdef int add_state(self, RankCounters other) except -1:
+        cdef RankCounters o
+        cdef Py_ssize_t i, form
+        cdef int64_t[::1] to, groups
+        o = other.twin() if other is self else other
         self.check_units(<object> o.mass * UNITS + o.mass_part)
         try:
             to = np.array([-1 if name is None else self.intern(name) for name in o.names] + [0, 0], np.int64)
@@ -123,10 +138,17 @@ cdef class RankCounters(RankReadings):
             self.weigh_class(to[i], o.classes[i].whole, o.classes[i].part)
         self.n += o.n
         self.abstained += o.abstained
-        return self
+        return 0
 
     def copy(self):
         """Return an independent state with the same counts."""
+        self.enter_reading()
+        try:
+            return self.twin()
+        finally:
+            self.leave()
+
+    cdef RankCounters twin(self):
         cdef RankCounters twin = type(self)(self.buckets, self.sample, self.pos_label, self.pairs)
         cdef Py_ssize_t i
         twin.classes = <Class *> PyMem_RawCalloc(max(self.used, 1), sizeof(Class))
@@ -147,10 +169,21 @@ cdef class RankCounters(RankReadings):
 
     def reset(self):
         """Forget every sample; the configuration stays."""
-        self.forget()
+        self.enter()
+        try:
+            self.forget()
+        finally:
+            self.leave()
 
     def pack(self):
         """What is counted, in the order of report: labels, appearances, weights, and the columns as bytes."""
+        self.enter_reading()
+        try:
+            return self.packed()
+        finally:
+            self.leave()
+
+    cdef tuple packed(self):
         cdef Py_ssize_t i
         order = self.live()
         groups = np.array(order if self.pairs else [0, 1], np.int64)

@@ -13,7 +13,7 @@ cdef class Readings(Cells):
     cdef int64_t *order  # indices of the classes in the order of report
     cdef Py_ssize_t classes
 
-    cdef int set_order(self, const int64_t[::1] indices) except -1
+    cdef int set_order(self, const int64_t *indices, Py_ssize_t n) except -1
     cdef int refresh(self) except -1
     cdef object product(self, bint left_actual, bint right_actual)
     cdef object column(self, int which)
@@ -21,5 +21,8 @@ cdef class Readings(Cells):
     cdef object form_units(self, Form *form, Py_ssize_t i)
     cdef double form_double(self, Form *form, Py_ssize_t i) noexcept nogil
     cdef double ratio(self, Form *top, Form *bottom, Py_ssize_t i) except? -1
+    cdef object square(self)
+    cdef tuple in_order(self)
+    cdef tuple exact_totals(self)
     cdef tuple ordered_square(self)
     cdef Readings against_rest(self, Py_ssize_t i)

@@ -109,8 +109,8 @@ cdef class Readings(Cells):
     def __dealloc__(self):
         PyMem_RawFree(self.order)
 
-    cdef int set_order(self, const int64_t[::1] indices) except -1:
-        cdef Py_ssize_t n = indices.shape[0], a
+    cdef int set_order(self, const int64_t *indices, Py_ssize_t n) except -1:
+        cdef Py_ssize_t a
         cdef int64_t *order = <int64_t *> PyMem_RawCalloc(max(n, 1), sizeof(int64_t))
         if order == NULL:
             raise MemoryError(f"no memory for the order of {n} classes")
@@ -121,7 +121,9 @@ cdef class Readings(Cells):
         return 0
 
     cdef int refresh(self) except -1:
-        """Bring `order` up to date."""
+        """Bring `order` up to date. A stretch may follow that reads."""
+        if self.holder != 0:
+            self.wait_reading()
         return 0
 
     @property
@@ -178,10 +180,10 @@ cdef class Readings(Cells):
         return self.product(False, False)
 
     cdef object column(self, int which):
-        self.refresh()
         cdef Py_ssize_t a
         cdef Totals *c
         cdef Fractions *f
+        self.refresh()
         cdef object array = vector(self.classes, cnp.NPY_INT64 if self.uneven == 0 else cnp.NPY_DOUBLE)
         cdef int64_t *whole = <int64_t *> cnp.PyArray_DATA(array)
         cdef double *real = <double *> whole
@@ -341,6 +343,13 @@ cdef class Readings(Cells):
 
     def unit_totals(self):
         """True totals, predicted totals and diagonal in the order of report, exact: lists of ints in units of 1 / `unit`."""
+        self.enter_reading()
+        try:
+            return self.exact_totals()
+        finally:
+            self.leave()
+
+    cdef tuple exact_totals(self):
         cdef Py_ssize_t a
         cdef Totals *c
         cdef Fractions *f
@@ -365,6 +374,13 @@ cdef class Readings(Cells):
     @property
     def matrix(self):
         """The square matrix, rows true, in the order of report; ValueError above 4096 classes."""
+        self.enter_reading()
+        try:
+            return self.square()
+        finally:
+            self.leave()
+
+    cdef object square(self):
         cdef Py_ssize_t a, b, n = self.k
         if n > DENSE_LIMIT:
             raise ValueError(f"Expected at most {DENSE_LIMIT} classes for a square matrix, but got {n}; use cells()")
@@ -399,6 +415,13 @@ cdef class Readings(Cells):
 
     def ordered(self):
         """The non-zero cells in row-major order of report: rows, columns, whole parts, fraction parts or None."""
+        self.enter_reading()
+        try:
+            return self.in_order()
+        finally:
+            self.leave()
+
+    cdef tuple in_order(self):
         cdef Py_ssize_t a
         self.refresh()
         if self.key == NULL:

@@ -3,8 +3,10 @@ from typing import Any, Self
 
 from typing_extensions import disjoint_base
 
+from stream_metrics._core.guard import Guarded
+
 @disjoint_base
-class PaneFeed:
+class PaneFeed(Guarded):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
     @property
     def _open(self) -> dict[int, Any]: ...
@@ -52,7 +54,7 @@ class Slot:
     def forms(self) -> tuple[int, int, int, int]: ...
 
 @disjoint_base
-class GroupFeed:
+class GroupFeed(Guarded):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
     _slots: dict[Any, Slot]
     _folded: dict[Any, None]

@@ -120,6 +120,7 @@ cdef class Rows:
     cdef int8_t[::1] form_at
     cdef Py_ssize_t held
 
+    @cython.boundscheck(True)  # the list is the caller's, who may change it while scores are read
     def __init__(self, list samples, object pos_label, object classes):
         cdef Py_ssize_t r, start
         self.labels, self.index, self.held = [], {}, 0

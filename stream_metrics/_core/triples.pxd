@@ -1,11 +1,12 @@
 from libc.stdint cimport int64_t, uint64_t
 
+from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.indexed cimport Indexed
 
 cdef class Names(Indexed):
     pass
 
-cdef class Triples:
+cdef class Triples(Guarded):
     cdef uint64_t *key
     cdef int64_t *value
     cdef uint64_t *fraction

@@ -14,6 +14,7 @@ from libc.string cimport memcpy
 import os
 
 from stream_metrics._core.cells cimport Totals
+from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.indexed cimport Indexed
 from stream_metrics.errors import LabelError
 
@@ -52,7 +53,7 @@ cdef class Names(Indexed):
 
 
 @cython.auto_pickle(False)
-cdef class Triples:
+cdef class Triples(Guarded):
     """Counters by key, none of which is 0."""
 
     def __dealloc__(self):

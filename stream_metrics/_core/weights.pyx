@@ -4,6 +4,7 @@
 A double of at least 2^-11 is represented exactly; a smaller one is rounded to the nearest unit.
 """
 
+cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.math cimport floor, ldexp, rint
@@ -90,6 +91,7 @@ def split_weights(weights):
     return wholes, parts if any_part else None
 
 
+@cython.boundscheck(True)  # the list is the caller's, who may change it while a weight is read
 cdef tuple split_objects(list weights):
     cdef Py_ssize_t r, n = len(weights)
     cdef uint64_t any_part = 0

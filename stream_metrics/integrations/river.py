@@ -40,7 +40,6 @@ from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.windows.panes import inside, mergeable
-from stream_metrics.windows.rolling import Rolling
 
 __all__ = ["RiverMetric", "RiverWindow", "as_river", "from_river"]
 
@@ -137,9 +136,7 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
         """Return the current value, nan if it is undefined."""
         if self._by_itself:
             return float(self._live.get())
-        live = self._live.state if isinstance(self._live, Rolling) else self._live
-        # a set is read where it is, without a copy of its states
-        snapshot = live._snapshot(live.state, live.scored) if isinstance(live, MetricSet) else live.snapshot()
+        snapshot = self._live.snapshot()
         if self._kind == "computed":
             return float(self._read_as(snapshot))
         value = getattr(snapshot, "overall", snapshot).value(self._read_as, **self._options)

@@ -110,13 +110,14 @@ class ChangeDetector(Detector, Portable):
         if w is not None and not all(weight == 1 for weight in w):
             raise ValueError("Expected no `w`, or weights of 1, where changes are detected")
         rows = self._losses(x, y_pred) if self.of is None else self._pairs(x, y_pred)
-        twin = self.copy()
-        for position, row in enumerate(rows):
-            try:
-                twin.update(*row)
-            except ValueError as error:
-                raise type(error)(f"{error} at position {position}") from None
-        self._take(twin._numbers())
+        with self._writing():
+            twin = self._twin()
+            for position, row in enumerate(rows):
+                try:
+                    twin.update(*row)
+                except ValueError as error:
+                    raise type(error)(f"{error} at position {position}") from None
+            self._take(twin._numbers())
 
     def _losses(self, x: Any, y_pred: Any) -> list[tuple[Any, ...]]:
         if y_pred is not None:
@@ -142,7 +143,8 @@ class ChangeDetector(Detector, Portable):
         """
         if type(n) is not int or not 0 <= n < 2**53 or not 0 <= _real(total) <= n:
             raise ValueError(f"Expected 0 <= `total` <= `n`, a whole number, but got {total!r} and {n!r}")
-        self._watch_sum(float(total), n)
+        with self._writing():
+            self._watch_sum(float(total), n)
 
     def _levels(self, mean: float, n: int) -> tuple[float, float]:
         """Return the levels that a reference of n losses with this mean gives."""
@@ -158,6 +160,10 @@ class ChangeDetector(Detector, Portable):
 
     def copy(self) -> Self:
         """Return an independent copy."""
+        with self._reading():
+            return self._twin()
+
+    def _twin(self) -> Self:
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         learned = 0 if self.reference is None else self.reference
@@ -168,16 +174,18 @@ class ChangeDetector(Detector, Portable):
 
     def reset(self) -> None:
         """Forget every sample and alarm, and a level that was learned; the configuration stays."""
-        self._start()
-        if self.p0 is not None:
-            self._set((self.p0, self.p0), [0.0] * (2 * len(self.bets)))
+        with self._writing():
+            self._start()
+            if self.p0 is not None:
+                self._set((self.p0, self.p0), [0.0] * (2 * len(self.bets)))
 
     def snapshot(self) -> DetectorSnapshot:
         """Return a frozen view of evidence, levels and alarms."""
         names = ("n", "abstained", "evidence", "arl", "alarms", "alarm", "changed", "learning", "stopped")
-        data = {name: getattr(self, name) for name in names}
-        levels = None if self.levels is None else list(self.levels)
-        return DetectorSnapshot({**data, "changes": list(self.changes), "levels": levels})
+        with self._reading():
+            data = {name: getattr(self, name) for name in names}
+            levels = None if self.levels is None else list(self.levels)
+            return DetectorSnapshot({**data, "changes": list(self.changes), "levels": levels})
 
     def _content(self) -> list[Any]:
         of = None if self.of is None else [self.of.key, self.of.label]
@@ -191,7 +199,8 @@ class ChangeDetector(Detector, Portable):
             list(self.bets),
             self.restart,
         ]
-        return [configuration, self._numbers()]
+        with self._reading():
+            return [configuration, self._numbers()]
 
     @classmethod
     def _restore(cls, content: Any) -> Self:

@@ -83,12 +83,12 @@ class Comparison(JointCounters, Portable):
     def _update(self, y_true: Any, pred_a: Any, pred_b: Any, w: Any, unit: Any) -> None:
         """Count a sample that has a unit or scores."""
         fold = self.folds if unit is None else fold_of(canonical(unit, "unit"), self.folds)
-        if not self.scores:
-            self._count(y_true, pred_a, pred_b, w, fold)
-            return
-        if nothing(pred_a) or nothing(pred_b):
-            said_a, said_b = (None if nothing(pred) else y_true for pred in (pred_a, pred_b))
-            self._count(y_true, said_a, said_b, w, fold)
+        if not self.scores or nothing(pred_a) or nothing(pred_b):
+            if self.scores:
+                pred_a, pred_b = (None if nothing(pred) else y_true for pred in (pred_a, pred_b))
+            labels = self._checked(y_true, pred_a, pred_b)
+            with self._writing():
+                self._count(*labels, w, fold)
             return
         for name, pred in (("pred_a", pred_a), ("pred_b", pred_b)):
             if isinstance(pred, str | bytes | bool) or not (is_mapping(pred) or hasattr(pred, "__float__")):
@@ -96,17 +96,17 @@ class Comparison(JointCounters, Portable):
                     f"Expected `{name}` to be a mapping from label to score or a number, but got {pred!r:.60}"
                 )
         place = fold if unit is not None else content_fold(y_true, pred_a, pred_b, self.folds)
-        pair = self._scored.get(place) or (self._empty(), self._empty())
-        (head_a, *rest_a), (head_b, *rest_b) = (
-            scored._sample(None, y_true, pred, w, None, None)
-            for scored, pred in zip(pair, (pred_a, pred_b), strict=True)
-        )
-        labels = y_true, head_a[1][1], head_b[1][1]
-        self._checked(*labels)
-        self._room(w)
-        _all(rest_a + rest_b)
-        self._count(*labels, w, fold)
-        self._scored[place] = pair
+        with self._writing():
+            pair = self._scored.get(place) or (self._empty(), self._empty())
+            (head_a, *rest_a), (head_b, *rest_b) = (
+                scored._sample(None, y_true, pred, w, None, None)
+                for scored, pred in zip(pair, (pred_a, pred_b), strict=True)
+            )
+            labels = self._checked(y_true, head_a[1][1], head_b[1][1])
+            self._room(w)
+            _all(rest_a + rest_b)
+            self._count(*labels, w, fold)
+            self._scored[place] = pair
 
     def _empty(self) -> Scored:
         losses = ProbabilityLosses(self.pos_label) if self.scores is True else None
@@ -177,12 +177,13 @@ class Comparison(JointCounters, Portable):
             mine, theirs = getattr(self, name), getattr(other, name)
             if repr(mine) != repr(theirs):
                 raise MergeError(f"Expected `{name}` to be the same in both, but got {mine!r} and {theirs!r}")
-        theirs = {fold: (a.copy(), b.copy()) for fold, (a, b) in other._scored.items()}
-        self._merge(other)
-        for fold, pair in theirs.items():
-            for scored, mine in zip(pair, self._scored.get(fold, ()), strict=False):
-                scored.merge(mine)
-        self._scored |= theirs
+        with self._merging(other):
+            theirs = {fold: (a.copy(), b.copy()) for fold, (a, b) in other._scored.items()}
+            self._merge(other)
+            for fold, pair in theirs.items():
+                for scored, mine in zip(pair, self._scored.get(fold, ()), strict=False):
+                    scored.merge(mine)
+            self._scored |= theirs
         return self
 
     def copy(self) -> Self:
@@ -195,8 +196,9 @@ class Comparison(JointCounters, Portable):
 
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
-        self._configure(self.fixed_labels, self.folds, bool(self.scores))
-        self._scored = {}
+        with self._writing():
+            self._configure(self.fixed_labels, self.folds, bool(self.scores))
+            self._scored = {}
 
     def snapshot(self) -> ComparisonSnapshot:
         """Return a frozen copy from which differences, tests and evidence are read; later updates do not move it."""

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stream_metrics._core.guard import Guarded
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError
 from stream_metrics.labels import Label, canonical, ordering, sort_key, unique
 from stream_metrics.states.columns import Categorical, Column, column
-from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.score_tables import (
@@ -92,25 +92,33 @@ class Scored:
         """Return the states there are."""
         return [state for state in (self.losses, self.ranks, self.confidence) if state is not None]
 
-    def update(self, counts: ConfusionMatrix, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
-        """Count one sample in all states, or in none."""
-        _all_or_none(self._sample(counts, y_true, y_pred, w, scores, classes), "update", "revert")
+    def update(self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
+        """Count one sample in all states, or in none, in one section of their owner."""
+        steps = self._sample(counts, y_true, y_pred, w, scores, classes)
+        with owner._writing():
+            _all_or_none(steps, "update", "revert")
 
-    def revert(self, counts: ConfusionMatrix, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
+    def revert(self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
         """Undo one update in all states, or in none; the sketches must not have coarsened."""
-        _all_or_none(self._sample(counts, y_true, y_pred, w, scores, classes)[::-1], "revert", "update")
+        steps = self._sample(counts, y_true, y_pred, w, scores, classes)[::-1]
+        with owner._writing():
+            _all_or_none(steps, "revert", "update")
 
-    def update_many(self, counts: ConfusionMatrix, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
-        """Count a batch in all states, or in none."""
+    def update_many(
+        self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any
+    ) -> None:
+        """Count a batch in all states, or in none, in one section of their owner."""
         y_true, y_pred, w, scores = (rereadable(values) for values in (y_true, y_pred, w, scores))
         rows = None
         if scores is None:
             scores, y_pred, rows = soft_rows(y_pred, classes)
         if scores is None:
-            counts.update_many(y_true, y_pred, w)
+            with owner._writing():
+                counts.update_many(y_true, y_pred, w)
         else:
             steps, at = self._batch(counts, y_true, y_pred, w, scores, classes, rows)
-            _all_or_none(steps, "update_many", "", at)
+            with owner._writing():
+                _all_or_none(steps, "update_many", "", at)
 
     def _sample(self, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> Steps:
         """Return what each state is to count."""
