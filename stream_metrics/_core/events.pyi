@@ -18,5 +18,6 @@ class Reader:
         low: float,
         high: float,
         earliest: float,
+        heaviest: float,
     ) -> None: ...
     def read(self, records: list[Any], now: float, latest: float) -> tuple[list[Any], ...]: ...

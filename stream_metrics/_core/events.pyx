@@ -32,19 +32,21 @@ cdef class Reader:
     them in a value. `unusual(record, now, latest)` returns an event as a tuple, or None, for what is not plain. `shape(keys,
     text)` returns the classes that keys of scores stand for, or None; text tells whether the labels beside them are.
     `labels` are those that are fixed, if any. `low` and `high` bound scores; they are not looked at, where there is a prediction, unless they are `kept`.
+    `heaviest` is the largest weight.
     """
 
     cdef object parse, fields, unusual, shape, missing, allowed, id_, time_, truth_, prediction_, scores_, weight_, group_
-    cdef double low, high, earliest
+    cdef double low, high, earliest, heaviest
     cdef bint kept, shape_text
     cdef tuple labels, shape_names, shape_classes
     cdef dict memo
 
     def __init__(
             self, parse, tuple names, fields, unusual, shape, missing, tuple labels, bint kept, double low, double high,
-            double earliest):
+            double earliest, double heaviest):
         self.parse, self.fields, self.unusual, self.shape, self.missing = parse, fields, unusual, shape, missing
-        self.labels, self.kept, self.low, self.high, self.earliest = labels, kept, low, high, earliest
+        self.labels, self.kept, self.low, self.high = labels, kept, low, high
+        self.earliest, self.heaviest = earliest, heaviest
         self.allowed = frozenset(labels) if labels else None
         self.id_, self.time_, self.truth_, self.prediction_, self.scores_, self.weight_, self.group_ = names
         self.shape_names = self.shape_classes = ()
@@ -111,7 +113,7 @@ cdef class Reader:
             return None
         if not self.is_label(truth) or not self.is_label(prediction):
             return None
-        if weight is not None and not is_weight(weight) or group is not None and not is_plain(group):
+        if weight is not None and not self.is_weight(weight) or group is not None and not is_plain(group):
             return None
         if scores is not None:
             if prediction is missing or prediction is None:
@@ -150,6 +152,9 @@ cdef class Reader:
                 self.memo.clear()
             known = self.memo[label] = label
         return known
+
+    cdef bint is_weight(self, object weight) except -1:
+        return (PyFloat_CheckExact(weight) or PyLong_CheckExact(weight)) and 0 <= weight <= self.heaviest
 
     cdef bint within(self, object score) except -1:
         return (PyFloat_CheckExact(score) or PyLong_CheckExact(score)) and self.low <= score <= self.high
@@ -214,7 +219,3 @@ cdef inline object item(dict table, object key, object default):
 
 cdef inline bint is_plain(object label):
     return PyUnicode_CheckExact(label) or PyLong_CheckExact(label) or label is True or label is False
-
-
-cdef bint is_weight(object weight) except -1:
-    return (PyFloat_CheckExact(weight) or PyLong_CheckExact(weight)) and 0 <= weight <= 1.7976931348623157e308

@@ -19,12 +19,13 @@ from stream_metrics.monitor.scores import packed
 from stream_metrics.windows.moments import nanoseconds
 from stream_metrics.windows.times import LIMIT
 
-__all__ = ["EARLIEST", "PLAIN", "Check", "Refused", "Soft", "checker", "seconds"]
+__all__ = ["EARLIEST", "HEAVIEST", "PLAIN", "Check", "Refused", "Soft", "checker", "seconds"]
 
 PLAIN = {str, int, bool}
 EARLIEST = -LIMIT / 1e9
 LATEST = LIMIT / 1e9
 MOST_NAMES = 10_000
+HEAVIEST = 2.0**53  # so that no single event can take up the 2**63 that all weights together may have
 
 Check: TypeAlias = Callable[[Any, Any, Any, Any, Any, Any, Any, float], Checked]
 
@@ -71,8 +72,8 @@ def checker(counting: Counting, soft: Soft) -> Check:
             prediction, scores, classes = soft.read(scores, prediction, truth)
         if weight is MISSING or weight is None:
             weight = None
-        elif (type(weight) is not int and type(weight) is not float) or not 0 <= weight <= sys.float_info.max:
-            raise Refused("weight", f"weight {weight!r} is not a finite number of at least 0")
+        elif (type(weight) is not int and type(weight) is not float) or not 0 <= weight <= HEAVIEST:
+            raise Refused("weight", f"weight {weight!r} is not a number from 0 to 2**53")
         if group is MISSING or group is None:
             group = None
         elif type(group) not in PLAIN:

@@ -16,7 +16,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from stream_metrics._core.events import Reader
-from stream_metrics.monitor.checking import EARLIEST, Refused, Soft, checker
+from stream_metrics.monitor.checking import EARLIEST, HEAVIEST, Refused, Soft, checker
 from stream_metrics.monitor.config import Counting, Fields
 from stream_metrics.monitor.records import MISSING, Event, Events, Record, Rejected
 from stream_metrics.windows.times import length
@@ -62,6 +62,7 @@ class Decoder:
             soft.low,
             soft.high,
             EARLIEST,
+            HEAVIEST,
         )
 
     def read(self, records: Sequence[Record], now: float) -> tuple[Events, list[Rejected]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import threading
@@ -115,6 +116,30 @@ def test_a_line_without_end_takes_no_memory(monkeypatch: pytest.MonkeyPatch) -> 
         (10_001, 10_004, 2),
     ]
     assert len(found[0].value or b"") < 1500
+
+
+@given(st.lists(st.integers(1, 9), min_size=1), st.booleans())
+def test_a_line_that_is_too_long_is_no_event(cuts: list[int], ended: bool) -> None:
+    """However it is read and whatever its start and end are, a line is read whole or is no JSON."""
+    whole = b'{"id": 1, "truth": "a"}'
+    space = b" " * 40
+    data = b"\n".join([whole, whole + space + whole, b'{"id": 1, ' + space + b'"truth": "a"}', b"{}" + space, whole])
+    data += b"\n" if ended else b""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines_module, "LONGEST", 30)
+        patch.setattr(lines_module, "KEPT", len(whole))
+        lines, records, at = Lines("t", 0), [], 0
+        while at < len(data):
+            records += lines.add(data[at : at + cuts[at % len(cuts)]])
+            at += cuts[at % len(cuts)]
+        records += lines.last()
+
+    assert len(records) == 5
+    for record, line in zip(records, data.split(b"\n"), strict=False):
+        if record.value != line:
+            assert len(line) > 30
+            with pytest.raises(ValueError, match="utf-8"):
+                json.loads(record.value or b"")
 
 
 def test_a_file_is_read_to_its_end(path: Path, start: Callable[..., tuple[Monitor, FileSource]]) -> None:

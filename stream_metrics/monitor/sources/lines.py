@@ -10,12 +10,13 @@ __all__ = ["BLOCK", "Lines"]
 BLOCK = 1 << 20
 LONGEST = 16 << 20
 KEPT = 200
+CUT = b"\xff"  # at the end of what is kept of a line: no JSON and no UTF-8, whatever is before it
 
 
 class Lines:
     """Cuts what is read into records of `topic`, from the offset `start` on.
 
-    A line longer than 16 MB is cut down to its start, which is no JSON, so that it is rejected and takes no memory.
+    A line longer than 16 MB is cut down to its start and made no JSON, so that it is rejected and takes no memory.
     """
 
     def __init__(self, topic: str, start: int) -> None:
@@ -34,7 +35,7 @@ class Lines:
             return []
         began, start = self.read - len(block), self.offset
         first = block.index(b"\n") + 1 if self._rest else 0
-        head = b"".join((*self._rest, block[: first - 1])) if first else b""
+        head = self._line(block[: first - 1]) if first else b""
         found: list[Record] = cut(block[first:end], self.topic, began + first, Record)
         self.offset, self._rest, self._held = began + end, [], 0
         self._keep(block[end:])
@@ -51,11 +52,15 @@ class Lines:
         if self._held <= LONGEST:
             self._rest.append(rest)
         else:
-            self._rest = [b"".join(self._rest)[:KEPT]]
+            self._rest = [b"".join((*self._rest, rest))[:KEPT]]
+
+    def _line(self, end: bytes) -> bytes:
+        """Return the line that is complete with these bytes, or its start if it is too long."""
+        return b"".join((*self._rest, end)) if self._held <= LONGEST else self._rest[0] + CUT
 
     def last(self) -> list[Record]:
         """Return the record of a last line that has no end, if there is one: nothing follows."""
-        value = b"".join(self._rest)
+        value = self._line(b"")
         record = Record(self.topic, 0, self.offset, self.read, None, None, value)
         self._rest, self._held, self.offset = [], 0, self.read
         return [record] if value and not value.isspace() else []
