@@ -56,7 +56,7 @@ def add(commands: options.Commands) -> None:
     parser.add_argument("--no-page", action="store_true", help="serve nothing")
     parser.add_argument("--tui", action="store_true", help="show it in the terminal as well")
     parser.add_argument("--format", choices=("table", "json"), default="table", help="of the report (default: table)")
-    parser.add_argument("--print-config", action="store_true", help="print a commented TOML file and end")
+    parser.add_argument("--print-config", action="store_true", help="print the configuration as TOML and end")
     parser.add_argument("--export-dashboards", metavar="DIR", help="write Grafana and Prometheus files and end")
     monitor_flags.add(parser)
     parser.set_defaults(execute=execute)
@@ -65,7 +65,8 @@ def add(commands: options.Commands) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Configure, then watch until it ends."""
     if arguments.print_config:
-        print(example(), end="")
+        with usage():
+            print(example(_layered(arguments)[0]), end="")
         return 0
     with usage():
         config, keeps = _configured(arguments)
@@ -96,7 +97,18 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _configured(arguments: argparse.Namespace) -> tuple[Config, bool]:
-    """Return the configuration, flags over the file over the defaults, and whether there is a state file."""
+    """Return the configuration, checked for a run, and whether there is a state file."""
+    config, flags = _layered(arguments)
+    if config.source.kind == "file" and not config.source.path and not arguments.export_dashboards:
+        raise ConfigError("Expected FILE, - for standard input, --source-kind kafka, or a --config that says it")
+    if not config.store.path:
+        raise ConfigError("Expected `path` in [store] to name a file, but got ''")
+    asked = bool(arguments.config) or "path" in flags.get("store", {})
+    return config, asked or config.source.kind == "kafka" or config.source.follow
+
+
+def _layered(arguments: argparse.Namespace) -> tuple[Config, Mapping[str, Mapping[str, Any]]]:
+    """Return the configuration, flags over the file over the defaults, and the flags."""
     flags = monitor_flags.given(arguments)
     source = flags.setdefault("source", {})
     if arguments.file is not None and source.get("kind", "file") not in ("file", "stdin"):
@@ -105,14 +117,7 @@ def _configured(arguments: argparse.Namespace) -> tuple[Config, bool]:
         source |= {"kind": "stdin" if arguments.file == STDIN else "file", "path": arguments.file}
     if arguments.follow:
         source["follow"] = True
-    tables: Mapping[str, Mapping[str, Any]] = tables_of(arguments.config) if arguments.config else {}
-    config = configured(tables, flags)
-    if config.source.kind == "file" and not config.source.path and not arguments.export_dashboards:
-        raise ConfigError("Expected FILE, - for standard input, --source-kind kafka, or a --config that says it")
-    if not config.store.path:
-        raise ConfigError("Expected `path` in [store] to name a file, but got ''")
-    asked = bool(arguments.config) or "path" in flags.get("store", {})
-    return config, asked or config.source.kind == "kafka" or config.source.follow
+    return configured(tables_of(arguments.config) if arguments.config else {}, flags), flags
 
 
 def _opened(config: Config) -> Any:

@@ -76,7 +76,7 @@ def _value(text: str) -> Any:
     """Read true, false or a number as such, and all else as text."""
     try:
         found = json.loads(text.lower())
-    except ValueError:
+    except (RecursionError, ValueError):
         return text
     return found if isinstance(found, bool | int | float) else text
 

@@ -65,7 +65,7 @@ def labels(text: str) -> list[Any]:
         return [part.strip() for part in text.split(",")]
     try:
         found: list[Any] = json.loads(text)
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no JSON list: {error}") from None
     return found
 

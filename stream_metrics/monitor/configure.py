@@ -26,10 +26,12 @@ WORDS = {
     float: "a number",
     bool: "true or false",
     bool | str: "true, false or text",
+    object: "text, a number, true or false",
     tuple[str, ...]: "a list of texts",
     tuple[object, ...]: "a list",
     dict[str, str]: "a table of texts",
 }
+SECRET = {("source", "options"), ("serve", "token"), ("alerts", "webhook")}  # never in an error
 HEAD = """\
 # A monitor of stream_metrics: stream-metrics monitor --config FILE
 # Every key is also a flag, such as --join-ttl, and has its default here; whatever is left out keeps it.
@@ -71,7 +73,9 @@ def tables_of(path: str) -> dict[str, dict[str, Any]]:
     with open(path, "rb") as file:
         try:
             tables = tomllib.load(file)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except RecursionError:
+            raise ConfigError(f"{path}: no TOML that can be read: nested too deeply") from None
+        except ValueError as error:  # a TOMLDecodeError, no UTF-8, or a number with thousands of digits
             raise ConfigError(f"{path}: no TOML: {error}") from None
     try:
         configured(tables)
@@ -89,7 +93,7 @@ def configured(*layers: Tables) -> Config:
             if table not in values:
                 raise ConfigError(f"Expected a table of {list(values)}, but got {table!r}{_near(table, values)}")
             if not isinstance(items, Mapping):
-                raise ConfigError(f"Expected {table!r} to be a table, [{table}], but got {items!r}")
+                raise ConfigError(f"Expected {table!r} to be a table, [{table}], but got {_brief(items)}")
             for name, value in items.items():
                 if (table, name) not in known:
                     raise ConfigError(f"Unknown key {name!r} in [{table}]{_near_key(table, name, known)}")
@@ -114,18 +118,30 @@ def _near_key(table: str, name: str, known: Mapping[tuple[str, str], Key]) -> st
 
 def _checked(key: Key, value: Any) -> Any:
     """Return a value of TOML as the type of its key."""
+    for item in value if isinstance(value, list | tuple) else (value,):
+        if isinstance(item, int) and not -(2**63) <= item < 2**63:
+            what = f"`{key.name}` in [{key.table}]"
+            raise ConfigError(f"Expected whole numbers of 64 bits as {what}, but got a longer one")
     if key.type is float and type(value) is int:  # TOML tells 1 from 1.0
         value = float(value)
     if key.type in (tuple[str, ...], tuple[object, ...]) and isinstance(value, list):
         value = tuple(value)
     if not _fits(key.type, value):
-        raise ConfigError(f"Expected `{key.name}` in [{key.table}] to be {WORDS[key.type]}, but got {value!r}")
+        got = f"a {type(value).__name__} that may be secret" if (key.table, key.name) in SECRET else _brief(value)
+        raise ConfigError(f"Expected `{key.name}` in [{key.table}] to be {WORDS[key.type]}, but got {got}")
     if key.type is int and value < 0:
         raise ConfigError(f"Expected `{key.name}` in [{key.table}] to be 0 or more, but got {value}")
     if key.allowed and not any(value == other and type(value) is type(other) for other in key.allowed):
         listed = ", ".join(map(repr, key.allowed))
         raise ConfigError(f"Expected `{key.name}` in [{key.table}] to be one of {listed}, but got {value!r}")
     return value
+
+
+def _brief(value: Any) -> str:
+    try:
+        return repr(value)
+    except (RecursionError, ValueError):  # too deep, or a number with thousands of digits
+        return f"a {type(value).__name__} that is too large to show"
 
 
 def _fits(wanted: Any, value: Any) -> bool:
@@ -142,16 +158,17 @@ def _fits(wanted: Any, value: Any) -> bool:
     return type(value) is wanted
 
 
-def example() -> str:
-    """Return a TOML file with every key, what it means, and its default; it reads back as ``Config()``."""
+def example(config: Config | None = None) -> str:
+    """Return a TOML file with every key, what it means, and its value; it reads back as `config`, or ``Config()``."""
+    config = Config() if config is None else config
     lines, table = [HEAD], ""
     for key in keys():
         if key.table != table:
             table = key.table
-            about = (type(getattr(Config(), table)).__doc__ or "").splitlines()[0]
+            about = (type(getattr(config, table)).__doc__ or "").splitlines()[0]
             lines += [f"\n# {about}\n[{table}]"]
         allowed = f" ({', '.join(map(_toml, key.allowed))})" if key.allowed else ""
-        lines.append(f"# {key.meaning}{allowed}\n{key.name} = {_toml(key.default)}")
+        lines.append(f"# {key.meaning}{allowed}\n{key.name} = {_toml(getattr(getattr(config, table), key.name))}")
     return "\n".join(lines) + "\n"
 
 
@@ -164,4 +181,6 @@ def _toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return f"{value:_}"
-    return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float):
+        return repr(value)  # TOML has nan and inf, JSON has not
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

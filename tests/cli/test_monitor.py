@@ -119,6 +119,19 @@ def test_the_example_is_a_configuration(cli) -> None:
     assert configured(tomllib.loads(result.out)) == Config()
 
 
+def test_the_configuration_that_is_printed_is_the_one_given(cli, tmp_path) -> None:
+    """--print-config writes what file and flags say, and defaults for the rest."""
+    path = tmp_path / "monitor.toml"
+    path.write_text('[counting]\ntitle = "a\\"b"\nlabels = [0, 1.5, "c"]\n[join]\nttl = "1h"\n')
+
+    result = cli("monitor", "events.jsonl", "--config", str(path), "--join-ttl", "2h", "--print-config")
+
+    assert (result.status, result.err) == (0, "")
+    config = configured(tomllib.loads(result.out))
+    assert (config.source.path, config.join.ttl, config.counting.title) == ("events.jsonl", "2h", 'a"b')
+    assert repr(config.counting.labels) == "(0, 1.5, 'c')"
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -127,6 +140,8 @@ def test_the_example_is_a_configuration(cli) -> None:
         (("events.jsonl", "--join-ttl", "soon"), 2, "Expected `ttl` to be a length of time"),
         (("events.jsonl", "--counting-windows", "1y"), 2, "'1y'"),
         (("events.jsonl", "--counting-metrics", "acuracy"), 2, "accuracy"),
+        (("events.jsonl", "--counting-labels", "[" * 5000), 2, "is no JSON list"),
+        (("events.jsonl", "--counting-pos-label", "[" * 5000, "--counting-scores", "5"), 2, "true, false or text"),
         (("events.jsonl", "--serve-port", "x"), 2, "expected a whole number, but got 'x'"),
         (("events.jsonl", "--serve-port", "99999"), 2, "Expected `port`"),
         (("events.jsonl", "--serve-host", "0.0.0.0"), 2, "token"),

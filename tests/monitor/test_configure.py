@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,23 @@ def test_the_example_reads_back_as_the_defaults() -> None:
     assert {(table, name) for table, items in tables.items() for name in items} == {key[:2] for key in keys()}
     lines = text.splitlines()
     assert all(lines[at - 1].startswith("# ") for at, line in enumerate(lines) if " = " in line and line[0] != "#")
+
+
+ODD: dict[str, Any] = {
+    "counting": {"title": "\x7f\0\n\"'\\é", "labels": ["1", 1, 1.5, True, 1e300, float("inf")]},
+    "serve": {"token": " ", "port": 0, "matrix": True},
+    "source": {"options": {"a.b": "\x7f", "": "", "é\n": "="}},
+    "join": {"max_pending": 2**63 - 1},
+    "alerts": {"rules": ['recall["\\u007f"] < 1']},
+}
+
+
+def test_a_configuration_reads_back_as_it_was_printed() -> None:
+    """Every character and every number that a configuration may have is written as TOML has it."""
+    config = configured(ODD)
+
+    assert repr(configured(tomllib.loads(example(config)))) == repr(config)
+    assert configured(tomllib.loads(example(config))).source.options == ODD["source"]["options"]
 
 
 def test_every_key_has_a_meaning() -> None:
@@ -57,6 +75,11 @@ def test_later_layers_win() -> None:
         ({"counting": {"scores": "some"}}, "one of False, True, 'any', but got 'some'"),
         ({"source": {"kind": "files"}}, "one of 'file', 'stdin', 'kafka', 'memory', but got 'files'"),
         ({"source": {"options": {"a": 1}}}, "a table of texts"),
+        ({"counting": {"pos_label": [1]}}, r"text, a number, true or false, but got \[1\]"),
+        ({"counting": {"labels": [1, 2**63]}}, "whole numbers of 64 bits as `labels`"),
+        ({"store": {"every_seconds": 10**400}}, "whole numbers of 64 bits"),
+        ({"counting": {"labels": [[10**5000]]}}, "a list, but got a tuple that is too large to show"),
+        ({"serve": {"host": 10**18}}, "to be text, but got 10{18}"),
     ],
 )
 def test_what_is_refused(tables, message) -> None:
@@ -65,10 +88,34 @@ def test_what_is_refused(tables, message) -> None:
         configured(tables)
 
 
+@pytest.mark.parametrize(
+    "tables",
+    [
+        {"source": {"options": {"sasl.password": "hunter2", "session.timeout.ms": 6000}}},
+        {"source": {"options": "hunter2"}},
+        {"serve": {"token": ["hunter2"]}},
+        {"alerts": {"webhook": ["https://example.com/hunter2"]}},
+    ],
+)
+def test_errors_show_no_secrets(tables) -> None:
+    """What may hold a password is named, not shown."""
+    with pytest.raises(ConfigError, match="that may be secret") as refused:
+        configured(tables)
+
+    assert "hunter2" not in str(refused.value)
+
+
 def test_errors_name_the_file(tmp_path) -> None:
     """A file that is no TOML, or has an unknown key, is named."""
     path = tmp_path / "monitor.toml"
-    for text, message in (("[join", "no TOML"), ("[join]\nttl = 1", "to be text"), ("\xff", "no TOML")):
+    for text, message in (
+        ("[join", "no TOML"),
+        ("[join]\nttl = 1", "to be text"),
+        ("\xff", "no TOML"),
+        (f"[serve]\nport = {'9' * 5000}", "no TOML"),
+        (f"[serve]\nport = 0x{'f' * 5000}", "64 bits"),
+        (f"[counting]\nlabels = {'[' * 5000}", "nested too deeply"),
+    ):
         path.write_text(text, "latin-1")
         with pytest.raises(ConfigError, match=f"monitor.toml: .*{message}"):
             load(str(path))

@@ -87,6 +87,7 @@ def test_rules_about_changes(text, rule) -> None:
         ("accuracy[1x] < 3", 9, "length of time"),
         ("accuracy < 0.8 for", 18, "the end"),
         ("accuracy < 0.8abc", 11, "a number"),
+        ("accuracy <  1e999", 12, "a number that a double can hold"),
         ('recall["cat] < 3', 7, 'a class of a metric that has them, such as "cat"'),
         ('recall["\\q"] < 3', 7, "as in JSON"),
         ("lag[1h] > 3", 3, "no window"),

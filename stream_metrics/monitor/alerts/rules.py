@@ -275,7 +275,11 @@ class _Reader:
 
     def comparison(self) -> Comparison:
         """Read a sign and a number."""
-        return Comparison(self.need("<=|>=|<|>", "a comparison (<, <=, > or >=)"), float(self.need(NUMBER, "a number")))
+        sign, at = self.need("<=|>=|<|>", "a comparison (<, <=, > or >=)"), self.here()
+        number = float(self.need(NUMBER, "a number"))
+        if math.isinf(number):
+            self.fail("Expected a number that a double can hold", at)
+        return Comparison(sign, number)
 
     def clauses(self, value: Value, broken: Comparison) -> dict[str, Any]:
         """Read for, until and with, each at most once."""
