@@ -1,0 +1,195 @@
+"""Events of the monitor: every record is counted or rejected with a reason, and none spoils what comes after it.
+
+An input is a byte that selects a configuration, one for the number of records in a step, and one JSON value a line.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from fuzz import mutation
+from monitor_events import NOW, START, events, lines
+
+from stream_metrics._core.lines import cut
+from stream_metrics.monitor.config import Config, Counting, Fields, Join
+from stream_metrics.monitor.counting import Counts
+from stream_metrics.monitor.decoding import Decoder
+from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.records import REASONS, Checked, Events, Record
+from stream_metrics.monitor.store import Store
+
+__all__ = ["COVERED", "check", "mutate", "seeds"]
+
+COVERED = ("stream_metrics.monitor", "stream_metrics.labels", "stream_metrics.windows.times")
+JOIN = Join(ttl="5m", keep_joined="2m", max_pending=20, max_joined=20)
+DOTTED = Fields(id="meta.id", time="meta.time", scores="model.scores", group="meta.group")
+CONFIGURATIONS = [
+    Config(counting=Counting(**counting), join=JOIN, fields=fields)
+    for counting, fields in (
+        ({"scores": True, "windows": ("1h",)}, Fields()),
+        ({"windows": ("5m",), "panes": 5, "clock": "prediction", "max_groups": 2}, Fields()),
+        ({"scores": True, "labels": ("cat", "dog"), "pos_label": "cat", "windows": ("1h",)}, Fields()),
+        ({"scores": True, "labels": (0, 1, 2.5), "pos_label": 1, "windows": ()}, Fields()),
+        ({"scores": "any", "windows": ("10m", "1h")}, DOTTED),
+    )
+]
+MOST_RECORDS = 40  # fewer than those after which a monitor gives up, if none of them was an event
+GOOD = [
+    {"id": f"good {at}", "time": NOW - 10 + at, "truth": truth, "prediction": prediction, "scores": scores}
+    for at, (truth, prediction, scores) in enumerate(
+        [("cat", "dog", {"cat": 0.25, "dog": 0.75}), ("dog", "dog", {"dog": 1.0, "cat": 0.0}), ("cat", None, None)]
+    )
+]
+GOOD_NUMBERS = [event | {"truth": 1, "prediction": 0, "scores": None} for event in GOOD]
+KEYS = ["id", "time", "truth", "prediction", "scores", "weight", "group", "meta", "meta.id", "model", "other"]
+VALUES: list[Any] = [NOW, START, NOW + 3599, "2023-11-14T22:13:20Z", "soon", -1e9, 4e9, 0, 1, 2.5, -1, 2**63, 2**70]
+VALUES += [1e300, 2**63 - 2**12 - 1]
+VALUES += [True, False, None, "cat", "dog", "owl", "", "1", "true", "\ud800", "NaN", 0.5, 1.0, 0.1, [], {}, [0.5, 0.5]]
+VALUES += [[[1]]]
+VALUES += [{"cat": 0.5, "dog": 0.5}, {"0": 0.5, "1": 0.5}, {"1": 1, "true": 0}, {"id": 1, "time": NOW}]
+VALUES += [{"scores": {"a": 1}}]
+WORDS = [json.dumps(value).encode() for value in KEYS + VALUES]
+WORDS += [b"{", b"}", b"[", b"]", b":", b",", b"\n", b"NaN", b"-Infinity", b"1e999", b"-0", b"9" * 5000, b"\xff"]
+WORDS += [b'"\\ud800"']
+
+
+def seeds() -> list[bytes]:
+    """Return events as they come in production for the first two configurations, and a few for each of the others."""
+    seen = lines(events(60))
+    found = [bytes([at, at * 3]) + b"\n".join(seen[10 * at : 10 * at + 10]) for at in range(2)]
+    few: list[tuple[int, list[Any]]] = [
+        (0, [{"id": at, "time": NOW, "truth": truth, "scores": at / 4} for at, truth in enumerate((True, False, 1))]),
+        (
+            2,
+            [{"id": "a", "scores": [0.5, 0.25], "weight": 0.5, "group": "x"}, {"id": "a", "truth": "dog", "weight": 2}],
+        ),
+        (3, [{"id": at, "truth": at, "scores": {"0": 0.5, "1": 0.5}, "time": str(NOW)} for at in (0, 1)]),
+        (3, [{"id": 1, "prediction": 1}, {"id": 1, "truth": 1, "time": NOW - 9}, {"id": 1, "truth": 0, "time": NOW}]),
+        (4, [{"meta": {"id": at, "time": NOW}, "truth": "a", "model": {"scores": {"a": at}}} for at in range(3)]),
+        (4, [{"meta.id": "x", "prediction": 1, "scores": 5}, {"meta": {"id": "x", "group": [1]}, "truth": 1}]),
+    ]
+    return found + [bytes([number, 1]) + b"\n".join(lines(many)) for number, many in few]
+
+
+def mutate(data: bytes, chance: Random, raw: mutation.Raw) -> bytes:
+    """Return another input: mostly with values of events changed, or words of their text."""
+    kind = chance.random()
+    if kind < 0.1 or len(data) < 3:
+        return raw(data, chance)
+    if kind < 0.4:
+        return data[:2] + mutation.change_words(data[2:], chance, WORDS)
+    records = data[2:].split(b"\n")
+    at = chance.randrange(len(records))
+    try:
+        event = json.loads(records[at])
+        event[chance.choice(KEYS)] = chance.choice([*VALUES, *event.values()])
+        records[at] = json.dumps(event).encode()
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        records[at] = raw(records[at], chance)
+    if chance.random() < 0.3:
+        records.insert(chance.randrange(len(records)), chance.choice(records))
+    return bytes([data[0] if chance.random() < 0.9 else chance.randrange(256), data[1]]) + b"\n".join(records)
+
+
+def check(data: bytes) -> str:
+    """Decode, join and count records in every way; return how many are counted, and why others are not."""
+    if len(data) < 2:
+        return "too short"
+    config = CONFIGURATIONS[data[0] % len(CONFIGURATIONS)]
+    records = _records(data[2:])
+    if not records:
+        return "no lines"
+    outcome = _decoded(config, records)
+    at_once = _monitor(config, records, len(records))
+    state = _state(at_once)
+    assert _state(_monitor(config, records, 1 + data[1] % 7)) == state, "the size of a step makes a difference"
+    written = at_once._partitions[0].counts.to_bytes()
+    assert Counts.from_bytes(config.counting, written).to_bytes() == written, "other counts than were written"
+    if zlib.crc32(data) % 32 == 0:
+        json.dumps(at_once.view(), allow_nan=False).encode()
+        if at_once._partitions[0].good:  # nothing is written before the first event
+            assert _state(_restarted(config, records)) == state, "a restart makes a difference"
+    _go_on(at_once, config)
+    return outcome
+
+
+def _records(data: bytes) -> list[Record]:
+    """Return the lines of a file that are not empty as records, the first of them."""
+    records: list[Any] = cut(data, "t", 0, Record)
+    assert [record.value for record in records] == [line for line in data.split(b"\n") if line.strip()]
+    assert [record.next for record in records[:-1]] == [record.offset for record in records[1:]]
+    assert not records or records[-1].next == len(data)
+    return records[:MOST_RECORDS]
+
+
+def _decoded(config: Config, records: Sequence[Record]) -> str:
+    """Decode records together, alone, and without the compiled reader; return what they are."""
+    decoders = [Decoder(config.fields, config.counting, config.join.ahead) for _ in range(3)]
+    found, rejected = decoders[0].read(records, NOW)
+    assert len(found.ids) + len(rejected) == len(records), "a record is neither counted nor rejected"
+    for letter in rejected:
+        assert letter.reason in REASONS, letter
+        assert len(letter.detail.encode()) <= 800, letter
+    rows, letters = [], []
+    for record in records:
+        alone, bad = decoders[1].read([record], NOW)
+        rows += zip(*alone, strict=True)
+        letters += bad
+        decoders[2]._rejected = []
+        row = decoders[2]._unusual(record, NOW, NOW + decoders[2]._ahead)
+        slow = [] if row is None else zip(*Events.of([Checked._make(row)], [record[:3]]), strict=True)
+        assert repr([*slow]) == repr([*zip(*alone, strict=True)]), "the compiled reader makes a difference"
+        assert decoders[2]._rejected == bad, "the compiled reader makes a difference"
+    assert repr(rows) == repr([*zip(*found, strict=True)]), "records read together differ"
+    assert letters == rejected, "records read together differ"
+    kinds = sorted({letter.reason for letter in rejected} | {type(row[4]).__name__ for row in rows})
+    return f"{'taken' if rows else 'refused'}: {config.counting.scores} {' '.join(kinds)}"
+
+
+def _monitor(config: Config, records: Sequence[Record], at_once: int, store: Store | None = None) -> Monitor:
+    monitor = Monitor(config, store, clock=lambda: NOW)
+    monitor.assign([0])
+    for start in range(0, len(records), at_once):
+        monitor.step(records[start : start + at_once])
+    return monitor
+
+
+def _state(monitor: Monitor) -> tuple[Any, ...]:
+    """Return all that must not depend on the size of steps, nor on restarts."""
+    partition = monitor._partitions[0]
+    stats = partition.joiner.stats()
+    return partition.counts.to_bytes(), repr(stats), partition.rejected, partition.event_time, partition.next
+
+
+def _restarted(config: Config, records: Sequence[Record]) -> Monitor:
+    """Return a monitor that was stopped in the middle, and went on from its state file."""
+    with tempfile.TemporaryDirectory() as place:
+        path = str(Path(place) / "state")
+        _monitor(config, records[: len(records) // 2], 3, Store(path)).close()
+        again = _monitor(config, records, 3, Store(path))
+        state = _state(again)
+        again.close()
+        last = Monitor(config, Store(path), clock=lambda: NOW)
+        last.assign([0])
+        assert _state(last) == state, "a state file holds something else than was written"
+        last.store.close()
+    return last
+
+
+def _go_on(monitor: Monitor, config: Config) -> None:
+    """Count good events after all others, each of which must count."""
+    total = monitor._partitions[0].counts.total
+    before = total.n + total.abstained
+    good = GOOD_NUMBERS if 0 in config.counting.labels else GOOD
+    if config.fields is DOTTED:
+        good = [{**event, "meta": {"id": event["id"], "time": event["time"]}} for event in good]
+    start = monitor._partitions[0].next["t"]
+    monitor.step([Record("t", 0, start + at, start + at + 1, None, None, line) for at, line in enumerate(lines(good))])
+    total = monitor._partitions[0].counts.total
+    assert total.n + total.abstained == before + len(good), "good events are not counted"

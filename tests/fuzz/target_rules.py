@@ -1,0 +1,132 @@
+"""Alert rules: a text is a rule or a RuleError that shows where; a rule written again is the same rule."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import math
+import re
+from random import Random
+from typing import Any
+
+from fuzz import mutation
+from monitor_events import CONFIG, events, offline, records
+
+from stream_metrics.monitor.alerts.engine import Engine
+from stream_metrics.monitor.alerts.rules import Changed, Comparison, Rule, RuleError, parse, rules_of
+from stream_metrics.monitor.alerts.values import CLASS, METRICS, OPERATION, WINDOW, Value
+from stream_metrics.monitor.changes import Changes
+from stream_metrics.monitor.config import Counting
+
+__all__ = ["COVERED", "check", "mutate", "seeds"]
+
+COVERED = ("stream_metrics.monitor.alerts", "stream_metrics.monitor.changes", "stream_metrics.windows.times")
+SEEDS = [
+    "balanced_accuracy[1h] < 0.8 for 5m",
+    "max_gap(recall, country)[4h] > 0.1",
+    'recall["cat"][1h] <= .7 with n >= 100',
+    "accuracy < 0.8 until > 0.82 with n >= 100 for 1h30m",
+    "lag >= 1e4",
+    "log_loss > 0.5",
+    'roc_auc["dog"][total] < 0.9 for 0',
+    "coverage[1h] < 0.9 until >= 0.95",
+    "delay_p90[1h] > 3600",
+    "rejected > 0",
+    'changed(recall["cat"]) arl=10000',
+    "changed(accuracy) arl=1000 p0=0.1 direction=both",
+    'changed(npv["int(1)"]) reference=50 direction=better arl=9',
+]
+SIGNS = ["<", "<=", ">", ">=", "[", "]", "(", ")", ",", '"', "=", " ", "for", "until", "with", "n >= 5", "changed"]
+SIGNS += ["max_gap"]
+PARTS = ["1h", "4h", "2h", "total", "0", "30s", "1h30m", "1.5d", "1x", "9999d", '"cat"', '"c\\"at"', '"\\ud800"']
+PARTS += ['""', '"\\q"']
+NUMBERS = ["0.8", "-1", "+.5", "1e4", "1e-400", "1e999", "5.", "-0", "1" * 400, "0x1", "1_0", "٣", "arl=5", "p0=0.1"]
+NUMBERS += ["p0=1e-9"]
+NUMBERS += ["reference=10", "direction=worse", "arl=100000000000000", "reference=1000000000"]
+NUMBERS += ["n >= 99999999999999999999"]
+WORDS = [word.encode() for word in [*SIGNS, *PARTS, *NUMBERS, *METRICS, *CLASS, *WINDOW, *OPERATION]]
+COUNTINGS = [CONFIG.counting, Counting(windows=())]
+
+
+def seeds() -> list[bytes]:
+    """Return a rule of every kind."""
+    return [text.encode() for text in SEEDS]
+
+
+def mutate(data: bytes, chance: Random, raw: mutation.Raw) -> bytes:
+    """Return another text: mostly with words changed, sometimes bytes."""
+    return raw(data, chance) if chance.random() < 0.1 else mutation.change_words(data, chance, WORDS)
+
+
+def check(data: bytes) -> str:
+    """Read a rule, write it again, and evaluate it; return what kind of rule it is, or why it is none."""
+    text = data.decode("utf-8", "surrogateescape")
+    try:
+        rule = parse(text)
+    except RuleError as error:
+        _check_error(error)
+        return re.sub(r"'.*|got .*|\d+", "", error.message, flags=re.DOTALL)
+    assert rule.text == text.strip()
+    assert parse(rule.text) == rule
+    again = parse(written(rule))
+    assert dataclasses.replace(again, text=rule.text) == rule, f"{written(rule)!r} is another rule"
+    for counting in COUNTINGS:
+        try:
+            assert rules_of([text, text], counting) == [rule]
+        except RuleError as error:
+            _check_error(error)
+    _evaluate(rule)
+    return "taken: " + re.sub(r"[-+.\w]*\d[-+.\w]*|\"[^\"]*\"", "#", written(rule))
+
+
+def _check_error(error: RuleError) -> None:
+    """The error has three lines, of which the last points into the rule."""
+    lines = str(error).split("\n")
+    assert len(lines) == 3, lines
+    assert 0 <= error.at <= len(error.text), error.at
+    assert lines[2] == "  " + " " * error.at + "^"
+    str(error).encode()
+
+
+def _evaluate(rule: Rule | Changed) -> None:
+    """Read the value of a rule in a view, as the engine of alerts does, or start its detector."""
+    if isinstance(rule, Changed):
+        changes = Changes([rule])
+        changes.load(*changes.content())
+        return
+    value = rule.read(_view())
+    assert value is None or math.isfinite(value), value
+    engine = Engine([rule], "model")
+    engine.evaluate(_view(), 1_700_000_000.0)
+    json.dumps(engine.shown(), allow_nan=False).encode()
+
+
+@functools.cache
+def _view() -> dict[str, Any]:
+    """Return the view of a monitor that has counted something."""
+    return offline(records(events(100))).view()
+
+
+def written(rule: Rule | Changed) -> str:
+    """Return a rule as text, made of what it means."""
+    if isinstance(rule, Changed):
+        normal = f"reference={rule.reference}" if rule.p0 is None else f"p0={rule.p0!r}"
+        value = rule.value.name + _quoted(rule.value.label)
+        return f"changed({value}) arl={rule.arl} {normal} direction={rule.direction}"
+    until = "" if rule.until is None else f" until {_comparison(rule.until)}"
+    least = f" with n >= {rule.least}" if rule.least else ""
+    return f"{_value(rule.value)} {_comparison(rule.broken)} for {round(rule.hold * 1e9)}ns{until}{least}"
+
+
+def _value(value: Value) -> str:
+    name = f"max_gap({value.name}, groups)" if value.gap else value.name + _quoted(value.label)
+    return name if value.window is None else f"{name}[{value.window}]"
+
+
+def _quoted(label: str | None) -> str:
+    return "" if label is None else f"[{json.dumps(label)}]"
+
+
+def _comparison(comparison: Comparison) -> str:
+    return f"{comparison.sign} {comparison.number!r}"
