@@ -2,7 +2,7 @@
 
     python tests/fuzz/run.py --seconds 60                      all targets, one after another, so long in all
     python tests/fuzz/run.py --seconds 3600 --target events    one target
-    python tests/fuzz/run.py --random                          without atheris: at random, up to the first finding
+    python tests/fuzz/run.py --random                          without atheris and coverage, in one process
     python tests/fuzz/run.py --target bytes --input FILE       check one input again, without atheris
     python tests/fuzz/run.py --target bytes --base64 TEXT      the same, of what was printed
 
@@ -109,21 +109,27 @@ def run(target: str, seconds: float) -> int:
 def run_at_random(target: str, seconds: float) -> int:
     """Check mutants of seeds in this process; an input that ends it, as a sanitizer does, is left in a file."""
     module, mutation = load(target), importlib.import_module("fuzz.mutation")
-    current = BUILD / "findings" / target / "last-input"
-    current.parent.mkdir(parents=True, exist_ok=True)
+    findings = BUILD / "findings" / target
+    findings.mkdir(parents=True, exist_ok=True)
+    current = findings / "last-input"
     chance, pool, inputs, end = Random(), module.seeds(), 0, time.monotonic() + seconds
     outcomes: set[str] = set()
+    seen: set[str] = set()
     while time.monotonic() < end:
         data = module.mutate(chance.choice(pool), chance, mutation.change_bytes)
         current.write_bytes(data)
-        outcome = module.check(data)
         inputs += 1
+        try:
+            outcome = module.check(data)
+        except Exception as error:
+            _save(findings, data, error, seen)
+            continue
         if outcome not in outcomes:
             outcomes.add(outcome)
             pool.append(data)
     current.unlink(missing_ok=True)
-    print(f"{target}: {inputs:,} inputs at random, {len(outcomes):,} outcomes, no finding", flush=True)
-    return 0
+    print(f"{target}: {inputs:,} inputs at random, {len(outcomes):,} outcomes, {len(seen)} findings", flush=True)
+    return int(bool(seen))
 
 
 def fuzz(target: str, seconds: float) -> None:
