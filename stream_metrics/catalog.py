@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from stream_metrics.catalog_row import Row
-from stream_metrics.obstacles import obstacle
+from stream_metrics.obstacles import check
 from stream_metrics.catalog_rows import ROWS as LABELS
 from stream_metrics.catalog_scores import SCORES
 from stream_metrics.formulas.arithmetic import has_nan
@@ -76,8 +76,7 @@ def compute(row: Row, c: Any, zero_division: float | None = None, **options: Any
 
     `ValueError` if the row cannot be computed from these counts (see `obstacles`), or for an option the row lacks.
     """
-    if reason := obstacle(row, c):
-        raise ValueError(reason)
+    check(row, c)
     if options and not options.keys() <= row.options.keys():
         unknown = min(options.keys() - row.options.keys())
         raise ValueError(f"Expected the options of {row.key!r} to be {list(row.options)}, but got {unknown!r}")

@@ -79,10 +79,16 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         return 0 if self.other is None else self.other.n
 
     def values_of(self, key: str, label: Label | None = None, *, least: int = 1) -> dict[Label, float]:
-        """Return one value of every group that has it; a per-class key takes the class as `label`."""
-        found = {}
-        for group, snapshot in self._groups.items():
-            value = value_of(snapshot, key, label) if snapshot.n >= least else math.nan
+        """Return one value of every group that has it; a per-class key takes the class as `label`.
+
+        A group that cannot compute it has no value; `ValueError` or `KeyError` says why if no group can.
+        """
+        found, views = {}, {group: view for group, view in self._groups.items() if view.n >= least}
+        refused = {group: problem for group, view in views.items() if (problem := view._obstacle(key))}
+        if refused and len(refused) == len(views):
+            raise next(iter(refused.values())).error
+        for group, view in views.items():
+            value = math.nan if group in refused else value_of(view, key, label)
             if not math.isnan(value):
                 found[group] = value
         return found

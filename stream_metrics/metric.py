@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -20,6 +20,7 @@ from stream_metrics._core.confusion import Feed
 from stream_metrics.catalog import CATALOG, Row, checked_zero_division, compute, find, plain
 from stream_metrics.errors import MergeError
 from stream_metrics.labels import Label, canonical, ordering
+from stream_metrics.obstacles import ObstacleError, check
 from stream_metrics.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
@@ -141,11 +142,16 @@ class Metric(Live):
         extra = {"zero_division": self.zero_division} if self.row.averages else {}
         extra.update(self._options)
         self._formula = partial(self.row.formula, **extra) if extra else self.row.formula
+        if self.row.quadratic or self.row.needs:
+            self._formula = partial(_checked_formula, self.row, self._formula)
         compute(self.row, self.state, self.zero_division, **self._options)
         self.get()  # refuses options out of range
 
     def get(self) -> float:
-        """Return the current value; `zero_division` where it is 0/0."""
+        """Return the current value; `zero_division` where it is 0/0.
+
+        `ValueError` if it cannot be computed: a test of weighted samples, a square table of more than 4096 classes.
+        """
         value = self._read(self._formula)
         return value if value == value else self.zero_division
 
@@ -189,7 +195,11 @@ class Metric(Live):
         return metric._with(state)._checked(content)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}: {self.get():.6g}"
+        try:
+            value = f"{self.get():.6g}"
+        except ObstacleError as error:
+            value = error.obstacle.reason
+        return f"{type(self).__name__}: {value}"
 
 
 class _OneClassMetric(Metric):
@@ -225,6 +235,12 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "__float__") and not hasattr(value, "__len__"):
         return float(value)
     return tuple(_plain(item) for item in value)
+
+
+def _checked_formula(row: Row, formula: Callable[..., Any], state: Any) -> Any:
+    """Return the value of a formula that not every state allows."""
+    check(row, state)
+    return formula(state)
 
 
 def _sketched(row: Row) -> dict[str, bool]:

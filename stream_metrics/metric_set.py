@@ -9,7 +9,7 @@ from stream_metrics._core.confusion import SetFeed
 from stream_metrics.catalog import CATALOG, checked_zero_division, find
 from stream_metrics.labels import Label
 from stream_metrics.metric import Live, Metric
-from stream_metrics.snapshot import Snapshot
+from stream_metrics.snapshot import Snapshot, Values
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
@@ -145,10 +145,12 @@ class MetricSet(SetFeed, Live):
             if self.scored is not None:
                 self.scored.reset()
 
-    def get(self) -> dict[str, Any]:
-        """Return the current values of the whole metrics by key."""
-        current = self.snapshot()
-        return {key: current[key] for key in current}
+    def get(self) -> Values:
+        """Return the current values of the whole metrics by key: a dict, whose `omitted` names those that have none.
+
+        See `Snapshot.omitted`.
+        """
+        return Values(self.snapshot())
 
     def snapshot(self) -> Snapshot:
         """Return a frozen copy of the states from which the metrics are read; later updates do not move it."""

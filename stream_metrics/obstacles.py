@@ -10,13 +10,51 @@ that happen to sum to the number of samples, in whole cells, cannot be told from
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from stream_metrics.catalog_row import Row
 
-__all__ = ["SQUARE_LIMIT", "obstacle", "weighted"]
+__all__ = ["MISSING", "SQUARE_LIMIT", "Obstacle", "ObstacleError", "check", "obstacle", "weighted"]
 
 SQUARE_LIMIT = 4096  # classes; a square table beyond needs more than 128 MB
+MISSING = {
+    "counts": "labels, but this snapshot is of scores only",
+    "ranks": "scores, which this snapshot does not have: MetricSet(scores=True) keeps them",
+    "confidence": "probabilities of all classes, which this snapshot does not have: MetricSet(scores=True) keeps them",
+    "losses": "probabilities, which this snapshot does not have: MetricSet(scores=True) keeps them",
+}  # what a metric needs that a snapshot lacks, by the state that it reads
+
+
+class Obstacle(NamedTuple):
+    """Why a metric has no value here: what it needs, and what there is."""
+
+    key: str
+    needs: str
+    problem: str = ""
+
+    @property
+    def reason(self) -> str:
+        """The reason as half a sentence, for a list of what was left out."""
+        return f"needs {self.needs}" + (f", but {self.problem}" if self.problem else "")
+
+    @property
+    def error(self) -> ValueError | KeyError:
+        """The error for a caller who asks for this metric by name."""
+        if not self.problem:
+            return KeyError(f"Expected a key that can be read here, but {self.key!r} needs {self.needs}")
+        return ObstacleError(self)
+
+
+class ObstacleError(ValueError):
+    """A metric that was asked for by name cannot be computed; `obstacle` says why."""
+
+    def __init__(self, obstacle: Obstacle) -> None:
+        super().__init__(obstacle)
+        self.obstacle = obstacle
+
+    def __str__(self) -> str:
+        key, needs, problem = self.obstacle
+        return f"Expected {needs} for {key!r}, but {problem}"
 
 
 def weighted(state: Any) -> str:
@@ -26,12 +64,21 @@ def weighted(state: Any) -> str:
     return "a weight has a fraction" if getattr(state, "unit", 1) != 1 else ""
 
 
-def obstacle(row: Row, state: Any) -> str:
-    """Return why a row cannot be computed from the state that it reads, as the text of an error; empty if it can."""
+def obstacle(row: Row, state: Any) -> Obstacle | None:
+    """Return why a row cannot be computed from the state that it reads (None: there is no such state), or None."""
+    if state is None:
+        return Obstacle(row.key, MISSING[row.reads])
     if row.quadratic and len(state.labels) > SQUARE_LIMIT:
-        return f"Expected at most {SQUARE_LIMIT} classes for {row.key!r}, but got {len(state.labels)}"
-    if row.needs == "samples" and (reason := weighted(state)):
-        return f"Expected samples of weight 1 for {row.key!r}, which is a test of samples, but {reason}"
+        return Obstacle(row.key, f"at most {SQUARE_LIMIT} classes", f"got {len(state.labels)}")
+    if row.needs == "samples" and (problem := weighted(state)):
+        return Obstacle(row.key, "samples of weight 1", problem)
     if row.needs == "whole_weights" and state.unit != 1:
-        return f"Expected whole weights for {row.key!r}, which counts pairs of samples, but a weight has a fraction"
-    return ""
+        return Obstacle(row.key, "whole weights", "a weight has a fraction")
+    return None
+
+
+def check(row: Row, state: Any) -> None:
+    """Raise `ValueError` or `KeyError` if a row cannot be computed from the state that it reads."""
+    found = obstacle(row, state)
+    if found is not None:
+        raise found.error

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +23,7 @@ from stream_metrics.catalog import CATALOG, Row, checked_zero_division, evaluate
 from stream_metrics.formulas.frozen import FrozenCounts
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.jsonable import without_nan
+from stream_metrics.obstacles import MISSING, SQUARE_LIMIT, Obstacle, obstacle
 from stream_metrics.snapshot_intervals import IntervalReadings, Shown
 from stream_metrics.snapshot_scores import Estimate, ScoreReadings
 
@@ -30,17 +32,11 @@ if TYPE_CHECKING:
 
     from stream_metrics.labels import Label
 
-__all__ = ["Estimate", "Snapshot"]
+__all__ = ["Estimate", "Snapshot", "Values"]
 
 DEFAULT = tuple(key for key, row in CATALOG.items() if row.default and row.reads == "counts")
-MISSING = {
-    "counts": "labels, but this snapshot is of scores only",
-    "ranks": "scores, which this snapshot does not have: MetricSet(scores=True) keeps them",
-    "confidence": "probabilities of all classes, which this snapshot does not have: MetricSet(scores=True) keeps them",
-    "losses": "probabilities, which this snapshot does not have: MetricSet(scores=True) keeps them",
-}  # what a metric needs that a snapshot lacks
 LABEL_VALUED = frozenset({"majority_class"})  # keys whose value is a label, not a number
-MATRIX_LIMIT = 4096  # classes; beyond, K x K tables are refused and the matrix is written cell by cell
+MATRIX_LIMIT = SQUARE_LIMIT  # beyond, the matrix is written cell by cell
 
 
 class Counted(Counts, Protocol):
@@ -69,8 +65,8 @@ class Snapshot(ScoreReadings, IntervalReadings):
     """
 
     __slots__ = (
-        "_cache", "_counts", "_estimates", "_intervals", "_keys", "_shown", "_states", "_tables", "_views",
-        "_zero_division",
+        "_cache", "_counts", "_estimates", "_intervals", "_keys", "_obstacles", "_shown", "_states", "_tables",
+        "_views", "_zero_division",
     )  # fmt: skip
 
     def __init__(
@@ -97,6 +93,7 @@ class Snapshot(ScoreReadings, IntervalReadings):
         self._tables: dict[str, dict[Label, float]] = {}
         self._shown: Shown | None = None
         self._intervals: dict[str, Any] = {}
+        self._obstacles: dict[str, Obstacle] | None = None
 
     def _default(self) -> tuple[str, ...]:
         if self._states.keys() == {"counts"}:
@@ -182,23 +179,32 @@ class Snapshot(ScoreReadings, IntervalReadings):
             found += [key] if undefined is True else [(key, label) for label in undefined or ()]
         return tuple(found)
 
+    @property
+    def omitted(self) -> Mapping[str, str]:
+        """The chosen keys that cannot be computed from these states, and why; `snapshot[key]` raises for them.
+
+        Square tables of more than 4096 classes; tests, which are about samples, where samples have weights other than
+        1; pairs of samples where a weight has a fraction; keys that read a state which this snapshot does not have.
+        """
+        return {key: found.reason for key, found in self._refused().items()}
+
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the chosen whole-matrix keys."""
-        return (key for key in self._keys if CATALOG[key].kind == "whole")
+        """Iterate over the chosen whole-matrix keys that can be computed; `omitted` has the others."""
+        return (key for key in self._computable() if CATALOG[key].kind == "whole")
 
     def __contains__(self, key: object) -> bool:
-        """Tell whether `key` is one of the chosen whole-matrix keys."""
-        return key in self._keys and CATALOG[str(key)].kind == "whole"
+        """Tell whether `key` is one of the chosen whole-matrix keys, and can be computed."""
+        return key in self._keys and CATALOG[str(key)].kind == "whole" and key not in self._refused()
 
     def __len__(self) -> int:
-        """Number of chosen whole-matrix keys."""
+        """Number of chosen whole-matrix keys that can be computed."""
         return sum(1 for _ in self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python types; labels appear under their JSON names (see `jsonable`).
 
         `confusion_matrix` is a list of rows, or above 4096 classes {rows, columns, values} of the cells that are not
-        zero. `omitted` lists the keys refused because of the number of classes. `scores` has the certified bounds of
+        zero. `omitted` has the keys that cannot be computed here, with the reason. `scores` has the certified bounds of
         values that are not exact.
         """
         from stream_metrics.report.data import to_dict
@@ -278,14 +284,21 @@ class Snapshot(ScoreReadings, IntervalReadings):
             self._tables[key] = dict(zip(self._labels(CATALOG[key]), values, strict=True))
         return MappingProxyType(self._tables[key])
 
+    def _obstacle(self, key: str) -> Obstacle | None:
+        """Return why a key cannot be computed here, None if it can."""
+        row = find(key)
+        return obstacle(row, self._views.get(row.reads))
+
+    def _refused(self) -> dict[str, Obstacle]:
+        """Return the obstacles of the chosen keys that cannot be computed."""
+        if self._obstacles is None:
+            tried = ((key, self._obstacle(key)) for key in _conditional(self._keys, tuple(self._states)))
+            self._obstacles = {key: found for key, found in tried if found is not None}
+        return self._obstacles
+
     def _computable(self) -> tuple[str, ...]:
-        if all(len(getattr(view, "labels", ())) <= MATRIX_LIMIT for view in self._views.values()):
-            return self._keys
-        return tuple(
-            key
-            for key, row in ((key, CATALOG[key]) for key in self._keys)
-            if not row.quadratic or len(self._views[row.reads].labels) <= MATRIX_LIMIT
-        )
+        refused = self._refused()
+        return tuple([key for key in self._keys if key not in refused]) if refused else self._keys
 
 
 class _PerClass(Mapping[str, Mapping["Label", float]]):
@@ -302,13 +315,40 @@ class _PerClass(Mapping[str, Mapping["Label", float]]):
         return self._snapshot._table(key)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._snapshot._keys and CATALOG[str(key)].kind == "per_class"
+        snapshot = self._snapshot
+        return key in snapshot._keys and CATALOG[str(key)].kind == "per_class" and key not in snapshot._refused()
 
     def __iter__(self) -> Iterator[str]:
-        return (key for key in self._snapshot._keys if CATALOG[key].kind == "per_class")
+        return (key for key in self._snapshot._computable() if CATALOG[key].kind == "per_class")
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+class Values(dict[str, Any]):
+    """Values by key; `omitted` says of the keys that could not be computed why."""
+
+    __slots__ = ("omitted",)
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        """Read every chosen whole-matrix key of a snapshot."""
+        super().__init__((key, snapshot[key]) for key in snapshot)
+        self.omitted = snapshot.omitted
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the values, not the snapshot."""
+        return Values.__new__, (Values,), (None, {"omitted": self.omitted}), None, iter(self.items())
+
+    def __repr__(self) -> str:
+        """Return the dictionary, and behind it what it lacks."""
+        return f"{super().__repr__()}{f' without {self.omitted!r}' if self.omitted else ''}"
+
+
+@lru_cache(maxsize=256)
+def _conditional(keys: tuple[str, ...], states: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those of the keys that not every snapshot of such states can compute."""
+    rows = (CATALOG[key] for key in keys)
+    return tuple(row.key for row in rows if row.quadratic or row.needs or row.reads not in states)
 
 
 def _restore(

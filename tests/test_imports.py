@@ -22,6 +22,7 @@ LEVELS: dict[str, int] = {  # a module may import what is lower, and its own roo
     "catalog_row": 4,
     "catalog_rows": 4,
     "catalog_scores": 4,
+    "obstacles": 4,
     "inference": 5,
     "snapshot": 6,
     "snapshot_intervals": 6,
@@ -45,7 +46,7 @@ LEVELS: dict[str, int] = {  # a module may import what is lower, and its own roo
 }
 SHARED = [
     {"snapshot", "snapshot_intervals", "snapshot_scores", "report", "group_snapshot"},
-    {"catalog", "catalog_classes", "catalog_row", "catalog_rows", "catalog_scores"},
+    {"catalog", "catalog_classes", "catalog_row", "catalog_rows", "catalog_scores", "obstacles"},
 ]  # rooms of several modules
 SOURCES = sorted([*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyx"), *PACKAGE.rglob("*.pxd")])
 

@@ -34,7 +34,7 @@ def test_data_holds_everything_in_plain_types():
     assert listed == {key for key, row in CATALOG.items() if row.default and row.reads == "counts"}
     assert data["metrics"]["majority_class"] == "b"
     assert data["confusion_matrix"] == MATRIX
-    assert (data["n"], data["weight"], data["abstained"], data["omitted"]) == (100, 100, 0, [])
+    assert (data["n"], data["weight"], data["abstained"], data["omitted"]) == (100, 100, 0, {})
 
 
 def test_chosen_matrices_are_nested_lists():

@@ -145,7 +145,9 @@ class RunningValues:
     def print(self, state: Any, records: int) -> None:
         """Print the values of ``state`` now, after so many records."""
         snapshot = _together(view(state, self._keys))
-        values = {key: snapshot[key] for key in (self._headline(state) if self._keys is None else snapshot)}
+        keys = self._headline(state) if self._keys is None else snapshot._keys
+        wholes = [key for key in keys if CATALOG[key].kind == "whole"]  # a column stays, though a value cannot be had
+        values = {key: math.nan if snapshot._obstacle(key) else snapshot[key] for key in wholes}
         if not values:
             raise UsageProblem("--every prints metrics of the whole matrix, but --metrics names none")
         head = _head(state, snapshot, records)

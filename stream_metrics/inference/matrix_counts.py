@@ -24,6 +24,7 @@ class MatrixCounts:
         self.true_totals, self.predicted_totals = matrix.sum(axis=1), matrix.sum(axis=0)
         self.diagonal = matrix.diagonal()
         self.total, self.hits = int(self.true_totals.sum()), int(self.diagonal.sum())
+        self.n = self.weight = self.total
 
     @property
     def true_dot_true(self) -> int:

@@ -36,6 +36,7 @@ from stream_metrics.groups import ByGroup
 from stream_metrics.labels import Label, canonical
 from stream_metrics.metric import Metric
 from stream_metrics.metric_set import MetricSet
+from stream_metrics.obstacles import ObstacleError
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
@@ -173,7 +174,10 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
         return as_river(**copy.deepcopy({**self._get_params(), **held, **(new_params or {})}))
 
     def __repr__(self) -> str:
-        value = self._read()
+        try:
+            value = self._read()
+        except ObstacleError as error:
+            return f"{type(self).__name__}: {error.obstacle.reason}"
         return f"{type(self).__name__}: " + (f"{value:{self._fmt}}" if value == value else "undefined")
 
     def __reduce__(self) -> Any:

@@ -36,6 +36,7 @@ __all__ = [
     "confusions",
     "guesses",
     "matrix_place",
+    "omissions",
     "per_class_keys",
     "scores",
     "significance",
@@ -144,8 +145,19 @@ def significance(snapshot: Snapshot, names: Sequence[str]) -> str:
     """Return the p-values of accuracy against always guessing the most frequent class; empty with chosen keys."""
     if not is_default(snapshot):
         return ""
+    against = f"Accuracy against {guesses(snapshot, names)[BASELINES[0]]}"
+    found = snapshot._obstacle("majority_p_value")
+    if found is not None:
+        return f"{against}: no p-value, which {found.reason}"
     mcnemar, binomial = (_p_value(snapshot[key]) for key in ("majority_p_value", "nir_p_value"))
-    return f"Accuracy against {guesses(snapshot, names)[BASELINES[0]]}: p {mcnemar} (McNemar), p {binomial} (binomial)"
+    return f"{against}: p {mcnemar} (McNemar), p {binomial} (binomial)"
+
+
+def omissions(snapshot: Snapshot) -> list[str]:
+    """Return a note for each key that the snapshot was asked for and cannot compute; none without chosen keys."""
+    if is_default(snapshot):
+        return []
+    return [f"Left out: {CATALOG[key].title} {reason}" for key, reason in snapshot.omitted.items()]
 
 
 def _p_value(value: float) -> str:

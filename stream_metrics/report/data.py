@@ -49,7 +49,7 @@ def to_dict(snapshot: Snapshot) -> dict[str, Any]:
         "per_class": values["per_class"],
         "matrices": values["matrix"],
         "undefined": undefined,
-        "omitted": [key for key in snapshot._keys if key not in computable] if computable != snapshot._keys else [],
+        "omitted": dict(snapshot.omitted),
     }
     if snapshot._shown is not None:
         data["intervals"] = _intervals(snapshot, names)

@@ -98,6 +98,8 @@ def _table(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], widt
         notes.append(f"Left out at this width: {', '.join(dropped)}")
     if any(cell == "-" for column in columns for cell in column.cells):
         notes.append("-: 0/0, left out of comparisons")
+        refused = [(name, found) for name, view in rows for key in keys if (found := view._obstacle(key))]
+        notes += [f"-: {name}: {CATALOG[found.key].title} {found.reason}" for name, found in refused]
     return lines + [line for note in notes for line in wrap(note, width, "  ")]
 
 
@@ -108,7 +110,7 @@ def _title(key: str) -> str:
 def _cell(view: Snapshot, key: str) -> str:
     from stream_metrics.group_snapshot import value_of
 
-    value = value_of(view, key)
+    value = math.nan if view._obstacle(key) else value_of(view, key)
     return "-" if math.isnan(value) else score(value, digits=3)
 
 

