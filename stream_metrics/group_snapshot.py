@@ -83,12 +83,12 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
 
         A group that cannot compute it has no value; `ValueError` or `KeyError` says why if no group can.
         """
-        found, views = {}, {group: view for group, view in self._groups.items() if view.n >= least}
-        refused = {group: problem for group, view in views.items() if (problem := view._obstacle(key))}
-        if refused and len(refused) == len(views):
+        found = {}
+        refused = {group: problem for group, view in self._groups.items() if (problem := view._obstacle(key))}
+        if refused and len(refused) == len(self._groups):
             raise next(iter(refused.values())).error
-        for group, view in views.items():
-            value = math.nan if group in refused else value_of(view, key, label)
+        for group, view in self._groups.items():
+            value = math.nan if group in refused or view.n < least else value_of(view, key, label)
             if not math.isnan(value):
                 found[group] = value
         return found

@@ -2,8 +2,8 @@
 the same totals?
 
 A p-value is never 0/0: without data, or without a sample that could speak against the hypothesis, it is 1. Each is
-valid for one look, not for a stream that is watched until it turns significant. Weights are taken as counts; where
-they are no whole numbers, the tails are those of the continuous extension by the incomplete beta function.
+valid for one look, not for a stream that is watched until it turns significant. All are about samples: with weights
+other than 1 they would depend on the unit of the weights, so the catalog refuses them there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def nir_p_value(c: Counts) -> float:
     estimated rate as known and rejects too often where one class is frequent: `majority_p_value` does not.
     Kuhn 2008 (R caret, "P-Value [Acc > NIR]").
     """
-    return binomial_tail(float(c.hits), float(c.total), float(c.true_totals.max())) if c.total else 1.0
+    return binomial_tail(int(c.hits), int(c.total), int(c.true_totals.max()), int(c.total)) if c.total else 1.0
 
 
 def majority_p_value(c: Counts) -> float:
@@ -34,9 +34,9 @@ def majority_p_value(c: Counts) -> float:
     if not c.total:
         return 1.0
     most = int(c.true_totals.argmax())
-    both = c.diagonal[most].item()
-    better, worse = float(c.hits - both), float(c.true_totals[most] - both)
-    return binomial_tail(better, better + worse, (better + worse) / 2)
+    both = int(c.diagonal[most])
+    better, worse = int(c.hits) - both, int(c.true_totals[most]) - both
+    return binomial_tail(better, better + worse, 1, 2)
 
 
 def mcnemar(c: Counts, *, correction: bool = True) -> float:
@@ -61,14 +61,14 @@ def mcnemar_p_value(c: Counts, *, correction: bool = True, exact: bool = False) 
     if c.k > 2:
         raise ValueError(f"Expected `exact` to be False for more than two classes, but got True for {c.k}")
     one, other = _two_errors(c)
-    return min(1.0, 2 * binomial_tail(max(one, other), one + other, (one + other) / 2))
+    return min(1.0, 2 * binomial_tail(max(one, other), one + other, 1, 2))
 
 
-def _two_errors(c: Counts) -> tuple[float, float]:
+def _two_errors(c: Counts) -> tuple[int, int]:
     if c.k < 2:
-        return 0.0, 0.0
+        return 0, 0
     missed = (c.true_totals - c.diagonal).tolist()
-    return float(missed[0]), float(missed[1])
+    return int(missed[0]), int(missed[1])
 
 
 def _corrected(c: Counts) -> float:
@@ -84,11 +84,12 @@ def _symmetry(c: Counts) -> tuple[float, int]:
     """
     rows, columns, values = c.cells()
     off = rows != columns
-    rows, columns, values = rows[off], columns[off], values[off].astype(np.float64)
+    rows, columns, values = rows[off], columns[off], values[off]
     if not len(values):
         return 0.0, 0
     places, mirrored = rows * c.k + columns, columns * c.k + rows
     at = np.minimum(np.searchsorted(places, mirrored), len(places) - 1)
-    reverse = np.where(places[at] == mirrored, values[at], 0.0)
+    reverse = np.where(places[at] == mirrored, values[at], 0)
     share = np.where(reverse > 0, 0.5, 1.0)
-    return float((share * (values - reverse) ** 2 / (values + reverse)).sum()), round(share.sum())
+    difference, errors = (values - reverse).astype(np.float64), (values + reverse).astype(np.float64)
+    return float((share * difference**2 / errors).sum()), round(share.sum())

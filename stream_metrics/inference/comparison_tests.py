@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from stream_metrics.formulas.tails import binomial_tail, chi_square_tail
+from stream_metrics.formulas.tails import binomial_tail, chi_square_tail, log_beta_term
 from stream_metrics.inference.sequences import beta_binomial_sequence
 from stream_metrics.inference.special import beta_cdf, log_beta
 
@@ -63,7 +63,7 @@ def mcnemar_test(b: int, c: int, method: str = "midp") -> float:
         return 1.0
     if method == "chi2":
         return chi_square_tail((b - c) ** 2 / n, 1)
-    above, beyond = binomial_tail(most, n, n / 2), binomial_tail(most + 1, n, n / 2)
+    above, beyond = binomial_tail(most, n, 1, 2), binomial_tail(most + 1, n, 1, 2)
     if method == "exact":
         return min(1.0, 2 * above)
     return 1 - (above - beyond) / 2 if b == c else min(1.0, above + beyond)
@@ -77,11 +77,14 @@ def log_e_discordant(b: int, c: int, better: Better = "either") -> float:
     twice P[share > 1/2] under beta(c + 1/2, b + 1/2) times the same. Any sign; 0 without discordant samples. Robbins
     1970.
     """
-    both = log_beta(MIX + b, MIX + c) - log_beta(MIX, MIX) + (b + c) * math.log(2)
+    if not b + c:
+        return 0.0
+    # B(b + 1/2, c + 1/2) 2^(b + c) is 1 / 2 over the term of the beta distribution at 1/2
+    both = -log_beta(MIX, MIX) - math.log(2) - log_beta_term(MIX + b, MIX + c, 0.5, 0.5, (b - c) / 2)
     if better == "either":
-        return both if b + c else 0.0
+        return both
     share = beta_cdf(0.5, MIX + b, MIX + c) if better == "b" else beta_cdf(0.5, MIX + c, MIX + b)
-    return both + math.log(2) + (math.log(share) if share > 0 else LEAST) if b + c else 0.0
+    return both + math.log(2) + (math.log(share) if share > 0 else LEAST)
 
 
 def discordant_evidence(

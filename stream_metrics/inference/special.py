@@ -1,23 +1,21 @@
-"""The normal and the beta distribution, without SciPy.
+"""Quantiles of the normal, Student's and the beta distribution, without SciPy.
 
-The beta distribution is one term of Loader's saddle-point form times a continued fraction (see `formulas.tails`), so
-that nothing is lost where counts are large. Quantiles are found on the logit scale, where the derivative of the
-distribution function is that same term, and where no quantile lies too close to 0 or 1 to be told from it.
+The beta distribution itself is in `formulas.tails`. Its quantiles are found on the logit scale, where the derivative of
+the distribution function is the term that it is computed from, and where no quantile lies too close to 0 or 1 to be
+told from it.
 """
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import lru_cache
-from itertools import count
 from statistics import NormalDist
 
-from stream_metrics.formulas.tails import HALF_LOG_2PI, deviance, stirling_error
+from stream_metrics.formulas.tails import ENOUGH, HALF_LOG_2PI, TINY, beta_tail, beta_term, stirling_error
 
 __all__ = ["beta_cdf", "beta_quantile", "expit", "log_beta", "normal_quantile", "t_reach"]
 
-ENOUGH = 2.0**-52
-TINY = 1e-300
 STEPS = 200
 FARTHEST = 700.0  # on the logit scale
 
@@ -54,16 +52,11 @@ def _log_share(a: float, b: float) -> float:
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
-    """Return I_x(a, b), the regularised incomplete beta function, for a, b > 0: P[X <= x] for X beta(a, b).
-
-    Press et al. 2007, Numerical Recipes, sec. 6.4; Loader 2000.
-    """
+    """Return I_x(a, b), the regularised incomplete beta function, for a, b > 0: P[X <= x] for X beta(a, b)."""
     if x <= 0 or x >= 1:
         return 0.0 if x <= 0 else 1.0
-    term = _term(x, 1 - x, a, b)
-    if x < (a + 1) / (a + b + 2):
-        return min(1.0, term * _fraction(x, a, b) / a)
-    return max(0.0, 1.0 - term * _fraction(1 - x, b, a) / b)
+    gap = Fraction(a) - (Fraction(a) + Fraction(b)) * Fraction(x)
+    return beta_tail(a, b, x, 1 - x, float(gap))
 
 
 def beta_quantile(q: float, a: float, b: float) -> float:
@@ -72,10 +65,11 @@ def beta_quantile(q: float, a: float, b: float) -> float:
     u = min(max(math.log(a / b) + normal_quantile(q) * math.sqrt(1 / a + 1 / b), -30.0), 30.0)
     for _ in range(STEPS):
         x, y = expit(u), expit(-u)
-        gap = _cdf(x, y, a, b) - q
-        low, high = (low, u) if gap > 0 else (u, high)
-        slope = _term(x, y, a, b)
-        step = gap / slope if slope > TINY else math.inf
+        gap = a * y - b * x
+        excess = beta_tail(a, b, x, y, gap) - q
+        low, high = (low, u) if excess > 0 else (u, high)
+        slope = beta_term(a, b, x, y, gap)
+        step = excess / slope if slope > TINY else math.inf
         after = u - step
         if not low < after < high:
             after = (low + high) / 2
@@ -83,35 +77,3 @@ def beta_quantile(q: float, a: float, b: float) -> float:
             break
         u = after
     return expit(u)
-
-
-def _cdf(x: float, y: float, a: float, b: float) -> float:
-    """Return I_x(a, b) with y = 1 - x to full precision."""
-    if x < (a + 1) / (a + b + 2):
-        return _term(x, y, a, b) * _fraction(x, a, b) / a
-    return 1.0 - _term(x, y, a, b) * _fraction(y, b, a) / b
-
-
-def _term(x: float, y: float, a: float, b: float) -> float:
-    """Return x^a y^b / B(a, b) with y = 1 - x."""
-    n = a + b
-    if n * x < TINY or n * y < TINY:
-        return 0.0
-    errors = stirling_error(n) - stirling_error(a) - stirling_error(b)
-    return math.sqrt(a * b / (2 * math.pi * n)) * math.exp(errors - deviance(a, n * x) - deviance(b, n * y))
-
-
-def _fraction(x: float, a: float, b: float) -> float:
-    """Return the continued fraction of I_x(a, b), by the modified method of Lentz."""
-    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1) or TINY)
-    value = d
-    for m in count(1):
-        step = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        d, c = 1 / (1 + step * d or TINY), 1 + step / c or TINY
-        value *= d * c
-        step = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        d, c = 1 / (1 + step * d or TINY), 1 + step / c or TINY
-        value *= d * c
-        if abs(d * c - 1) <= ENOUGH:
-            break
-    return value

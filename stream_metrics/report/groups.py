@@ -63,7 +63,8 @@ def _keys(groups: GroupSnapshot) -> list[str]:
     views = list(groups.values())
     known = [key for key in SHORT if any(key in view._keys for view in views)]
     if not known:
-        known = [key for key in views[0] if CATALOG[key].kind == "whole" and CATALOG[key].better][:MOST]
+        wholes = [key for key in views[0]._keys if CATALOG[key].kind == "whole" and CATALOG[key].better]
+        known = [key for key in wholes if not all(view._obstacle(key) for view in views)][:MOST]
     shown = [key for key in known if any(not math.isnan(value) for value in _column(groups, key))]
     if "roc_auc" in shown and "roc_auc_ovr" in shown:
         shown.remove("roc_auc_ovr")
