@@ -76,7 +76,8 @@ def compute(row: Row, c: Any, zero_division: float | None = None, **options: Any
 
     `ValueError` if the row cannot be computed from these counts (see `obstacles`), or for an option the row lacks.
     """
-    check(row, c)
+    if row.quadratic or row.needs:
+        check(row, c)
     if options and not options.keys() <= row.options.keys():
         unknown = min(options.keys() - row.options.keys())
         raise ValueError(f"Expected the options of {row.key!r} to be {list(row.options)}, but got {unknown!r}")

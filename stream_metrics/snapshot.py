@@ -292,8 +292,10 @@ class Snapshot(ScoreReadings, IntervalReadings):
     def _refused(self) -> dict[str, Obstacle]:
         """Return the obstacles of the chosen keys that cannot be computed."""
         if self._obstacles is None:
-            tried = ((key, self._obstacle(key)) for key in _conditional(self._keys, tuple(self._states)))
-            self._obstacles = {key: found for key, found in tried if found is not None}
+            self._obstacles = {}
+            for keys in _conditional(self._keys, tuple(self._states)):
+                found = self._obstacle(keys[0])
+                self._obstacles |= {key: found._replace(key=key) for key in keys} if found else {}
         return self._obstacles
 
     def _computable(self) -> tuple[str, ...]:
@@ -345,10 +347,13 @@ class Values(dict[str, Any]):
 
 
 @lru_cache(maxsize=256)
-def _conditional(keys: tuple[str, ...], states: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of the keys that not every snapshot of such states can compute."""
-    rows = (CATALOG[key] for key in keys)
-    return tuple(row.key for row in rows if row.quadratic or row.needs or row.reads not in states)
+def _conditional(keys: tuple[str, ...], states: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return those of the keys that not every snapshot of such states can compute, together what needs the same."""
+    found: dict[tuple[Any, ...], list[str]] = {}
+    for row in map(CATALOG.__getitem__, keys):
+        if row.quadratic or row.needs or row.reads not in states:
+            found.setdefault((row.reads, row.quadratic, row.needs), []).append(row.key)
+    return tuple(map(tuple, found.values()))
 
 
 def _restore(

@@ -50,7 +50,6 @@ def cohen_kappa(c: Counts) -> float:
     (P_o - P_e) / (1 - P_e) = (c N - sum t p) / (N^2 - sum t p), in [-1, 1]; 0/0 if there is one single class, both
     true and predicted. Cohen 1960; Grandini et al. 2020, eq. 28, 40.
     """
-    c = in_units(c)
     total, chance = c.total, c.true_dot_predicted
     return ratio(c.hits * total - chance, total * total - chance)
 

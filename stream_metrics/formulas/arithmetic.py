@@ -92,7 +92,8 @@ def matthews(table: Binary) -> Floats:
 def kappa(table: Binary) -> Floats:
     """Return 2 (TP TN - FP FN) / ((TP+FN)(FN+TN) + (TP+FP)(FP+TN)); nan where that is 0."""
     tp, fn, fp, tn = table
-    return divide(2 * (tp * tn - fp * fn), (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
+    value = divide(2 * (tp * tn - fp * fn), (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
+    return np.maximum(np.minimum(value, 1.0), -1.0) if tp.dtype == np.float64 else value
 
 
 def harmonic_of_four(table: Binary) -> Floats:

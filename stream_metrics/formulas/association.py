@@ -52,8 +52,10 @@ def generalized_mcc(c: Counts, *, alpha: float = 0.0) -> float:
     """
     if not (alpha >= 0 and math.isfinite(alpha)):
         raise ValueError(f"Expected `alpha` to be a finite number >= 0, but got {alpha!r}")
-    small = not alpha and np.count_nonzero(occurring(c)) <= EXACT_CLASSES
-    matrix = smoothed(in_units(c) if small else c, alpha)
+    matrix = smoothed(c, alpha)
+    small = not alpha and len(matrix) <= EXACT_CLASSES
+    if small and c.unit != 1:
+        matrix = smoothed(in_units(c))
     true, predicted = matrix.sum(axis=1), matrix.sum(axis=0)
     if len(matrix) < 2 or not true.all() or not predicted.all():
         return NAN
@@ -62,6 +64,7 @@ def generalized_mcc(c: Counts, *, alpha: float = 0.0) -> float:
     return normalised_determinant(matrix, true, predicted)
 
 
+@shared
 def occurring(c: Counts) -> Any:
     """Tell for every class whether it is true or predicted."""
     return (c.true_totals != 0) | (c.predicted_totals != 0)

@@ -25,13 +25,16 @@ from stream_metrics.formulas.arithmetic import (
 from stream_metrics.formulas.frozen import shared
 from stream_metrics.formulas.protocol import Counts, Floats, Form
 from stream_metrics.formulas.rates import FORMS, PRECISION, RECALL
-from stream_metrics.formulas.units import in_units
 
 
 @shared
 def pair_tables(c: Counts) -> Binary:
-    """Return the tables [[C_ii, C_ij], [C_ji, C_jj]] of all pairs i < j, in numbers whose products are exact."""
-    c = in_units(c)
+    """Return the tables [[C_ii, C_ij], [C_ji, C_jj]] of all pairs i < j.
+
+    Products of whole counts are exact. Cells with fractions are the nearest floats: no metric for two classes is a
+    difference of numbers larger than its denominator, so that this changes it by a few units of 2^-53, and there are
+    too many pairs for Python ints.
+    """
     places = np.arange(c.k)
     first, second = np.nonzero(places[:, None] < places)
     matrix, diagonal = wide(c.matrix, c.total), wide(c.diagonal, c.total)
