@@ -104,17 +104,15 @@ def draw(name: str, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def exact_auc(scores: Any, own: np.ndarray, weights: Any = None) -> float:
-    """Return the area under the ROC curve, from pairs counted as integers (in units of 2^-20 with weights)."""
+    """Return the area under the ROC curve, from pairs counted as integers (in units of 2^-64 with weights)."""
     mine, rest = np.sort(scores[own]), np.sort(scores[~own])
     below, upto = (np.searchsorted(rest, mine, side) for side in ("left", "right"))
     if weights is None:
         return (int(below.sum()) + int(upto.sum())) / (2 * len(mine) * len(rest))
-    units = np.rint(np.asarray(weights) * 2.0**20).astype(np.int64)
+    units = np.array([round(w * 2.0**64) for w in np.asarray(weights, np.float64).tolist()], object)
     before = np.append(0, np.cumsum(units[~own][np.argsort(scores[~own], kind="stable")]))
     units = units[own][np.argsort(scores[own], kind="stable")]
-    if (total := int(before[-1])) * (most := int(units.sum())) >= 2**61:
-        before, units = before.astype(object), units.astype(object)
-    return int(units.dot(before[below] + before[upto])) / (2 * total * most)
+    return int(units.dot(before[below] + before[upto])) / (2 * int(before[-1]) * int(units.sum()))
 
 
 def random_hard(g: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:

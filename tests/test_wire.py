@@ -53,7 +53,7 @@ def test_golden_bytes_are_read_as_ever(name: str) -> None:
     assert type(state).from_bytes(data) == state
 
 
-@pytest.mark.parametrize("name", MANIFEST)
+@pytest.mark.parametrize("name", [name for name in MANIFEST if name not in writer().EARLIER])
 def test_golden_states_are_written_as_ever(name: str) -> None:
     """The same samples still give the bytes of the file."""
     assert writer().STATES[name]().to_bytes() == (GOLDEN / f"{name}.bin").read_bytes()
@@ -61,7 +61,7 @@ def test_golden_states_are_written_as_ever(name: str) -> None:
 
 def test_every_golden_file_is_in_the_manifest() -> None:
     """No state is without its file, no file without its state."""
-    assert sorted(path.stem for path in GOLDEN.glob("*.bin")) == sorted(MANIFEST) == sorted(writer().STATES)
+    assert sorted(path.stem for path in GOLDEN.glob("*.bin")) == sorted(MANIFEST) == sorted([*writer().STATES, *writer().EARLIER])
 
 
 @pytest.mark.parametrize("name", MANIFEST)

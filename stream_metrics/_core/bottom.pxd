@@ -1,10 +1,9 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-ctypedef uint32_t fraction_t  # of a weight or moment, in units of 2^-20: what reaches a whole unit is carried at once
-ctypedef uint32_t slot_t      # the place of a hash, of which there are at most 2^25
+from stream_metrics._core.fixed cimport add_fixed
 
-cdef enum:
-    UNIT_BITS = 20  # fractions of a weight are counted in units of 2^-20
+ctypedef uint64_t fraction_t  # of a weight or moment, in units of 2^-64
+ctypedef uint32_t slot_t      # the place of a hash, of which there are at most 2^25
 
 cdef struct Held:
     uint64_t hash
@@ -46,10 +45,9 @@ cdef inline void bottom_add(Bottom *s, uint64_t hash, int64_t whole, fraction_t 
             s.sorted = False
             break
         at = (at + 1) & mask
-    s.at[at].whole += whole
     if part:
-        s.part[at] += part
-        s.at[at].whole += s.part[at] >> UNIT_BITS
-        s.part[at] &= (1 << UNIT_BITS) - 1
+        add_fixed(<uint64_t *> &s.at[at].whole, s.part + at, <uint64_t> whole, part)
+    else:
+        s.at[at].whole += whole
     if 4 * s.held >= 3 * s.slots:
         bottom_prune(s, scratch)

@@ -82,11 +82,11 @@ cdef Py_ssize_t column_bytes(const Column *c) noexcept nogil:
     if c.slot != NULL:
         total += (<Py_ssize_t> 1 << c.bits) * sizeof(cell_t)
     if c.tail != NULL:
-        total += 8 * c.room * c.groups
+        total += 16 * c.room * c.groups
     if c.sample != NULL:
         total += fullest(c.size) * sizeof(uint64_t) + c.groups * sizeof(Bottom)
         for g in range(c.groups):
-            total += c.sample[g].slots * (sizeof(uint64_t) * 2 + (4 if c.sample[g].part != NULL else 0))
+            total += c.sample[g].slots * (sizeof(uint64_t) * 2 + (sizeof(fraction_t) if c.sample[g].part != NULL else 0))
             total += 0 if c.sample[g].order == NULL else c.size * sizeof(slot_t)
     return total
 
@@ -143,7 +143,7 @@ cdef int resize(Column *c, Py_ssize_t room, Py_ssize_t groups, bint fractional) 
     for cell in range(c.held):
         memcpy(record_of(&fresh, cell), record_of(c, cell), 16 + 2 * size)
         if c.tail != NULL:
-            memcpy(fresh.tail + 2 * groups * cell, c.tail + 2 * c.groups * cell, size)
+            memcpy(fresh.tail + 2 * groups * cell, c.tail + 2 * c.groups * cell, 2 * size)
     if c.held:
         memcpy(fresh.order, c.order, c.held * sizeof(cell_t))
     if c.groups:

@@ -16,6 +16,18 @@ cdef inline void add_product(uint64_t *high, uint64_t *low, uint64_t a, uint64_t
     high[0] += (a >> 32) * (b >> 32) + (lh >> 32) + (hl >> 32) + (middle >> 32) + (low[0] < bottom)
 
 
+cdef inline void add_fixed(uint64_t *whole, uint64_t *part, uint64_t more, uint64_t more_part) noexcept nogil:
+    """Add a whole number and a fraction in units of 2^-64."""
+    part[0] += more_part
+    whole[0] += more + (part[0] < more_part)
+
+
+cdef inline void take_fixed(uint64_t *whole, uint64_t *part, uint64_t less, uint64_t less_part) noexcept nogil:
+    """Subtract a whole number and a fraction in units of 2^-64."""
+    whole[0] -= less + (part[0] < less_part)
+    part[0] -= less_part
+
+
 cdef inline void add_multiple(Fixed *sum, int64_t factor, int64_t whole, uint64_t part) noexcept nogil:
     """Add factor * (whole, part)."""
     cdef uint64_t high = 0, low = 0, size = <uint64_t> (factor if factor >= 0 else -factor)
@@ -28,23 +40,30 @@ cdef inline void add_multiple(Fixed *sum, int64_t factor, int64_t whole, uint64_
     sum.whole = <int64_t> (<uint64_t> sum.whole + high + (sum.part < low))
 
 
-cdef inline double as_double(Fixed value) noexcept nogil:
+cdef inline double unsigned_double(uint64_t whole, uint64_t part) noexcept nogil:
     """The nearest double: 64 leading bits, the last one set if anything follows, are rounded once."""
-    cdef uint64_t whole = <uint64_t> value.whole, part = value.part, leading
+    cdef uint64_t leading
     cdef int bits = 0, free
-    if value.part == 0:
-        return <double> value.whole
-    if value.whole < 0:
-        whole, part = ~whole, 0 - part
+    if part == 0:
+        return <double> whole
     frexp(<double> whole, &bits)
     free = 64 - bits if bits < 64 else 0
     if whole == 0:
-        leading = part
-    elif free == 0:
+        return ldexp(<double> part, -64)
+    if free == 0:
         leading = whole | 1
     else:
         leading = (whole << free) | (part >> (64 - free)) | ((part << free) != 0)
-    return ldexp(<double> leading, -free) if value.whole >= 0 else -ldexp(<double> leading, -free)
+    return ldexp(<double> leading, -free)
+
+
+cdef inline double as_double(Fixed value) noexcept nogil:
+    """The nearest double."""
+    if value.part == 0:
+        return <double> value.whole
+    if value.whole >= 0:
+        return unsigned_double(<uint64_t> value.whole, value.part)
+    return -unsigned_double(~<uint64_t> value.whole, 0 - value.part)
 
 
 cdef inline void normalize(uint64_t *high, uint64_t *low, int *shift) noexcept nogil:

@@ -7,7 +7,6 @@ from stream_metrics._core.ranked import Ranked
 
 _Array = ndarray[Any, Any]
 
-def rounded(wholes: _Array, parts: _Array | None) -> tuple[_Array, _Array | None]: ...
 def unified(labels: list[Any]) -> tuple[list[int], list[Any]]: ...
 
 @disjoint_base

@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
-from stream_metrics._core.bottom cimport UNIT_BITS, fraction_t
+from stream_metrics._core.bottom cimport fraction_t
 from stream_metrics._core.column_memory cimport (
     column_drop_samples, column_free, column_new, column_reserve, column_sampling,
 )
@@ -24,18 +24,6 @@ from stream_metrics._core.scores cimport encode_all
 
 cdef enum:
     LINE = 256  # scores of a column that are encoded at once: as many rows of some columns stay in the nearest cache
-
-
-def rounded(wholes, parts):
-    """Weights in whole units and units of 2^-20 (None if there are no fractions), rounded to the nearest, halves to even."""
-    if parts is None:
-        return wholes, None
-    half = np.uint64(2 ** (63 - <object> UNIT_BITS))
-    rest, units = parts & (half * np.uint64(2) - np.uint64(1)), parts >> np.uint64(64 - UNIT_BITS)
-    units = units + ((rest > half) | ((rest == half) & (units & np.uint64(1) == 1)))
-    wholes = wholes + (units >> np.uint64(UNIT_BITS)).astype(np.int64)
-    units = (units & np.uint64((1 << UNIT_BITS) - 1)).astype(np.uint32)
-    return wholes, units if units.any() else None
 
 
 def unified(labels):
@@ -121,11 +109,12 @@ cdef class Batch:
         if self.wholes is None:
             return self.occurs.tolist(), [0] * len(self.truths)
         near = self.n and self.wholes.max() > (2**62) // self.n  # then a sum could overflow
-        weight, parts = np.zeros(len(self.truths), object if near else np.int64), np.zeros(len(self.truths), np.int64)
+        weight, parts = np.zeros(len(self.truths), object if near else np.int64), np.zeros((2, len(self.truths)), np.int64)
         np.add.at(weight, self.codes, self.wholes)
         if self.fractions is not None:
-            np.add.at(parts, self.codes, self.fractions.astype(np.int64))
-        return weight.tolist(), parts.tolist()
+            for half, shift in enumerate((0, 32)):  # halves of 32 bits, so that no sum can overflow
+                np.add.at(parts[half], self.codes, (self.fractions >> np.uint64(shift) & np.uint64(2**32 - 1)).astype(np.int64))
+        return weight.tolist(), [low + (high << 32) for low, high in zip(*parts.tolist())]
 
     cdef int start(self, Ranked into) except -1:
         """Make empty columns for a state."""

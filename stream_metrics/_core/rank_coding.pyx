@@ -6,7 +6,8 @@
     sample  = hashes  (gap weight)*                         one for each group, from level 1 on
     weight  = whole part [fraction]
 
-All are whole numbers as in `varint.pxd`, cells by key, groups in the order of report. `pure` and what follows from it are left out
+All are whole numbers as in `varint.pxd`, cells by key, groups in the order of report. A fraction has as many binary places as the
+sketch says, 20 if it says nothing. 64 is added to the level if a score above 1 lies in the cell of 1, and no cell tells. `pure` and what follows from it are left out
 at level 0, where every cell is one code: `pure` is 1 if the cell holds one code only, which is then `place` codes above its
 first; `groups` is the set of groups with a weight, a bit for each; the moment, less that of as many codes at the start of the
 cell, is written for cells that are not pure (with its fraction if the mode is 1). The state that is read is written again
@@ -18,43 +19,56 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 import numpy as np
 
-from stream_metrics._core.bottom cimport UNIT_BITS, Bottom, bottom_add, bottom_prune, bottom_reserve, fraction_t
+from stream_metrics._core.bottom cimport Bottom, bottom_add, bottom_prune, bottom_reserve
 from stream_metrics._core.column_memory cimport column_reserve, column_sampling
+from stream_metrics._core.fixed cimport add_fixed, add_product, take_fixed
 from stream_metrics._core.rank_column cimport (
-    MIXED, SHIFT, ZERO, Column, column_cell, column_put, find, occupied, record_of, tail_of,
+    MIXED, ONE, SHIFT, WIDE, ZERO, Column, above_one, column_cell, column_put, find, occupied, record_of, tail_of,
 )
 from stream_metrics._core.rank_readings cimport sort_cells
 from stream_metrics._core.scores cimport unmixed
 from stream_metrics._core.varint cimport get, put
 
 cdef enum:
-    FRACTION = (1 << UNIT_BITS) - 1
+    ABOVE = 64  # added to the level
 
 cdef uint64_t LARGEST = 0x7FFFFFFFFFFFFFFF
 
 
-cdef bytes pack_weights(list weights):
+cdef inline Py_ssize_t put_fraction(uint8_t *out, uint64_t part, int places) noexcept:
+    return put(out, part >> (64 - places))
+
+
+cdef inline int get_fraction(const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t *part, int places) except -1:
+    get(data, size, at, part)
+    if places < 64 and part[0] >> places:
+        raise ValueError("every fraction below 1")
+    part[0] <<= 64 - places
+    return 0
+
+
+cdef bytes pack_weights(list weights, int places):
     """Encode pairs of a whole part and a fraction."""
     cdef uint8_t number[24]
     cdef Py_ssize_t size
     out = []
     for whole, part in weights:
         size = put(number, whole)
-        size += put(number + size, part)
+        size += put_fraction(number + size, part, places)
         out.append((<char *> number)[:size])
     return b"".join(out)
 
 
-cdef list read_weights(bytes stream, Py_ssize_t count):
+cdef list read_weights(bytes stream, Py_ssize_t count, int places):
     cdef const uint8_t *data = <const uint8_t *> <const char *> stream
     cdef Py_ssize_t at = 0
     cdef uint64_t whole, part
     out = []
     for _ in range(count):
         get(data, len(stream), &at, &whole)
-        get(data, len(stream), &at, &part)
-        if whole > LARGEST or part > FRACTION:
-            raise ValueError("every weight below 2**63, and every fraction below 1")
+        get_fraction(data, len(stream), &at, &part, places)
+        if whole > LARGEST:
+            raise ValueError("every weight below 2**63")
         out.append((whole, part))
     if at != len(stream):
         raise ValueError("a weight for every label and nothing else")
@@ -67,56 +81,55 @@ cdef bint column_within(Column *c, Py_ssize_t group, uint64_t whole, uint64_t pa
     cdef uint64_t sum = 0, parts = 0
     if group < c.groups:
         for cell in range(c.held):
-            parts += 0 if c.tail == NULL else tail_of(c, cell)[2 * group]
-            sum += record_of(c, cell)[2 + 2 * group] + (parts >> UNIT_BITS)
-            parts &= FRACTION
+            add_fixed(&sum, &parts, record_of(c, cell)[2 + 2 * group], 0 if c.tail == NULL else tail_of(c, cell)[2 * group])
             if sum > whole:
                 return False
     return sum < whole or parts <= part
 
 
-cdef bint fractional(Column *c) noexcept:
+cdef uint64_t fraction_bits(Column *c) noexcept:
+    """All bits that are set in any fraction."""
     cdef Py_ssize_t at, g
+    cdef uint64_t bits = 0
+    if c == NULL or c.held == 0:
+        return 0
     if c.tail != NULL:
         for at in range(2 * c.groups * c.held):
-            if c.tail[at]:
-                return True
-    if c.level > 0:
-        for g in range(c.groups):
-            if c.sample[g].part != NULL:
-                for at in range(c.sample[g].slots):
-                    if c.sample[g].part[at]:
-                        return True
-    return False
-
-
-cdef bytes pack_column(Column *c, const int64_t[::1] groups):
-    """Encode the cells; `groups` brings the groups into the order of report."""
-    cdef Py_ssize_t g, size = 0, most
-    cdef uint8_t *out
-    if c == NULL or c.held == 0:
-        return b""
-    sort_cells(c)
+            bits |= c.tail[at]
     if c.level > 0:
         for g in range(c.groups):
             bottom_prune(c.sample + g, c.scratch)
+            if c.sample[g].part != NULL:
+                for at in range(c.sample[g].slots):
+                    bits |= c.sample[g].part[at]
+    return bits
+
+
+cdef bytes pack_column(Column *c, const int64_t[::1] groups, int places):
+    """Encode the cells; `groups` brings the groups into the order of report."""
+    cdef Py_ssize_t size = 0, most
+    cdef uint8_t *out
+    cdef uint64_t bits = fraction_bits(c)
+    if c == NULL or c.held == 0:
+        return b""
+    sort_cells(c)
     most = 64 + c.held * (35 + 40 * c.groups) + (0 if c.level == 0 else c.groups * (10 + 30 * c.size))
     out = <uint8_t *> PyMem_RawCalloc(most, 1)
     if out == NULL:
         raise MemoryError("no memory for the bytes of a column")
     try:
-        size = pack_cells(c, groups, fractional(c), out)
+        size = pack_cells(c, groups, places if bits else 0, out)
         return (<char *> out)[:size]
     finally:
         PyMem_RawFree(out)
 
 
-cdef Py_ssize_t pack_cells(Column *c, const int64_t[::1] groups, bint parts, uint8_t *out) except -1:
+cdef Py_ssize_t pack_cells(Column *c, const int64_t[::1] groups, int places, uint8_t *out) except -1:
     cdef Py_ssize_t size, at, cell, k, g
     cdef uint64_t previous = 0, mask
     cdef uint64_t *record
-    size = put(out, c.level)
-    size += put(out + size, parts)
+    size = put(out, c.level + (ABOVE if c.above and not above_one(c) else 0))
+    size += put(out + size, places > 0)
     size += put(out + size, c.held)
     for at in range(c.held):
         cell = c.order[at]
@@ -134,80 +147,92 @@ cdef Py_ssize_t pack_cells(Column *c, const int64_t[::1] groups, bint parts, uin
         size += put(out + size, mask)
         for k in range(groups.shape[0]):
             if mask >> k & 1:
-                size += pack_group(c, cell, groups[k], parts, out + size)
+                size += pack_group(c, cell, groups[k], places, out + size)
     if c.level > 0:
         for k in range(groups.shape[0]):
-            size += pack_sample(c, groups[k], parts, out + size)
+            size += pack_sample(c, groups[k], places, out + size)
     return size
 
 
-cdef Py_ssize_t pack_group(Column *c, Py_ssize_t cell, Py_ssize_t g, bint parts, uint8_t *out) noexcept:
+cdef Py_ssize_t pack_group(Column *c, Py_ssize_t cell, Py_ssize_t g, int places, uint8_t *out) noexcept:
     cdef uint64_t *record = record_of(c, cell)
-    cdef uint64_t base = (record[0] << c.level) >> SHIFT, whole = record[2 + 2 * g], product, low = 0, part = 0
+    cdef uint64_t base = (record[0] << c.level) >> SHIFT, whole = record[2 + 2 * g], part = 0
+    cdef uint64_t moment = record[3 + 2 * g], low = 0, start = whole * base, start_low = 0
     cdef Py_ssize_t size = put(out, whole)
-    if parts:
+    if places:
         if c.tail != NULL:
             part, low = tail_of(c, cell)[2 * g], tail_of(c, cell)[2 * g + 1]
-        size += put(out + size, part)
+        size += put_fraction(out + size, part, places)
     if c.level > 0 and record[1] == MIXED:
-        product = part * base
-        size += put(out + size, record[3 + 2 * g] - whole * base - (product >> UNIT_BITS) - (low < (product & FRACTION)))
-        if parts:
-            size += put(out + size, (low - product) & FRACTION)
+        add_product(&start, &start_low, part, base)
+        take_fixed(&moment, &low, start, start_low)
+        size += put(out + size, moment)
+        if places:
+            size += put_fraction(out + size, low, places)
     return size
 
 
-cdef Py_ssize_t pack_sample(Column *c, Py_ssize_t g, bint parts, uint8_t *out) except -1:
+cdef Py_ssize_t pack_sample(Column *c, Py_ssize_t g, int places, uint8_t *out) except -1:
     cdef Py_ssize_t at, i, size, n = 0
     cdef uint64_t previous = 0
     cdef Bottom *s = c.sample + g
     if g >= c.groups:
         return put(out, 0)
-    places, hashes = np.empty(s.held, np.int64), np.empty(s.held, np.uint64)
-    cdef int64_t[::1] place = places
+    slots, hashes = np.empty(s.held, np.int64), np.empty(s.held, np.uint64)
+    cdef int64_t[::1] place = slots
     cdef uint64_t[::1] hash = hashes
     for at in range(s.slots):
         if s.at[at].hash != 0:
             place[n], hash[n] = at, s.at[at].hash
             n += 1
-    place = places[np.argsort(hashes)]
+    place = slots[np.argsort(hashes)]
     size = put(out, n)
     for i in range(n):
         at = place[i]
         size += put(out + size, s.at[at].hash - previous)
         previous = s.at[at].hash
         size += put(out + size, <uint64_t> s.at[at].whole)
-        if parts:
-            size += put(out + size, 0 if s.part == NULL else s.part[at])
+        if places:
+            size += put_fraction(out + size, 0 if s.part == NULL else s.part[at], places)
     return size
 
 
-cdef int read_column(Column *c, bytes stream, Py_ssize_t groups) except -1:
+cdef int read_column(Column *c, bytes stream, Py_ssize_t groups, int places) except -1:
     """Fill an empty column; ValueError names what cannot have been counted."""
     cdef const uint8_t *data = <const uint8_t *> <const char *> stream
     cdef Py_ssize_t size = len(stream), at = 0, k
-    cdef uint64_t level, mode, held, key = 0, mixed_cells = 0
+    cdef uint64_t level, mode, held, above, key = 0, mixed_cells = 0
     get(data, size, &at, &level)
     get(data, size, &at, &mode)
     get(data, size, &at, &held)
+    above, level = level & ABOVE, level & ~<uint64_t> ABOVE
     if level > 63 or mode > 1 or held == 0 or held > <uint64_t> c.buckets or held > <uint64_t> size:
         raise ValueError("a level below 64, a mode of 0 or 1, and from 1 cell to the number of buckets")
     if column_reserve(c, groups, held, mode == 1) < 0 or (level > 0 and column_sampling(c) < 0):
         raise MemoryError("no memory for a column of scores")
     c.level = <int> level
+    if mode == 0:
+        places = 0
     for k in range(<Py_ssize_t> held):
-        mixed_cells += read_cell(c, data, size, &at, &key, k == 0, mode == 1)
+        mixed_cells += read_cell(c, data, size, &at, &key, k == 0, places)
     if level > 0:
         if held + mixed_cells <= <uint64_t> c.buckets:
             raise ValueError("a level that was needed")
         for k in range(groups):
-            read_sample(c, k, data, size, &at, mode == 1)
+            read_sample(c, k, data, size, &at, places)
     if at != size:
         raise ValueError("nothing after the last number of a column")
+    if c.level > WIDE:
+        c.above = above_one(c)
+        if above and not c.above:
+            at = <Py_ssize_t> c.slot[find(c, ONE >> c.level)] - 1
+            c.above = at >= 0 and record_of(c, at)[1] == MIXED
+    if above and not c.above:
+        raise ValueError("a cell that may hold a score above 1")
     return 0
 
 
-cdef bint read_cell(Column *c, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t *key, bint first, bint parts) except -1:
+cdef bint read_cell(Column *c, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t *key, bint first, int places) except -1:
     """Read a cell; return whether it holds several codes."""
     cdef uint64_t gap, pure = 1, place = 0, mask, sole, base
     cdef Py_ssize_t g, cell
@@ -233,32 +258,32 @@ cdef bint read_cell(Column *c, const uint8_t *data, Py_ssize_t size, Py_ssize_t 
         raise ValueError("a weight of a class in every cell")
     for g in range(c.groups):
         if mask >> g & 1:
-            read_group(c, cell, g, data, size, at, sole if pure else base, pure != 0, parts)
+            read_group(c, cell, g, data, size, at, sole if pure else base, pure != 0, places)
     return not pure
 
 
-cdef int read_group(Column *c, Py_ssize_t cell, Py_ssize_t g, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t code, bint pure, bint parts) except -1:
+cdef int read_group(Column *c, Py_ssize_t cell, Py_ssize_t g, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t code, bint pure, int places) except -1:
     """Read what a group has in a cell; its moment is above that of as many samples of `code`."""
-    cdef uint64_t whole, part = 0, moment = 0, low = 0, product
+    cdef uint64_t whole, part = 0, moment = 0, low = 0, start, start_low = 0
     get(data, size, at, &whole)
-    if parts:
-        get(data, size, at, &part)
-    if whole > LARGEST or part > FRACTION or (whole | part) == 0:
+    if places:
+        get_fraction(data, size, at, &part, places)
+    if whole > LARGEST or (whole | part) == 0:
         raise ValueError("every weight from above 0 to below 2**63")
     if c.level > 0 and not pure:
         get(data, size, at, &moment)
-        if parts:
-            get(data, size, at, &low)
-        if low > FRACTION or (c.level <= SHIFT and (moment | low)):
+        if places:
+            get_fraction(data, size, at, &low, places)
+        if c.level <= SHIFT and (moment | low):
             raise ValueError("a moment that its cell can have")
-    product = part * (code >> SHIFT)
-    moment += whole * (code >> SHIFT) + (product >> UNIT_BITS)
-    low += product & FRACTION
-    column_put(c, cell, g, <int64_t> whole, moment + (low >> UNIT_BITS), <fraction_t> part, <fraction_t> (low & FRACTION))
+    start = whole * (code >> SHIFT)
+    add_product(&start, &start_low, part, code >> SHIFT)
+    add_fixed(&moment, &low, start, start_low)
+    column_put(c, cell, g, <int64_t> whole, moment, part, low)
     return 0
 
 
-cdef int read_sample(Column *c, Py_ssize_t g, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, bint parts) except -1:
+cdef int read_sample(Column *c, Py_ssize_t g, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, int places) except -1:
     """Read a sample, and compare it with the cells: what it holds is there, and all that is there if it is not full."""
     cdef uint64_t held, gap, hash = 0, code, whole, part = 0
     cdef Py_ssize_t k, cell
@@ -266,26 +291,24 @@ cdef int read_sample(Column *c, Py_ssize_t g, const uint8_t *data, Py_ssize_t si
     get(data, size, at, &held)
     if held > <uint64_t> c.size or held > <uint64_t> size:
         raise ValueError("no more hashes than a sample has")
-    if bottom_reserve(c.sample + g, held, parts) < 0:
+    if bottom_reserve(c.sample + g, held, places > 0) < 0:
         raise MemoryError("no memory for a sample")
     for k in range(<Py_ssize_t> held):
         get(data, size, at, &gap)
         get(data, size, at, &whole)
-        if parts:
-            get(data, size, at, &part)
-        if gap == 0 or hash + gap < gap or whole > LARGEST or part > FRACTION or (whole | part) == 0:
+        if places:
+            get_fraction(data, size, at, &part, places)
+        if gap == 0 or hash + gap < gap or whole > LARGEST or (whole | part) == 0:
             raise ValueError("hashes in ascending order, each with a weight")
         hash += gap
         code = unmixed(hash)
         cell = <Py_ssize_t> c.slot[find(c, code >> c.level)] - 1
         if cell < 0 or code == ZERO or (record_of(c, cell)[1] != MIXED and record_of(c, cell)[1] != code):
             raise ValueError("samples of the codes that are in the cells")
-        seen[cell, 1] += part
-        seen[cell, 0] += whole + (seen[cell, 1] >> UNIT_BITS)
-        seen[cell, 1] &= FRACTION
+        add_fixed(&seen[cell, 0], &seen[cell, 1], whole, part)
         if above_cell(c, cell, g, seen[cell, 0], seen[cell, 1]) > 0:
             raise ValueError("samples that agree with the cells")
-        bottom_add(c.sample + g, hash, <int64_t> whole, <fraction_t> part, c.scratch)
+        bottom_add(c.sample + g, hash, <int64_t> whole, part, c.scratch)
     for cell in range(c.held):
         if above_cell(c, cell, g, seen[cell, 0], seen[cell, 1]) < 0 and (
                 held < <uint64_t> c.size or ((seen[cell, 0] | seen[cell, 1]) and record_of(c, cell)[1] != MIXED)):

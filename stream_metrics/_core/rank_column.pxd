@@ -9,12 +9,15 @@ cdef extern from *:
     """
     #define RANK_MIXED UINT64_MAX
     #define RANK_ZERO ((uint64_t) 1 << 63)
+    #define RANK_ONE (((uint64_t) 1 << 63) + ((uint64_t) 1075 << 52))
     """
     const uint64_t MIXED "RANK_MIXED"  # no score has this code
     const uint64_t ZERO "RANK_ZERO"    # the code of 0
+    const uint64_t ONE "RANK_ONE"      # the code of 1
 
 cdef enum:
     SHIFT = 20  # moments leave out the lowest bits of a code
+    WIDE = 52   # up to this level 1 is the start of a cell
 
 cdef struct Column:
     Py_ssize_t buckets, size  # most cells; hashes in a sample
@@ -22,6 +25,7 @@ cdef struct Column:
     int level
     int bits              # of the number of slots
     bint sorted           # whether `order` holds
+    bint above            # beyond level WIDE, where the cell of 1 holds smaller scores too: whether any score is above 1
     cell_t *slot          # cell number + 1, by hash of the key
     uint64_t *record      # per cell: key, sole code or MIXED, then per group: whole weight, moment
     fraction_t *tail      # per cell and group: the fractions of weight and moment; NULL while all weights are whole
@@ -34,6 +38,7 @@ cdef void column_add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, 
 cdef bint column_holds(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
 cdef void column_take(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
 cdef void column_absorb(Column *c, const Column *o, const int64_t *to) noexcept nogil
+cdef bint above_one(const Column *c) noexcept nogil
 cdef Py_ssize_t column_cell(Column *c, uint64_t key, uint64_t sole) noexcept nogil
 cdef void column_put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part, fraction_t low) noexcept nogil
 

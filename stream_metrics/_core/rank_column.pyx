@@ -10,7 +10,7 @@ budget was hit.) At level 0 every cell is one code: everything is exact, samples
 Sole code: while all samples of a cell have one code they are tied, which a cell alone could not tell. The codes of the
 largest scores saturate, so their cells count as mixed.
 Moment: the sum of weight * (code >> 20), modulo 2^64, from which the mean place of a group in the cell follows.
-Weights are whole numbers and fractions in units of 2^-20; the fractions have arrays of their own, once there are any.
+Weights are whole numbers and fractions in units of 2^-64; the fractions have arrays of their own, once there are any.
 
 Whatever counts cannot fail: memory is reserved before (`column_memory`), and coarsening works in
 place. So an update that fails has changed nothing.
@@ -19,10 +19,9 @@ place. So an update that fails has changed nothing.
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from stream_metrics._core.bottom cimport UNIT_BITS, bottom_add, fraction_t
+from stream_metrics._core.bottom cimport bottom_add, fraction_t
+from stream_metrics._core.fixed cimport add_fixed, add_product, take_fixed
 from stream_metrics._core.scores cimport mixed
-
-cdef uint64_t FRACTION = ((<uint64_t> 1) << UNIT_BITS) - 1
 
 
 cdef inline Py_ssize_t append(Column *c, Py_ssize_t at, uint64_t key, uint64_t sole) noexcept nogil:
@@ -30,7 +29,7 @@ cdef inline Py_ssize_t append(Column *c, Py_ssize_t at, uint64_t key, uint64_t s
     cdef uint64_t *record = record_of(c, c.held)
     memset(record, 0, 8 * (2 + 2 * c.groups))
     if c.tail != NULL:
-        memset(c.tail + 2 * c.groups * c.held, 0, 8 * c.groups)
+        memset(c.tail + 2 * c.groups * c.held, 0, 16 * c.groups)
     record[0], record[1] = key, sole
     c.held += 1
     c.slot[at] = <cell_t> c.held
@@ -42,21 +41,15 @@ cdef inline void put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole
     """Add a weight (whole, part) and a moment (moment, low) to a group of a cell."""
     cdef uint64_t *t = record_of(c, cell) + 2 + 2 * group
     cdef fraction_t *tail
-    t[0] += <uint64_t> whole
-    t[1] += moment
     if part | low:
         tail = c.tail + 2 * (c.groups * cell + group)
-        tail[0] += part
-        tail[1] += low
-        t[0] += tail[0] >> UNIT_BITS
-        t[1] += tail[1] >> UNIT_BITS
-        tail[0] &= FRACTION
-        tail[1] &= FRACTION
+        add_fixed(t, tail, <uint64_t> whole, part)
+        add_fixed(t + 1, tail + 1, moment, low)
+    else:
+        t[0] += <uint64_t> whole
+        t[1] += moment
     if c.level == 0:
-        c.sum[2 * group] += <uint64_t> whole
-        c.sum[2 * group + 1] += part
-        c.sum[2 * group] += c.sum[2 * group + 1] >> UNIT_BITS
-        c.sum[2 * group + 1] &= FRACTION
+        add_fixed(c.sum + 2 * group, c.sum + 2 * group + 1, <uint64_t> whole, part)
 
 
 cdef void column_put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part, fraction_t low) noexcept nogil:
@@ -74,7 +67,7 @@ cdef Py_ssize_t column_cell(Column *c, uint64_t key, uint64_t sole) noexcept nog
 
 
 cdef inline void add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
-    cdef uint64_t key = code >> c.level, shifted = code >> SHIFT, product, hash
+    cdef uint64_t key = code >> c.level, shifted = code >> SHIFT, moment, low = 0, hash
     cdef Py_ssize_t at = find(c, key), cell = <Py_ssize_t> c.slot[at] - 1
     cdef uint64_t *record
     if cell < 0:
@@ -86,12 +79,16 @@ cdef inline void add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, 
         record[2 + 2 * group] += <uint64_t> whole
         record[3 + 2 * group] += <uint64_t> whole * shifted
     else:
-        product = part * shifted
-        put(c, cell, group, whole, <uint64_t> whole * shifted + (product >> UNIT_BITS), part, <fraction_t> (product & FRACTION))
+        moment = <uint64_t> whole * shifted
+        if part:
+            add_product(&moment, &low, part, shifted)
+        put(c, cell, group, whole, moment, part, low)
     if c.level > 0:
         hash = mixed(code)
         if hash <= c.sample[group].bound:
             bottom_add(c.sample + group, hash, whole, part, c.scratch)
+        if code > ONE and c.level > WIDE:
+            c.above = True
     if c.held > c.buckets:
         settle(c)
 
@@ -115,27 +112,20 @@ cdef bint column_holds(Column *c, uint64_t code, Py_ssize_t group, int64_t whole
         have == <uint64_t> whole and part <= (0 if c.tail == NULL else c.tail[2 * (c.groups * cell + group)]))
 
 
-cdef inline void lower(uint64_t *high, fraction_t *low, uint64_t whole, fraction_t part) noexcept nogil:
-    """Subtract a number with a fraction."""
-    high[0] -= whole
-    if low[0] < part:
-        high[0] -= 1
-        low[0] += 1 << UNIT_BITS
-    low[0] -= part
-
-
 cdef void column_take(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
     """Undo `column_add` at level 0, where the column holds the weight."""
     cdef Py_ssize_t at = find(c, code), cell = <Py_ssize_t> c.slot[at] - 1, g
     cdef uint64_t *t = record_of(c, cell) + 2 + 2 * group
-    cdef uint64_t product = part * (code >> SHIFT)
-    cdef fraction_t none = 0, low
-    low = <fraction_t> c.sum[2 * group + 1]
-    lower(&c.sum[2 * group], &low, <uint64_t> whole, part)
-    c.sum[2 * group + 1] = low
-    lower(t, &c.tail[2 * (c.groups * cell + group)] if c.tail != NULL else &none, <uint64_t> whole, part)
-    lower(t + 1, &c.tail[2 * (c.groups * cell + group) + 1] if c.tail != NULL else &none,
-          <uint64_t> whole * (code >> SHIFT) + (product >> UNIT_BITS), <fraction_t> (product & FRACTION))
+    cdef uint64_t moment = <uint64_t> whole * (code >> SHIFT), low = 0
+    cdef fraction_t none[2]
+    cdef fraction_t *tail = none
+    none[0], none[1] = 0, 0
+    if c.tail != NULL:
+        tail = c.tail + 2 * (c.groups * cell + group)
+    add_product(&moment, &low, part, code >> SHIFT)
+    take_fixed(c.sum + 2 * group, c.sum + 2 * group + 1, <uint64_t> whole, part)
+    take_fixed(t, tail, <uint64_t> whole, part)
+    take_fixed(t + 1, tail + 1, moment, low)
     for g in range(c.groups):
         if occupied(c, cell, g):
             return
@@ -158,7 +148,7 @@ cdef void drop(Column *c, Py_ssize_t at, Py_ssize_t cell) noexcept nogil:
         c.slot[find(c, record_of(c, last)[0])] = <cell_t> cell + 1
         memcpy(record_of(c, cell), record_of(c, last), 8 * (2 + 2 * c.groups))
         if c.tail != NULL:
-            memcpy(c.tail + 2 * c.groups * cell, c.tail + 2 * c.groups * last, 8 * c.groups)
+            memcpy(c.tail + 2 * c.groups * cell, c.tail + 2 * c.groups * last, 16 * c.groups)
     c.held = last
     c.sorted = False
 
@@ -207,12 +197,25 @@ cdef Py_ssize_t distinct(Column *c, int by) noexcept nogil:
     return n
 
 
+cdef bint above_one(const Column *c) noexcept nogil:
+    """Whether the cells tell of a score above 1; up to level WIDE they would."""
+    cdef Py_ssize_t cell
+    cdef uint64_t *record
+    for cell in range(c.held):
+        record = record_of(c, cell)
+        if record[0] << c.level >= ONE and record[1] != ONE or record[1] > ONE and record[1] != MIXED:
+            return True
+    return False
+
+
 cdef void coarsen(Column *c, int by) noexcept nogil:
     """Bring the cells that many levels up, in place."""
     cdef Py_ssize_t cell, at, g, n = c.held, width = 2 + 2 * c.groups
     cdef uint64_t *record
     cdef uint64_t key
     memset(c.slot, 0, (<size_t> 1 << c.bits) * sizeof(cell_t))
+    if c.level <= WIDE < c.level + by:
+        c.above = above_one(c)
     c.held, c.sorted = 0, False
     c.level += by
     for cell in range(n):
@@ -231,7 +234,7 @@ cdef void coarsen(Column *c, int by) noexcept nogil:
         if c.held != cell:
             memcpy(record_of(c, c.held), record, 8 * width)
             if c.tail != NULL:
-                memcpy(c.tail + 2 * c.groups * c.held, c.tail + 2 * c.groups * cell, 8 * c.groups)
+                memcpy(c.tail + 2 * c.groups * c.held, c.tail + 2 * c.groups * cell, 16 * c.groups)
         record_of(c, c.held)[0] = key
         c.held += 1
         c.slot[at] = <cell_t> c.held
@@ -277,3 +280,5 @@ cdef void column_absorb(Column *c, const Column *o, const int64_t *to) noexcept 
                 if o.sample[g].at[at].hash != 0:
                     part = 0 if o.sample[g].part == NULL else o.sample[g].part[at]
                     bottom_add(c.sample + to[g], o.sample[g].at[at].hash, o.sample[g].at[at].whole, part, c.scratch)
+    if c.level > WIDE:
+        c.above = c.above or (o.above if o.level > WIDE else above_one(o))

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.bottom cimport Bottom, bottom_add, bottom_clear, bottom_ready, bottom_reserve, fraction_t
 from stream_metrics._core.column_memory cimport column_reserve, column_reserve_sample
-from stream_metrics._core.rank_column cimport MIXED, SHIFT, ZERO, Column, cell_t, code_t, column_add, column_ready
+from stream_metrics._core.rank_column cimport MIXED, ONE, SHIFT, WIDE, ZERO, Column, cell_t, code_t, column_add, column_ready
 from stream_metrics._core.scores cimport mixed
 
 cdef struct Rows:
@@ -29,7 +29,7 @@ cdef inline Py_ssize_t glide(Column *c, const uint64_t *code, const Rows *rows, 
     cdef const Bottom *sample = c.sample
     cdef uint64_t *records = c.record - width
     cdef uint64_t *record
-    cdef uint64_t x, key
+    cdef uint64_t x, key, most = MIXED if c.level <= WIDE or c.above else ONE
     cdef int level = c.level, shift = 64 - c.bits
     for r in range(r, n):
         x = code[r]
@@ -40,7 +40,7 @@ cdef inline Py_ssize_t glide(Column *c, const uint64_t *code, const Rows *rows, 
         key = x >> level
         cell = slot[(key * <uint64_t> 0x9E3779B97F4A7C15) >> shift]
         record = records + cell * width
-        if cell == 0 or mixed(x) <= sample[g].bound or record[0] != key or record[1] != MIXED:
+        if cell == 0 or x > most or mixed(x) <= sample[g].bound or record[0] != key or record[1] != MIXED:
             return r
         record += 2 + 2 * g
         if rows.whole == NULL:

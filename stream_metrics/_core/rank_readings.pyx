@@ -13,8 +13,9 @@ from libc.stdlib cimport qsort
 import numpy as np
 cimport numpy as cnp
 
-from stream_metrics._core.bottom cimport UNIT_BITS, Bottom, bottom_prune, slot_t
-from stream_metrics._core.rank_column cimport MIXED, SHIFT, Column, cell_t, record_of, tail_of
+from stream_metrics._core.bottom cimport Bottom, bottom_prune, slot_t
+from stream_metrics._core.fixed cimport add_fixed, add_product, take_fixed, unsigned_double
+from stream_metrics._core.rank_column cimport MIXED, SHIFT, WIDE, Column, above_one, cell_t, record_of, tail_of
 from stream_metrics._core.rank_samples cimport RankSamples
 from stream_metrics._core.ranked cimport Class
 from stream_metrics._core.scores cimport unmixed
@@ -22,12 +23,7 @@ from stream_metrics.labels import canonical
 
 cnp.import_array()
 
-cdef enum:
-    FRACTION = (1 << UNIT_BITS) - 1
-
-cdef double UNIT = 1.0 / (1 << UNIT_BITS)
-cdef object UNITS = 1 << UNIT_BITS  # a Python integer: products must not wrap
-cdef object ROOM = <int64_t> 1 << 42  # sums of weights up to here fit into int64 in units
+cdef double HALF_UNIT = 2.0**-65  # the most by which the rounding of a weight moves it
 
 
 cdef int sort_cells(Column *c) except -1:
@@ -83,16 +79,26 @@ cdef object pairs(Py_ssize_t n, int kind):
     return cnp.PyArray_SimpleNew(2, size, kind)
 
 
-cdef object in_units(object wholes, object parts, bint wide):
-    """Weights as integer numbers of units of 2^-20; `parts` may be None."""
-    return (wholes.astype(object) if wide else wholes) * UNITS + (0 if parts is None else parts)
+cdef object in_units(object wholes, object parts, int places, bint wide):
+    """Weights as integer numbers of units of 2^-places, Python integers if `wide`; `parts` may be None."""
+    kind = object if wide else np.int64
+    units = wholes.astype(kind) << places
+    return units if parts is None else units + (parts >> np.uint64(64 - places)).astype(kind)
+
+
+cdef int places_of(uint64_t bits) noexcept:
+    """How many binary places a fraction with these bits has: none, or from 20 to 64."""
+    cdef int places = 64 if bits else 0
+    while places > 20 and not bits >> (64 - places) & 1:
+        places -= 1
+    return places
 
 
 cdef struct Drawn:
     uint64_t code
     uint64_t hash
     int64_t whole
-    int64_t part  # in units of 2^-20, of several classes together
+    uint64_t part
 
 
 cdef int by_hash(const void *a, const void *b) noexcept nogil:
@@ -111,8 +117,7 @@ cdef Py_ssize_t together(Drawn *drawn, Py_ssize_t n, Py_ssize_t size) noexcept n
     qsort(drawn, n, sizeof(Drawn), by_hash)
     for at in range(n):
         if held and drawn[held - 1].hash == drawn[at].hash:
-            drawn[held - 1].whole += drawn[at].whole
-            drawn[held - 1].part += drawn[at].part
+            add_fixed(<uint64_t *> &drawn[held - 1].whole, &drawn[held - 1].part, <uint64_t> drawn[at].whole, drawn[at].part)
         elif held == size:
             break
         else:
@@ -165,7 +170,7 @@ cdef tuple read_sample(Column *c, const int64_t *groups, Py_ssize_t count):
     cdef Py_ssize_t n = 0, at, k
     cdef Drawn *drawn
     cdef uint64_t most = 0
-    cdef int64_t any_part = 0
+    cdef uint64_t bits = 0
     if c == NULL or c.level == 0:
         return vector(0, cnp.NPY_UINT64), vector(0, cnp.NPY_INT64), None, 1.0
     for k in range(count):
@@ -183,50 +188,47 @@ cdef tuple read_sample(Column *c, const int64_t *groups, Py_ssize_t count):
         codes, wholes = vector(n, cnp.NPY_UINT64), vector(n, cnp.NPY_INT64)
         for at in range(n):
             most = max(most, drawn[at].hash)
-            any_part |= drawn[at].part & FRACTION
+            bits |= drawn[at].part
             (<uint64_t *> cnp.PyArray_DATA(codes))[at] = drawn[at].code
-            (<int64_t *> cnp.PyArray_DATA(wholes))[at] = drawn[at].whole + (drawn[at].part >> UNIT_BITS)
-        parts = vector(n, cnp.NPY_INT64) if any_part else None
-        for at in range(n if any_part else 0):
-            (<int64_t *> cnp.PyArray_DATA(parts))[at] = drawn[at].part & FRACTION
+            (<int64_t *> cnp.PyArray_DATA(wholes))[at] = drawn[at].whole
+        parts = vector(n, cnp.NPY_UINT64) if bits else None
+        for at in range(n if bits else 0):
+            (<uint64_t *> cnp.PyArray_DATA(parts))[at] = drawn[at].part
         return codes, wholes, parts, 1.0 if n < c.size else <double> most / 18446744073709551616.0
     finally:
         PyMem_RawFree(drawn)
 
 
-cdef inline double gather(Column *c, Py_ssize_t cell, const int64_t *groups, Py_ssize_t n, double scale, int64_t *count, int64_t *part) noexcept nogil:
+cdef inline double gather(Column *c, Py_ssize_t cell, const int64_t *groups, Py_ssize_t n, double scale, int64_t *count, uint64_t *part) noexcept nogil:
     """Sum the weights of some groups of a cell; return their mean place in the cell, NAN where it is not known."""
     cdef Py_ssize_t at, g
     cdef uint64_t *record = record_of(c, cell)
-    cdef uint64_t moment = 0, low = 0, base, product
-    cdef int64_t whole = 0, fraction = 0
+    cdef uint64_t whole = 0, fraction = 0, moment = 0, low = 0, base, start, start_low = 0
     cdef double span
     for at in range(n):
         g = groups[at]
         if g < c.groups:
-            whole += <int64_t> record[2 + 2 * g]
-            moment += record[3 + 2 * g]
-            if c.tail != NULL:
-                fraction += tail_of(c, cell)[2 * g]
-                low += tail_of(c, cell)[2 * g + 1]
-    whole += fraction >> UNIT_BITS
-    fraction &= FRACTION
-    count[0], part[0] = whole, fraction
+            if c.tail == NULL:
+                whole += record[2 + 2 * g]
+                moment += record[3 + 2 * g]
+            else:
+                add_fixed(&whole, &fraction, record[2 + 2 * g], tail_of(c, cell)[2 * g])
+                add_fixed(&moment, &low, record[3 + 2 * g], tail_of(c, cell)[2 * g + 1])
+    count[0], part[0] = <int64_t> whole, fraction
     if scale == 0.0 or record[1] != MIXED or (whole | fraction) == 0:
         return NAN
-    span = (<double> whole + <double> fraction * UNIT) * scale
+    span = unsigned_double(whole, fraction) * scale
     if span >= 18446744073709551616.0:
         return NAN
     base = (record[0] << c.level) >> SHIFT
-    product = <uint64_t> fraction * base
-    moment += (low >> UNIT_BITS) - <uint64_t> whole * base - (product >> UNIT_BITS)
-    low &= FRACTION
-    product &= FRACTION
-    moment -= low < product
-    return (<double> moment + <double> ((low - product) & FRACTION) * UNIT) / span
+    start = whole * base
+    if fraction:
+        add_product(&start, &start_low, fraction, base)
+    take_fixed(&moment, &low, start, start_low)
+    return unsigned_double(moment, low) / span
 
 
-cdef Py_ssize_t read_cells(Column *c, const int64_t *rest, Py_ssize_t many, const int64_t *own, Py_ssize_t few, uint64_t *key, uint64_t *sole, double *offset, int64_t *count, int64_t *part, int64_t *any_part) noexcept nogil:
+cdef Py_ssize_t read_cells(Column *c, const int64_t *rest, Py_ssize_t many, const int64_t *own, Py_ssize_t few, uint64_t *key, uint64_t *sole, double *offset, int64_t *count, uint64_t *part, uint64_t *bits) noexcept nogil:
     """Read the cells in order, without those of neither side; return how many there are."""
     cdef Py_ssize_t at, n = 0
     cdef uint64_t *record
@@ -236,8 +238,8 @@ cdef Py_ssize_t read_cells(Column *c, const int64_t *rest, Py_ssize_t many, cons
         offset[2 * n] = gather(c, c.order[at], rest, many, scale, count + 2 * n, part + 2 * n)
         offset[2 * n + 1] = gather(c, c.order[at], own, few, scale, count + 2 * n + 1, part + 2 * n + 1)
         key[n], sole[n] = record[0], record[0] if c.level == 0 else record[1]
-        any_part[0] |= part[2 * n] | part[2 * n + 1]
-        n += (count[2 * n] | count[2 * n + 1] | part[2 * n] | part[2 * n + 1]) != 0
+        bits[0] |= part[2 * n] | part[2 * n + 1]
+        n += (count[2 * n] | count[2 * n + 1]) != 0 or (part[2 * n] | part[2 * n + 1]) != 0
     return n
 
 
@@ -279,14 +281,15 @@ cdef class RankReadings(RankSamples):
         cdef const int64_t *mine = <const int64_t *> cnp.PyArray_DATA(own_groups)
         cdef Py_ssize_t many = len(rest_groups), few = len(own_groups), held = 0 if c == NULL else c.held
         keys, soles, offsets = vector(held, cnp.NPY_UINT64), vector(held, cnp.NPY_UINT64), pairs(held, cnp.NPY_DOUBLE)
-        counts, parts = pairs(held, cnp.NPY_INT64), pairs(held, cnp.NPY_INT64)
-        cdef int64_t any_part = 0
-        units = 1
+        counts, parts = pairs(held, cnp.NPY_INT64), pairs(held, cnp.NPY_UINT64)
+        cdef uint64_t bits = 0
+        cdef int places
+        cdef bint above = c != NULL and (c.above if c.level > WIDE else above_one(c))
         if held:
             sort_cells(c)
             n = read_cells(c, theirs, many, mine, few, <uint64_t *> cnp.PyArray_DATA(keys), <uint64_t *> cnp.PyArray_DATA(soles),
                            <double *> cnp.PyArray_DATA(offsets), <int64_t *> cnp.PyArray_DATA(counts),
-                           <int64_t *> cnp.PyArray_DATA(parts), &any_part)
+                           <uint64_t *> cnp.PyArray_DATA(parts), &bits)
             if n < held:
                 keys, soles, offsets, counts, parts = keys[:n], soles[:n], offsets[:n], counts[:n], parts[:n]
         rest_codes, rest_wholes, rest_parts, rest_tau = read_sample(c, theirs, many)
@@ -294,29 +297,31 @@ cdef class RankReadings(RankSamples):
         whole_totals, part_totals = self.group_totals(j, rest_groups, own_groups)
         level = 0 if c == NULL else c.level
         totals = numbers(whole_totals)
-        if any_part or any(part_totals) or rest_parts is not None or own_parts is not None:
-            units, wide = UNITS, sum(whole_totals) >= ROOM
-            totals = in_units(totals, np.array(part_totals, np.int64), wide)
-            counts = in_units(counts, parts, wide)
-            rest_wholes, own_wholes = in_units(rest_wholes, rest_parts, wide), in_units(own_wholes, own_parts, wide)
-        return level, keys, soles, counts, offsets, totals, (rest_codes, own_codes), (rest_wholes, own_wholes), (rest_tau, own_tau), units
+        for some in (part_totals, rest_parts, own_parts):
+            bits |= 0 if some is None else <uint64_t> np.bitwise_or.reduce(some, initial=np.uint64(0))
+        places = places_of(bits)
+        if places:
+            wide = places > 61 or (sum(whole_totals) + 2) >> (63 - places) > 0
+            totals, counts = in_units(totals, part_totals, places, wide), in_units(counts, parts, places, wide)
+            rest_wholes, own_wholes = (in_units(rest_wholes, rest_parts, places, wide), in_units(own_wholes, own_parts, places, wide))
+        return (level, keys, soles, counts, offsets, totals, (rest_codes, own_codes), (rest_wholes, own_wholes), (rest_tau, own_tau),
+                <object> 1 << places, self.rounded * HALF_UNIT, above)
 
     cdef tuple group_totals(self, Py_ssize_t j, object rest_groups, object own_groups):
-        """The weights of rest and own, zeros included: lists of whole parts, of fractions in units of 2^-20."""
+        """The weights of rest and own, zeros included: a list of whole parts, an array of fractions in units of 2^-64."""
         cdef Py_ssize_t side, k
-        cdef int64_t whole[2]
-        cdef int64_t part[2]
+        cdef uint64_t whole[2]
+        cdef uint64_t part[2]
         cdef Class *c
         whole[0], whole[1], part[0], part[1] = 0, 0, 0, 0
         if self.pairs:
             for side, groups in enumerate((rest_groups, own_groups)):
                 for k in range(len(groups)):
                     c = self.classes + (<int64_t *> cnp.PyArray_DATA(groups))[k]
-                    whole[side] += c.whole
-                    part[side] += c.part
+                    add_fixed(whole + side, part + side, <uint64_t> c.whole, c.part)
         else:
             if j >= 0:
-                whole[1], part[1] = self.classes[j].whole, self.classes[j].part
-            whole[0], part[0] = self.mass - whole[1], <int64_t> self.mass_part - part[1]
-        return ([whole[side] + (part[side] >> UNIT_BITS) for side in range(2)],
-                [part[side] & <int64_t> FRACTION for side in range(2)])
+                whole[1], part[1] = <uint64_t> self.classes[j].whole, self.classes[j].part
+            whole[0], part[0] = <uint64_t> self.mass, self.mass_part
+            take_fixed(whole, part, whole[1], part[1])
+        return [whole[0], whole[1]], np.array([part[0], part[1]], np.uint64)

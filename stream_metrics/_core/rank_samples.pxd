@@ -13,7 +13,7 @@ cdef class RankSamples(Ranked):
     cdef int count(self, object y_true, object scores, object w, object classes) except -1
     cdef Py_ssize_t known_class(self, object label) except -2
     cdef Py_ssize_t glance(self, object scores, Entry *entry) except -2
-    cdef int update_slowly(self, object y_true, object scores, int64_t whole, fraction_t part, object classes) except -1
+    cdef int update_slowly(self, object y_true, object scores, int64_t whole, fraction_t part, bint rounded, object classes) except -1
     cdef int note(self, Entry *entry, object label, double x, bint new) except -1
     cdef int count_sample(self, Py_ssize_t i, int form, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) except -1
     cdef void weigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept

@@ -16,8 +16,9 @@ from cpython.ref cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t, uint64_t
 
-from stream_metrics._core.bottom cimport UNIT_BITS, fraction_t
+from stream_metrics._core.bottom cimport fraction_t
 from stream_metrics._core.column_memory cimport column_new, column_reserve, column_reserve_sample
+from stream_metrics._core.fixed cimport add_fixed, take_fixed
 from stream_metrics._core.rank_column cimport ZERO, Column, column_add, column_holds, column_ready, column_take
 from stream_metrics._core.ranked cimport Class, Ranked, form_of, weigh
 from stream_metrics._core.score_rows cimport known, read_scores
@@ -30,10 +31,8 @@ cdef enum:
 
 cdef object ONE = 1
 
-cdef inline bint above(int64_t whole, int64_t part, int64_t a, int64_t a_part, int64_t b, int64_t b_part) noexcept:
-    """Whether whole is at least a + b, fractions included; none is negative but `part`."""
-    whole, part = whole - a - b, part - a_part - b_part
-    return whole + (part >> UNIT_BITS) >= 0
+cdef inline bint at_least(uint64_t whole, uint64_t part, uint64_t other, uint64_t other_part) noexcept:
+    return whole > other or (whole == other and part >= other_part)
 
 
 @cython.auto_pickle(False)
@@ -53,19 +52,21 @@ cdef class RankSamples(Ranked):
         cdef Entry entry[FEW]
         cdef int64_t whole = 1
         cdef fraction_t part = 0
+        cdef bint rounded = False
         cdef Py_ssize_t i, n = -1
         if w is not ONE:
-            weigh(w, &whole, &part)
+            rounded = weigh(w, &whole, &part)
         if self.holder != 0:
             self.wait()
         i = self.known_class(y_true)
         if i >= 0 and classes is None:
             n = self.glance(scores, entry)
         if n < 0:
-            return self.update_slowly(y_true, scores, whole, part, classes)
+            return self.update_slowly(y_true, scores, whole, part, rounded, classes)
         if whole | part:
             self.count_sample(i, form_of(y_true), entry, n, whole, part)
         self.n += 1
+        self.rounded += rounded
         return 0
 
     @cython.final
@@ -107,7 +108,7 @@ cdef class RankSamples(Ranked):
             n += x != 0.0
         return n
 
-    cdef int update_slowly(self, object y_true, object scores, int64_t whole, fraction_t part, object classes) except -1:
+    cdef int update_slowly(self, object y_true, object scores, int64_t whole, fraction_t part, bint rounded, object classes) except -1:
         """Count a sample with a label that is new or a value that is not plain."""
         cdef Entry near[FEW]
         cdef Entry *entry = near
@@ -137,6 +138,7 @@ cdef class RankSamples(Ranked):
                 if entry != near:
                     PyMem_RawFree(entry)
         self.n += 1
+        self.rounded += rounded
         return 0
 
     cdef int note(self, Entry *entry, object label, double x, bint new) except -1:
@@ -170,9 +172,7 @@ cdef class RankSamples(Ranked):
 
     cdef void weigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept:
         cdef Class *c = self.classes + i
-        c.part += part
-        c.whole += whole + (c.part >> UNIT_BITS)
-        c.part &= (1 << UNIT_BITS) - 1
+        add_fixed(<uint64_t *> &c.whole, &c.part, <uint64_t> whole, part)
         self.add_mass(whole, part)
 
     cdef Column *own_column(self, Py_ssize_t j) except NULL:
@@ -199,8 +199,8 @@ cdef class RankSamples(Ranked):
         """
         cdef int64_t whole = 1
         cdef fraction_t part = 0
-        cdef Py_ssize_t i, j
-        weigh(w, &whole, &part)
+        cdef Py_ssize_t j
+        cdef bint rounded = weigh(w, &whole, &part)
         truth = canonical(y_true, "y_true")
         labels, values = read_scores(scores, self.pos_label, classes, None)
         if self.holder != 0:
@@ -213,8 +213,9 @@ cdef class RankSamples(Ranked):
             possible = self.abstained > 0
             self.abstained -= possible
         elif whole | part:
-            possible = self.n > 0 and self.take_sample(truth, labels, values, whole, part)
+            possible = self.n > 0 and self.rounded >= rounded and self.take_sample(truth, labels, values, whole, part)
             self.n -= possible
+            self.rounded -= possible and rounded
         else:
             possible = self.n > 0
             self.n -= possible
@@ -252,7 +253,8 @@ cdef class RankSamples(Ranked):
         """Whether the class has the weight, the columns the scores, and every other column as many scores of 0."""
         cdef Column *column
         cdef Py_ssize_t at, j, group
-        if not above(self.classes[i].whole, self.classes[i].part, whole, part, 0, 0):
+        cdef uint64_t zeros, zeros_part
+        if not at_least(self.classes[i].whole, self.classes[i].part, whole, part):
             return False
         for j in range(self.used):
             column = self.classes[j].column
@@ -264,10 +266,12 @@ cdef class RankSamples(Ranked):
                 if column == NULL or not column_holds(column, entry[at].code, group, whole, part):
                     return False
             elif column != NULL and group < column.groups:
-                at = i if self.pairs or i == j else -1
-                if not above(self.classes[i].whole if at >= 0 else self.mass - self.classes[j].whole,
-                             <int64_t> self.classes[i].part if at >= 0 else <int64_t> self.mass_part - self.classes[j].part,
-                             whole, part, column.sum[2 * group], column.sum[2 * group + 1]):
+                zeros, zeros_part = <uint64_t> self.classes[i].whole, self.classes[i].part
+                if not self.pairs and i != j:
+                    zeros, zeros_part = <uint64_t> self.mass, self.mass_part
+                    take_fixed(&zeros, &zeros_part, <uint64_t> self.classes[j].whole, self.classes[j].part)
+                take_fixed(&zeros, &zeros_part, column.sum[2 * group], column.sum[2 * group + 1])
+                if not at_least(zeros, zeros_part, <uint64_t> whole, part):
                     return False
         for at in range(n):
             if entry[at].column < 0:
@@ -276,11 +280,8 @@ cdef class RankSamples(Ranked):
 
     cdef void unweigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept:
         cdef Class *c = self.classes + i
-        cdef fraction_t mask = (1 << UNIT_BITS) - 1
-        c.whole -= whole + (c.part < part)
-        c.part = (c.part - part) & mask
-        self.mass -= whole + (self.mass_part < part)
-        self.mass_part = (self.mass_part - part) & mask
+        take_fixed(<uint64_t *> &c.whole, &c.part, <uint64_t> whole, part)
+        take_fixed(<uint64_t *> &self.mass, &self.mass_part, <uint64_t> whole, part)
 
     cdef int unsee(self, Py_ssize_t i, int form) except -1:
         """Take an appearance back, from another form where `form` has none; a class that is empty is given up."""

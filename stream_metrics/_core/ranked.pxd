@@ -1,13 +1,13 @@
 from libc.stdint cimport int64_t, uint64_t
 
-from stream_metrics._core.bottom cimport UNIT_BITS, fraction_t
+from stream_metrics._core.bottom cimport fraction_t
 from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.rank_column cimport Column
-from stream_metrics._core.weights cimport split
+from stream_metrics._core.weights cimport is_rounded, split
 
 cdef struct Class:
     int64_t whole      # weight of the samples that are truly of the class
-    fraction_t part    # its fraction, in units of 2^-20
+    fraction_t part    # its fraction, in units of 2^-64
     int64_t seen[3]    # appearances of its label as bool, as int and as float
     Column *column     # its scores, or NULL while all were 0
 
@@ -18,6 +18,7 @@ cdef class Ranked(Guarded):
     cdef readonly bint pairs
     cdef readonly int64_t n
     cdef readonly int64_t abstained
+    cdef readonly int64_t rounded  # samples whose weight is no multiple of 2^-64 and was rounded to one
     cdef dict index
     cdef list names, free
     cdef Class *classes
@@ -47,13 +48,7 @@ cdef inline int form_of(object label):
     return 3 if kind is str else 0 if kind is bool else 1 if kind is int else 2 if kind is float else 3
 
 
-cdef inline int weigh(object w, int64_t *whole, fraction_t *part) except -1:
-    """The weight in whole units and units of 2^-20, rounded to the nearest, halves to even."""
-    cdef uint64_t fraction = 0, rest, half = <uint64_t> 1 << (63 - UNIT_BITS)
-    split(w, whole, &fraction)
-    rest = fraction & (2 * half - 1)
-    fraction >>= 64 - UNIT_BITS
-    fraction += rest > half or (rest == half and fraction & 1)
-    whole[0] += <int64_t> (fraction >> UNIT_BITS)
-    part[0] = <fraction_t> (fraction & ((1 << UNIT_BITS) - 1))
-    return 0
+cdef inline bint weigh(object w, int64_t *whole, fraction_t *part) except -1:
+    """Read a weight; return whether it was rounded, which no weight of at least 2^-11 is."""
+    split(w, whole, part)
+    return whole[0] == 0 and part[0] < <uint64_t> 1 << 53 and is_rounded(w)

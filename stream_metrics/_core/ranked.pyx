@@ -10,18 +10,19 @@ cimport cython
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.ref cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from stream_metrics._core.bottom cimport UNIT_BITS, fraction_t
+from stream_metrics._core.bottom cimport fraction_t
 from stream_metrics._core.column_memory cimport column_bytes, column_free
+from stream_metrics._core.fixed cimport add_fixed, unsigned_double
 from stream_metrics._core.guard cimport Guarded
 from stream_metrics.errors import ScoreError, WeightError
 from stream_metrics.labels import canonical, ordering
 
 cdef Py_ssize_t MOST_PAIRED = 64  # classes; a hundred would need 250 MB
 cdef int64_t MOST = 0x7FFFFFFFFFFFFFFD  # the sum of all weights
-cdef object MOST_UNITS = <object> MOST << UNIT_BITS
+cdef object MOST_UNITS = <object> MOST << 64
 cdef tuple FORMS = (bool, int, float)
 
 
@@ -50,7 +51,7 @@ cdef class Ranked(Guarded):
         for i in range(self.used):
             column_free(self.classes[i].column)
             self.classes[i].column = NULL
-        self.used, self.mass, self.mass_part, self.n, self.abstained = 0, 0, 0, 0, 0
+        self.used, self.mass, self.mass_part, self.n, self.abstained, self.rounded = 0, 0, 0, 0, 0, 0
         self.recent, self.recent_at, self.pos_at = None, -1, -1
         self.epoch += 1
         return 0
@@ -110,18 +111,16 @@ cdef class Ranked(Guarded):
         return 0
 
     cdef int check_mass(self, int64_t whole, fraction_t part) except -1:
-        return 0 if whole < MOST - self.mass - 1 else self.check_units((<object> whole << UNIT_BITS) + part)
+        return 0 if whole < MOST - self.mass - 1 else self.check_units((<object> whole << 64) + part)
 
     cdef int check_units(self, object units) except -1:
-        """Refuse more weight, in units of 2^-20, than the sum has room for."""
-        if (<object> self.mass << UNIT_BITS) + self.mass_part + units > MOST_UNITS:
-            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 2, but got {units >> UNIT_BITS} on top of {self.mass}")
+        """Refuse more weight, in units of 2^-64, than the sum has room for."""
+        if (<object> self.mass << 64) + self.mass_part + units > MOST_UNITS:
+            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 2, but got {units >> 64} on top of {self.mass}")
         return 0
 
     cdef void add_mass(self, int64_t whole, fraction_t part) noexcept:
-        self.mass_part += part
-        self.mass += whole + (self.mass_part >> UNIT_BITS)
-        self.mass_part &= (1 << UNIT_BITS) - 1
+        add_fixed(<uint64_t *> &self.mass, &self.mass_part, <uint64_t> whole, part)
 
     cdef list live(self):
         """The indices of the classes in the order of report."""
@@ -151,7 +150,7 @@ cdef class Ranked(Guarded):
     @property
     def weight(self):
         """The sum of all weights."""
-        return self.mass if self.mass_part == 0 else self.mass + self.mass_part / <double> (1 << UNIT_BITS)
+        return self.mass if self.mass_part == 0 else unsigned_double(<uint64_t> self.mass, self.mass_part)
 
     def memory(self):
         """The bytes that the columns take, all slack and indices included."""

@@ -11,17 +11,20 @@ from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
-from stream_metrics._core.bottom cimport UNIT_BITS
 from stream_metrics._core.column_memory cimport column_copy, column_reserve_for
+from stream_metrics._core.fixed cimport take_fixed
 from stream_metrics._core.rank_batch cimport Batch
 from stream_metrics._core.rank_column cimport Column, column_absorb
-from stream_metrics._core.rank_coding cimport column_within, pack_column, pack_weights, read_column, read_weights
+from stream_metrics._core.rank_coding cimport column_within, fraction_bits, pack_column, pack_weights, read_column, read_weights
 from stream_metrics._core.rank_readings cimport RankReadings
 from stream_metrics._core.ranked cimport Class, form_of
 from stream_metrics.errors import MergeError
 from stream_metrics.labels import canonical
 
-cdef object UNITS = 1 << UNIT_BITS  # a Python integer: products must not wrap
+cdef object UNITS = 1 << 64  # a Python integer: products must not wrap
+cdef enum:
+    COARSE_PLACES = 20  # binary places of the fractions in bytes that do not say how many
+
 cdef int64_t MOST_SAMPLES = <int64_t> 1 << 61  # in bytes that are read, so that no sum of two states can overflow
 
 
@@ -34,15 +37,15 @@ cdef class RankCounters(RankReadings):
             raise MemoryError("no memory for a column of scores")
         return 0
 
-    def commit(self, Batch batch, int64_t abstained):
-        """Add a counted batch; False, and nothing has changed, if the state was reset since it was begun."""
+    def commit(self, Batch batch, int64_t abstained, int64_t rounded):
+        """Add a counted batch of which some weights were rounded; False, and nothing has changed, if the state was reset since it was begun."""
         self.enter()
         try:
-            return self.add_batch(batch, abstained)
+            return self.add_batch(batch, abstained, rounded)
         finally:
             self.leave()
 
-    cdef bint add_batch(self, Batch batch, int64_t abstained) except -1:
+    cdef bint add_batch(self, Batch batch, int64_t abstained, int64_t rounded) except -1:
         cdef Py_ssize_t k, g, i
         cdef int64_t[::1] to, at
         cdef Column *c
@@ -77,10 +80,11 @@ cdef class RankCounters(RankReadings):
             i = truth[g]
             if i >= 0:
                 part = batch.parts[g]
-                self.weigh_class(i, batch.weight[g] + (part >> UNIT_BITS), part & ((1 << UNIT_BITS) - 1))
+                self.weigh_class(i, batch.weight[g] + (part >> 64), part & (UNITS - 1))
                 self.see(i, batch.truth_seen[g])
         self.n += batch.n
         self.abstained += abstained
+        self.rounded += rounded
         return True
 
     cdef bint adoptable(self, Py_ssize_t j, const Column *o, const int64_t *to) noexcept:
@@ -138,6 +142,7 @@ cdef class RankCounters(RankReadings):
             self.weigh_class(to[i], o.classes[i].whole, o.classes[i].part)
         self.n += o.n
         self.abstained += o.abstained
+        self.rounded += o.rounded
         return 0
 
     def copy(self):
@@ -164,7 +169,7 @@ cdef class RankCounters(RankReadings):
                 if twin.classes[i].column == NULL:
                     raise MemoryError("no memory for the copy of a column")
         twin.index, twin.names, twin.free = self.index.copy(), self.names.copy(), self.free.copy()
-        twin.n, twin.abstained, twin.mass, twin.mass_part = self.n, self.abstained, self.mass, self.mass_part
+        twin.n, twin.abstained, twin.rounded, twin.mass, twin.mass_part = self.n, self.abstained, self.rounded, self.mass, self.mass_part
         return twin
 
     def reset(self):
@@ -176,7 +181,10 @@ cdef class RankCounters(RankReadings):
             self.leave()
 
     def pack(self):
-        """What is counted, in the order of report: labels, appearances, weights, and the columns as bytes."""
+        """What is counted, in the order of report: labels, appearances, weights, and the columns as bytes.
+
+        If any weight is no multiple of 2^-20 or was rounded: also the number of binary places, and how many were rounded.
+        """
         self.enter_reading()
         try:
             return self.packed()
@@ -186,20 +194,35 @@ cdef class RankCounters(RankReadings):
     cdef tuple packed(self):
         cdef Py_ssize_t i
         order = self.live()
+        cdef int places = self.binary_places()
         groups = np.array(order if self.pairs else [0, 1], np.int64)
         weights = []
         columns = []
         for i in order:
             weights.append((self.classes[i].whole, self.classes[i].part))
-            columns.append(pack_column(self.classes[i].column, groups))
-        return [self.shown(i) for i in order], self.appearances(), pack_weights(weights), columns
+            columns.append(pack_column(self.classes[i].column, groups, places))
+        fine = [(places, self.rounded)] if places > COARSE_PLACES or self.rounded else []
+        return [self.shown(i) for i in order], self.appearances(), pack_weights(weights, places), columns, *fine
 
-    def restore(self, list labels, appearances, bytes weights, columns, int64_t n, int64_t abstained):
+    cdef int binary_places(self) except -1:
+        """How many binary places the fractions of all weights need; at least 20, which the first states wrote."""
+        cdef Py_ssize_t i
+        cdef int zeros = 0
+        cdef uint64_t bits = 0
+        for i in range(self.used):
+            bits |= self.classes[i].part | fraction_bits(self.classes[i].column)
+        while zeros < 64 - COARSE_PLACES and not bits >> zeros & 1:
+            zeros += 1
+        return 64 - zeros
+
+    def restore(self, list labels, appearances, bytes weights, columns, int64_t n, int64_t abstained, int places, int64_t rounded):
         """Fill an empty state with what was read of another; ValueError names what cannot have been counted."""
         cdef Py_ssize_t i, form, at = 0
-        if not (0 <= n < MOST_SAMPLES and 0 <= abstained < MOST_SAMPLES):
+        if not (0 <= n < MOST_SAMPLES and 0 <= abstained < MOST_SAMPLES and 0 <= rounded <= n):
             raise ValueError(f"numbers of samples from 0 to {MOST_SAMPLES - 1}")
-        totals = read_weights(weights, len(labels))
+        if not COARSE_PLACES <= places <= 64:
+            raise ValueError("fractions of 20 to 64 binary places")
+        totals = read_weights(weights, len(labels), places)
         for label in labels:
             self.intern(canonical(label))
         if self.used != len(labels) or len(columns) != len(labels):
@@ -211,7 +234,7 @@ cdef class RankCounters(RankReadings):
             self.weigh_class(i, totals[i][0], totals[i][1])
         for i in range(self.used):
             if columns[i]:
-                read_column(self.own_column(i), columns[i], self.groups())
+                read_column(self.own_column(i), columns[i], self.groups(), places)
                 self.check_column(i)
             if form_of(labels[i]) < 3:
                 for form in range(3):
@@ -221,18 +244,19 @@ cdef class RankCounters(RankReadings):
                 at += 3
             if self.empty(i):
                 raise ValueError("a count for every label")
-        self.n, self.abstained = n, abstained
+        self.n, self.abstained, self.rounded = n, abstained, rounded
 
     cdef int check_column(self, Py_ssize_t j) except -1:
         """No class may have more weight in a column than in all."""
         cdef Py_ssize_t g
-        cdef int64_t whole, part
+        cdef Class *own
+        cdef uint64_t whole, part
         for g in range(self.groups()):
-            whole, part = self.classes[g if self.pairs else j].whole, self.classes[g if self.pairs else j].part
+            own = self.classes + (g if self.pairs else j)
+            whole, part = <uint64_t> own.whole, own.part
             if not self.pairs and g == 0:
-                whole, part = self.mass - whole, <int64_t> self.mass_part - part
-                whole += part >> UNIT_BITS
-                part &= (1 << UNIT_BITS) - 1
-            if not column_within(self.classes[j].column, g, <uint64_t> whole, <uint64_t> part):
+                whole, part = <uint64_t> self.mass, self.mass_part
+                take_fixed(&whole, &part, <uint64_t> own.whole, own.part)
+            if not column_within(self.classes[j].column, g, whole, part):
                 raise ValueError("no more weight in a column than its classes have")
         return 0

@@ -17,6 +17,8 @@ from stream_metrics.errors import WeightError
 cdef double BOUND = 9223372036854774784.0  # the largest double below 2^63
 cdef int64_t LARGEST = 9223372036854774784  # the same
 cdef double EXACT = 9007199254740992.0  # 2^53
+cdef double LEAST = 2.0**-64
+cdef double ROUNDED_BELOW = 2.0**-11
 
 
 cdef inline bint split_double(double x, int64_t *whole, uint64_t *part) noexcept nogil:
@@ -63,6 +65,35 @@ cdef int split(object weight, int64_t *whole, uint64_t *part) except -1:
     if not split_double(x, whole, part):
         raise refusal(weight, "")
     return 0
+
+
+cdef object vanishing(object weight, object at):
+    return WeightError(f"Expected `w`{at} to be 0 or at least 2**-64 where scores are kept, but got {weight!r}; "
+                       "multiply all weights by a constant")
+
+
+cdef bint is_rounded(object weight) except -1:
+    """Whether a weight that `split` takes is no multiple of 2^-64; WeightError if it is positive and below 2^-64."""
+    cdef double x = float(weight)
+    if 0.0 < x < LEAST:
+        raise vanishing(weight, "")
+    return ldexp(x, 64) != rint(ldexp(x, 64))
+
+
+def rounded_rows(weights):
+    """Tell which weights are no multiples of 2^-64, for weights that `split_weights` takes; None if there are none.
+
+    WeightError names the position of a weight that is positive and below 2^-64.
+    """
+    real = np.array([float(weight) for weight in weights]) if isinstance(weights, list) else weights
+    if real.dtype == np.int64 or not (real < ROUNDED_BELOW).any():
+        return None
+    lost = np.flatnonzero((real > 0.0) & (real < LEAST))
+    if len(lost):
+        raise vanishing(real[lost[0]].item(), f" at position {lost[0]}")
+    units = np.where(real < ROUNDED_BELOW, real, 0.0) * 2.0**64
+    rounded = units != np.rint(units)
+    return rounded if rounded.any() else None
 
 
 def split_weights(weights):

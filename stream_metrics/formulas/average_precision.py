@@ -10,15 +10,17 @@ since a sample may weigh less than 1.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics.formulas.certificates import EPSILON, lost, mean_of_ratios, widened
 from stream_metrics.formulas.protocol import Floats
 from stream_metrics.formulas.rank_resolve import sampled_in
-from stream_metrics.formulas.rank_steps import Descent, Steps, descend
+from stream_metrics.formulas.rank_steps import Descent, Steps, Units, descend
 from stream_metrics.formulas.rank_table import root_sum_square
-from stream_metrics.formulas.ranks_protocol import OWN, REST, UNDEFINED, Certified, RankColumn, certified
+from stream_metrics.formulas.ranks_protocol import OWN, REST, UNDEFINED, Certified, RankColumn
 
 EXPECTED = 50.0  # codes' worth of weight that the sample should show before its silence means an atom
 EXPLAINED = 0.5  # share of it below which there must be one
@@ -38,15 +40,16 @@ def average_precision(column: RankColumn) -> Certified:
         return UNDEFINED
     steps = descend(column)
     coarse = steps.coarse
-    tied = _tied(coarse)
+    error = _lost(lost(column, own))
     if not coarse.mixed.any():
-        value = math.fsum(tied) / own
-        return Certified(value, value, value, 0.0)
+        points = _points(steps.units)
+        return _moved(mean_of_ratios(points.precisions, points.weights), error)
+    tied = _tied(coarse)
     first = np.where(coarse.mixed, _negatives_first(coarse), tied)
     most = np.where(coarse.mixed, _positives_at_once(coarse), tied)
     value = math.fsum(np.where(_atoms(column, steps), _tied(steps.fine), _random_order(steps.fine))) / own
     se = root_sum_square((most - first) * steps.doubts) / own
-    return _outwards(value, math.fsum(first) / own, math.fsum(most) / own, se)
+    return _outwards(value, math.fsum(first) / own, math.fsum(most) / own, se, error)
 
 
 def pr_auc_trapezoid(column: RankColumn) -> Certified:
@@ -59,14 +62,54 @@ def pr_auc_trapezoid(column: RankColumn) -> Certified:
     if not own:
         return UNDEFINED
     steps = descend(column)
-    low, high = _line_bounds(_with_own(steps.coarse))
+    error = _lost_of_lines(_with_own(steps.coarse), column.slack) / own + lost(column, own)
     if not steps.coarse.mixed.any():
-        value = math.fsum(low) / own
-        return Certified(value, value, value, 0.0)
+        points = _points(steps.units)
+        before = [(1, 1), *points.precisions[:-1]]
+        return _moved(mean_of_ratios([*points.precisions, *before], points.weights * 2), error)
+    low, high = _line_bounds(_with_own(steps.coarse))
     fine, has_own = _with_own(steps.fine), steps.coarse.own > 0
     likely = fine.own * (fine.tp / (fine.tp + fine.fp) + _before(fine.tp / (fine.tp + fine.fp))) / 2
     se = root_sum_square((high - low) * steps.doubts[has_own]) / own
-    return _outwards(math.fsum(likely) / own, math.fsum(low) / own, math.fsum(high) / own, se)
+    return _outwards(math.fsum(likely) / own, math.fsum(low) / own, math.fsum(high) / own, se, error)
+
+
+class _Points(NamedTuple):
+    """The rows that have own, in integers."""
+
+    precisions: list[tuple[int, int]]
+    weights: list[int]
+
+
+def _points(s: Units) -> _Points:
+    some = s.own > 0
+    tp, weight = s.tp[some].tolist(), (s.tp[some] + s.fp[some]).tolist()
+    return _Points(list(zip(tp, weight, strict=True)), s.own[some].tolist())
+
+
+def _moved(value: Certified, error: float) -> Certified:
+    """Return a value that is known exactly, but for what the rounding of weights has lost."""
+    return widened(*value, error + EPSILON, 0.0, 1.0) if error else value
+
+
+def _lost(share: float) -> float:
+    """Return how far the rounding of weights may move an average precision; `share` is what it may have lost of own.
+
+    The precision over a weight of w moves by at most s / w, where s is the weight lost, so by no more than s / t where
+    t of own were let through; the mean of min(1, s / t) over own is at most share * (1 + log(1 / share)).
+    """
+    return min(1.0, share * (2 - math.log(share))) if 0 < share < 1 else min(1.0, share)
+
+
+def _lost_of_lines(s: Steps, slack: float) -> float:
+    """Return how far the precisions at both ends of each step may move the area under lines, times the positives."""
+    if not slack:
+        return 0.0
+    before = s.tp_before + s.fp_before
+    inside = slack / np.maximum(np.where(s.mixed, before, s.tp + s.fp), slack)
+    last = slack / np.maximum(s.tp + np.where(s.mixed, s.fp_before, s.fp), slack)
+    start = np.where(s.mixed, inside, np.concatenate([[0.0], last[:-1]]))
+    return math.nextafter(math.fsum(s.own * (inside + start) / 2), math.inf)
 
 
 def _with_own(s: Steps) -> Steps:
@@ -85,7 +128,7 @@ def _line_bounds(s: Steps) -> tuple[Floats, Floats]:
     t: the coarsest trapezoid is the least of the one, the integral the most of the other. The point that a row starts
     from is the last one with a positive, which in a mixed row may come before its negatives.
     """
-    p, n, t, f = s.own, s.rest, s.tp - s.own, s.fp - s.rest
+    p, n, t, f = s.own, s.rest, s.tp_before, s.fp_before
     end, best_end = s.tp / (s.tp + s.fp), s.tp / (s.tp + np.where(s.mixed, f, s.fp))
     start, best_start = _before(end), _before(best_end)
     low = p / 2 * (np.where(s.mixed, _safe(t, t + f + n), start) + end)
@@ -94,8 +137,8 @@ def _line_bounds(s: Steps) -> tuple[Floats, Floats]:
     return low, np.where(s.mixed, np.minimum(most, p), p / 2 * (best_start + end))
 
 
-def _outwards(value: float, low: float, high: float, se: float) -> Certified:
-    return certified(value, max(0.0, low - ROUNDING), min(1.0, high + ROUNDING), se)
+def _outwards(value: float, low: float, high: float, se: float, error: float) -> Certified:
+    return widened(value, low, high, se, error + ROUNDING, 0.0, 1.0)
 
 
 def _safe(a: Floats, b: Floats) -> Floats:
@@ -110,14 +153,14 @@ def _tied(s: Steps) -> Floats:
 
 def _negatives_first(s: Steps) -> Floats:
     """Return the least that the positives of each row can add, in steps of any size."""
-    behind, before = s.fp, s.tp - s.own
+    behind, before = s.fp, s.tp_before
     gap = np.log1p(_safe(s.own, behind + before))
     return np.where(behind > 0, np.maximum(0.0, s.own - behind * gap), s.own)
 
 
 def _positives_at_once(s: Steps) -> Floats:
     """Return the most that the positives of each row can add."""
-    return s.own * _safe(s.tp, s.tp + s.fp - s.rest)
+    return s.own * _safe(s.tp, s.tp + s.fp_before)
 
 
 def _random_order(s: Steps) -> Floats:
@@ -125,7 +168,7 @@ def _random_order(s: Steps) -> Floats:
 
     The negatives are taken as spread evenly between the positives.
     """
-    p, before, behind = s.own, s.tp - s.own, s.fp - s.rest
+    p, before, behind = s.own, s.tp_before, s.fp_before
     c = 1 + s.rest / (p + 1)
     average = p / c + (c * before - before - behind) / c**2 * harmonic_gap((before + behind) / c, p)
     return np.where(s.mixed, average, _tied(s))

@@ -7,15 +7,17 @@ either side. Bins of equal mass have no such cells: they are cut between cells b
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.formulas.protocol import Floats
+from stream_metrics.formulas.certificates import EPSILON, exact, widened
+from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.formulas.rank_sample import UNIFORM
 from stream_metrics.formulas.rank_table import Table, tabulate
-from stream_metrics.formulas.ranks_protocol import OWN, REST, UNDEFINED, ZERO, Certified, RankColumn, certified
+from stream_metrics.formulas.ranks_protocol import OWN, REST, UNDEFINED, ZERO, Certified, RankColumn
 from stream_metrics.formulas.score_codes import edge
 
 MOMENT_BITS = 20  # the lowest bits of a code, which moments leave out
@@ -37,6 +39,9 @@ class _Rows(NamedTuple):
     mean: Floats
     high: Floats
     radius: Floats  # how far the mean may be off
+    units: tuple[Numbers, Numbers]  # the weights of rest and own as integers
+    unit: int
+    slack: float
 
 
 class _Bins(NamedTuple):
@@ -58,7 +63,7 @@ def reliability_curve(column: RankColumn, *, bins: int = 15, strategy: str = "un
     rows = _rows(column)
     if rows is None:
         return Reliability(*(np.zeros(0) for _ in range(3)))
-    place, weight = _place(rows, bins, strategy), rows.rest + rows.own
+    place, weight = _place(rows, bins, strategy)[0], rows.rest + rows.own
     total, scores, own = (_sums(place, a, bins) for a in (weight, weight * rows.mean, rows.own))
     kept = total > 0
     return Reliability(scores[kept] / total[kept], own[kept] / total[kept], total[kept])
@@ -74,11 +79,14 @@ def expected_calibration_error(column: RankColumn, *, bins: int = 15, strategy: 
     rows = _rows(column)
     if rows is None:
         return UNDEFINED
-    found, total = _fill(rows, bins, strategy), float(np.sum(rows.rest + rows.own))
-    low = np.maximum(0.0, np.maximum(found.low, -found.high))
-    high = np.maximum(np.abs(found.low), np.abs(found.high))
-    value, least, most = (float(np.sum(a)) / total for a in (np.abs(found.residual), low, high))
-    return certified(value, least, min(1.0, most), UNIFORM * (most - least))
+    if _is_exact(rows):
+        residuals, weights = _residuals(rows, bins, strategy)
+        return exact(sum(map(abs, residuals)), sum(weights))
+    filled, total = _fill(rows, bins, strategy), float(np.sum(rows.rest + rows.own))
+    low, high = _reach(filled)
+    value, least, most = (float(np.sum(a)) / total for a in (np.abs(filled.residual), low, high))
+    error = 2 * rows.slack / total + _rounding(rows)
+    return widened(value, least, most, UNIFORM * (most - least), error, 0.0, 1.0)
 
 
 def maximum_calibration_error(column: RankColumn, *, bins: int = 15, strategy: str = "uniform") -> Certified:
@@ -91,12 +99,44 @@ def maximum_calibration_error(column: RankColumn, *, bins: int = 15, strategy: s
     rows = _rows(column)
     if rows is None:
         return UNDEFINED
-    found = _fill(rows, bins, strategy)
-    value = _ratio(np.abs(found.residual), found.weight).max()
-    low = _ratio(np.maximum(0.0, np.maximum(found.low, -found.high)), found.most).max()
-    reach = np.maximum(np.abs(found.low), np.abs(found.high))
-    high = np.where(found.sure > 0, np.minimum(1.0, _ratio(reach, found.sure)), np.where(found.most > 0, 1.0, 0.0))
-    return certified(float(value), float(low), float(high.max()), UNIFORM * float(high.max() - low))
+    if _is_exact(rows):
+        largest = max(zip(*_residuals(rows, bins, strategy), strict=True), key=lambda bin: abs(bin[0]) / max(bin[1], 1))
+        return exact(abs(largest[0]), max(largest[1], 1))
+    filled, rounding = _fill(rows, bins, strategy), _rounding(rows)
+    value = float(_ratio(np.abs(filled.residual), filled.weight).max())
+    least, reach = _reach(filled)
+    low = _ratio(least - 2 * rows.slack, filled.most).max() - rounding
+    error = rounding * filled.most + 2 * rows.slack
+    high = np.where(filled.sure > 0, _ratio(reach + error, filled.sure), np.where(filled.most > 0, 1.0, 0.0)).max()
+    return widened(value, float(low), float(high), UNIFORM * max(0.0, float(high - low)), EPSILON, 0.0, 1.0)
+
+
+def _reach(bins: _Bins) -> tuple[Floats, Floats]:
+    """Return the least and the largest distance of the residual from 0 in each bin."""
+    return np.maximum(0.0, np.maximum(bins.low, -bins.high)), np.maximum(np.abs(bins.low), np.abs(bins.high))
+
+
+def _rounding(rows: _Rows) -> float:
+    """Return how far sums over the rows of numbers from [-1, 1] times weights may be off, as a share of the weight."""
+    return (4 * len(rows.low) + 64) * EPSILON
+
+
+def _is_exact(rows: _Rows) -> bool:
+    """Tell whether the score of every row is known, and no weight was rounded."""
+    return not rows.slack and bool((rows.low == rows.high).all())
+
+
+def _residuals(rows: _Rows, bins: int, strategy: str) -> tuple[list[int], list[int]]:
+    """Return own less the sum of scores, and the weight, of each bin, as integers of one unit."""
+    place = _place(rows, bins, strategy)[0].tolist()
+    mantissas, exponents = np.frexp(rows.low)
+    places = 53 - int(exponents.min())
+    residuals, weights = [0] * bins, [0] * bins
+    scores = zip((mantissas * 2.0**53).astype(np.int64).tolist(), (exponents - 53 + places).tolist(), strict=True)
+    for k, rest, own, (mantissa, shift) in zip(place, *(a.tolist() for a in rows.units), scores, strict=True):
+        residuals[k] += (own << places) - ((rest + own) * mantissa << shift)
+        weights[k] += rest + own << places
+    return residuals, weights
 
 
 def _check(bins: int, strategy: str) -> None:
@@ -121,9 +161,10 @@ def _rows(column: RankColumn) -> _Rows | None:
     table.starts[pure], ends[pure] = (_sole(column, table, pure),) * 2
     base = column.cells[table.cells] << np.uint64(column.level)
     ends[table.mixed] = base + np.uint64((1 << column.level) - 1)
-    low, high = edge(table.starts), edge(ends)
-    if low[-1] > 1:
+    low = edge(table.starts)
+    if low[-1] > 1 or column.above:
         return None
+    high = np.minimum(edge(ends), 1.0)
     rest, own = (a.astype(np.float64) / table.units for a in (table.rest, table.own))
     mean, radius = low.copy(), np.zeros(len(low))
     offset, known = _offsets(column, table, rest[table.mixed], own[table.mixed])
@@ -132,7 +173,7 @@ def _rows(column: RankColumn) -> _Rows | None:
     precise = known & (column.level <= ONE_OCTAVE)
     width = (high - low)[table.mixed]
     radius[table.mixed] = np.where(precise, np.minimum(width, width * 2.0 ** (MOMENT_BITS - column.level)), width)
-    return _Rows(rest, own, low, np.minimum(mean, 1.0), np.minimum(high, 1.0), radius)
+    return _Rows(rest, own, low, mean, high, radius, (table.rest, table.own), table.units, column.slack)
 
 
 def _sole(column: RankColumn, table: Table, pure: NDArray[np.bool_]) -> NDArray[np.uint64]:
@@ -153,13 +194,24 @@ def _offsets(column: RankColumn, table: Table, rest: Floats, own: Floats) -> tup
     return np.where(known, offset, 0.5), known
 
 
-def _place(rows: _Rows, bins: int, strategy: str) -> NDArray[np.intp]:
-    """Return the bin of each row."""
-    if strategy == "quantile":
-        weight = rows.rest + rows.own
-        upto = np.cumsum(weight)
-        return np.asarray(np.minimum(((upto - weight / 2) / upto[-1] * bins).astype(np.intp), bins - 1))
-    return _bin(rows.mean, bins)
+def _place(rows: _Rows, bins: int, strategy: str) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Return the likely bin of each row, and the first and the last that it or a part of it may be in."""
+    if strategy == "uniform":
+        return _bin(rows.mean, bins), _bin(rows.low, bins), _bin(rows.high, bins)
+    weight = rows.units[REST] + rows.units[OWN]
+    if int(weight.sum()) * 2 * bins >= 2**63:
+        weight = weight.astype(object)
+    upto, total = np.cumsum(weight), int(weight.sum())
+    middle, slack = 2 * upto - weight, math.ceil(rows.slack * rows.unit * 3)
+
+    def place(middles: Numbers, total: int) -> NDArray[np.intp]:
+        return np.clip((middles * bins // (2 * total)).astype(np.intp), 0, bins - 1)
+
+    likely = place(middle, total)
+    if not slack:
+        return likely, likely, likely
+    middle = middle.astype(object)
+    return likely, place(middle - slack, total + slack), place(middle + slack, max(total - slack, 1))
 
 
 def _sums(place: NDArray[np.intp], values: Floats, bins: int) -> Floats:
@@ -173,12 +225,9 @@ def _bin(scores: Floats, bins: int) -> NDArray[np.intp]:
 
 def _fill(rows: _Rows, bins: int, strategy: str) -> _Bins:
     """Return the bins with certified bounds."""
-    weight, place = rows.rest + rows.own, _place(rows, bins, strategy)
+    weight, (place, first, last) = rows.rest + rows.own, _place(rows, bins, strategy)
     residual, slack = rows.own - weight * rows.mean, weight * rows.radius
-    split = np.zeros(len(place), bool)
-    if strategy == "uniform":
-        first, last = _bin(rows.low, bins), _bin(rows.high, bins)
-        split = first != last
+    split = first != last
     total, everything = (_sums(place, a, bins) for a in (weight, residual))
     sure, kept, wide = (_sums(place, np.where(split, 0.0, a), bins) for a in (weight, residual, slack))
     most, low, high = sure.copy(), kept - wide, kept + wide

@@ -9,16 +9,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics.formulas.arithmetic import correlation
+from stream_metrics.formulas.certificates import (
+    EPSILON,
+    exact,
+    lost,
+    lost_in_classes,
+    quotients,
+    rational,
+    round_down,
+    round_up,
+    widened,
+)
 from stream_metrics.formulas.protocol import Floats
 from stream_metrics.formulas.rank_sample import UNIFORM
-from stream_metrics.formulas.rank_steps import Steps, descend
+from stream_metrics.formulas.rank_steps import Steps, Units, descend
 from stream_metrics.formulas.rank_table import root_sum_square
-from stream_metrics.formulas.ranks_protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn, certified
+from stream_metrics.formulas.ranks_protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn
+
+
+NEAR = 1e-12  # values this close are compared exactly
 
 
 class Curve(NamedTuple):
@@ -33,7 +49,10 @@ class Curve(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The best threshold among those with exact counts, its value, and a bound on what any other could reach."""
+    """The best threshold among those with exact counts, its value, and a bound on what any other could reach.
+
+    Scores of at least the threshold count as positive, as with `MetricSet(threshold=)`, which then has that value.
+    """
 
     threshold: float
     value: float
@@ -87,27 +106,55 @@ def partial_auc(column: RankColumn, *, max_fpr: float = 0.1, standardized: bool 
     if not rest or not own:
         return UNDEFINED
     steps = descend(column)
-    low, _, high = _areas(steps.coarse, max_fpr * rest)
-    value = math.fsum(_areas(steps.fine, max_fpr * rest)[1])
-    se = root_sum_square((high - low) * steps.doubts) / (own * rest)
-    found = [area / (own * rest) for area in (value, math.fsum(low), math.fsum(high))]
+    limit = Fraction(max_fpr)
+    low, high = _area_bounds(steps.units, limit)
+    least, scale = Fraction(0), Fraction(1)
     if standardized:
-        least = max_fpr**2 / 2
-        found, se = [(1 + (a - least) / (max_fpr - least)) / 2 for a in found], se / (max_fpr - least) / 2
-    return certified(found[0], found[1], found[2], se)
-
-
-def _areas(s: Steps, limit: float) -> tuple[Floats, Floats, Floats]:
-    """Return least, likely and largest area of each row over the first `limit` negatives."""
-    before = s.tp - s.own
-    width = np.clip(limit - (s.fp - s.rest), 0.0, s.rest)
-    part = width / np.where(s.rest > 0, s.rest, 1.0)
-    likely = width * before + s.own * s.rest * _bent_area(part, s.shares)
-    return (
-        np.where(s.mixed, width * before, likely),
-        likely,
-        np.where(s.mixed, width * s.tp, likely),
+        least, scale = limit**2 / 2, 1 / (2 * (limit - limit**2 / 2))
+    shift = Fraction(1, 2) if standardized else Fraction(0)
+    low, high = ((area - least) * scale + shift for area in (low, high))
+    if low == high and not column.slack:
+        return rational(low)
+    value = _likely_area(steps.fine, max_fpr * rest) / (own * rest)
+    s = steps.coarse
+    width = np.clip(max_fpr * rest - s.fp_before, 0.0, s.rest)
+    se = root_sum_square(np.where(s.mixed, width * s.own, 0.0) * steps.doubts) / (own * rest)
+    bounds = round_down(*low.as_integer_ratio()), round_up(*high.as_integer_ratio())
+    factor = math.nextafter(float(scale), math.inf)
+    ends = (float((limit * c - least) * scale + shift) for c in (0, 1))
+    return widened(
+        (value - float(least)) * float(scale) + float(shift),
+        *bounds,
+        se * factor,
+        lost_in_classes(column) * factor,
+        *ends,
     )
+
+
+def _area_bounds(s: Units, limit: Fraction) -> tuple[Fraction, Fraction]:
+    """Return the least and the largest area over false positive rates up to the limit."""
+    rest, own = int(s.fp[-1]), int(s.tp[-1])
+    goal = limit * rest
+    rows = int(s.fp.searchsorted(math.floor(goal), "right"))
+    before, inside = s.tp[:rows] - s.own[:rows], s.rest[:rows] * s.own[:rows]
+    sure = 2 * int(s.rest[:rows].dot(before)) + int(inside[~s.mixed[:rows]].sum())
+    low, high = Fraction(sure), Fraction(sure + 2 * int(inside[s.mixed[:rows]].sum()))
+    if rows < len(s.rest):
+        p, n = int(s.own[rows]), int(s.rest[rows])
+        width, height = goal - (int(s.fp[rows]) - n), int(s.tp[rows]) - p
+        low, high = low + 2 * width * height, high + 2 * width * height
+        if s.mixed[rows]:
+            high += 2 * width * p
+        else:
+            low, high = low + width * width * p / n, high + width * width * p / n
+    return low / (2 * own * rest), high / (2 * own * rest)
+
+
+def _likely_area(s: Steps, limit: float) -> float:
+    """Return the likely area over the first `limit` negatives."""
+    width = np.clip(limit - s.fp_before, 0.0, s.rest)
+    part = width / np.where(s.rest > 0, s.rest, 1.0)
+    return math.fsum(width * s.tp_before + s.own * s.rest * _bent_area(part, s.shares))
 
 
 def _bent(x: Floats | float, share: Floats | float) -> Floats | float:
@@ -123,6 +170,8 @@ def _bent_area(x: Floats, share: Floats) -> Floats:
 def tpr_at_fpr(column: RankColumn, *, fpr: float = 0.1) -> Certified:
     """The largest true positive rate of a threshold whose false positive rate is at most `fpr`; no interpolation.
 
+    Rates are compared as doubles: 3 of 10 is a rate of at most 0.3.
+
     Range: [0, 1]. Undefined: no own or no rest. Source: Fawcett 2006; torchmetrics' sensitivity at specificity.
     """
     if not 0 <= fpr <= 1:
@@ -131,19 +180,45 @@ def tpr_at_fpr(column: RankColumn, *, fpr: float = 0.1) -> Certified:
     if not rest or not own:
         return UNDEFINED
     steps = descend(column)
-    low, _, high = _reached(steps.coarse, fpr, rest)
-    value = _reached(steps.fine, fpr, rest)[1]
-    return certified(value / own, low / own, high / own, UNIFORM * (high - low) / own)
+    error, all_own = lost_in_classes(column), int(steps.units.tp[-1])
+    low, high = _reached(steps.units, fpr - error)[0], _reached(steps.units, fpr + error)[1]
+    if low == high and not error:
+        return exact(low, all_own)
+    value = _likely_reached(steps.fine, fpr, rest) / own
+    bounds = round_down(low, all_own), round_up(high, all_own)
+    return widened(value, *bounds, UNIFORM * (bounds[1] - bounds[0]), error, 0.0, 1.0)
 
 
-def _reached(s: Steps, fpr: float, rest: float) -> tuple[float, float, float]:
-    """Return least, likely and largest weight of own above the lowest threshold that lets through at most `fpr`."""
+def _reached(s: Units, fpr: float) -> tuple[int, int]:
+    """Return the least and the largest weight of own above the lowest threshold that lets through at most `fpr`."""
+    if fpr < 0:
+        return 0, 0
+    row = int(s.fp.searchsorted(_most(fpr, int(s.fp[-1])), "right"))
+    before = int(s.tp[row - 1]) if row else 0
+    return before, int(s.tp[row]) if row < len(s.fp) and s.mixed[row] else before
+
+
+def _most(rate: float, total: int) -> int:
+    """Return the largest whole number whose share of the total, as a double, is at most the rate."""
+    if rate >= 1:
+        return total
+    number = math.floor(Fraction(rate) * total)
+    while (number + 1) / total <= rate:  # the share of a larger number is rounded down to the rate
+        step = 1
+        while (number + 2 * step) / total <= rate:
+            step *= 2
+        number += step
+    return number
+
+
+def _likely_reached(s: Steps, fpr: float, rest: float) -> float:
+    """Return the likely weight of own above the lowest threshold that lets through at most `fpr`."""
     row = int(np.searchsorted(s.fp / rest, fpr, "right"))
     before = float(s.tp[row - 1]) if row else 0.0
     if row == len(s.fp) or not s.mixed[row]:
-        return before, before, before
-    part = (fpr * rest - (s.fp[row] - s.rest[row])) / s.rest[row]
-    return before, before + float(s.own[row] * _bent(max(0.0, part), s.shares[row])), float(s.tp[row])
+        return before
+    part = (fpr * rest - s.fp_before[row]) / s.rest[row]
+    return before + float(s.own[row] * _bent(max(0.0, part), s.shares[row]))
 
 
 def precision_at_recall(column: RankColumn, *, recall: float = 0.9) -> Certified:
@@ -157,25 +232,38 @@ def precision_at_recall(column: RankColumn, *, recall: float = 0.9) -> Certified
     if not own:
         return UNDEFINED
     steps = descend(column)
-    low, high = (float(np.max(a, initial=0.0)) for a in _precisions(steps.coarse, recall, own))
-    likely = [float(np.max(_precisions(steps.fine, recall, own)[0], initial=0.0)), _crossing(steps.fine, recall * own)]
-    return certified(max(likely), low, high, UNIFORM * (high - low))
+    low, high = _best_precisions(steps.units, recall, column.slack * column.units, lost(column, own))
+    if low == high:
+        return Certified(low, low, high, 0.0)
+    s = steps.fine
+    likely = np.max(np.where(s.tp / own >= recall, _safe(s.tp, s.tp + s.fp), 0.0), initial=0.0)
+    value = max(float(likely), _crossing(s, recall * own))
+    return widened(value, low, high, UNIFORM * (high - low), EPSILON, 0.0, 1.0)
 
 
-def _precisions(s: Steps, recall: float, own: float) -> tuple[Floats, Floats]:
-    """Return the precision of each row's start, and the best that a threshold in the row could have; 0 if too low."""
-    enough = s.tp / own >= recall
-    there = s.tp / (s.tp + s.fp)
-    return np.where(enough, there, 0.0), np.where(enough, _corner(there, s, _precision), 0.0)
+def _best_precisions(s: Units, recall: float, slack: float, error: float) -> tuple[float, float]:
+    """Return the least and the largest precision of thresholds whose recall is at least `recall`.
+
+    `slack` is the weight that rounding may have moved, `error` its largest share of own. A precision over a weight of w
+    is then off by at most slack / w, and of enough recall there is a weight of (recall - error) own at least.
+    """
+    own = int(s.tp[-1])
+    there, recalls = quotients(s.tp, s.tp + s.fp), quotients(s.tp, np.full_like(s.tp, own))
+    corner = np.where(s.mixed, s.tp + s.fp - s.rest, s.tp + s.fp)
+    best = quotients(s.tp, np.maximum(corner, s.tp))
+    if not slack:
+        sure, possible = recalls >= recall, recalls >= recall
+        return float(np.max(there[sure], initial=0.0)), float(np.max(best[possible], initial=0.0))
+    weight = (s.tp + s.fp).astype(np.float64)
+    inside = np.where(s.mixed, (s.tp + s.fp - s.rest - s.own).astype(np.float64), weight)
+    low = there - slack / weight
+    high = best + slack / np.maximum(np.maximum(inside, (recall - error) * own), slack)
+    sure, possible = recalls >= recall + error, recalls >= recall - error
+    return float(np.max(low[sure], initial=0.0)), min(1.0, float(np.max(high[possible], initial=0.0)))
 
 
-def _precision(fp: Floats, tp: Floats) -> Floats:
-    return tp / np.where(tp + fp > 0, tp + fp, 1.0)
-
-
-def _corner(there: Floats, s: Steps, value: Callable[[Floats, Floats], Floats]) -> Floats:
-    """Return the value of a rising function of tp at the best corner of mixed rows, and `there` elsewhere."""
-    return np.where(s.mixed, np.maximum(value(s.fp - s.rest, s.tp), there), there)
+def _safe(a: Floats, b: Floats) -> Floats:
+    return np.asarray(a / np.where(b > 0, b, 1.0))
 
 
 def _crossing(s: Steps, goal: float) -> float:
@@ -183,10 +271,10 @@ def _crossing(s: Steps, goal: float) -> float:
     row = int(np.searchsorted(s.tp, goal))
     if not goal or row == len(s.tp) or not s.mixed[row]:
         return 0.0
-    y, bend = (goal - (s.tp[row] - s.own[row])) / s.own[row], 6 * (s.shares[row] - 0.5)
+    y, bend = (goal - s.tp_before[row]) / s.own[row], 6 * (s.shares[row] - 0.5)
     middle = 1 + bend  # solve y = middle x - bend x^2 for the smaller root
     part = 2 * y / (middle + math.sqrt(max(0.0, middle**2 - 4 * bend * y))) if middle > 0 else math.sqrt(y)
-    fp = s.fp[row] - s.rest[row] * (1 - min(max(part, 0.0), 1.0))
+    fp = s.fp_before[row] + s.rest[row] * min(max(part, 0.0), 1.0)
     return goal / (goal + fp) if goal + fp > 0 else 0.0
 
 
@@ -199,12 +287,16 @@ def ks_statistic(column: RankColumn) -> Certified:
     if not rest or not own:
         return UNDEFINED
     steps = descend(column)
-    s, fine = steps.coarse, steps.fine
-    low = float(np.max(np.abs(s.tp / own - s.fp / rest)))
-    corners = np.maximum(s.tp / own - (s.fp - s.rest) / rest, s.fp / rest - (s.tp - s.own) / own)
-    high = max(low, float(np.max(corners[s.mixed], initial=0.0)))
+    s, fine = steps.units, steps.fine
+    all_own, all_rest = int(s.tp[-1]), int(s.fp[-1])
+    low = int(np.abs(s.tp * all_rest - s.fp * all_own).max())
+    corners = np.maximum(s.tp * all_rest - (s.fp - s.rest) * all_own, s.fp * all_own - (s.tp - s.own) * all_rest)
+    high = max(low, int(corners[s.mixed].max(initial=0)))
+    if low == high and not column.slack:
+        return exact(low, all_own * all_rest)
     value = float(np.max(np.abs(fine.tp / own - fine.fp / rest)))
-    return certified(value, low, high, UNIFORM * (high - low))
+    bounds = round_down(low, all_own * all_rest), round_up(high, all_own * all_rest)
+    return widened(value, *bounds, UNIFORM * (bounds[1] - bounds[0]), lost_in_classes(column), 0.0, 1.0)
 
 
 def best_threshold(column: RankColumn, metric: str | Callable[..., Floats] = "youden") -> Best:
@@ -220,14 +312,40 @@ def best_threshold(column: RankColumn, metric: str | Callable[..., Floats] = "yo
     rest, own = column.weight(REST), column.weight(OWN)
     if not rest or not own:
         return Best(NAN, NAN, NAN)
-    s = descend(column).coarse
+    steps = descend(column)
+    s = steps.coarse
     fp, tp = _from_zero(s.fp), _from_zero(s.tp)
     values = function(tp, own - tp, fp, rest - fp)
     at = int(np.argmax(values))
-    outer = s.fp[s.mixed] - s.rest[s.mixed], s.tp[s.mixed]
-    corners = function(outer[1], own - outer[1], outer[0], rest - outer[0]) if len(outer[0]) else values
+    value, high = float(values[at]), -math.inf
+    if s.mixed.any():
+        outer = s.fp_before[s.mixed], s.tp[s.mixed]
+        high = float(np.max(function(outer[1], own - outer[1], outer[0], rest - outer[0])))
+        high += 8 * EPSILON * abs(high)
+    if isinstance(metric, str):
+        near = np.flatnonzero(values >= value - NEAR).tolist()
+        best = [_exact_value(metric, steps.units, row) for row in near]
+        value = max(best)
+        at = near[best.index(value)]
     threshold = float(s.thresholds[at - 1]) if at else math.inf
-    return Best(threshold, float(values[at]), max(float(values[at]), float(np.max(corners))))
+    return Best(threshold, value, max(value, high))
+
+
+def _exact_value(metric: str, s: Units, row: int) -> float:
+    """Return the value of a metric where as many rows count as positive, from integers."""
+    own, rest = int(s.tp[-1]), int(s.fp[-1])
+    tp, fp = (int(s.tp[row - 1]), int(s.fp[row - 1])) if row else (0, 0)
+    fn, tn = own - tp, rest - fp
+    if metric == "f1":
+        return 2 * tp / (2 * tp + fn + fp)
+    if metric == "accuracy":
+        return (tp + tn) / (own + rest)
+    if metric == "youden":
+        return (tp * rest - fp * own) / (own * rest)
+    if metric == "balanced_accuracy":
+        return (tp * rest + tn * own) / (2 * own * rest)
+    value = correlation(2 * (tp * tn - fp * fn), 2 * (tp + fp) * (fn + tn), 2 * own * rest)
+    return 0.0 if math.isnan(value) else value
 
 
 def _f1(tp: Floats, fn: Floats, fp: Floats, tn: Floats) -> Floats:

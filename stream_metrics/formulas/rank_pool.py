@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -49,6 +50,8 @@ def pool(columns: Sequence[RankColumn]) -> RankColumn:
         (samples[REST][1], samples[OWN][1]),
         (samples[REST][2], samples[OWN][2]),
         columns[0].units,
+        math.fsum(c.slack for c in columns),
+        any(c.above for c in columns),
     )
 
 

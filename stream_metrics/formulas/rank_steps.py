@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.formulas.protocol import Floats
+from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.formulas.rank_resolve import Heavy, Resolution, resolve
 from stream_metrics.formulas.rank_table import Table, tabulate
-from stream_metrics.formulas.ranks_protocol import OWN, REST, Codes, RankColumn
+from stream_metrics.formulas.ranks_protocol import ENDS, OWN, REST, Codes, RankColumn
 from stream_metrics.formulas.score_codes import edge
 
 
@@ -29,6 +29,9 @@ class Steps(NamedTuple):
     fp: Floats
     tp: Floats
     """The weights at or above the start of the row."""
+    fp_before: Floats
+    tp_before: Floats
+    """The weights above the row; a difference of floats would be wrong where the row is much heavier."""
     mixed: NDArray[np.bool_]
     """Rows whose scores may be in any order; the scores of the others are equal."""
     shares: Floats
@@ -42,9 +45,20 @@ class Steps(NamedTuple):
         return edge(self.starts)
 
 
+class Units(NamedTuple):
+    """The coarse rows as integers, in units of weight."""
+
+    rest: Numbers
+    own: Numbers
+    fp: Numbers
+    tp: Numbers
+    mixed: NDArray[np.bool_]
+
+
 class Descent(NamedTuple):
     """The steps of a column, without and with its heavy cells expanded."""
 
+    units: Units
     coarse: Steps
     fine: Steps
     doubts: Floats
@@ -61,18 +75,27 @@ def descend(column: RankColumn) -> Descent:
     found = resolve(column, table, inside) if len(mixed) else Resolution(np.zeros(0), np.zeros(0), [])
     doubts, cells = np.zeros(rows), np.full(rows, -1)
     doubts[mixed], cells[mixed] = found.doubts, table.cells
-    coarse = _whole_rows(table, found.shares)
+    units = _in_units(table)
+    coarse = _whole_rows(table, units, found.shares)
     fine = _expand(coarse, column, table, found.heavy) if found.heavy else coarse
-    return Descent(coarse, fine, doubts[::-1], cells[::-1])
+    return Descent(units, coarse, fine, doubts[::-1], cells[::-1])
 
 
-def _whole_rows(table: Table, shares: Floats) -> Steps:
-    """Return the rows of a table as steps."""
+def _in_units(table: Table) -> Units:
+    """Return the rows of a table from the highest down, with the weights at or above each."""
     rest, own = table.rest[::-1], table.own[::-1]
-    values = (a.astype(np.float64) / table.units for a in (rest, own, np.cumsum(rest), np.cumsum(own)))
-    mixed, share = np.zeros(len(rest), bool), np.full(len(rest), 0.5)
-    mixed[table.mixed], share[table.mixed] = True, shares
-    return Steps._make([table.starts[::-1], *values, mixed[::-1], share[::-1], np.ones(len(rest), bool)])
+    mixed = np.zeros(len(rest), bool)
+    mixed[table.mixed] = True
+    return Units(rest, own, np.cumsum(rest), np.cumsum(own), mixed[::-1])
+
+
+def _whole_rows(table: Table, units: Units, shares: Floats) -> Steps:
+    """Return the rows of a table as steps."""
+    before = units.fp - units.rest, units.tp - units.own
+    values = (a.astype(np.float64) / table.units for a in (*units[:4], *before))
+    share = np.full(len(units.rest), 0.5)
+    share[table.mixed] = shares
+    return Steps._make([table.starts[::-1], *values, units.mixed, share[::-1], np.ones(len(share), bool)])
 
 
 def _expand(coarse: Steps, column: RankColumn, table: Table, heavy: list[Heavy]) -> Steps:
@@ -96,10 +119,12 @@ def _inner_steps(row: Steps, level: int, cell: Heavy) -> Steps:
     kept = masses[REST] + masses[OWN] > 0
     places, counts = places[kept][::-1], [mass[kept][::-1] for mass in masses]
     ends = (row.fp, row.tp)
-    upto = [np.minimum(end - m.sum() + np.cumsum(m), end) for m, end in zip(counts, ends, strict=True)]
+    starts_at = (row.fp_before, row.tp_before)
+    upto = [np.minimum(a + np.cumsum(m), b) for m, a, b in zip(counts, starts_at, ends, strict=True)]
     upto[REST][-1], upto[OWN][-1] = row.fp[0], row.tp[0]
+    before = [np.concatenate([a, m[:-1]]) for m, a in zip(upto, starts_at, strict=True)]
     base, room = int(row.starts[0]) >> level << level, float(2**level)
     inner = np.minimum(places * room, room - max(1.0, room * 2.0**-53)).astype(np.uint64)
-    starts = np.maximum(inner + np.uint64(base), row.starts)
+    starts = np.minimum(np.maximum(inner + np.uint64(base), row.starts), np.uint64(ENDS[1]))
     no, half = np.zeros(len(places), bool), np.full(len(places), 0.5)
-    return Steps(starts, counts[REST], counts[OWN], upto[REST], upto[OWN], no, half, no)
+    return Steps(starts, *counts, *upto, *before, no, half, no)

@@ -1,8 +1,9 @@
 """Areas under ROC curves, certified, from one column of scores or from the areas of all pairs of classes.
 
-Pairs are counted as integers and divided once, so an area at level 0 is the exact rank statistic to the bit. Above
-level 0 the pairs within one mixed row may go either way: that is the certified interval. How they probably go is
-`rank_resolve`'s business.
+Pairs are counted as integers and divided once, so an area at level 0 is the exact rank statistic, correctly rounded.
+Above level 0 the pairs within one mixed row may go either way: that is the certified interval. How they probably go is
+`rank_resolve`'s business. Weights that were rounded may move an area by the share that they may have lost of own, and
+of rest (see `certificates`).
 """
 
 from __future__ import annotations
@@ -12,11 +13,21 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from stream_metrics.formulas.certificates import (
+    EPSILON,
+    Ratio,
+    exact,
+    lost_in_classes,
+    mean_of_ratios,
+    round_down,
+    round_up,
+    widened,
+)
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.formulas.rank_resolve import resolve
 from stream_metrics.formulas.rank_steps import descend
 from stream_metrics.formulas.rank_table import Table, count_pairs, root_sum_square, tabulate
-from stream_metrics.formulas.ranks_protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn, certified
+from stream_metrics.formulas.ranks_protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn
 from stream_metrics.formulas.score_codes import edge
 
 
@@ -26,18 +37,27 @@ def roc_auc(column: RankColumn) -> Certified:
     Formula: P(s_own > s_rest) + P(s_own = s_rest) / 2. Range: [0, 1]. Undefined: no own or no rest.
     Source: Hanley and McNeil 1982; Doering 2018.
     """
+    return _area(column, 1, 0)
+
+
+def _area(column: RankColumn, scale: int, shift: int) -> Certified:
+    """Return scale * area + shift."""
     table = tabulate(column)
     pairs = count_pairs(table)
     if not pairs.all:
         return UNDEFINED
-    low = pairs.sure / (2 * pairs.all)
-    if not pairs.open:
-        return Certified(low, low, low, 0.0)
-    inside = _inside(table) / pairs.all
-    found = resolve(column, table, inside)
-    value = low + float(found.shares.dot(inside))
-    high = (pairs.sure + 2 * pairs.open) / (2 * pairs.all)
-    return certified(value, low, high, root_sum_square(found.doubts * inside))
+    all_twice = 2 * pairs.all
+    low = scale * pairs.sure + shift * all_twice
+    if not pairs.open and not column.slack:
+        return exact(low, all_twice)
+    value, se = low / all_twice, 0.0
+    if pairs.open:
+        inside = _inside(table) / pairs.all
+        resolved = resolve(column, table, inside)
+        value += scale * float(resolved.shares.dot(inside))
+        se = scale * root_sum_square(resolved.doubts * inside)
+    bounds = round_down(low, all_twice), round_up(low + 2 * scale * pairs.open, all_twice)
+    return widened(value, *bounds, se, scale * lost_in_classes(column), shift, scale + shift)
 
 
 def _inside(table: Table) -> Floats:
@@ -50,23 +70,37 @@ def gini(column: RankColumn) -> Certified:
 
     Formula: 2 AUC - 1. Range: [-1, 1]. Undefined: no own or no rest. Source: Somers 1962.
     """
-    value, low, high, se = roc_auc(column)
-    return Certified(2 * value - 1, 2 * low - 1, 2 * high - 1, 2 * se)
+    return _area(column, 2, -1)
 
 
-def mean(parts: Iterable[Certified], weights: Iterable[float] | None = None) -> Certified:
+def mean(parts: Iterable[Certified], weights: Iterable[int] | None = None, lost: float = 0.0) -> Certified:
     """The mean of the parts that are defined, plain or weighted; undefined if there are none.
 
-    The interval is the mean of the intervals. The standard error treats the parts as independent.
+    The interval is the mean of the intervals. The standard error treats the parts as independent. `lost` is the share
+    of all weights that rounding may have moved.
     """
     parts = list(parts)
-    scales = [1.0] * len(parts) if weights is None else [float(w) for w in weights]
-    kept = [(part, w) for part, w in zip(parts, scales, strict=True) if not math.isnan(part.value)]
-    total = math.fsum(w for _, w in kept)
+    scales = [1] * len(parts) if weights is None else list(weights)
+    defined = [(part, w) for part, w in zip(parts, scales, strict=True) if not math.isnan(part.value)]
+    total = sum(w for _, w in defined)
     if not total:
         return UNDEFINED
-    value, low, high = (math.fsum(part[i] * w for part, w in kept) / total for i in range(3))
-    return Certified(value, low, high, math.sqrt(math.fsum((part.se * w) ** 2 for part, w in kept)) / total)
+    se = math.sqrt(math.fsum((part.se * w / total) ** 2 for part, w in defined))
+    return _mean([part for part, _ in defined], [w for _, w in defined], se, lost)
+
+
+def _mean(parts: Sequence[Certified], weights: Sequence[int], se: float, lost: float = 0.0) -> Certified:
+    ratios = [part.ratio for part in parts if isinstance(part, Ratio)]
+    if len(ratios) == len(parts) and not lost:
+        return mean_of_ratios(ratios, weights)
+    total = sum(weights)
+    shares = [w / total for w in weights]
+    value, low, high = (math.fsum(part[i] * share for part, share in zip(parts, shares, strict=True)) for i in range(3))
+    least, most = min(part.low for part in parts), max(part.high for part in parts)
+    if low == high and not lost:
+        return Certified(low, low, high, 0.0)
+    error = lost * (most - least) + 8 * EPSILON * max(-least, most)
+    return widened(value, low, high, se, error, least, most)
 
 
 def hand_till(directed: Sequence[Sequence[Certified]]) -> Certified:
@@ -81,9 +115,8 @@ def hand_till(directed: Sequence[Sequence[Certified]]) -> Certified:
     areas = [a for row in rows for a in row]
     if not areas:
         return UNDEFINED
-    value, low, high = (math.fsum(a[k] for a in areas) / len(areas) for k in range(3))
     se = math.sqrt(sum(math.fsum(a.se for a in row) ** 2 for row in rows)) / len(areas)
-    return Certified(value, low, high, se)
+    return _mean(areas, [1] * len(areas), se)
 
 
 def pair_areas(directed: Sequence[Sequence[Certified]]) -> list[list[Certified]]:
@@ -94,7 +127,10 @@ def pair_areas(directed: Sequence[Sequence[Certified]]) -> list[list[Certified]]
 
 def turned(area: Certified) -> Certified:
     """The area with own and rest exchanged, or with the score negated."""
-    return Certified(1 - area.value, 1 - area.high, 1 - area.low, area.se)
+    if isinstance(area, Ratio):
+        a, b = area.ratio
+        return exact(b - a, b)
+    return widened(1 - area.value, 1 - area.high, 1 - area.low, area.se, EPSILON, 0.0, 1.0)
 
 
 def single_score_auc(columns: Sequence[RankColumn], *, direction: str = "up") -> Certified:
@@ -112,19 +148,32 @@ def single_score_auc(columns: Sequence[RankColumn], *, direction: str = "up") ->
 
 def _directed(column: RankColumn, direction: str) -> Certified:
     area = roc_auc(column)
-    if math.isnan(area.value) or direction == "up" or (direction == "auto" and _rises(column, area)):
+    if math.isnan(area.value) or direction == "up":
         return area
-    return turned(area)
+    other = turned(area)
+    if direction == "down":
+        return other
+    rises, sure = _rises(column, area)
+    likely = area if rises else other
+    if sure:
+        return likely
+    return Certified(likely.value, min(area.low, other.low), max(area.high, other.high), likely.se)
 
 
-def _rises(column: RankColumn, area: Certified) -> bool:
-    """Tell whether the median of own is at least that of rest; the area decides if both lie in one mixed row."""
+def _rises(column: RankColumn, area: Certified) -> tuple[bool, bool]:
+    """Tell whether the median of own is at least that of rest, and whether that is certain.
+
+    The area decides if both lie in one mixed row.
+    """
     table = tabulate(column)
     rest, own = (_median_rows(table, c) for c in (table.rest, table.own))
-    if rest == own and np.isin(rest, table.mixed).any():
-        return area.value >= 0.5
+    apart = max(rest) < min(own) or max(own) < min(rest)
+    mixed = bool(np.isin((*rest, *own), table.mixed).any())
+    sure = not column.slack and (apart or not mixed)
+    if rest == own and mixed:
+        return area.value >= 0.5, sure
     scores = edge(table.starts)
-    return bool(scores[list(rest)].mean() <= scores[list(own)].mean())
+    return bool(scores[list(rest)].mean() <= scores[list(own)].mean()), sure
 
 
 def _median_rows(table: Table, counts: Numbers) -> tuple[int, int]:

@@ -46,7 +46,11 @@ class RankColumn(NamedTuple):
     tau: tuple[float, float]
     """The share of all codes that the sample of each class would hold."""
     units: int = 1
-    """How many units a weight of 1 has: 1, or 2^20 where weights have fractions."""
+    """How many units a weight of 1 has, a power of 2: 1 unless weights have fractions."""
+    slack: float = 0.0
+    """The most by which rounding may have moved the weights of all samples, added up."""
+    above: bool = False
+    """Whether any score is above 1."""
 
     def weight(self, c: int) -> float:
         """Return the weight of rest or own."""

@@ -74,8 +74,13 @@ def over_classes(measure: Measure, doc: str, *, by_support: bool = False) -> Cal
 
     def formula(r: Ranks, **options: Any) -> Certified:
         found = columns(r)
-        supports = [column.weight(OWN) for column in found] if by_support else None
-        return ranks.mean([measure(column, **options) for column in found], supports)
+        values = [measure(column, **options) for column in found]
+        if not by_support:
+            return ranks.mean(values)
+        units = max((column.units for column in found), default=1)
+        supports = [int(column.totals[OWN]) * (units // column.units) for column in found]
+        slack = max((column.slack for column in found), default=0.0)
+        return ranks.mean(values, supports, slack * units / sum(supports) if slack else 0.0)
 
     formula.__doc__ = doc
     return _with_options(formula, measure)

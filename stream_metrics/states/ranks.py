@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics._core.rank_batch import Batch, rounded
+from stream_metrics._core.rank_batch import Batch
 from stream_metrics._core.ranks import RankCounters
 from stream_metrics._core.score_rows import Rows, first_bad
-from stream_metrics._core.weights import split_weights
+from stream_metrics._core.weights import rounded_rows, split_weights
 from stream_metrics.errors import ScoreError
 from stream_metrics.formulas.ranks_protocol import RankColumn
 from stream_metrics.labels import Label, unique
@@ -39,10 +39,12 @@ class RankSketch(RankCounters, Portable):
     it, a column knows its own class and the rest.
 
     Memory: a column of G classes (2 without `pairs`) holds at most (16 + 16 G) `buckets` + 16 G `sample` bytes of data,
-    64 KB for a binary one by default, and a quarter more where weights have fractions; with all indices and slack it
+    64 KB for a binary one by default, and twice as much where weights have fractions; with all indices and slack it
     takes at most `memory_bound(G)`.
     Guarantee: counts are exact; any split of a stream over states that are then merged, in any order and tree, gives
-    the same bytes. Weights are rounded to multiples of 2**-20; their sum stays below 2**63.
+    the same bytes. Weights are exact multiples of 2**-64, as every float of at least 2**-11 is; a smaller one is
+    rounded, by 2**-65 at most, and `rounded` counts such samples: certified intervals contain the effect. A weight
+    between 0 and 2**-64 is refused. The sum of all weights stays below 2**63.
     """
 
     KIND: ClassVar[str] = "ranks"
@@ -58,12 +60,14 @@ class RankSketch(RankCounters, Portable):
         """
         truth = column(y_true, "y_true", False)
         n = len(truth.values)
-        weights = (None, None) if w is None else rounded(*split_weights(checked_weights(w, n)))
+        given = None if w is None else checked_weights(w, n)
+        weights = (None, None) if given is None else split_weights(given)
+        rounded = None if given is None else rounded_rows(given)
         if n:
             check_codes(truth, (int(truth.values.min()), int(truth.values.max())), "y_true", False)
         matrix, names = _matrix(scores, classes)
         if isinstance(matrix, list):
-            self._count_rows(truth, matrix, weights, names)
+            self._count_rows(truth, matrix, weights, rounded, names)
             return
         _check_length(len(matrix), n)
         bad = first_bad(matrix)
@@ -77,10 +81,12 @@ class RankSketch(RankCounters, Portable):
         seen = None if names is None else np.zeros((len(names), 4), np.int64)
         batch = Batch(codes, labels, [None] if names is None else names, seen, weights, self.pairs, self.pos_label)
         batch.count_matrix(self, matrix)
-        while not self.commit(batch, 0):
+        while not self.commit(batch, 0, 0 if rounded is None else int(rounded.sum())):
             batch.count_matrix(self, matrix)
 
-    def _count_rows(self, truth: Column, samples: list[Any], weights: Any, names: list[Label] | None) -> None:
+    def _count_rows(
+        self, truth: Column, samples: list[Any], weights: Any, rounded: Any, names: list[Label] | None
+    ) -> None:
         """Count samples that are mappings, numbers, rows or abstentions."""
         _check_length(len(samples), len(truth.values))
         rows = Rows(samples, self.pos_label, None if names is None else tuple(names))
@@ -94,7 +100,8 @@ class RankSketch(RankCounters, Portable):
         entries = row[used][order], rows.label[used][order], rows.code[used][order]
         batch = Batch(codes, labels, rows.labels, seen, (wholes, parts), self.pairs, self.pos_label)
         batch.count_entries(self, *entries)
-        while not self.commit(batch, int((~rows.kept).sum())):
+        roundings = 0 if rounded is None else int(rounded[rows.kept].sum())
+        while not self.commit(batch, int((~rows.kept).sum()), roundings):
             batch.count_entries(self, *entries)
 
     def _numbered(self, truth: Column, weights: Any) -> tuple[NDArray[np.int32], list[Any]]:
@@ -122,8 +129,8 @@ class RankSketch(RankCounters, Portable):
         """Return the most bytes that a column of that many classes can take, indices and slack included."""
         slots = 1 << max(4, (4 * self.buckets - 1).bit_length())
         full = 1 << max(3, (2 * self.sample - 1).bit_length())
-        cells = (self.buckets + 1) * (20 + 16 * groups + 8 * groups) + 4 * slots
-        return cells + groups * (20 * full + 4 * self.sample + 16 + 80) + 8 * full + 256
+        cells = (self.buckets + 1) * (20 + 16 * groups + 16 * groups) + 4 * slots
+        return cells + groups * (24 * full + 4 * self.sample + 16 + 80) + 8 * full + 256
 
     def _content(self) -> list[Any]:
         frozen = self.copy()  # other threads may count while columns are written
@@ -132,16 +139,17 @@ class RankSketch(RankCounters, Portable):
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
-        configuration, n, abstained, labels, appearances, weights, columns = content
+        configuration, n, abstained, labels, appearances, weights, columns, *fine = content
+        places, rounded = fine[0] if fine else (20, 0)
         buckets, sample, pos_label, pairs = configuration
         if {type(x) for x in (labels, appearances, columns)} != {tuple} or type(pairs) is not bool:
             raise ValueError("arrays of labels, of appearances and of columns")
-        if {type(x) for x in (buckets, sample, n, abstained, *appearances)} != {int}:
+        if {type(x) for x in (buckets, sample, n, abstained, places, rounded, *appearances)} != {int}:
             raise ValueError("whole numbers of samples and appearances")
         state = cls(buckets, sample, pos_label, pairs)
-        state.restore(list(labels), list(appearances), weights, list(columns), n, abstained)
-        *rest, packed = state._content()
-        if packed != list(columns) or repr(_frozen(rest)) != repr(content[:-1]):
+        state.restore(list(labels), list(appearances), weights, list(columns), n, abstained, places, rounded)
+        again = state._content()
+        if again[6] != list(columns) or repr(_frozen(again[:6] + again[7:])) != repr(content[:6] + content[7:]):
             raise ValueError("what this state would be written as")
         return state
 

@@ -239,7 +239,7 @@ def test_areas_are_fractions_worked_out_pair_by_pair() -> None:
     directed = [[None if i == j else pairs(samples, i, i, {j}) for j in "abc"] for i in "abc"]
 
     assert dict(snapshot.per_class["roc_auc"]) == {label: float(area) for label, area in areas.items()}
-    assert dict(snapshot.per_class["gini"]) == {label: 2 * float(area) - 1 for label, area in areas.items()}
+    assert dict(snapshot.per_class["gini"]) == {label: float(2 * area - 1) for label, area in areas.items()}
     for i in range(3):
         for j in {0, 1, 2} - {i}:
             assert snapshot["roc_auc_ovo_directed"][i, j] == float(directed[i][j])

@@ -88,6 +88,8 @@ def workers() -> sm.Aggregate:
 LOSSES = ("log_loss", "brier", "spherical")
 LABELS = [False, 1, 2.5, -(2**63), 2**64 - 1, 2**70, -(2**70), "a", "é", "", "\ud800", b"a", b"", (), (1, "x", (b"y",))]
 
+EARLIER = ("ranks_v1_fractions", "set_v1_scored")  # from when weights of scores were rounded to multiples of 2^-20
+
 STATES: dict[str, Callable[[], Any]] = {
     "confusion_v1_empty": sm.ConfusionMatrix,
     "confusion_v1_plain": lambda: counted(sm.ConfusionMatrix(), ("cat", "dog"), ("cat", "cat"), ("dog", None)),
@@ -114,7 +116,8 @@ STATES: dict[str, Callable[[], Any]] = {
         ("é", None),
     ),
     "ranks_v1_coarse": lambda: scored(RankSketch(64, 32), 3000),
-    "ranks_v1_fractions": lambda: scored(RankSketch(16, 8, "x", pairs=False), 500, ["x", 2], np.arange(500) * 0.37),
+    "ranks_v1_fine": lambda: scored(RankSketch(16, 8, "x", pairs=False), 500, ["x", 2], np.arange(500) * 0.37),
+    "ranks_v1_rounded": lambda: scored(RankSketch(64, 8), 50, None, 1 / np.arange(1, 51) ** 8),
     "ranks_v1_ten_classes": lambda: scored(RankSketch(32, 4), 400, [f"class {i}" for i in range(10)]),
     "ranks_v1_one_vs_rest": lambda: counted(scored(RankSketch(8, 2, pairs=False), 90, ["a", "b"]), ("c", {"c": 0.5})),
     "losses_v1_empty": sm.ProbabilityLosses,
@@ -128,7 +131,7 @@ STATES: dict[str, Callable[[], Any]] = {
         sm.ProbabilityLosses(classes=["b", 1, (2, "c")]),
         *((y, [0.5, 0.125, 0.375 * w], w) for y in ("b", 1.0, "none") for w in (0.1, 2.0**-64, 1.0)),
     ),
-    "set_v1_scored": lambda: counted(
+    "set_v1_fine": lambda: counted(
         sm.MetricSet(["accuracy", "roc_auc", "log_loss"], pos_label="a", labels=["a", "b"]),
         ("a", {"a": 0.75, "b": 0.25}),
         ("b", 0.5, 0.1),
@@ -246,7 +249,9 @@ def comparison(state: Comparison) -> dict[str, Any]:
 
 def held(column: RankColumn) -> str:
     """Return the numbers of a column, and twice its pairs in order, those that are open, and all."""
-    numbers = {name: brief(value) for name, value in column._asdict().items()}
+    fields = column._asdict()
+    numbers = {name: brief(fields[name]) for name in fields if name not in ("slack", "above")}
+    numbers |= {"slack": brief(column.slack)} if column.slack else {}
     if not len(column.cells):
         numbers = {"totals": numbers["totals"]}
     numbers["pairs"] = brief(np.array(count_pairs(tabulate(column)), object))
