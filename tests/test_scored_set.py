@@ -47,10 +47,12 @@ def test_equal_scores_go_to_the_first_label(scores: dict[Any, float], label: Any
 @pytest.mark.parametrize(
     ("options", "score", "label"),
     [
-        ({}, 0.5, False),
-        ({}, 0.5000001, True),
-        ({"threshold": 0.7}, 0.7, False),
-        ({"threshold": 0.0}, 0.0, False),
+        ({}, 0.5, True),
+        ({}, 0.49999999, False),
+        ({"threshold": 0.7}, 0.7, True),
+        ({"threshold": 0.7}, 0.7 - 2**-53, False),
+        ({"threshold": 0.0}, 0.0, True),
+        ({"threshold": 2}, 1.0, False),
         ({"threshold": -1}, 0.0, True),
         ({"pos_label": 1}, 0.2, 0),
         ({"pos_label": 0}, 0.2, 1),
@@ -62,7 +64,7 @@ def test_equal_scores_go_to_the_first_label(scores: dict[Any, float], label: Any
     ],
 )
 def test_the_label_of_a_single_score(options: dict[str, Any], score: float, label: Any) -> None:
-    """A score above the threshold is `pos_label`, any other the other class; both sorts of batches agree."""
+    """A score of at least the threshold is `pos_label`, any other the other class; both sorts of batches agree."""
     single, rows, column = (sm.MetricSet(scores=True, **options) for _ in range(3))
     single.update(label, score)
     rows.update_many([label], [score])

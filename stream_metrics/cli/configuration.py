@@ -37,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--threshold",
         type=options.number,
         metavar="X",
-        help="one number above it predicts --pos-label (default: 0.5; with --margins 0)",
+        help="one number of at least X predicts --pos-label (default: 0.5; with --margins 0)",
     )
     group.add_argument(
         "--margins",

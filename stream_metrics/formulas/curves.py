@@ -332,7 +332,7 @@ def best_threshold(column: RankColumn, metric: str | Callable[..., Floats] = "yo
 
 
 def _exact_value(metric: str, s: Units, row: int) -> float:
-    """Return the value of a metric where as many rows count as positive, from integers."""
+    """Return the value of a metric where as many rows count as positive, as the formula of labels has it."""
     own, rest = int(s.tp[-1]), int(s.fp[-1])
     tp, fp = (int(s.tp[row - 1]), int(s.fp[row - 1])) if row else (0, 0)
     fn, tn = own - tp, rest - fp
@@ -343,7 +343,7 @@ def _exact_value(metric: str, s: Units, row: int) -> float:
     if metric == "youden":
         return (tp * rest - fp * own) / (own * rest)
     if metric == "balanced_accuracy":
-        return (tp * rest + tn * own) / (2 * own * rest)
+        return (tp / own + tn / rest) / 2
     value = correlation(2 * (tp * tn - fp * fn), 2 * (tp + fp) * (fn + tn), 2 * own * rest)
     return 0.0 if math.isnan(value) else value
 

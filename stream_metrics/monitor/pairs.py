@@ -6,7 +6,7 @@ score, one batch for every set of classes. Key sets that have few rows share a b
 
 `prediction` is a label, whatever its type: a float there is a label that is a float, and a score stands in `scores`.
 Only a mapping there is scores. Where there are scores and the prediction is None or MISSING, the label is that of the
-largest score, or of a single score by whether it is above the threshold, as in `MetricSet`. None without scores, or an
+largest score, or of a single score by whether it is at least the threshold, as in `MetricSet`. None without scores, or an
 empty mapping, is an abstention.
 """
 
@@ -281,7 +281,7 @@ def _single(prediction: Any, scores: Any, like: MetricSet) -> tuple[Any, float]:
     if prediction is not None:
         return prediction, score
     positive, negative = like.scored.ranks.pos_label, like.scored.negative
-    if not score > like.scored.threshold:
+    if not score >= like.scored.threshold:
         if negative is None:
             raise ScoreError(f"Expected a prediction, as the class beside {positive!r} is not known, but got {score}")
         return negative[0], score

@@ -5,8 +5,9 @@ classes, its largest score (the confidence) with whether it was right by a secon
 sums of losses. What can fail comes first and what cannot be undone last, so that a refused sample is in none.
 
 The label of a mapping or a row is that of the largest score; of equal ones the first in the order of report. A single
-number is the score of `pos_label`, which is the label above `threshold`; the other class of a single number is the
-other one of `labels`, or of False and True, or of 0 and 1.
+number is the score of `pos_label`, which is the label from `threshold` on, as on every curve, where a threshold is one
+of the scores and lets it through; the other class of a single number is the other one of `labels`, or of False and
+True, or of 0 and 1.
 """
 
 from __future__ import annotations
@@ -173,7 +174,7 @@ class Scored:
 
     def _decide(self, score: float) -> tuple[Any, float]:
         """Return the label of a single score and the score of that label."""
-        if score > self.threshold:
+        if score >= self.threshold:
             return self.ranks.pos_label, score
         if self.negative is None:
             raise ScoreError(
@@ -249,7 +250,7 @@ class Scored:
         return Derived([label for _, label, _ in rows], np.array(right, bool), confidence)
 
     def _singles(self, truth: Any, scores: Any) -> Derived:
-        above = np.asarray(scores > self.threshold)
+        above = np.asarray(scores >= self.threshold)
         if self.negative is None and not above.all():
             self._decide(float(scores[int(np.argmin(above))]))
         for name in truth.names or (0,):

@@ -137,7 +137,7 @@ def test_keys_are_labels_written_so(saved):
 
 
 def test_one_number_is_the_score_of_true(saved):
-    """A number is the score of true, or 1, which it predicts above the threshold."""
+    """A number is the score of true, or 1, which it predicts from the threshold on."""
     rows = [(1, 0.9), (0, 0.4), (1, 0.35), (0, 0), (1, None)]
 
     assert counted(rows).to_bytes() == saved(jsonl(rows), "--scores")
