@@ -3,7 +3,7 @@
 Ten thousand random streams go through random sketches: an easy or a hard shape, then ties, an atom, zeros or the ends
 of the range of doubles, weights, 16 to 1024 buckets, samples of 64 to 512, and one to five shards merged in any order.
 The area of the raw scores is counted in integers, so an interval that misses it by the last bit is a violation. Weights
-count as the sketch states: rounded to multiples of 2^-20.
+count as the sketch states: rounded to multiples of 2^-64.
 
 Then the default sketch meets the named shapes of `tests/rank_shapes.py` with a million scores each. A trial is one
 shape with one seed; the median over trials is the one that has a target, and the medians of the largest error and of

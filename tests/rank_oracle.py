@@ -97,6 +97,7 @@ class RankOracle:
             2 ** (places - spare),
             float(sum(w < 2.0**-11 and w * 2.0**64 % 1 != 0 for w in weights.tolist())) * 2.0**-65,
             bool(np.any(codes > ZERO + 1075 * E)),
+            int(totals.sum()) / 2 ** (places - spare) / len(codes) if places > spare else 1.0,
         )
 
     def _cells(self, distinct: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:

@@ -20,8 +20,8 @@ def scores() -> st.SearchStrategy[float]:
 
 
 def weights() -> st.SearchStrategy[Any]:
-    """Weights: mostly one, none, whole, fractions that are and are not multiples of 2^-20, beyond 2^53."""
-    odd = [0, 0.0, 2, 7, 0.5, 0.25, 0.1, 1.5, 2.0**-20, 2.0**-21, 2.0**-40, 2**54]
+    """Weights: mostly one, none, whole, fractions that are and are not multiples of 2^-20 and 2^-64, beyond 2^53."""
+    odd = [0, 0.0, 2, 7, 0.5, 0.25, 0.1, 1.5, 2.0**-20, 2.0**-21, 2.0**-40, 1 / 3e6, 1e-18, 2.0**-64, 2**54]
     return st.one_of(st.just(1), st.sampled_from(odd))
 
 

@@ -29,7 +29,7 @@ cdef inline Py_ssize_t glide(Column *c, const uint64_t *code, const Rows *rows, 
     cdef const Bottom *sample = c.sample
     cdef uint64_t *records = c.record - width
     cdef uint64_t *record
-    cdef uint64_t x, key, most = MIXED if c.level <= WIDE or c.above else ONE
+    cdef uint64_t x, key
     cdef int level = c.level, shift = 64 - c.bits
     for r in range(r, n):
         x = code[r]
@@ -40,7 +40,7 @@ cdef inline Py_ssize_t glide(Column *c, const uint64_t *code, const Rows *rows, 
         key = x >> level
         cell = slot[(key * <uint64_t> 0x9E3779B97F4A7C15) >> shift]
         record = records + cell * width
-        if cell == 0 or x > most or mixed(x) <= sample[g].bound or record[0] != key or record[1] != MIXED:
+        if cell == 0 or mixed(x) <= sample[g].bound or record[0] != key or record[1] != MIXED:
             return r
         record += 2 + 2 * g
         if rows.whole == NULL:
@@ -71,7 +71,17 @@ cdef inline int64_t feed(Column *c, const uint64_t *code, const Rows *rows, Py_s
                     return -1
             column_add(c, code[r], g, 1 if rows.whole == NULL else rows.whole[r], rows.part[r] if parts else 0)
         r += 1
+    if c.level > WIDE and not c.above:
+        c.above = any_above_one(code, rows, n)
     return n - skipped
+
+
+cdef inline bint any_above_one(const uint64_t *code, const Rows *rows, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t r
+    for r in range(n):
+        if code[r] > ONE and not weightless(rows, r):
+            return True
+    return False
 
 
 cdef inline int draw(Column *c, const uint64_t *code, const Rows *rows, Py_ssize_t n) noexcept nogil:

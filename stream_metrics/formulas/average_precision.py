@@ -47,7 +47,7 @@ def average_precision(column: RankColumn) -> Certified:
     tied = _tied(coarse)
     first = np.where(coarse.mixed, _negatives_first(coarse), tied)
     most = np.where(coarse.mixed, _positives_at_once(coarse), tied)
-    value = math.fsum(np.where(_atoms(column, steps), _tied(steps.fine), _random_order(steps.fine))) / own
+    value = math.fsum(np.where(_atoms(column, steps), _tied(steps.fine), _random_order(steps.fine, column.grain))) / own
     se = root_sum_square((most - first) * steps.doubts) / own
     return _outwards(value, math.fsum(first) / own, math.fsum(most) / own, se, error)
 
@@ -163,15 +163,15 @@ def _positives_at_once(s: Steps) -> Floats:
     return s.own * _safe(s.tp, s.tp + s.fp_before)
 
 
-def _random_order(s: Steps) -> Floats:
+def _random_order(s: Steps, grain: float) -> Floats:
     """Return what the positives of each row add: of a mixed row on average over all orders, otherwise as tied.
 
-    The negatives are taken as spread evenly between the positives.
+    The negatives are taken as spread evenly between the positives, of which each has a weight of `grain`.
     """
-    p, before, behind = s.own, s.tp_before, s.fp_before
-    c = 1 + s.rest / (p + 1)
+    p, n, before, behind = (a / grain for a in (s.own, s.rest, s.tp_before, s.fp_before))
+    c = 1 + n / (p + 1)
     average = p / c + (c * before - before - behind) / c**2 * harmonic_gap((before + behind) / c, p)
-    return np.where(s.mixed, average, _tied(s))
+    return np.where(s.mixed, average * grain, _tied(s))
 
 
 def harmonic_gap(a: Floats, p: Floats) -> Floats:
@@ -192,7 +192,7 @@ def _atoms(column: RankColumn, steps: Descent) -> NDArray[np.bool_]:
     found = np.zeros(len(coarse.starts), bool)
     for c, counts in ((REST, coarse.rest), (OWN, coarse.own)):
         hoped = column.tau[c] * counts
-        for row in np.flatnonzero((steps.cells >= 0) & (hoped >= EXPECTED)):
+        for row in np.flatnonzero((steps.cells >= 0) & (hoped >= EXPECTED * column.grain)):
             seen = float(sampled_in(column, int(steps.cells[row]), c)[1].sum())
             found[row] |= seen < EXPLAINED * float(hoped[row])
     if fine is coarse:

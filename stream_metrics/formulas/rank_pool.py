@@ -52,6 +52,7 @@ def pool(columns: Sequence[RankColumn]) -> RankColumn:
         columns[0].units,
         math.fsum(c.slack for c in columns),
         any(c.above for c in columns),
+        max(c.grain for c in columns),
     )
 
 

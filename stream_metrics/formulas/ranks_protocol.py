@@ -51,6 +51,8 @@ class RankColumn(NamedTuple):
     """The most by which rounding may have moved the weights of all samples, added up."""
     above: bool = False
     """Whether any score is above 1."""
+    grain: float = 1.0
+    """The mean weight of a sample if weights have fractions; whole weights count as repeated samples."""
 
     def weight(self, c: int) -> float:
         """Return the weight of rest or own."""

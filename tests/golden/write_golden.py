@@ -88,7 +88,8 @@ def workers() -> sm.Aggregate:
 LOSSES = ("log_loss", "brier", "spherical")
 LABELS = [False, 1, 2.5, -(2**63), 2**64 - 1, 2**70, -(2**70), "a", "é", "", "\ud800", b"a", b"", (), (1, "x", (b"y",))]
 
-EARLIER = ("ranks_v1_fractions", "set_v1_scored")  # from when weights of scores were rounded to multiples of 2^-20
+# Weights of scores were rounded to multiples of 2^-20 then, and a single score of exactly 0.5 was not positive.
+EARLIER = ("comparison_v1_scores", "ranks_v1_fractions", "set_v1_scored")
 
 STATES: dict[str, Callable[[], Any]] = {
     "confusion_v1_empty": sm.ConfusionMatrix,
@@ -160,7 +161,7 @@ STATES: dict[str, Callable[[], Any]] = {
     "comparison_v1_fractions": lambda: counted(
         Comparison(), ("a", "a", "b", 0.1), ("b", "a", "b", 2.0**-64), ("a", 1, 1, 2**62)
     ),
-    "comparison_v1_scores": lambda: judged(
+    "comparison_v1_ties": lambda: judged(
         Comparison(scores=True, folds=3),
         [(i % 3 == 0, i / 40, {True: (i * 7 % 40) / 40, False: 0.5}) for i in range(40)],
     ),
@@ -250,7 +251,7 @@ def comparison(state: Comparison) -> dict[str, Any]:
 def held(column: RankColumn) -> str:
     """Return the numbers of a column, and twice its pairs in order, those that are open, and all."""
     fields = column._asdict()
-    numbers = {name: brief(fields[name]) for name in fields if name not in ("slack", "above")}
+    numbers = {name: brief(fields[name]) for name in fields if name not in ("slack", "above", "grain")}
     numbers |= {"slack": brief(column.slack)} if column.slack else {}
     if not len(column.cells):
         numbers = {"totals": numbers["totals"]}

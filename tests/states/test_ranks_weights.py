@@ -1,0 +1,124 @@
+"""Weights of scores of any size: equal ones change nothing, what is rounded is counted, what would vanish is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stream_metrics as sm
+from stream_metrics.states.ranks import RankSketch
+
+
+def stream(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return labels, scores, and weights from 2^-60 to 2^40."""
+    g = np.random.default_rng(seed)
+    scores = g.uniform(size=n).round(3)
+    return g.uniform(size=n) < scores, scores, 2.0 ** g.uniform(-60, 40, n)
+
+
+@pytest.mark.parametrize("buckets", [64, 1024])
+@pytest.mark.parametrize("weight", [1 / 3_000_000, 1e-15, 0.1, 2.0**-64, 1.5])
+def test_equal_weights_give_the_values_of_none(weight: float, buckets: int) -> None:
+    """Sample weights that sum to 1, and any others that are all the same."""
+    same = pytest.approx if buckets == 64 else float
+    own, scores, _ = stream(20_000)
+    plain, weighted = (sm.MetricSet(scores=True, buckets=buckets) for _ in range(2))
+    plain.update_many(own, scores=scores)
+    weighted.update_many(own, scores=scores, w=np.full(len(own), weight))
+    a, b = plain.snapshot(), weighted.snapshot()
+
+    for key in ("roc_auc", "average_precision", "ks_statistic", "accuracy"):
+        one, other = (x.per_class[key][True] if key in x.per_class else x[key] for x in (a, b))
+        assert one == same(other), key
+    for key in ("roc_auc", "average_precision", "gini") if buckets == 1024 else ():
+        assert b.estimate(key).low <= a.estimate(key).value <= b.estimate(key).high
+
+
+@pytest.mark.parametrize("buckets", [8, 1024])
+def test_any_split_gives_the_same_bytes(buckets: int) -> None:
+    """In any order and tree, one by one and in batches, through bytes; what was rounded is counted once."""
+    own, scores, w = stream(600)
+    whole = RankSketch(buckets, 8)
+    whole.update_many(own, scores, w)
+    g = np.random.default_rng(1)
+    for _ in range(5):
+        shards = [RankSketch(buckets, 8) for _ in range(4)]
+        for row in g.permutation(len(own)).tolist():
+            shards[int(g.integers(4))].update(bool(own[row]), float(scores[row]), float(w[row]))
+        shards[0].merge(RankSketch.from_bytes(shards[1].to_bytes()))
+        total = shards[2].merge(shards[3]).merge(shards[0])
+        assert total.to_bytes() == whole.to_bytes()
+    assert whole.rounded == sum(x < 2.0**-11 and x * 2.0**64 % 1 != 0 for x in w.tolist()) > 0
+    assert RankSketch.from_bytes(whole.to_bytes()) == whole
+
+
+def test_revert_restores_the_bytes() -> None:
+    """Also the number of binary places, and of rounded samples."""
+    own, scores, w = stream(200)
+    sketch = RankSketch()
+    sketch.update(True, 0.5, 0.25)
+    bytes_of = [sketch.to_bytes()]
+    rows = list(zip(own.tolist(), scores.tolist(), w.tolist(), strict=True))
+    for row in rows:
+        sketch.update(*row)
+        bytes_of.append(sketch.to_bytes())
+    for row in rows[::-1]:
+        assert sketch.to_bytes() == bytes_of.pop()
+        sketch.revert(*row)
+    assert sketch.to_bytes() == bytes_of.pop()
+
+
+def test_a_window_holds_what_its_samples_give() -> None:
+    """Weights that leave a window leave nothing behind."""
+    own, scores, w = stream(300, 2)
+    window = sm.Rolling(sm.ROCAUC(), 40)
+    for row in zip(own.tolist(), scores.tolist(), w.tolist(), strict=True):
+        window.update(*row)
+    fresh = sm.ROCAUC()
+    fresh.update_many(own[-40:], scores[-40:], w[-40:])
+
+    assert window.get() == fresh.get()
+    assert window.snapshot().estimate("roc_auc") == fresh.snapshot().estimate("roc_auc")
+
+
+@pytest.mark.parametrize("w", [2.0**-65, 1e-300, 5e-324])
+def test_a_weight_that_would_vanish_is_refused(w: float) -> None:
+    """Below 2^-64, where a class might lose all of its weight; nothing changes, and the error says what to do."""
+    sketch, state = RankSketch(), sm.MetricSet(scores=True)
+    for update in (
+        lambda: sketch.update(True, 0.5, w),
+        lambda: sketch.update_many([True, False], [0.5, 0.25], [1, w]),
+        lambda: state.update(True, 0.5, w),
+        lambda: state.update_many([True, False], scores=[0.5, 0.25], w=np.array([1, w])),
+    ):
+        with pytest.raises(sm.WeightError, match=r"to be 0 or at least 2\*\*-64 where scores are kept.*multiply"):
+            update()
+    assert sketch == RankSketch()
+    assert state == sm.MetricSet(scores=True)
+
+
+@pytest.mark.parametrize("buckets", [2, 3, 8, 64, 512, 1024])
+@pytest.mark.parametrize("beyond", [3.0, 1 + 2**-52, 1e300, None])
+def test_calibration_needs_probabilities_at_any_level(buckets: int, beyond: Any) -> None:
+    """One score above 1 makes the calibration error nan, wherever it comes and however the sketch coarsens."""
+    g = np.random.default_rng(3)
+    for n in (5, 100, 5000):
+        scores = g.uniform(size=n) ** 4
+        scores[:2] = 1.0, 0.0
+        order = g.permutation(n)
+        if beyond is not None:
+            scores[order[0]] = beyond
+        sketches = [RankSketch(buckets, 16) for _ in range(3)]
+        own, half = np.arange(n) % 2 == 0, n // 2
+        sketches[0].update_many(own[order], scores[order])
+        for row in order.tolist():
+            sketches[1].update(bool(own[row]), float(scores[row]))
+        sketches[2].update_many(own[:half], scores[:half])
+        sketches[2].merge(RankSketch.from_bytes(sketches[0].copy().to_bytes()))
+        for sketch in sketches:
+            again = RankSketch.from_bytes(sketch.to_bytes())
+            value = again.snapshot().estimate("expected_calibration_error").value
+            assert (value != value) == (beyond is not None), (n, sketch.column(True).level)
+        assert sketches[0].to_bytes() == sketches[1].to_bytes()
