@@ -88,6 +88,10 @@ class ByGroup(GroupFeed, Portable):
             columns["t"] = t
         batch = Batch(columns, classes=classes, t=None if "t" in columns else t)
         names, forms, codes = coded(group, batch.n)
+        with self._writing():
+            self._count_batch(batch, names, forms, codes)
+
+    def _count_batch(self, batch: Batch, names: list[Label], forms: Any, codes: Any) -> None:
         kept = self._kept([*self._slots, *(key for key in names if key not in self._folded)])
         rest = np.array([key not in kept for key in names] + [False])
         codes = np.where(rest[codes], len(names), codes)  # what is folded is counted as one
@@ -144,21 +148,23 @@ class ByGroup(GroupFeed, Portable):
         reason = mergeable(self.inner)
         if reason is not None:
             raise reason
-        fresh = {key: _both(self._slots.get(key), slot) for key, slot in other._slots.items()}
-        rest = self._rest if other._rest is None else _both(self._rest, other._rest)
-        self._slots.update(fresh)
-        self._rest = rest
-        self._folded.clear()
-        self._fold()
+        with self._merging(other):
+            fresh = {key: _both(self._slots.get(key), slot) for key, slot in other._slots.items()}
+            rest = self._rest if other._rest is None else _both(self._rest, other._rest)
+            self._slots.update(fresh)
+            self._rest = rest
+            self._folded.clear()
+            self._fold()
         return self
 
     def copy(self) -> Self:
         """Return an independent copy."""
         twin = type(self).__new__(type(self))
         twin.inner, twin.max_groups, twin.other = self.inner, self.max_groups, self.other
-        twin._largest = self._largest
-        twin._slots = {key: Slot(slot.state.copy(), slot.forms) for key, slot in self._slots.items()}
-        twin._rest = None if self._rest is None else Slot(self._rest.state.copy())
+        with self._reading():
+            twin._largest = self._largest
+            twin._slots = {key: Slot(slot.state.copy(), slot.forms) for key, slot in self._slots.items()}
+            twin._rest = None if self._rest is None else Slot(self._rest.state.copy())
         return twin
 
     def _mapped(self, change: Callable[[Any], Any]) -> Self:
@@ -170,12 +176,14 @@ class ByGroup(GroupFeed, Portable):
 
     def reset(self) -> None:
         """Forget every group; the configuration stays."""
-        self._slots, self._folded, self._rest, self._largest = {}, {}, None, None
+        with self._writing():
+            self._slots, self._folded, self._rest, self._largest = {}, {}, None, None
 
     @property
     def groups(self) -> tuple[Label, ...]:
         """The groups that are kept apart, in the order of report."""
-        return tuple([shown(key, self._slots[key].forms) for key in self._keys()])
+        with self._reading():
+            return tuple([shown(key, self._slots[key].forms) for key in self._keys()])
 
     def state(self, group: Label) -> Any:
         """Return the state of a group, which lives on; KeyError if there is none that is kept apart."""
@@ -202,20 +210,27 @@ class ByGroup(GroupFeed, Portable):
     @property
     def n(self) -> int:
         """The number of samples counted, folded ones included."""
-        return self._total(self._states(), "n")
+        with self._reading():
+            return self._total(self._states(), "n")
 
     @property
     def abstained(self) -> int:
         """The number of samples without a prediction."""
-        return self._total(self._states(), "abstained")
+        with self._reading():
+            return self._total(self._states(), "abstained")
 
     @property
     def folded(self) -> int:
         """The number of samples of groups that are not kept apart."""
-        return 0 if self._rest is None else self._total([self._rest.state], "n")
+        with self._reading():
+            return 0 if self._rest is None else self._total([self._rest.state], "n")
 
     def snapshot(self, t: Any = None) -> GroupSnapshot:
         """Return a frozen copy of all groups, to be read one by one and compared; `t` as for `inner`."""
+        with self._reading():
+            return self._freeze(t)
+
+    def _freeze(self, t: Any) -> GroupSnapshot:
         states = self._states()
         t = self._time() if t is None else t
         if mergeable(self.inner) is None:
@@ -230,11 +245,12 @@ class ByGroup(GroupFeed, Portable):
 
     def _content(self) -> list[Any]:
         groups = []
-        for key in self._keys():
-            slot = self._slots[key]
-            forms = list(slot.forms[:3]) if isinstance(key, int | float) else []
-            groups.append([shown(key, slot.forms), forms, slot.state._content()])
-        rest = [] if self._rest is None else [self._rest.state._content()]
+        with self._reading():
+            for key in self._keys():
+                slot = self._slots[key]
+                forms = list(slot.forms[:3]) if isinstance(key, int | float) else []
+                groups.append([shown(key, slot.forms), forms, slot.state._content()])
+            rest = [] if self._rest is None else [self._rest.state._content()]
         limit = [] if self.max_groups is None else [self.max_groups]
         return [packed(self.inner), limit, self.other, groups, rest]
 
@@ -262,8 +278,9 @@ class ByGroup(GroupFeed, Portable):
         return made
 
     def __repr__(self) -> str:
-        folded = "" if self._rest is None else f", {self.folded} of them folded"
-        return f"ByGroup({self.inner!r}, {len(self._slots)} groups, {self.n} samples{folded})"
+        with self._reading():
+            folded = "" if self._rest is None else f", {self.folded} of them folded"
+            return f"ByGroup({self.inner!r}, {len(self._slots)} groups, {self.n} samples{folded})"
 
 
 def _both(mine: Slot | None, theirs: Slot) -> Slot:

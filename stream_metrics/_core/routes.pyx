@@ -5,6 +5,9 @@ Finding the state must not cost more than counting, so it is compiled, and where
 fed without a call in between. What happens rarely (a new pane, a new group, panes that expire) is done in Python by the class
 that is derived from the feed. A state that is new gets its place only after it has counted the sample, so a sample that is
 refused leaves nothing behind.
+
+A sample of plain labels for a state that is at hand is counted in a stretch of `Guarded`; all else is a section, so no two
+threads make a state for the same pane or group, and none counts in a state that was given up.
 """
 
 cimport cython
@@ -20,12 +23,15 @@ from libc.stdint cimport int64_t
 from datetime import UTC, datetime
 
 from stream_metrics._core.confusion cimport ConfusionCounters, Feed, SetFeed
+from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.indexed cimport form_of, plain
+from stream_metrics._core.weights cimport plain_weight
 from stream_metrics.errors import WeightError
 from stream_metrics.labels import canonical
 
 import_datetime()
 
+cdef object ONE = 1
 cdef object DATETIME = datetime, UTC_ZONE = UTC
 cdef int64_t NEVER = 0x7FFFFFFFFFFFFFFF
 cdef double BOUND = 4611686018.0  # seconds: 2^62 ns, the years 1823 to 2116
@@ -79,13 +85,25 @@ cdef inline int deliver(object state, ConfusionCounters counts, object y_true, o
     return 0
 
 
+cdef inline bint is_plain(object y_true, object y_pred, object w):
+    """Whether counters of labels take the sample without running Python code, unless they refuse it."""
+    return (plain(y_true) and (plain(y_pred) or y_pred is None)
+            and (w is ONE or type(w) is float or type(w) is int))
+
+
+cdef tuple made_plain(ConfusionCounters counts, object y_true, object y_pred, object w):
+    """A sample as plain values that counters like these take for the same."""
+    weight = plain_weight(w)
+    return counts.admit(y_true, "y_true"), counts.admit_prediction(y_pred), weight
+
+
 cdef inline int64_t floored(int64_t a, int64_t b) noexcept nogil:
     """a / b rounded down; b is positive."""
     return a // b - (a % b < 0)
 
 
 @cython.auto_pickle(False)
-cdef class PaneFeed:
+cdef class PaneFeed(Guarded):
     """What passes samples on to the state of their pane, and moves the latest time.
 
     All times are in nanoseconds since 1970. The pane that was fed last is kept at hand: it covers first <= t < last.
@@ -126,24 +144,45 @@ cdef class PaneFeed:
         `t` is in seconds since 1970 (int, float), a datetime (a naive one is in UTC) or a NumPy datetime64. A sample for a
         pane that is gone is not counted, but adds to `dropped`.
         """
+        cdef int64_t now = self.nanoseconds(self.clock_() if t is None else t)
+        cdef bint bare = group is None and scores is None and classes is None
+        if (bare and self.holder == 0 and self.first <= now < self.last and (now <= self._latest or now < self._due)
+                and self.counts is not None and self.counts.holder == 0 and is_plain(y_true, y_pred, w)):
+            self.counts.count(y_true, y_pred, w)
+            self._timed |= t is not None
+            self._latest = max(self._latest, now)
+            return
+        if bare and self.counted and not is_plain(y_true, y_pred, w):
+            y_true, y_pred, w = made_plain(counters_in(self.inner), y_true, y_pred, w)
+        self.enter()
+        try:
+            self.place(now, t is not None, y_true, y_pred, w, group, scores, classes)
+        finally:
+            self.leave()
+        if self._watched:
+            self._report()
+
+    cdef int64_t nanoseconds(self, object moment) except? -1:
+        """A time in nanoseconds since 1970."""
+        if type(moment) is float and fabs(<double> moment) < BOUND:
+            return <int64_t> rint(<double> moment * 1e9)
+        if type(moment) is DATETIME and 1830 < datetime_year(moment) < 2110 and is_utc(moment):
+            return since_1970(moment)
+        return self._instant(moment)
+
+    cdef int place(self, int64_t now, bint timed, object y_true, object y_pred, object w, object group, object scores,
+                   object classes) except -1:
+        """Count one sample in its pane, in a section."""
         cdef ConfusionCounters counts = self.counts
         cdef object state = self.state
-        cdef int64_t now, pane = 0
-        cdef bint moved, new = False
-        moment = self.clock_() if t is None else t
-        if type(moment) is float and fabs(<double> moment) < BOUND:
-            now = <int64_t> rint(<double> moment * 1e9)
-        elif type(moment) is DATETIME and 1830 < datetime_year(moment) < 2110 and is_utc(moment):
-            now = since_1970(moment)
-        else:
-            now = self._instant(moment)
-        moved = not self.first <= now < self.last
+        cdef int64_t pane = 0
+        cdef bint moved = not self.first <= now < self.last, new = False
         if moved:
             pane = floored(now, self._length)
             if self._started and pane <= self.gone():
                 self.dropped += 1
-                self._timed |= t is not None
-                return
+                self._timed |= timed
+                return 0
             state = self._open.get(pane)
             new = state is None
             if new:
@@ -158,7 +197,7 @@ cdef class PaneFeed:
                 self._due = min(self._due, self._falls_due(pane) if self._watched else self.end_of(pane))
             self.state, self.counts = state, counts
             self.first, self.last = pane * self._length, (pane + 1) * self._length
-        self._timed |= t is not None
+        self._timed |= timed
         if now > self._latest or not self._started:
             self._latest, self._started = now, True
             if now >= self._due:
@@ -166,6 +205,7 @@ cdef class PaneFeed:
                     self._expire()
                 else:
                     self.expire()
+        return 0
 
     cdef int64_t end_of(self, int64_t pane) noexcept:
         """The latest time at which a pane has to go."""
@@ -236,7 +276,7 @@ cdef class Slot:
 
 
 @cython.auto_pickle(False)
-cdef class GroupFeed:
+cdef class GroupFeed(Guarded):
     """What passes samples on to the state of their group."""
 
     cdef public dict _slots  # by key
@@ -248,35 +288,58 @@ cdef class GroupFeed:
 
     def update(self, y_true, y_pred=None, w=1, *, group, t=None, scores=None, classes=None):
         """Count one sample of the group `group`, a label; the other arguments are those of the inner state."""
-        cdef Slot slot
-        cdef PyObject *found = NULL
-        cdef bint new = False
+        cdef Slot slot = None
         cdef int form = 3
+        cdef bint bare = t is None and scores is None and classes is None
         key = group
         if type(group) is not str:
             key = group if plain(group) and type(group) is not float else canonical(group, "group")
             form = form_of(key)
-        found = PyDict_GetItemWithError(self._slots, key)
+        if bare and self.holder == 0 and is_plain(y_true, y_pred, w):
+            slot = self.known(key)
+            if slot is not None and slot.counts is not None and slot.counts.holder == 0:
+                slot.counts.count(y_true, y_pred, w)
+                slot.seen[form] += 1
+                return
+        elif bare:
+            counts = counters_of(self.inner)
+            if counts is not None:
+                y_true, y_pred, w = made_plain(counts, y_true, y_pred, w)
+        self.enter()
+        try:
+            slot = self.known(key)
+            if slot is not None:
+                deliver(slot.state, slot.counts, y_true, y_pred, w, t, None, scores, classes)
+                slot.seen[form] += 1
+            else:
+                slot = self._admit(key)
+                deliver(slot.state, slot.counts, y_true, y_pred, w, t, None, scores, classes)
+                slot.seen[form] += 1
+                self._settle(key, slot)
+        finally:
+            self.leave()
+
+    cdef Slot known(self, object key):
+        """The slot of a key that was met before, else None; runs no Python code."""
+        cdef PyObject *found = PyDict_GetItemWithError(self._slots, key)
         if found != NULL:
-            slot = <Slot> found
-        elif self._rest is not None and key in self._folded:
-            slot = self._rest
-        else:
-            slot = self._admit(key)
-            new = True
-        deliver(slot.state, slot.counts, y_true, y_pred, w, t, None, scores, classes)
-        slot.seen[form] += 1
-        if new:
-            self._settle(key, slot)
+            return <Slot> found
+        if self._rest is not None and key in self._folded:
+            return self._rest
+        return None
 
     def _revert(self, y_true, y_pred=None, w=1, *, group, t=None, scores=None, classes=None):
         """Undo one update."""
         cdef Slot slot
         key = canonical(group, "group")
-        slot = self._slots.get(key)
-        if slot is None:
-            raise WeightError(f"Expected to revert a sample that was counted, but got one of the group {group!r}, which has none")
-        slot.state.revert(y_true, y_pred, w, **named(t, None, scores, classes))
-        slot.unsee(form_of(key))
-        if not slot.state.n and not slot.state.abstained:
-            del self._slots[key]
+        self.enter()
+        try:
+            slot = self._slots.get(key)
+            if slot is None:
+                raise WeightError(f"Expected to revert a sample that was counted, but got one of the group {group!r}, which has none")
+            slot.state.revert(y_true, y_pred, w, **named(t, None, scores, classes))
+            slot.unsee(form_of(key))
+            if not slot.state.n and not slot.state.abstained:
+                del self._slots[key]
+        finally:
+            self.leave()

@@ -96,6 +96,21 @@ def rounded_rows(weights):
     return rounded if rounded.any() else None
 
 
+cdef object plain_weight(object weight):
+    """A weight as an int or a float, to be split later without running Python code; WeightError if it is no number."""
+    if PyFloat_CheckExact(weight) or PyLong_CheckExact(weight):
+        return weight
+    if hasattr(weight, "__index__"):
+        try:
+            return weight.__index__()
+        except TypeError:
+            pass  # an array of one float has the method and refuses
+    try:
+        return float(weight.__float__())
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        raise refusal(weight, "") from None
+
+
 def split_weights(weights):
     """Split a float64 or int64 array, or a list of numbers, into whole parts and fractions (None if all are whole).
 

@@ -86,9 +86,9 @@ class Comparison(JointCounters, Portable):
         if not self.scores or nothing(pred_a) or nothing(pred_b):
             if self.scores:
                 pred_a, pred_b = (None if nothing(pred) else y_true for pred in (pred_a, pred_b))
-            labels = self._checked(y_true, pred_a, pred_b)
+            truth, label_a, label_b = self._checked(y_true, pred_a, pred_b)
             with self._writing():
-                self._count(*labels, w, fold)
+                self._count(truth, label_a, label_b, w, fold)
             return
         for name, pred in (("pred_a", pred_a), ("pred_b", pred_b)):
             if isinstance(pred, str | bytes | bool) or not (is_mapping(pred) or hasattr(pred, "__float__")):
@@ -102,10 +102,10 @@ class Comparison(JointCounters, Portable):
                 scored._sample(None, y_true, pred, w, None, None)
                 for scored, pred in zip(pair, (pred_a, pred_b), strict=True)
             )
-            labels = self._checked(y_true, head_a[1][1], head_b[1][1])
+            truth, label_a, label_b = self._checked(y_true, head_a[1][1], head_b[1][1])
             self._room(w)
             _all(rest_a + rest_b)
-            self._count(*labels, w, fold)
+            self._count(truth, label_a, label_b, w, fold)
             self._scored[place] = pair
 
     def _empty(self) -> Scored:

@@ -28,6 +28,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from stream_metrics._core.guard import Guarded
 from stream_metrics._core.weights import split_weights
 from stream_metrics.labels import Label
 from stream_metrics.states.columns import weights as checked_weights
@@ -42,7 +43,7 @@ REACH, FIRST = {"fine": 40, "coarse": 24}, {"fine": -54, "coarse": -14}
 CONFIGURATION = ("inner", "half_life")
 
 
-class Fading(Portable):
+class Fading(Guarded, Portable):
     """A state in which a sample that is a half-life older counts half as much.
 
     `half_life` is a number of samples, or a length of time such as "10m" or a timedelta; then every sample has a time
@@ -91,9 +92,10 @@ class Fading(Portable):
 
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
-        self._states: dict[int, Any] = {}  # by the number of the stretch at whose start they began
-        self._latest: int | None = None  # time, or number of updates
-        self.dropped = 0
+        with self._writing():
+            self._states: dict[int, Any] = {}  # by the number of the stretch at whose start they began
+            self._latest: int | None = None  # time, or number of updates
+            self.dropped = 0
 
     def _place(self, t: Any) -> int:
         """Return where the next sample lies on the axis of time, or of updates."""
@@ -122,25 +124,27 @@ class Fading(Portable):
         classes: Iterable[Label] | None = None,
     ) -> None:
         """Count one sample at the time `t`, which only fading by time has; the other arguments are those of `inner`."""
-        place = self._place(t)
-        latest = place if self._latest is None else max(self._latest, place)
-        newest, own = self._newest(latest), self._newest(place)
-        if own < newest - 1:
-            self.dropped += 1
-            return
-        if w != 1:
-            split_weights([w])  # refuses a weight as it was given
+        time = None if self.by_count and t is None else self._place(t)
         given = {"group": group, "scores": scores, "classes": classes}
         named = {name: value for name, value in given.items() if value is not None}
-        states = {}
-        for stretch in (newest - 1, newest):
-            state = self._states.get(stretch)
-            if stretch <= own:
-                state = self.inner.copy() if state is None else state
-                state.update(y_true, y_pred, float(w) * self._scale(place, stretch), **named)
-            if state is not None:
-                states[stretch] = state
-        self._states, self._latest = states, latest
+        if w != 1:
+            split_weights([w])  # refuses a weight as it was given
+        with self._writing():
+            place = self._place(None) if time is None else time
+            latest = place if self._latest is None else max(self._latest, place)
+            newest, own = self._newest(latest), self._newest(place)
+            if own < newest - 1:
+                self.dropped += 1
+                return
+            states = {}
+            for stretch in (newest - 1, newest):
+                state = self._states.get(stretch)
+                if stretch <= own:
+                    state = self.inner.copy() if state is None else state
+                    state.update(y_true, y_pred, float(w) * self._scale(place, stretch), **named)
+                if state is not None:
+                    states[stretch] = state
+            self._states, self._latest = states, latest
 
     def update_many(
         self,
@@ -162,22 +166,24 @@ class Fading(Portable):
         if not batch.n:
             return
         weight = [1.0] * batch.n if w is None else _reals(w, batch.n)
-        places = self._places(t, batch.n)
-        latest = max([*places, *([] if self._latest is None else [self._latest])])
-        newest, own = self._newest(latest), [self._newest(place) for place in places]
-        states = {}
-        for stretch in (newest - 1, newest):
-            rows = [row for row, mine in enumerate(own) if mine >= stretch]
-            scaled = [weight[row] * self._scale(places[row], stretch) for row in rows]
-            before = self._states.get(stretch)
-            if rows:
-                state = batch.counted(np.array(rows, np.int64), self.inner, scaled)
-                states[stretch] = state if before is None else before.copy().merge(state)
-            elif before is not None:
-                states[stretch] = before
-        if self._latest is not None:
-            self.dropped += sum(mine < self._newest(self._latest) - 1 for mine in own)
-        self._states, self._latest = states, latest
+        times = None if self.by_count and t is None else self._places(t, batch.n)
+        with self._writing():
+            places = self._places(None, batch.n) if times is None else times
+            latest = max([*places, *([] if self._latest is None else [self._latest])])
+            newest, own = self._newest(latest), [self._newest(place) for place in places]
+            states = {}
+            for stretch in (newest - 1, newest):
+                rows = [row for row, mine in enumerate(own) if mine >= stretch]
+                scaled = [weight[row] * self._scale(places[row], stretch) for row in rows]
+                before = self._states.get(stretch)
+                if rows:
+                    state = batch.counted(np.array(rows, np.int64), self.inner, scaled)
+                    states[stretch] = state if before is None else before.copy().merge(state)
+                elif before is not None:
+                    states[stretch] = before
+            if self._latest is not None:
+                self.dropped += sum(mine < self._newest(self._latest) - 1 for mine in own)
+            self._states, self._latest = states, latest
 
     def _places(self, t: Any, n: int) -> list[int]:
         first = self._place(t if self.by_count else self.clock())
@@ -189,24 +195,26 @@ class Fading(Portable):
     def merge(self, other: Self) -> Self:
         """Add another shard, as of the later time of both, and return self; MergeError if configurations differ."""
         check_same(self, other, CONFIGURATION)
-        if other._latest is None:
-            return self
-        latest = max(other._latest, other._latest if self._latest is None else self._latest)
-        states = {}
-        for stretch in (self._newest(latest) - 1, self._newest(latest)):
-            mine, theirs = self._states.get(stretch), other._states.get(stretch)
-            if mine is not None:
-                states[stretch] = mine if theirs is None else mine.copy().merge(theirs)
-            elif theirs is not None:
-                states[stretch] = theirs.copy()
-        self._states, self._latest = states, latest
+        with self._merging(other):
+            if other._latest is None:
+                return self
+            latest = max(other._latest, other._latest if self._latest is None else self._latest)
+            states = {}
+            for stretch in (self._newest(latest) - 1, self._newest(latest)):
+                mine, theirs = self._states.get(stretch), other._states.get(stretch)
+                if mine is not None:
+                    states[stretch] = mine if theirs is None else mine.copy().merge(theirs)
+                elif theirs is not None:
+                    states[stretch] = theirs.copy()
+            self._states, self._latest = states, latest
         return self
 
     def copy(self) -> Self:
         """Return an independent copy."""
         twin = type(self)(self.inner, self._half if self.by_count else f"{self._half}ns", self.clock)
-        twin._states = {stretch: state.copy() for stretch, state in self._states.items()}
-        twin._latest = self._latest
+        with self._reading():
+            twin._states = {stretch: state.copy() for stretch, state in self._states.items()}
+            twin._latest = self._latest
         return twin
 
     def _read(self) -> Any:
@@ -215,17 +223,19 @@ class Fading(Portable):
 
     def merged(self, t: Time | None = None) -> Any:
         """Return a state like `inner` with the weights that samples have at `t`, a new one."""
-        if self._latest is None:
-            return self.inner.copy()
-        at = self._latest if t is None else self._place(t)
-        if at < self._latest:
-            raise ValueError(f"Expected `t` not to be before the latest time seen, but got {t!r}")
-        alive = [
-            stretch for stretch in self._states if stretch >= self._newest(at) - 1
-        ]  # as an update at `t` leaves it
-        if not alive:
-            return self.inner.copy()
-        return faded(self._states[min(alive)].copy(), 1 / self._scale(at, min(alive)))
+        with self._reading():
+            if self._latest is None:
+                return self.inner.copy()
+            at = self._latest if t is None else self._place(t)
+            if at < self._latest:
+                raise ValueError(f"Expected `t` not to be before the latest time seen, but got {t!r}")
+            alive = [
+                stretch for stretch in self._states if stretch >= self._newest(at) - 1
+            ]  # as an update at `t` leaves it
+            if not alive:
+                return self.inner.copy()
+            oldest = self._states[min(alive)].copy()
+        return faded(oldest, 1 / self._scale(at, min(alive)))
 
     def snapshot(self, t: Time | None = None) -> Any:
         """Return a frozen copy, the weights being those at `t`, by default the latest time seen."""
@@ -238,12 +248,14 @@ class Fading(Portable):
     @property
     def n(self) -> int:
         """The number of samples that are not forgotten."""
-        return int(self._read().n)
+        with self._reading():
+            return int(self._read().n)
 
     @property
     def abstained(self) -> int:
         """The number of samples without a prediction that are not forgotten."""
-        return int(self._read().abstained)
+        with self._reading():
+            return int(self._read().abstained)
 
     def _now(self) -> int | None:
         """Return the latest time, by which groups are read together."""
@@ -253,8 +265,9 @@ class Fading(Portable):
         return int(getattr(self, name))
 
     def _content(self) -> list[Any]:
-        latest = [] if self._latest is None else [self._latest]
-        states = [[stretch, self._states[stretch]._content()] for stretch in sorted(self._states)]
+        with self._reading():
+            latest = [] if self._latest is None else [self._latest]
+            states = [[stretch, self._states[stretch]._content()] for stretch in sorted(self._states)]
         return [packed(self.inner), self.by_count, self._half, latest, states]
 
     @classmethod

@@ -129,19 +129,23 @@ class TimeWindow(PaneFeed, Portable):
             return
         times = instants(self.clock() if t is None else t, batch.n)
         panes = times // self._length
-        on_time = panes > self._gone() if self._started else np.ones(batch.n, bool)
-        self._open.update(batch.deal(panes, self._open.get, self.inner, on_time))
-        self._drop(int((~on_time).sum()))
-        self._timed |= t is not None
-        self._move(int(times.max()))
-        self._expire()
+        with self._writing():
+            on_time = panes > self._gone() if self._started else np.ones(batch.n, bool)
+            self._open.update(batch.deal(panes, self._open.get, self.inner, on_time))
+            self._drop(int((~on_time).sum()))
+            self._timed |= t is not None
+            self._move(int(times.max()))
+            self._expire()
+        self._report()
 
     def advance(self, t: Time | None = None) -> None:
         """Say that the time is `t`, by default that of the clock, without a sample: panes expire and windows close."""
         latest = instant(self.clock() if t is None else t)
-        self._timed |= t is not None
-        self._move(latest)
-        self._expire()
+        with self._writing():
+            self._timed |= t is not None
+            self._move(latest)
+            self._expire()
+        self._report()
 
     def _falls_due(self, pane: int) -> int:
         """Return the latest time at which a pane has to go, or a window with it has to close."""
@@ -161,8 +165,15 @@ class TimeWindow(PaneFeed, Portable):
         self._merges.drop(gone)
         panes = [min(panes) for panes in (self._open, self._merges.sealed) if panes]
         self._due = self._falls_due(min(panes)) if panes else NEVER
-        while callable(self.on_close) and self._closed:
-            self.on_close(*self._closed.popleft())
+
+    def _report(self) -> None:
+        """Pass the windows that have closed to `on_close`, which may use this one."""
+        while callable(self.on_close):
+            with self._writing():
+                if not self._closed:
+                    return
+                closed = self._closed.popleft()
+            self.on_close(*closed)
 
     def _close(self, gone: int) -> None:
         """Note the windows that can receive no more; those of before were noted already."""
@@ -174,7 +185,8 @@ class TimeWindow(PaneFeed, Portable):
         """Yield the windows that have closed since the last call, in the order of time; they are then forgotten."""
         if self.on_close != "keep":
             raise ValueError(f"Expected a window with on_close='keep', but got on_close={self.on_close!r}")
-        return iter([self._closed.popleft() for _ in range(len(self._closed))])
+        with self._writing():
+            return iter([self._closed.popleft() for _ in range(len(self._closed))])
 
     def merge(self, other: Self) -> Self:
         """Add the panes of another shard and return self; MergeError if the configurations differ.
@@ -183,17 +195,19 @@ class TimeWindow(PaneFeed, Portable):
         ended for one shard only, the state would be incomplete.
         """
         check_same(self, other, CONFIGURATION)
-        theirs = other._merges.unsealed(other._open)
-        panes = self._merges.unsealed(self._open)
-        merged = {pane: panes[pane].copy().merge(state) for pane, state in theirs.items() if pane in panes}
-        added = {pane: state.copy() for pane, state in theirs.items() if pane not in panes}
-        self._take({**panes, **merged, **added})
-        self._timed |= other._timed
-        if other._started:
-            self._move(other._latest)
-        if self._started:
-            self._closed_to = self._gone()
-            self._expire()
+        with self._merging(other):
+            theirs = other._merges.unsealed(other._open)
+            panes = self._merges.unsealed(self._open)
+            merged = {pane: panes[pane].copy().merge(state) for pane, state in theirs.items() if pane in panes}
+            added = {pane: state.copy() for pane, state in theirs.items() if pane not in panes}
+            self._take({**panes, **merged, **added})
+            self._timed |= other._timed
+            if other._started:
+                self._move(other._latest)
+            if self._started:
+                self._closed_to = self._gone()
+                self._expire()
+        self._report()
         return self
 
     def _take(self, panes: dict[int, Any]) -> None:
@@ -210,16 +224,18 @@ class TimeWindow(PaneFeed, Portable):
         twin = type(self).__new__(type(self))
         twin._attach(self.inner, self._length, self._panes, self._lateness, self.clock)
         twin.on_close, twin._merges, twin._closed, twin._closed_to = None, Merges(), deque(), None
-        twin._timed = self._timed
-        if self._started:
-            twin._move(self._latest)
-        twin._take({pane: state.copy() for pane, state in self._merges.unsealed(self._open).items()})
+        with self._reading():
+            twin._timed = self._timed
+            if self._started:
+                twin._move(self._latest)
+            twin._take({pane: state.copy() for pane, state in self._merges.unsealed(self._open).items()})
         return twin
 
     def reset(self) -> None:
         """Forget every sample and the time; the configuration stays."""
-        self._forget()
-        self._merges, self._closed, self._closed_to = Merges(), deque(), None
+        with self._writing():
+            self._forget()
+            self._merges, self._closed, self._closed_to = Merges(), deque(), None
 
     def _now(self) -> int:
         """Return the time at which the window is read if nobody says when."""
@@ -240,12 +256,13 @@ class TimeWindow(PaneFeed, Portable):
 
     def merged(self, t: Time | None = None) -> Any:
         """Return the window at `t` as a state like `inner`, a new one; ValueError if panes of it are gone already."""
-        low, high = self._window(t)
-        if self._started:
-            self._merges.seal(self._open, self._latest // self._length)
-            self._watched = True
-            self._move(self._latest)
-        return self._merges.merged(self._open, low, high, self.inner)
+        with self._writing():
+            low, high = self._window(t)
+            if self._started:
+                self._merges.seal(self._open, self._latest // self._length)
+                self._watched = True
+                self._move(self._latest)
+            return self._merges.merged(self._open, low, high, self.inner)
 
     def snapshot(self, t: Time | None = None) -> Any:
         """Return a frozen copy of the window at `t`: the snapshot of a state like `inner`."""
@@ -256,9 +273,10 @@ class TimeWindow(PaneFeed, Portable):
         return self.merged(t).get()
 
     def _sum(self, name: str, t: Time | None = None) -> int:
-        low, high = self._window(t)
-        panes = [*self._open.items(), *self._merges.sealed.items()]
-        return sum(getattr(state, name) for pane, state in panes if low < pane <= high)
+        with self._reading():
+            low, high = self._window(t)
+            panes = [*self._open.items(), *self._merges.sealed.items()]
+            return sum(getattr(state, name) for pane, state in panes if low < pane <= high)
 
     @property
     def n(self) -> int:
@@ -271,9 +289,10 @@ class TimeWindow(PaneFeed, Portable):
         return self._sum("abstained")
 
     def _content(self) -> list[Any]:
-        panes = [[pane, state._content()] for pane, state in self._merges.unsealed(self._open).items()]
-        latest = [self._latest] if self._started else []
-        return [packed(self.inner), self._length, self._panes, self._lateness, latest, self._timed, panes]
+        with self._reading():
+            panes = [[pane, state._content()] for pane, state in self._merges.unsealed(self._open).items()]
+            latest = [self._latest] if self._started else []
+            return [packed(self.inner), self._length, self._panes, self._lateness, latest, self._timed, panes]
 
     @classmethod
     def _restore(cls, content: Any) -> Self:

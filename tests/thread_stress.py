@@ -1,0 +1,454 @@
+"""Threads that share one accumulator, in a process of their own: every kind of accumulator, label, weight and call.
+
+    python -X faulthandler tests/thread_stress.py --rounds 2000
+
+In a round several threads count, take back, merge, read and write one object at a switch interval of a microsecond. Then
+it must hold exactly what one thread would have counted, byte for byte where the order of samples does not matter. The
+process fails on a wrong count, an exception, a crash or a deadlock; it prints the round and the case, which
+`--only CASE --seed ROUND --rounds 1` repeats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import random
+import sys
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+import stream_metrics as sm
+from stream_metrics.labels import canonical
+from stream_metrics.states.ranks import RankSketch
+
+WRITERS, SAMPLES, READINGS = 3, 12, 6
+MINUTES = 3  # of one round, after which the process says where its threads are and ends
+
+
+class SlowLabel:
+    """A label that is read by Python code, during which other threads run."""
+
+    shape = ()
+
+    def __init__(self, label: Any) -> None:
+        self.label = label
+
+    def item(self) -> Any:
+        """Return the label."""
+        time.sleep(0)
+        return self.label
+
+    def __repr__(self) -> str:
+        return f"SlowLabel({self.label!r})"
+
+
+class SlowWeight:
+    """A weight that is read by Python code."""
+
+    def __float__(self) -> float:
+        time.sleep(0)
+        return 0.75
+
+
+class SlowScores(Mapping[Any, Any]):
+    """Scores that are read by Python code."""
+
+    def __init__(self, scores: dict[Any, Any]) -> None:
+        self.scores = scores
+
+    def __getitem__(self, label: Any) -> Any:
+        time.sleep(0)
+        return self.scores[label]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.scores)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+def label(rng: random.Random) -> Any:
+    """Return a label of some type."""
+    kind, i = rng.randrange(10), rng.randrange(4)
+    return (
+        "abcd"[i], f"label {rng.randrange(40)}", np.str_("abcd"[i]), i, np.int64(i), i + 0.5, bool(i % 2),
+        (f"a{i}").encode(), ("t", i), SlowLabel("abcd"[i]),
+    )[kind]  # fmt: skip
+
+
+def prediction(rng: random.Random) -> Any:
+    """Return a label, a mapping of scores, or nothing."""
+    kind = rng.randrange(12)
+    if kind == 0:
+        return None
+    if kind == 1:
+        return {"a": rng.random(), "b": rng.random()}
+    return SlowScores({"c": rng.random(), "d": 0.5}) if kind == 2 else label(rng)
+
+
+def weight(rng: random.Random) -> Any:
+    """Return a weight of some type; every sum of these is exact."""
+    return rng.choice((1, 1, 1, 2, 0, 0.25, 1.0, Fraction(1, 4), np.float32(0.5), np.int64(3), SlowWeight()))
+
+
+def row(rng: random.Random) -> Any:
+    """Return probabilities of the classes 0, 1, 2, sometimes none."""
+    first, second = rng.randrange(32) / 64, rng.randrange(32) / 64
+    scores = {0: first, 1: second, 2: 1 - first - second}
+    return rng.choice((scores, scores, SlowScores(scores), {k: np.float64(v) for k, v in scores.items()}, {}))
+
+
+def score(rng: random.Random) -> Any:
+    """Return a score of the positive class."""
+    return rng.choice((float, float, np.float64))(rng.randrange(65) / 64)
+
+
+Sample = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def labels_only(rng: random.Random) -> Sample:
+    """Return (truth, prediction, weight)."""
+    return (label(rng), prediction(rng), weight(rng)), {}
+
+
+def plain_labels(rng: random.Random) -> Sample:
+    """Return a sample that takes the fast path."""
+    return (rng.choice("abc"), rng.choice("abc"), rng.choice((1, 1, 0.5, 3))), {}
+
+
+def fixed_labels(rng: random.Random) -> Sample:
+    """Return labels some of which lie outside of a fixed set."""
+    return (rng.choice("abcde"), SlowLabel(rng.choice("abcde")), weight(rng)), {}
+
+
+def soft(rng: random.Random) -> Sample:
+    """Return (truth, scores, weight)."""
+    return (rng.choice((0, 1, 2, SlowLabel(1))), row(rng), weight(rng)), {}
+
+
+def binary(rng: random.Random) -> Sample:
+    """Return (truth, score of the positive class, weight)."""
+    return (rng.random() < 0.4, score(rng), rng.choice((1, 1, 1, 1, 2))), {}
+
+
+def timed(sample: Callable[[random.Random], Sample], span: float = 50.0) -> Callable[[random.Random], Sample]:
+    """Return samples with times in `span` seconds."""
+    return lambda rng: (sample(rng)[0], {"t": rng.randrange(int(span * 4)) / 4})
+
+
+def grouped(sample: Callable[[random.Random], Sample], groups: int = 6) -> Callable[[random.Random], Sample]:
+    """Return samples of groups."""
+
+    def draw(rng: random.Random) -> Sample:
+        arguments, more = sample(rng)
+        key = rng.randrange(groups)
+        return arguments, {**more, "group": rng.choice((key, f"group {key}", np.str_(f"group {key}"), float(key)))}
+
+    return draw
+
+
+def models(rng: random.Random) -> Sample:
+    """Return (truth, predictions of two models, weight)."""
+    return (label(rng), prediction(rng), prediction(rng), weight(rng)), {}
+
+
+def models_of_units(rng: random.Random) -> Sample:
+    """Return the same with a unit."""
+    return models(rng)[0], {"unit": rng.randrange(20)}
+
+
+def scored_models(rng: random.Random) -> Sample:
+    """Return (truth, scores of two models, weight)."""
+    return (rng.random() < 0.5, rng.randrange(65) / 64, rng.randrange(65) / 64, rng.choice((1, 2))), {}
+
+
+def losses(rng: random.Random) -> Sample:
+    """Return a loss."""
+    return (rng.random() < 0.3,), {}
+
+
+@dataclass
+class Case:
+    """What is shared, what it is fed, and what must hold in the end: by default the bytes of a single thread."""
+
+    make: Callable[[], Any]
+    sample: Callable[[random.Random], Sample]
+    reverts: bool = False
+    merges: bool = True
+    batches: bool = True
+    check: Callable[[Any, list[Sample]], None] | None = None
+    common: dict[str, Any] = field(default_factory=dict)
+
+
+def in_window(shared: Any, fed: list[Sample]) -> None:
+    """Check a rolling window: it is full, its samples were fed, and its state is that of its samples."""
+    assert shared.held == min(shared.window, len(fed))
+    held = sm.from_bytes(shared.to_bytes())
+    assert held.state.to_bytes() == shared.state.to_bytes()
+    assert held.n + held.abstained == shared.held
+
+    def known(value: Any) -> Any:
+        if value is None or isinstance(value, float | Mapping):
+            return repr(value and (sorted(value.items()) if isinstance(value, Mapping) else value + 0.0))
+        return repr(getattr(value, "predicted", value))
+
+    truths = Counter(repr(canonical(arguments[0])) for arguments, _ in fed)
+    assert not Counter(known(truth) for truth, _, _ in shared._samples() if type(truth) is str) - truths
+
+
+def as_many(shared: Any, fed: list[Sample]) -> None:
+    """Check the number of samples, where the order of samples matters, and that the bytes can be read."""
+    assert shared.n + shared.abstained == len(fed), (shared.n, shared.abstained, len(fed))
+    assert sm.from_bytes(shared.to_bytes()).to_bytes() == shared.to_bytes()
+
+
+class Closings:
+    """Windows that are closed while threads count: each of them once."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[float, int]] = []
+
+    def make(self) -> Any:
+        """Return a window that tells of its closings."""
+        self.seen = []
+        return sm.TimeWindow(sm.MetricSet(), "5s", panes=1, lateness="5s", on_close=self.close)
+
+    def close(self, start: float, end: float, state: Any) -> None:
+        """Note a closing."""
+        self.seen.append((start, state.n + state.abstained))
+
+    def check(self, shared: Any, fed: list[Sample]) -> None:
+        """Check that every sample is in one closed window, in an open one, or was too late."""
+        starts = [start for start, _ in self.seen]
+        assert len(starts) == len(set(starts))
+        still = sum(state.n + state.abstained for _, state in [*shared._open.items(), *shared._merges.sealed.items()])
+        assert sum(n for _, n in self.seen) + still + shared.dropped == len(fed)
+
+
+CLOSINGS = Closings()
+CASES: dict[str, Case] = {
+    "ConfusionMatrix": Case(sm.ConfusionMatrix, labels_only, reverts=True),
+    "ConfusionMatrix, plain": Case(sm.ConfusionMatrix, plain_labels, reverts=True),
+    "ConfusionMatrix, fixed": Case(lambda: sm.ConfusionMatrix(list("abc"), other="d"), fixed_labels, reverts=True),
+    "MetricSet": Case(sm.MetricSet, labels_only, reverts=True),
+    "MacroF1": Case(sm.MacroF1, labels_only, reverts=True),
+    "Recall": Case(lambda: sm.Recall(pos_label="a"), labels_only, reverts=True),
+    "RankSketch": Case(RankSketch, soft, reverts=True),
+    "RankSketch, coarse": Case(lambda: RankSketch(8, 4, pairs=False), soft),
+    "ProbabilityLosses": Case(sm.ProbabilityLosses, soft, reverts=True),
+    "MetricSet of scores": Case(lambda: sm.MetricSet(scores=True), soft, reverts=True),
+    "ROCAUC": Case(sm.ROCAUC, binary, reverts=True),
+    "CrossEntropy": Case(sm.CrossEntropy, soft, reverts=True),
+    "Comparison": Case(sm.Comparison, models),
+    "Comparison of units": Case(sm.Comparison, models_of_units),
+    "Comparison of scores": Case(lambda: sm.Comparison(scores=True, folds=4), scored_models),
+    "ChangeDetector": Case(lambda: sm.ChangeDetector(0.2, arl=50), losses, merges=False, check=as_many),
+    "ChangeDetector, learned": Case(lambda: sm.ChangeDetector(reference=10, arl=50), losses, merges=False, check=as_many),
+    "Rolling": Case(lambda: sm.Rolling(sm.ConfusionMatrix(), 20), labels_only, merges=False, check=in_window),
+    "Rolling, plain": Case(lambda: sm.Rolling(sm.MetricSet(), 20), plain_labels, merges=False, check=in_window),
+    "Rolling of scores": Case(lambda: sm.Rolling(sm.MetricSet(scores=True), 20), soft, merges=False, check=in_window),
+    "Rolling of losses": Case(lambda: sm.Rolling(sm.CrossEntropy(), 20), soft, merges=False, check=in_window),
+    "Rolling area": Case(lambda: sm.Rolling(sm.ROCAUC(), 20), binary, merges=False, check=in_window),
+    "Rolling of groups": Case(
+        lambda: sm.Rolling(sm.ByGroup(sm.MetricSet()), 20), grouped(labels_only), merges=False, check=in_window
+    ),
+    "TimeWindow": Case(lambda: sm.TimeWindow(sm.ConfusionMatrix(), "60s", 12, "60s"), timed(labels_only)),
+    "TimeWindow, plain": Case(lambda: sm.TimeWindow(sm.MetricSet(), "60s", 12, "60s"), timed(plain_labels)),
+    "TimeWindow of scores": Case(lambda: sm.TimeWindow(sm.MetricSet(scores=True), "60s", 12, "60s"), timed(soft)),
+    "TimeWindow of groups": Case(
+        lambda: sm.TimeWindow(sm.ByGroup(sm.MetricSet()), "60s", 12, "60s"), grouped(timed(labels_only))
+    ),
+    "TimeWindow, closing": Case(CLOSINGS.make, timed(plain_labels, 40), merges=False, check=CLOSINGS.check),
+    "Fading by time": Case(lambda: sm.Fading(sm.MetricSet(), "1s"), timed(labels_only)),
+    "Fading by count": Case(lambda: sm.Fading(sm.MetricSet(), 1000), labels_only, merges=False, check=as_many),
+    "ByGroup": Case(lambda: sm.ByGroup(sm.MetricSet()), grouped(labels_only, 30), reverts=True),
+    "ByGroup, plain": Case(lambda: sm.ByGroup(sm.MetricSet()), grouped(plain_labels, 3), reverts=True),
+    "ByGroup, folded": Case(lambda: sm.ByGroup(sm.ConfusionMatrix(), max_groups=3), grouped(labels_only)),
+    "ByGroup of scores": Case(lambda: sm.ByGroup(sm.MetricSet(scores=True)), grouped(soft), reverts=True),
+    "ByGroup of windows": Case(
+        lambda: sm.ByGroup(sm.TimeWindow(sm.MetricSet(), "60s", 6, "60s")), grouped(timed(labels_only))
+    ),
+    "ByGroup of rolling windows": Case(
+        lambda: sm.ByGroup(sm.Rolling(sm.MetricSet(), 1000)), grouped(labels_only), merges=False, check=as_many
+    ),
+}  # fmt: skip
+
+
+def feed(into: Any, samples: list[Sample]) -> None:
+    """Count samples one by one."""
+    for arguments, more in samples:
+        into.update(*arguments, **more)
+
+
+def feed_batch(into: Any, samples: list[Sample]) -> None:
+    """Count samples as a batch."""
+    columns = [list(column) for column in zip(*(arguments for arguments, _ in samples), strict=True)]
+    more = {name: [given[name] for _, given in samples] for name in samples[0][1]}
+    into.update_many(*columns, **more)
+
+
+def read(shared: Any) -> None:
+    """Read everything there is; the bytes are those of some state."""
+    data = shared.to_bytes()
+    assert sm.from_bytes(data).to_bytes() == data
+    assert type(shared.copy()) is type(shared)
+    shared.snapshot()
+    repr(shared)
+    assert shared.n >= 0
+    assert shared.abstained >= 0
+    for name in ("labels", "matrix", "groups", "total", "weight", "cells"):
+        reading = getattr(shared, name, None)
+        if callable(reading):
+            reading()
+    if hasattr(shared, "get") and hasattr(getattr(shared, "inner", shared), "get"):
+        shared.get()
+
+
+class Threads:
+    """Threads that run one after the other if asked for, and the first error of any of them."""
+
+    def __init__(self) -> None:
+        self.errors: list[BaseException] = []
+
+    def run(self, tasks: list[Callable[[], None]]) -> None:
+        """Run all tasks at once; raise what one of them raised."""
+        start = threading.Barrier(len(tasks))
+
+        def guarded(task: Callable[[], None]) -> None:
+            try:
+                start.wait()
+                task()
+            except BaseException as error:
+                self.errors.append(error)
+
+        threads = [threading.Thread(target=guarded, args=(task,)) for task in tasks]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if self.errors:
+            raise self.errors[0]
+
+
+def shared_by_threads(case: Case, seed: int) -> None:
+    """Let threads share an object, and check what it holds in the end."""
+    rng = random.Random(seed)
+    streams = [[case.sample(rng) for _ in range(SAMPLES)] for _ in range(WRITERS)]
+    undone = [[case.sample(rng) for _ in range(SAMPLES if case.reverts else 0)] for _ in range(WRITERS)]
+    batch = [case.sample(rng) for _ in range(5)] if case.batches else []
+    shard = [case.sample(rng) for _ in range(5)] if case.merges else []
+    shared, part = case.make(), case.make()
+    feed(part, shard)
+
+    def write(mine: list[Sample], back: list[Sample]) -> None:
+        for at, (arguments, more) in enumerate(mine):
+            if back:
+                shared.update(*back[at][0], **back[at][1])
+            shared.update(*arguments, **more)
+            if back:
+                shared.revert(*back[at][0], **back[at][1])
+
+    def batches_and_merges() -> None:
+        if batch:
+            feed_batch(shared, batch)
+        if shard:
+            shared.merge(part)
+            part.copy().merge(shared)
+
+    def readings() -> None:
+        for _ in range(READINGS):
+            read(shared)
+
+    writers = [lambda mine=mine, back=back: write(mine, back) for mine, back in zip(streams, undone, strict=True)]
+    Threads().run([*writers, batches_and_merges, readings])
+    fed = [*(sample for stream in streams for sample in stream), *batch, *shard]
+    if case.check is not None:
+        case.check(shared, fed)
+        return
+    alone = case.make()
+    feed(alone, fed)
+    assert shared.to_bytes() == alone.to_bytes(), (shared, alone)
+
+
+def merged_both_ways(seed: int) -> None:
+    """Let `a.merge(b)` and `b.merge(a)` run side by side: each is whole, so the determinant of what they hold stays 1."""
+    make = (sm.ConfusionMatrix, sm.MetricSet, lambda: sm.ByGroup(sm.MetricSet()))[seed % 3]
+    a, b = make(), make()
+    more = {"group": "g"} if seed % 3 == 2 else {}
+    a.update("a", "a", **more)
+    b.update("b", "b", **more)
+
+    def merges(into: Any, other: Any) -> None:
+        for _ in range(8):
+            into.merge(other)
+
+    Threads().run([lambda: merges(a, b), lambda: merges(b, a), lambda: (read(a), read(b), None)[-1]])  # type: ignore[func-returns-value]
+    states = [getattr(x.state("g") if more else x, "state", x.state("g") if more else x) for x in (a, b)]
+    (p, q), (r, s) = ([int(state.one_vs_rest(name).matrix[0, 0]) for name in "ab"] for state in states)
+    assert p * s - q * r == 1, (p, q, r, s)
+
+
+def aggregated(seed: int) -> None:
+    """Let workers send their states to one aggregate, in any order: the newest of each counts."""
+    total, rng = sm.Aggregate(), random.Random(seed)
+    streams = [[labels_only(rng) for _ in range(SAMPLES)] for _ in range(WRITERS)]
+    live = [sm.MetricSet() for _ in streams]
+
+    def work(number: int) -> None:
+        for at, sample in enumerate(streams[number]):
+            feed(live[number], [sample])
+            total.put(f"worker {number}", live[number] if at % 2 else live[number].to_bytes(), at)
+
+    def readings() -> None:
+        other = sm.Aggregate()
+        for _ in range(READINGS):
+            other.merge(total)
+            total.merge(other)
+            assert sm.from_bytes(total.to_bytes()).to_bytes()
+            total.workers()
+            repr(total)
+
+    Threads().run([*(lambda number=number: work(number) for number in range(WRITERS)), readings])
+    assert total.total() == sm.merge(live)
+
+
+CHECKS: dict[str, Callable[[int], None]] = {
+    **{name: (lambda seed, case=case: shared_by_threads(case, seed)) for name, case in CASES.items()},
+    "merged both ways": merged_both_ways,
+    "Aggregate": aggregated,
+}
+
+
+def main() -> None:
+    """Run the rounds of the command line; exit 1 if one of them failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0, help="the number of the first round")
+    parser.add_argument("--only", choices=CHECKS, help="one case only")
+    arguments = parser.parse_args()
+    faulthandler.enable()
+    sys.setswitchinterval(1e-6)
+    failed, checks = 0, {name: check for name, check in CHECKS.items() if arguments.only in (None, name)}
+    for seed in range(arguments.seed, arguments.seed + arguments.rounds):
+        faulthandler.dump_traceback_later(60 * MINUTES, exit=True)
+        for name, check in checks.items():
+            try:
+                check(seed)
+            except BaseException:
+                failed += 1
+                print(f"--only {name!r} --seed {seed}", file=sys.stderr)
+                traceback.print_exc()
+    print(f"{arguments.rounds} rounds of {len(checks)} cases, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
