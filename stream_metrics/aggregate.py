@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
-from stream_metrics._core.guard import Guarded
+from stream_metrics._core.guard import Lock
 from stream_metrics.errors import LabelError, MergeError
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.windows.panes import mergeable
@@ -60,7 +60,7 @@ class _Entry(NamedTuple):
         return self.epoch, self.sequence, self.state is None
 
 
-class Aggregate(Guarded, Portable):
+class Aggregate(Portable):
     """The sum of the newest state of each worker, whatever arrives, however often and in whatever order.
 
     A worker, named by text, bytes, an int or a tuple of these, sends the state of all that it has counted, not of what
@@ -82,6 +82,7 @@ class Aggregate(Guarded, Portable):
     def __init__(self) -> None:
         self._entries: dict[Label, _Entry] = {}
         self._total: Any = None  # of all entries, until one of them changes
+        self._lock = Lock()
 
     def put(self, worker: Label, state: Any, sequence: int, epoch: int = 0) -> bool:
         """Take a worker's state, or its bytes, and tell whether it was news; the state itself is copied.
@@ -94,7 +95,7 @@ class Aggregate(Guarded, Portable):
         if isinstance(held, Aggregate) or not (isinstance(held, Portable) and hasattr(held, "snapshot")):
             raise MergeError(f"Expected `state` to be an accumulator or its bytes, but got {held!r:.60}")
         new = _Entry(_number(epoch, "epoch"), _number(sequence, "sequence"), held, now)
-        with self._writing():
+        with self._lock:
             self._check_fits(held)
             if _newer(key, self._entries.get(key), new) is not new:
                 return False
@@ -117,7 +118,7 @@ class Aggregate(Guarded, Portable):
     def drop(self, worker: Label) -> None:
         """Forget a worker until a larger sequence or epoch of it comes; KeyError if there is no such worker."""
         key = _name(worker)
-        with self._writing():
+        with self._lock:
             entry = self._entries.get(key)
             if entry is None or entry.state is None:
                 raise KeyError(worker)
@@ -135,7 +136,7 @@ class Aggregate(Guarded, Portable):
 
     def total(self) -> Any:
         """Return a new state with the counts of all workers; MergeError if there is none."""
-        with self._writing():
+        with self._lock:
             if self._total is None:
                 self._total = merge(entry.state for entry in self._entries.values() if entry.state is not None)
             return self._total.copy()
@@ -157,7 +158,7 @@ class Aggregate(Guarded, Portable):
         if not isinstance(other, Aggregate):
             raise MergeError(f"Expected to merge an Aggregate, but got a {type(other).__name__}")
         theirs = other.copy()._entries
-        with self._writing():
+        with self._lock:
             for entry in theirs.values():
                 if entry.state is not None:
                     self._check_fits(entry.state)
@@ -170,7 +171,7 @@ class Aggregate(Guarded, Portable):
     def copy(self) -> Self:
         """Return an independent copy, ages included."""
         twin = type(self)()
-        with self._reading():
+        with self._lock._reading():
             entries = dict(self._entries)
         twin._entries = {
             key: entry if entry.state is None else entry._replace(state=entry.state.copy())
@@ -180,11 +181,11 @@ class Aggregate(Guarded, Portable):
 
     def reset(self) -> None:
         """Forget every worker, dropped ones too."""
-        with self._writing():
+        with self._lock:
             self._entries, self._total = {}, None
 
     def _ordered(self) -> list[tuple[Label, _Entry]]:
-        with self._reading():
+        with self._lock._reading():
             entries = list(self._entries.items())
         return [entries[at] for at in ordering([key for key, _ in entries])]
 

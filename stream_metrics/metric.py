@@ -152,7 +152,7 @@ class Metric(Live):
 
         `ValueError` if it cannot be computed: a test of weighted samples, a square table of more than 4096 classes.
         """
-        value = self._read(self._formula)
+        value: float = self._read(self._formula)
         return value if value == value else self.zero_division
 
     def snapshot(self) -> Snapshot:

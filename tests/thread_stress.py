@@ -27,6 +27,7 @@ import numpy as np
 
 import stream_metrics as sm
 from stream_metrics.labels import canonical
+from stream_metrics.metric import Metric
 from stream_metrics.states.ranks import RankSketch
 
 WRITERS, SAMPLES, READINGS = 3, 12, 6
@@ -308,7 +309,7 @@ def read(shared: Any) -> None:
         reading = getattr(shared, name, None)
         if callable(reading):
             reading()
-    if hasattr(shared, "get") and hasattr(getattr(shared, "inner", shared), "get"):
+    if isinstance(getattr(shared, "inner", shared), Metric):
         shared.get()
 
 

@@ -30,7 +30,6 @@ cdef class Cells(Guarded):
     cdef int add(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil
     cdef bint holds(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
     cdef bint take(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
-    cdef bint has_room(self, int64_t whole) noexcept nogil
     cdef int check_room(self, int64_t whole) except -1 nogil
     cdef void copy_cells(self, Cells other) except *
     cdef void clear(self) noexcept
@@ -50,3 +49,8 @@ cdef inline bint empty(Cells cells, Py_ssize_t i) noexcept nogil:
     if c.actual | c.predicted:
         return False
     return cells.fractions == NULL or (cells.fractions[i].actual | cells.fractions[i].predicted) == 0
+
+
+cdef inline bint has_room(Cells cells, int64_t whole) noexcept nogil:
+    """Whether a weight leaves the sum of all weights below 2^63 - 1: then no smaller sum can overflow."""
+    return whole < <int64_t> 0x7FFFFFFFFFFFFFFF - cells.mass

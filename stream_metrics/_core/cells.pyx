@@ -25,7 +25,6 @@ from stream_metrics.errors import WeightError
 cdef Py_ssize_t DENSE_CLASSES = 1024  # 8 MB of cells
 cdef Py_ssize_t FIRST_CAPACITY = 8
 cdef Py_ssize_t FIRST_SLOTS = 4096
-cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
 cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")  # no input can be made to collide; no order is ever shown
 
 
@@ -207,13 +206,9 @@ cdef class Cells(Guarded):
         PyMem_RawFree(fraction)
         return 0
 
-    cdef bint has_room(self, int64_t whole) noexcept nogil:
-        """Whether a weight leaves the sum of all weights below 2^63 - 1: then no smaller sum can overflow."""
-        return whole < LARGEST - self.mass
-
     cdef int check_room(self, int64_t whole) except -1 nogil:
         """Refuse a weight that there is no room for."""
-        if not self.has_room(whole):
+        if not has_room(self, whole):
             with gil:
                 raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {self.mass}")
         return 0

@@ -1,4 +1,4 @@
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 
 from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.indexed cimport Indexed
@@ -8,10 +8,9 @@ cdef class ConfusionCounters(Indexed):
     cdef readonly int64_t abstained
 
     cdef int count(self, object y_true, object y_pred, object w) except -1
-    cdef int count_new(self, object y_true, object y_pred, int64_t whole, uint64_t part) except -1
-    cdef int count_cell(self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole, uint64_t part) except -1
+    cdef bint try_count(self, object y_true, object y_pred, object w) except -1
+    cdef int count_slowly(self, object y_true, object y_pred, object w) except -1
     cdef int uncount(self, object y_true, object y_pred, object w) except -1
-    cdef bint uncount_cell(self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole, uint64_t part) except -1
     cdef int add_batch(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained) except -1
     cdef int add_state(self, ConfusionCounters other) except -1
     cdef int take_state(self, ConfusionCounters other) except -1

@@ -25,6 +25,78 @@ cdef object shape(object labels):
     return tuple([shape(label) for label in labels]) if isinstance(labels, tuple) else type(labels)
 
 
+cdef inline int count_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole,
+                           uint64_t part) except -1:
+    """Count a sample of the classes i and j."""
+    if (whole | <int64_t> part) != 0:
+        self.check_room(whole)
+        if part != 0:
+            self.make_fractional()
+        self.add(i, j, whole, part)
+        self.totals[i].seen[form_i] += 1
+        self.totals[j].seen[form_j] += 1
+    self.n += 1
+    return 0
+
+
+cdef int count_labels(ConfusionCounters self, object truth, object predicted, object y_true, object y_pred, int64_t whole,
+                      uint64_t part) except -1:
+    """Count a sample of admitted labels, None for an abstention, and remember the objects that were given; a stretch."""
+    cdef Py_ssize_t i, j
+    if predicted is None:
+        self.abstained += 1
+        return 0
+    if (whole | <int64_t> part) == 0:
+        self.n += 1
+        return 0
+    self.check_room(whole)
+    i, j = self.intern(truth), self.intern(predicted)
+    self.remember(y_true, i, form_of(truth))
+    self.remember(y_pred, j, form_of(predicted))
+    return count_cell(self, i, j, form_of(truth), form_of(predicted), whole, part)
+
+
+cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_pred, object w) except -1:
+    """Count a sample if that takes no section and no Python code; False, and no change, if it would."""
+    cdef Known *t
+    cdef Known *p
+    cdef int64_t whole = 1
+    cdef uint64_t part = 0
+    if w is not ONE:
+        if type(w) is not float and type(w) is not int:
+            return False
+        split(w, &whole, &part)
+    if self.holder != 0:
+        return False
+    t, p = slot(self, y_true), slot(self, y_pred)
+    if t.label == <PyObject *> y_true and p.label == <PyObject *> y_pred:
+        count_cell(self, t.index, p.index, t.form, p.form, whole, part)
+        return True
+    if not plain(y_true) or not (plain(y_pred) or y_pred is None):
+        return False
+    truth, predicted = y_true, y_pred
+    if self.fixed_labels is not None or type(y_true) is float or type(y_pred) is float:
+        truth = self.admit(y_true, "y_true")
+        predicted = None if y_pred is None else self.admit(y_pred, "y_pred")
+    count_labels(self, truth, predicted, y_true, y_pred, whole, part)
+    return True
+
+
+cdef inline bint uncount_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole,
+                              uint64_t part) except -1:
+    """Take a sample back; False, and no change, if there is none. An index is -1 if the label has none."""
+    if self.n <= 0:
+        return False
+    if (whole | <int64_t> part) != 0:
+        if i < 0 or j < 0 or not self.take(i, j, whole, part):
+            return False
+        self.unsee(i, form_i, 1)
+        self.unsee(j, form_j, 1)
+        self.settle()
+    self.n -= 1
+    return True
+
+
 @cython.auto_pickle(False)
 cdef class ConfusionCounters(Indexed):
     """Exact counts of (true label, predicted label)."""
@@ -34,48 +106,24 @@ cdef class ConfusionCounters(Indexed):
         self.count(y_true, y_pred, w)
 
     cdef int count(self, object y_true, object y_pred, object w) except -1:
-        cdef Known *t
-        cdef Known *p
+        if not count_quickly(self, y_true, y_pred, w):
+            self.count_slowly(y_true, y_pred, w)
+        return 0
+
+    cdef bint try_count(self, object y_true, object y_pred, object w) except -1:
+        """Count a sample if that takes no section and no Python code; False, and no change, if it would."""
+        return count_quickly(self, y_true, y_pred, w)
+
+    cdef int count_slowly(self, object y_true, object y_pred, object w) except -1:
+        """Count a sample of any labels and weight."""
         cdef int64_t whole = 1
         cdef uint64_t part = 0
         if w is not ONE:
             split(w, &whole, &part)
-        if self.holder != 0:
-            self.wait()
-        t, p = slot(self, y_true), slot(self, y_pred)
-        if t.label != <PyObject *> y_true or p.label != <PyObject *> y_pred:
-            return self.count_new(y_true, y_pred, whole, part)
-        if (whole | <int64_t> part) != 0:
-            self.check_room(whole)
-            self.count_cell(t.index, p.index, t.form, p.form, whole, part)
-        self.n += 1
-        return 0
-
-    cdef int count_new(self, object y_true, object y_pred, int64_t whole, uint64_t part) except -1:
-        """Count a sample some of whose labels are not remembered."""
-        cdef Py_ssize_t i, j
         truth, predicted = self.admit(y_true, "y_true"), self.admit_prediction(y_pred)
         if self.holder != 0:
             self.wait()
-        if predicted is None:
-            self.abstained += 1
-            return 0
-        if (whole | <int64_t> part) != 0:
-            self.check_room(whole)
-            i, j = self.intern(truth), self.intern(predicted)
-            self.remember(y_true, i, form_of(truth))
-            self.remember(y_pred, j, form_of(predicted))
-            self.count_cell(i, j, form_of(truth), form_of(predicted), whole, part)
-        self.n += 1
-        return 0
-
-    cdef int count_cell(self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole, uint64_t part) except -1:
-        if part != 0:
-            self.make_fractional()
-        self.add(i, j, whole, part)
-        self.totals[i].seen[form_i] += 1
-        self.totals[j].seen[form_j] += 1
-        return 0
+        return count_labels(self, truth, predicted, y_true, y_pred, whole, part)
 
     def revert(self, y_true, y_pred, w=1):
         """Undo one `update` with the same arguments; WeightError, and no change, if there was none."""
@@ -93,7 +141,7 @@ cdef class ConfusionCounters(Indexed):
             self.wait()
         t, p = slot(self, y_true), slot(self, y_pred)
         if t.label == <PyObject *> y_true and p.label == <PyObject *> y_pred:
-            possible = self.uncount_cell(t.index, p.index, t.form, p.form, whole, part)
+            possible = uncount_cell(self, t.index, p.index, t.form, p.form, whole, part)
         else:
             truth, predicted = self.admit(y_true, "y_true"), self.admit_prediction(y_pred)
             if self.holder != 0:
@@ -102,25 +150,12 @@ cdef class ConfusionCounters(Indexed):
                 possible = self.abstained > 0
                 self.abstained -= possible
             else:
-                possible = self.uncount_cell(self.find_label(truth), self.find_label(predicted), form_of(truth),
-                                             form_of(predicted), whole, part)
+                possible = uncount_cell(self, self.find_label(truth), self.find_label(predicted), form_of(truth),
+                                        form_of(predicted), whole, part)
         if not possible:
             raise WeightError("Expected to revert a sample that was counted, "
                               f"but got y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
         return 0
-
-    cdef bint uncount_cell(self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole, uint64_t part) except -1:
-        """Take a sample back; False, and no change, if there is none. An index is -1 if the label has none."""
-        if self.n <= 0:
-            return False
-        if (whole | <int64_t> part) != 0:
-            if i < 0 or j < 0 or not self.take(i, j, whole, part):
-                return False
-            self.unsee(i, form_i, 1)
-            self.unsee(j, form_j, 1)
-            self.settle()
-        self.n -= 1
-        return True
 
     def _commit(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained):
         """Count a batch that was checked: cells = (rows, columns, whole parts, fraction parts or None) index the two lists of

@@ -187,6 +187,18 @@ cdef class Guarded:
 
 @cython.final
 @cython.auto_pickle(False)
+cdef class Lock(Guarded):
+    """The lock of an object that is written in Python, itself the context of a section that writes."""
+
+    def __enter__(self):
+        self.enter()
+
+    def __exit__(self, *raised):
+        self.leave()
+
+
+@cython.final
+@cython.auto_pickle(False)
 cdef class Section:
     """A section as the context of a `with` statement."""
 

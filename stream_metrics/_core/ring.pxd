@@ -1,4 +1,4 @@
-from cpython.ref cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 
 from stream_metrics._core.guard cimport Guarded
 
@@ -20,10 +20,22 @@ cdef class Ring(Guarded):
     cdef int reserve(self) except -1
     cdef int push(self, object truth, object predicted, object weight) except -1
     cdef int push_front(self, object truth, object predicted, object weight) except -1
-    cdef void store(self, Sample *s, object truth, object predicted, object weight) noexcept
     cdef Sample take_oldest(self) noexcept
     cdef tuple pop(self)
     cdef void clear(self) noexcept
     cdef list listed(self)
 
-cdef void release(Sample s) noexcept
+
+cdef inline void keep(Sample *s, object truth, object predicted, object weight) noexcept:
+    """Fill a place of the ring, which owns the references."""
+    Py_INCREF(truth)
+    Py_INCREF(predicted)
+    Py_INCREF(weight)
+    s.truth, s.predicted, s.weight = <PyObject *> truth, <PyObject *> predicted, <PyObject *> weight
+
+
+cdef inline void release(Sample s) noexcept:
+    """Give back the references of a sample."""
+    Py_DECREF(<object> s.truth)
+    Py_DECREF(<object> s.predicted)
+    Py_DECREF(<object> s.weight)

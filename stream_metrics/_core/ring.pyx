@@ -8,7 +8,6 @@ into it.
 
 cimport cython
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 
 from stream_metrics._core.guard cimport Guarded
 
@@ -55,7 +54,8 @@ cdef class Ring(Guarded):
         if self.held >= self.room:
             raise RuntimeError(f"Expected fewer than {self.window} samples in the ring, but got {self.held}")
         at = self.head + self.held
-        self.store(self.sample + (at if at < self.room else at - self.room), truth, predicted, weight)
+        keep(self.sample + (at if at < self.room else at - self.room), truth, predicted, weight)
+        self.held += 1
         return 0
 
     cdef int push_front(self, object truth, object predicted, object weight) except -1:
@@ -64,15 +64,9 @@ cdef class Ring(Guarded):
         if self.held >= self.room:
             raise RuntimeError(f"Expected fewer than {self.window} samples in the ring, but got {self.held}")
         self.head = (self.head if self.head else self.room) - 1
-        self.store(self.sample + self.head, truth, predicted, weight)
-        return 0
-
-    cdef void store(self, Sample *s, object truth, object predicted, object weight) noexcept:
-        Py_INCREF(truth)
-        Py_INCREF(predicted)
-        Py_INCREF(weight)
-        s.truth, s.predicted, s.weight = <PyObject *> truth, <PyObject *> predicted, <PyObject *> weight
+        keep(self.sample + self.head, truth, predicted, weight)
         self.held += 1
+        return 0
 
     cdef Sample take_oldest(self) noexcept:
         """Remove the oldest sample and return it; the ring is not empty. The caller owns its references: `release`."""
@@ -113,10 +107,3 @@ cdef class Ring(Guarded):
     def memory(self):
         """The bytes of the ring itself; the state inside has its own."""
         return self.room * sizeof(Sample)
-
-
-cdef void release(Sample s) noexcept:
-    """Give back the references of a sample."""
-    Py_DECREF(<object> s.truth)
-    Py_DECREF(<object> s.predicted)
-    Py_DECREF(<object> s.weight)

@@ -15,9 +15,10 @@ from cpython.ref cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t, uint64_t
 
+from stream_metrics._core.cells cimport has_room
 from stream_metrics._core.confusion cimport ConfusionCounters, Feed, SetFeed
 from stream_metrics._core.indexed cimport Known, plain, slot
-from stream_metrics._core.ring cimport Kept, Ring, Sample, release
+from stream_metrics._core.ring cimport Kept, Ring, Sample, keep, release
 from stream_metrics._core.weights cimport split
 
 cdef object ONE = 1
@@ -175,7 +176,7 @@ cdef class RollingFeed(Ring):
             counts.admit_prediction(predicted)
         old = self.sample[self.head]
         counts.uncount(<object> old.truth, <object> old.predicted, <object> old.weight)
-        if not counts.has_room(whole):
+        if not has_room(counts, whole):
             counts.count(<object> old.truth, <object> old.predicted, <object> old.weight)
             counts.check_room(whole)
         try:
@@ -183,8 +184,8 @@ cdef class RollingFeed(Ring):
         except BaseException:  # no memory for a new label
             counts.count(<object> old.truth, <object> old.predicted, <object> old.weight)
             raise
-        self.take_oldest()
-        self.push(self.shared(truth), self.shared(predicted), weight)
+        keep(self.sample + self.head, self.shared(truth), self.shared(predicted), weight)  # the ring is full: in its place
+        self.head = self.head + 1 if self.head + 1 < self.room else 0
         release(old)
         return 0
 

@@ -31,7 +31,6 @@ from stream_metrics.labels import canonical
 
 import_datetime()
 
-cdef object ONE = 1
 cdef object DATETIME = datetime, UTC_ZONE = UTC
 cdef int64_t NEVER = 0x7FFFFFFFFFFFFFFF
 cdef double BOUND = 4611686018.0  # seconds: 2^62 ns, the years 1823 to 2116
@@ -83,12 +82,6 @@ cdef inline int deliver(object state, ConfusionCounters counts, object y_true, o
     else:
         state.update(y_true, y_pred, w, **named(t, group, scores, classes))
     return 0
-
-
-cdef inline bint is_plain(object y_true, object y_pred, object w):
-    """Whether counters of labels take the sample without running Python code, unless they refuse it."""
-    return (plain(y_true) and (plain(y_pred) or y_pred is None)
-            and (w is ONE or type(w) is float or type(w) is int))
 
 
 cdef tuple made_plain(ConfusionCounters counts, object y_true, object y_pred, object w):
@@ -144,31 +137,35 @@ cdef class PaneFeed(Guarded):
         `t` is in seconds since 1970 (int, float), a datetime (a naive one is in UTC) or a NumPy datetime64. A sample for a
         pane that is gone is not counted, but adds to `dropped`.
         """
-        cdef int64_t now = self.nanoseconds(self.clock_() if t is None else t)
-        cdef bint bare = group is None and scores is None and classes is None
-        if (bare and self.holder == 0 and self.first <= now < self.last and (now <= self._latest or now < self._due)
-                and self.counts is not None and self.counts.holder == 0 and is_plain(y_true, y_pred, w)):
-            self.counts.count(y_true, y_pred, w)
+        cdef int64_t now
+        moment = self.clock_() if t is None else t
+        if type(moment) is float and fabs(<double> moment) < BOUND:
+            now = <int64_t> rint(<double> moment * 1e9)
+        elif type(moment) is DATETIME and 1830 < datetime_year(moment) < 2110 and is_utc(moment):
+            now = since_1970(moment)
+        else:
+            now = self._instant(moment)
+        if (group is None and scores is None and classes is None and self.first <= now < self.last
+                and (now <= self._latest or now < self._due) and self.counts is not None and self.holder == 0
+                and self.counts.try_count(y_true, y_pred, w)):
             self._timed |= t is not None
             self._latest = max(self._latest, now)
             return
-        if bare and self.counted and not is_plain(y_true, y_pred, w):
+        self.count_slowly(now, t is not None, y_true, y_pred, w, group, scores, classes)
+
+    cdef int count_slowly(self, int64_t now, bint timed, object y_true, object y_pred, object w, object group, object scores,
+                          object classes) except -1:
+        """Count one sample in a section; labels and a weight are read before it."""
+        if self.counted and group is None and scores is None and classes is None:
             y_true, y_pred, w = made_plain(counters_in(self.inner), y_true, y_pred, w)
         self.enter()
         try:
-            self.place(now, t is not None, y_true, y_pred, w, group, scores, classes)
+            self.place(now, timed, y_true, y_pred, w, group, scores, classes)
         finally:
             self.leave()
         if self._watched:
             self._report()
-
-    cdef int64_t nanoseconds(self, object moment) except? -1:
-        """A time in nanoseconds since 1970."""
-        if type(moment) is float and fabs(<double> moment) < BOUND:
-            return <int64_t> rint(<double> moment * 1e9)
-        if type(moment) is DATETIME and 1830 < datetime_year(moment) < 2110 and is_utc(moment):
-            return since_1970(moment)
-        return self._instant(moment)
+        return 0
 
     cdef int place(self, int64_t now, bint timed, object y_true, object y_pred, object w, object group, object scores,
                    object classes) except -1:
@@ -289,22 +286,31 @@ cdef class GroupFeed(Guarded):
     def update(self, y_true, y_pred=None, w=1, *, group, t=None, scores=None, classes=None):
         """Count one sample of the group `group`, a label; the other arguments are those of the inner state."""
         cdef Slot slot = None
+        cdef PyObject *found
         cdef int form = 3
-        cdef bint bare = t is None and scores is None and classes is None
         key = group
         if type(group) is not str:
             key = group if plain(group) and type(group) is not float else canonical(group, "group")
             form = form_of(key)
-        if bare and self.holder == 0 and is_plain(y_true, y_pred, w):
-            slot = self.known(key)
-            if slot is not None and slot.counts is not None and slot.counts.holder == 0:
-                slot.counts.count(y_true, y_pred, w)
+        if t is None and scores is None and classes is None:
+            found = PyDict_GetItemWithError(self._slots, key)
+            if found != NULL:
+                slot = <Slot> found
+            elif self._rest is not None and key in self._folded:
+                slot = self._rest
+            if (slot is not None and slot.counts is not None and self.holder == 0
+                    and slot.counts.try_count(y_true, y_pred, w)):
                 slot.seen[form] += 1
                 return
-        elif bare:
-            counts = counters_of(self.inner)
-            if counts is not None:
-                y_true, y_pred, w = made_plain(counts, y_true, y_pred, w)
+        self.count_slowly(key, form, y_true, y_pred, w, t, scores, classes)
+
+    cdef int count_slowly(self, object key, int form, object y_true, object y_pred, object w, object t, object scores,
+                          object classes) except -1:
+        """Count one sample in a section; labels and a weight are read before it."""
+        cdef ConfusionCounters counts = counters_of(self.inner) if t is None and scores is None and classes is None else None
+        cdef Slot slot
+        if counts is not None:
+            y_true, y_pred, w = made_plain(counts, y_true, y_pred, w)
         self.enter()
         try:
             slot = self.known(key)
@@ -318,9 +324,10 @@ cdef class GroupFeed(Guarded):
                 self._settle(key, slot)
         finally:
             self.leave()
+        return 0
 
     cdef Slot known(self, object key):
-        """The slot of a key that was met before, else None; runs no Python code."""
+        """The slot of a key that was met before, else None."""
         cdef PyObject *found = PyDict_GetItemWithError(self._slots, key)
         if found != NULL:
             return <Slot> found

@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from stream_metrics._core.guard import Guarded
+from stream_metrics._core.guard import Lock
 from stream_metrics._core.weights import split_weights
 from stream_metrics.labels import Label
 from stream_metrics.states.columns import weights as checked_weights
@@ -43,7 +43,7 @@ REACH, FIRST = {"fine": 40, "coarse": 24}, {"fine": -54, "coarse": -14}
 CONFIGURATION = ("inner", "half_life")
 
 
-class Fading(Guarded, Portable):
+class Fading(Portable):
     """A state in which a sample that is a half-life older counts half as much.
 
     `half_life` is a number of samples, or a length of time such as "10m" or a timedelta; then every sample has a time
@@ -77,7 +77,7 @@ class Fading(Guarded, Portable):
         grain = "coarse" if any(has_sketch(state) for state in inside(self.inner)) else "fine"
         self._reach, self._first = REACH[grain], FIRST[grain]
         self._stretch = self._half * self._reach
-        self.clock = clock
+        self.clock, self._lock = clock, Lock()
         self.reset()
 
     @property
@@ -92,7 +92,7 @@ class Fading(Guarded, Portable):
 
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
-        with self._writing():
+        with self._lock:
             self._states: dict[int, Any] = {}  # by the number of the stretch at whose start they began
             self._latest: int | None = None  # time, or number of updates
             self.dropped = 0
@@ -129,7 +129,7 @@ class Fading(Guarded, Portable):
         named = {name: value for name, value in given.items() if value is not None}
         if w != 1:
             split_weights([w])  # refuses a weight as it was given
-        with self._writing():
+        with self._lock:
             place = self._place(None) if time is None else time
             latest = place if self._latest is None else max(self._latest, place)
             newest, own = self._newest(latest), self._newest(place)
@@ -167,7 +167,7 @@ class Fading(Guarded, Portable):
             return
         weight = [1.0] * batch.n if w is None else _reals(w, batch.n)
         times = None if self.by_count and t is None else self._places(t, batch.n)
-        with self._writing():
+        with self._lock:
             places = self._places(None, batch.n) if times is None else times
             latest = max([*places, *([] if self._latest is None else [self._latest])])
             newest, own = self._newest(latest), [self._newest(place) for place in places]
@@ -195,7 +195,7 @@ class Fading(Guarded, Portable):
     def merge(self, other: Self) -> Self:
         """Add another shard, as of the later time of both, and return self; MergeError if configurations differ."""
         check_same(self, other, CONFIGURATION)
-        with self._merging(other):
+        with self._lock._merging(other._lock):
             if other._latest is None:
                 return self
             latest = max(other._latest, other._latest if self._latest is None else self._latest)
@@ -212,7 +212,7 @@ class Fading(Guarded, Portable):
     def copy(self) -> Self:
         """Return an independent copy."""
         twin = type(self)(self.inner, self._half if self.by_count else f"{self._half}ns", self.clock)
-        with self._reading():
+        with self._lock._reading():
             twin._states = {stretch: state.copy() for stretch, state in self._states.items()}
             twin._latest = self._latest
         return twin
@@ -223,7 +223,7 @@ class Fading(Guarded, Portable):
 
     def merged(self, t: Time | None = None) -> Any:
         """Return a state like `inner` with the weights that samples have at `t`, a new one."""
-        with self._reading():
+        with self._lock._reading():
             if self._latest is None:
                 return self.inner.copy()
             at = self._latest if t is None else self._place(t)
@@ -248,13 +248,13 @@ class Fading(Guarded, Portable):
     @property
     def n(self) -> int:
         """The number of samples that are not forgotten."""
-        with self._reading():
+        with self._lock._reading():
             return int(self._read().n)
 
     @property
     def abstained(self) -> int:
         """The number of samples without a prediction that are not forgotten."""
-        with self._reading():
+        with self._lock._reading():
             return int(self._read().abstained)
 
     def _now(self) -> int | None:
@@ -265,7 +265,7 @@ class Fading(Guarded, Portable):
         return int(getattr(self, name))
 
     def _content(self) -> list[Any]:
-        with self._reading():
+        with self._lock._reading():
             latest = [] if self._latest is None else [self._latest]
             states = [[stretch, self._states[stretch]._content()] for stretch in sorted(self._states)]
         return [packed(self.inner), self.by_count, self._half, latest, states]
