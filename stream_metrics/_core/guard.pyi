@@ -1,5 +1,5 @@
 from contextlib import AbstractContextManager
-from typing import Any, Self, final
+from typing import Any, final
 
 from typing_extensions import disjoint_base
 
@@ -17,6 +17,5 @@ class Lock(Guarded):
 
 @final
 class Section:
-    def __new__(cls, guarded: Guarded, other: Guarded | None, reading: bool) -> Self: ...
     def __enter__(self) -> None: ...
     def __exit__(self, *raised: Any) -> None: ...

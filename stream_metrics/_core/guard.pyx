@@ -174,15 +174,15 @@ cdef class Guarded:
 
     def _writing(self):
         """Return the context of a section that writes."""
-        return Section(self, None, False)
+        return section(self, None, False)
 
     def _reading(self):
         """Return the context of a section that only reads."""
-        return Section(self, None, True)
+        return section(self, None, True)
 
     def _merging(self, Guarded other not None):
         """Return the context of a section that writes here and reads another object."""
-        return Section(self, other, False)
+        return section(self, other, False)
 
 
 @cython.final
@@ -198,17 +198,17 @@ cdef class Lock(Guarded):
 
 
 @cython.final
+@cython.freelist(8)
 @cython.auto_pickle(False)
 cdef class Section:
-    """A section as the context of a `with` statement."""
+    """A section as the context of a `with` statement; `_writing`, `_reading` and `_merging` make it."""
 
     cdef Guarded guarded, other
     cdef bint reading
 
-    def __cinit__(self, Guarded guarded not None, Guarded other, bint reading):
-        self.guarded, self.other, self.reading = guarded, other, reading
-
     def __enter__(self):
+        if self.guarded is None:
+            raise TypeError("Expected a section of an object, but got one of none")
         if self.other is not None:
             self.guarded.enter_merging(self.other)
         elif self.reading:
@@ -217,7 +217,15 @@ cdef class Section:
             self.guarded.enter()
 
     def __exit__(self, *raised):
+        if self.guarded is None:
+            return
         if self.other is not None:
             self.guarded.leave_merging(self.other)
         else:
             self.guarded.leave()
+
+
+cdef Section section(Guarded guarded, Guarded other, bint reading):
+    cdef Section context = Section.__new__(Section)
+    context.guarded, context.other, context.reading = guarded, other, reading
+    return context
