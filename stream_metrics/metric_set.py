@@ -30,7 +30,8 @@ class MetricSet(SetFeed, Live):
 
     A prediction is a label, a mapping from label to score, whose largest is its label, or, where scores are kept, a
     float, the score of `pos_label` (say 1 where the classes are 0 and 1). That is the label if the score is at least
-    `threshold`, as on every curve: by default 0.5 for probabilities and 0 for "any" scores. None and {} are abstentions.
+    `threshold`, as on every curve: by default 0.5 for probabilities and 0 for "any" scores. None and {} are
+    abstentions.
 
     `labels`, `other`: see `ConfusionMatrix`; `other` goes with labels only. `buckets`, `sample`, `pairs`: see
     `RankSketch`; more than 64 classes of scores need pairs=False, and have no one-vs-one areas.

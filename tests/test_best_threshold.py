@@ -52,7 +52,8 @@ def test_a_threshold_of_a_curve_repeats_its_point() -> None:
         state = sm.MetricSet(scores=True, threshold=float(threshold))
         state.update_many(own, scores=scores)
         snapshot = state.snapshot()
-        assert (1 - snapshot.per_class["specificity"][True], snapshot.per_class["recall"][True]) == pytest.approx((x, y), abs=1e-15)
+        rates = 1 - snapshot.per_class["specificity"][True], snapshot.per_class["recall"][True]
+        assert rates == pytest.approx((x, y), abs=1e-15)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -61,7 +61,11 @@ def test_golden_states_are_written_as_ever(name: str) -> None:
 
 def test_every_golden_file_is_in_the_manifest() -> None:
     """No state is without its file, no file without its state."""
-    assert sorted(path.stem for path in GOLDEN.glob("*.bin")) == sorted(MANIFEST) == sorted([*writer().STATES, *writer().EARLIER])
+    assert (
+        sorted(path.stem for path in GOLDEN.glob("*.bin"))
+        == sorted(MANIFEST)
+        == sorted([*writer().STATES, *writer().EARLIER])
+    )
 
 
 @pytest.mark.parametrize("name", MANIFEST)

@@ -33,7 +33,6 @@ from stream_metrics.formulas.rank_steps import Steps, Units, descend
 from stream_metrics.formulas.rank_table import root_sum_square
 from stream_metrics.formulas.ranks_protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn
 
-
 NEAR = 1e-12  # values this close are compared exactly
 
 

@@ -127,4 +127,4 @@ def _inner_steps(row: Steps, level: int, cell: Heavy) -> Steps:
     inner = np.minimum(places * room, room - max(1.0, room * 2.0**-53)).astype(np.uint64)
     starts = np.minimum(np.maximum(inner + np.uint64(base), row.starts), np.uint64(ENDS[1]))
     no, half = np.zeros(len(places), bool), np.full(len(places), 0.5)
-    return Steps(starts, *counts, *upto, *before, no, half, no)
+    return Steps._make([starts, *counts, *upto, *before, no, half, no])

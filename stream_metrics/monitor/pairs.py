@@ -6,8 +6,8 @@ score, one batch for every set of classes. Key sets that have few rows share a b
 
 `prediction` is a label, whatever its type: a float there is a label that is a float, and a score stands in `scores`.
 Only a mapping there is scores. Where there are scores and the prediction is None or MISSING, the label is that of the
-largest score, or of a single score by whether it is at least the threshold, as in `MetricSet`. None without scores, or an
-empty mapping, is an abstention.
+largest score, or of a single score by whether it is at least the threshold, as in `MetricSet`. None without scores, or
+an empty mapping, is an abstention.
 """
 
 from __future__ import annotations

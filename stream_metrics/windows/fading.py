@@ -15,8 +15,8 @@ weights cannot be rescaled, as sampled scores have to keep agreeing with their c
     labels and losses     2^-64    2^-54          40      below 2^-40 = 1e-12   2^37
     scores (sketches)     2^-64    2^-14          24      below 2^-24 = 6e-8    2^29
 
-A weight is rounded to the unit, which for the oldest that are read is 2^-11 (2^-51) of a weight that itself counts 2^-40
-(2^-24) of a new one. Sketches once had a unit of 2^-20, hence their short reach, which their bytes depend on.
+A weight is rounded to the unit, which for the oldest that are read is 2^-11 (2^-51) of a weight that itself counts
+2^-40 (2^-24) of a new one. Sketches once had a unit of 2^-20, hence their short reach, which their bytes depend on.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +50,7 @@ def standardized(rows: Rows) -> Fraction:
 def precision_mean(rows: Rows) -> Fraction:
     """Return the average precision."""
     path = steps(rows)
-    return sum(own * tp / (tp + fp) for _, own, fp, tp in path) / path[-1][3]
+    return sum((own * tp / (tp + fp) for _, own, fp, tp in path), Fraction()) / path[-1][3]
 
 
 def lines(rows: Rows) -> Fraction:
@@ -89,14 +88,15 @@ def bin_sums(rows: Rows) -> list[tuple[Fraction, Fraction]]:
     out = []
     for k in set(places):
         inside = [row for row, place in zip(rows, places, strict=True) if place == k]
-        out.append((abs(sum((y - Fraction(x)) * w for x, y, w in inside)), sum(w for _, _, w in inside)))
+        residual = sum(((y - Fraction(x)) * w for x, y, w in inside), Fraction())
+        out.append((abs(residual), sum((w for _, _, w in inside), Fraction())))
     return [(residual, weight) for residual, weight in out if weight]
 
 
 def expected_error(rows: Rows) -> Fraction:
     """Return the expected calibration error."""
     sums = bin_sums(rows)
-    return sum(residual for residual, _ in sums) / sum(weight for _, weight in sums)
+    return sum((residual for residual, _ in sums), Fraction()) / sum((weight for _, weight in sums), Fraction())
 
 
 def largest_error(rows: Rows) -> Fraction:
@@ -122,21 +122,23 @@ MEASURES: dict[str, tuple[Callable[..., Certified], Callable[[Rows], Fraction]]]
 def weights(g: np.random.Generator, kind: str, n: int) -> np.ndarray:
     """Return weights: whole, exact fractions, of any size, of one small size, or of a sum of 1."""
     exponential = g.exponential(size=n)
-    return {
+    kinds: dict[str, np.ndarray] = {
         "whole": g.integers(1, 5, n).astype(float),
         "tenths": g.integers(1, 30, n) / 10,
         "any size": 2.0 ** g.uniform(-60, 40, n),
         "tiny": exponential * 2.0 ** g.uniform(-58, -20) + 2.0**-62,
         "normalized": exponential / exponential.sum() * 1e-3 + 2.0**-64,
         "equal": np.full(n, 1 / (3_000_000 + g.integers(1000))),
-    }[kind]
+    }
+    return kinds[kind]
 
 
 def scores(g: np.random.Generator, n: int) -> np.ndarray:
     """Return probabilities, with ties, atoms, 0 and 1, or crowded."""
     x = g.uniform(size=n) ** g.choice([0.3, 1.0, 8.0])
     x = np.where(g.uniform(size=n) < g.choice([0.0, 0.5]), np.round(x, 1), x)
-    return np.where(g.uniform(size=n) < g.choice([0.0, 0.3]), 0.5 + 1e-9 * g.normal(size=n), x)
+    crowd: np.ndarray = np.where(g.uniform(size=n) < g.choice([0.0, 0.3]), 0.5 + 1e-9 * g.normal(size=n), x)
+    return crowd
 
 
 def case(g: np.random.Generator, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, RankSketch]:
@@ -194,7 +196,7 @@ def test_intervals_of_several_classes_hold(kind: str, buckets: int) -> None:
         snapshot, rounded = state.snapshot(), state.scored.ranks.rounded
         level = max(state.scored.ranks.column(k).level for k in range(3))
         each = [rows_of(truth == k, table[:, k], w) for k in range(3)]
-        support = [sum(c for _, b, c in rows if b) for rows in each]
+        support = [sum((c for _, b, c in rows if b), Fraction()) for rows in each]
         everything = [row for rows in each for row in rows]
         pairs = [
             area(rows_of(truth[s] == i, table[s, i], w[s]))
@@ -204,13 +206,14 @@ def test_intervals_of_several_classes_hold(kind: str, buckets: int) -> None:
             if i != j
         ]
         expected = {
-            "roc_auc_ovr": sum(map(area, each)) / 3,
-            "roc_auc_ovr_weighted": sum(a * b for a, b in zip(map(area, each), support, strict=True)) / sum(support),
-            "roc_auc_ovo": sum(pairs) / 6,
+            "roc_auc_ovr": sum(map(area, each), Fraction()) / 3,
+            "roc_auc_ovr_weighted": sum((area(rows) * b for rows, b in zip(each, support, strict=True)), Fraction())
+            / sum(support, Fraction()),
+            "roc_auc_ovo": sum(pairs, Fraction()) / 6,
             "roc_auc_micro": area(everything),
-            "average_precision_ovr": sum(map(precision_mean, each)) / 3,
+            "average_precision_ovr": sum(map(precision_mean, each), Fraction()) / 3,
             "average_precision_micro": precision_mean(everything),
-            "pr_auc_trapezoid_ovr": sum(map(lines, each)) / 3,
+            "pr_auc_trapezoid_ovr": sum(map(lines, each), Fraction()) / 3,
         }
         for name, value in expected.items():
             low, high = (getattr(snapshot.estimate(name), end) for end in ("low", "high"))

@@ -42,7 +42,9 @@ def test_column_is_that_of_the_oracle(data: Any, pairs: bool, buckets: int, samp
 @given(st.data())
 def test_fractions_agree_with_the_oracle(data: Any) -> None:
     """Weights with fractions give the same columns, in units as fine as they need, down to 2^-64."""
-    weight = st.sampled_from([0.5, 0.25, 1.75, 3 * 2.0**-20, 0.1, 2.0, 2.0**21, 1e-3, 1e-7, 1e-15, 2.0**-64, 2.0**60 + 1])
+    weight = st.sampled_from(
+        [0.5, 0.25, 1.75, 3 * 2.0**-20, 0.1, 2.0, 2.0**21, 1e-3, 1e-7, 1e-15, 2.0**-64, 2.0**60 + 1]
+    )
     rows = data.draw(st.lists(st.tuples(st.booleans(), scores(), weight), min_size=1))
     own, x, w = (np.array(column) for column in zip(*rows, strict=True))
     sketch = RankSketch(4, 3)

@@ -1,7 +1,8 @@
-"""Weights of scores of any size: equal ones change nothing, what is rounded is counted, what would vanish is refused."""
+"""Weights of scores of any size: equal ones change nothing, rounded ones are counted, none vanishes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -87,12 +88,13 @@ def test_a_window_holds_what_its_samples_give() -> None:
 def test_a_weight_that_would_vanish_is_refused(w: float) -> None:
     """Below 2^-64, where a class might lose all of its weight; nothing changes, and the error says what to do."""
     sketch, state = RankSketch(), sm.MetricSet(scores=True)
-    for update in (
+    updates: list[Callable[[], None]] = [
         lambda: sketch.update(True, 0.5, w),
         lambda: sketch.update_many([True, False], [0.5, 0.25], [1, w]),
         lambda: state.update(True, 0.5, w),
         lambda: state.update_many([True, False], scores=[0.5, 0.25], w=np.array([1, w])),
-    ):
+    ]
+    for update in updates:
         with pytest.raises(sm.WeightError, match=r"to be 0 or at least 2\*\*-64 where scores are kept.*multiply"):
             update()
     assert sketch == RankSketch()
