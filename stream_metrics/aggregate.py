@@ -31,7 +31,11 @@ def merge(states: Iterable[State]) -> State:
     Raises ``MergeError`` if there is none, or if kinds or configurations differ.
     """
     total: State | None = None
+    if not isinstance(states, Iterable):
+        raise MergeError(f"Expected `states` to be a sequence of states, but got {states!r:.60}")
     for state in states:
+        if not (hasattr(state, "copy") and hasattr(state, "merge")):
+            raise MergeError(f"Expected `states` to be states, metrics or sets of metrics, but got {state!r:.60}")
         total = state.copy() if total is None else total.merge(state)
     if total is None:
         raise MergeError("Expected at least one state to merge, but got none")

@@ -13,18 +13,23 @@ from typing import Any
 
 import numpy as np
 
+from stream_metrics._core.numeric import real_number
 from stream_metrics.catalog_row import Row
-from stream_metrics.obstacles import check
 from stream_metrics.catalog_rows import ROWS as LABELS
 from stream_metrics.catalog_scores import SCORES
 from stream_metrics.formulas.arithmetic import has_nan
+from stream_metrics.formulas.calibration import MOST_BINS
+from stream_metrics.formulas.losses import MOST_RANKS
 from stream_metrics.formulas.ranks_protocol import Certified
 from stream_metrics.formulas.scored import classes
+from stream_metrics.obstacles import check
+from stream_metrics.options import real, truth, whole
 
 __all__ = [
     "CATALOG",
     "Row",
     "UnknownMetricError",
+    "checked_options",
     "checked_zero_division",
     "compute",
     "evaluate",
@@ -33,6 +38,8 @@ __all__ = [
     "settle",
     "value_labels",
 ]
+
+MOST = {"bins": MOST_BINS, "k": MOST_RANKS}  # of options that are whole numbers
 
 CATALOG: dict[str, Row] = {row.key: row for row in (*LABELS, *SCORES)}
 
@@ -78,12 +85,31 @@ def compute(row: Row, c: Any, zero_division: float | None = None, **options: Any
     """
     if row.quadratic or row.needs:
         check(row, c)
-    if options and not options.keys() <= row.options.keys():
-        unknown = min(options.keys() - row.options.keys())
-        raise ValueError(f"Expected the options of {row.key!r} to be {list(row.options)}, but got {unknown!r}")
+    if options:
+        options = checked_options(row, options)
     if row.averages:
         options["zero_division"] = _instead(row, zero_division)
     return row.formula(c, **options)
+
+
+def checked_options(row: Row, options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of a row, numbers of every type as int or float; `ValueError` for one of a wrong type."""
+    return {name: _checked_option(row, name, value) for name, value in options.items()}
+
+
+def _checked_option(row: Row, name: str, value: Any) -> Any:
+    if name not in row.options:
+        raise ValueError(f"Expected the options of {row.key!r} to be {list(row.options)}, but got {name!r}")
+    default = row.options[name]
+    if isinstance(default, bool):
+        return truth(value, name)
+    if isinstance(default, int):
+        return whole(value, name, 1, MOST[name])
+    if isinstance(default, float) or (name == "p" and value is not None):
+        return real(value, name)
+    if isinstance(default, str) and not (isinstance(value, str | bool) or callable(value)):
+        raise ValueError(f"Expected `{name}` to be a name such as {default!r}, but got {value!r:.60}")
+    return value
 
 
 def settle(row: Row, c: Any, computed: Any, zero_division: float | None) -> tuple[Any, bool | list[Any]]:
@@ -126,6 +152,7 @@ def _instead(row: Row, zero_division: float | None) -> float:
 
 def checked_zero_division(value: float) -> float:
     """Return `value` as a float if it is 0.0, 1.0 or nan; `ValueError` otherwise."""
-    if isinstance(value, int | float) and (value in (0, 1) or math.isnan(value)):
-        return float(value)
+    number = None if isinstance(value, bool | np.bool_) else real_number(value)
+    if number is not None and (number in (0, 1) or math.isnan(number)):
+        return number + 0.0  # -0.0 becomes 0.0
     raise ValueError(f"Expected `zero_division` to be 0.0, 1.0 or nan, but got {value!r}")

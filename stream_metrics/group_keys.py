@@ -12,6 +12,7 @@ from stream_metrics.errors import LabelError
 from stream_metrics.labels import Label, canonical
 from stream_metrics.states import columns
 from stream_metrics.states.columns import check_codes, column
+from stream_metrics.states.tensors import is_single
 from stream_metrics.wire import encoded
 
 __all__ = ["coded", "rank", "shown"]
@@ -40,7 +41,7 @@ def shown(key: Label, forms: tuple[int, ...]) -> Label:
 def coded(group: Any, n: int) -> tuple[list[Label], NDArray[np.int64], NDArray[np.int64]]:
     """Return the keys of a column of groups, how often each was seen as a bool, int, float or anything else, and the
     number of the key of every row."""
-    if isinstance(group, str | bytes | int | float):
+    if is_single(group):
         found, labels = np.zeros(n, np.int32), [canonical(group, "group")] * (n > 0)
     else:
         c = column(group, "group", False)

@@ -18,6 +18,7 @@ from stream_metrics.group_keys import coded, rank, shown
 from stream_metrics.group_snapshot import GroupSnapshot
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.windows.panes import Batch, blank, check_same, inside, mergeable, restorer
+from stream_metrics.windows.times import is_one_time
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["ByGroup"]
@@ -84,7 +85,7 @@ class ByGroup(GroupFeed, Portable):
     ) -> None:
         """Count a batch, `group` being a column of labels, or one label; one bad row rejects the whole batch."""
         columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
-        if hasattr(t, "__len__"):
+        if t is not None and not is_one_time(t):
             columns["t"] = t
         batch = Batch(columns, classes=classes, t=None if "t" in columns else t)
         names, forms, codes = coded(group, batch.n)

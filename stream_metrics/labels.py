@@ -47,7 +47,9 @@ def canonical(value: object, argument: str = "label", position: int | None = Non
     if isinstance(value, bytes):
         return bytes(memoryview(value))
     if getattr(value, "shape", None) == () and hasattr(value, "item") and not _is_time(value):
-        item = value.item()
+        item: Any = value.item()
+        if type(item) is kind and _numpy_kind(value) == "f":
+            item = float(value)  # type: ignore[arg-type]  # a long double, which has no item of Python
         if type(item) is not kind:
             return canonical(item, argument, position)
     raise _error(value, argument, position)
@@ -55,7 +57,11 @@ def canonical(value: object, argument: str = "label", position: int | None = Non
 
 def _is_time(value: object) -> bool:
     """Whether it is a NumPy time, whose item is a number or not as the unit has it."""
-    return getattr(getattr(value, "dtype", None), "kind", None) in ("M", "m")
+    return _numpy_kind(value) in ("M", "m")
+
+
+def _numpy_kind(value: object) -> Any:
+    return getattr(getattr(value, "dtype", None), "kind", None)
 
 
 def _items(values: tuple[object, ...], argument: str, position: int | None, deeper: int) -> tuple[Label, ...]:
@@ -110,7 +116,7 @@ def ordering(labels: Sequence[Label]) -> list[int]:
 
 def unique(labels: Iterable[object], argument: str = "labels") -> tuple[Label, ...]:
     """Return the labels of a fixed set as a tuple in the given order; ``LabelError`` names a label that comes twice."""
-    if isinstance(labels, str | bytes):
+    if isinstance(labels, str | bytes | set | frozenset) or not isinstance(labels, Iterable):
         raise LabelError(f"Expected `{argument}` to be a sequence of labels, but got {_brief(labels)}")
     checked = tuple(canonical(label, argument, position) for position, label in enumerate(labels))
     seen: set[Label] = set()

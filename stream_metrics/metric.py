@@ -17,10 +17,12 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 from stream_metrics._core.confusion import Feed
-from stream_metrics.catalog import CATALOG, Row, checked_zero_division, compute, find, plain
+from stream_metrics._core.numeric import real_number
+from stream_metrics.catalog import CATALOG, Row, checked_options, checked_zero_division, compute, find, plain
 from stream_metrics.errors import MergeError
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.obstacles import ObstacleError, check
+from stream_metrics.options import sequence
 from stream_metrics.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
@@ -136,9 +138,15 @@ class Metric(Live):
         for name in chosen:
             setattr(self, name, getattr(self.state, "fixed_labels" if name == "labels" else name))
         for name, value in given.items():
+            if callable(value):
+                raise ValueError(
+                    f"Expected `{name}` of a metric, which is written as bytes, to be a name, but got {value!r:.60}; "
+                    f"a snapshot takes a function: snapshot.value({self.key!r}, {name}=...)"
+                )
             setattr(self, name, value)
         whole = {name for name, default in self.row.options.items() if type(default) is int}
-        self._options = {name: value if name in whole else _plain(value) for name, value in given.items()}
+        checked = checked_options(self.row, given)
+        self._options = {name: value if name in whole else _plain(value, name) for name, value in checked.items()}
         extra = {"zero_division": self.zero_division} if self.row.averages else {}
         extra.update(self._options)
         self._formula = partial(self.row.formula, **extra) if extra else self.row.formula
@@ -224,17 +232,16 @@ class _ScoreMetric(Metric):
         return value if value == value else self.zero_division
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, argument: str) -> Any:
     """Return an option in the one form in which it is compared and written."""
     if isinstance(value, Mapping):
         labels = [canonical(label) for label in value]
-        numbers = [_plain(number) for number in value.values()]
+        numbers = [_plain(number, argument) for number in value.values()]
         return {labels[i]: numbers[i] for i in ordering(labels)}
-    if isinstance(value, str | bool | float) or value is None or callable(value):
+    if isinstance(value, str | bool | float) or value is None:
         return value
-    if hasattr(value, "__float__") and not hasattr(value, "__len__"):
-        return float(value)
-    return tuple(_plain(item) for item in value)
+    number = real_number(value)
+    return tuple(_plain(item, argument) for item in sequence(value, argument)) if number is None else number
 
 
 def _checked_formula(row: Row, formula: Callable[..., Any], state: Any) -> Any:

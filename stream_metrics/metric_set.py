@@ -9,6 +9,7 @@ from stream_metrics._core.confusion import SetFeed
 from stream_metrics.catalog import CATALOG, checked_zero_division, find
 from stream_metrics.labels import Label
 from stream_metrics.metric import Live, Metric
+from stream_metrics.options import real, truth, whole
 from stream_metrics.snapshot import Snapshot, Values
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
@@ -17,6 +18,7 @@ from stream_metrics.states.scored import Scored
 
 __all__ = ["MetricSet"]
 
+LARGEST = 2**24  # numbers of buckets and of sampled scores
 KEPT = {True: {"ranks", "confidence", "losses"}, "any": {"ranks"}, False: set[str]()}
 
 
@@ -55,7 +57,7 @@ class MetricSet(SetFeed, Live):
         pairs: bool = True,
         zero_division: float | None = None,
     ) -> None:
-        if isinstance(metrics, str):
+        if isinstance(metrics, str | set | frozenset):
             raise ValueError(f"Expected `metrics` to be a sequence of keys, but got {metrics!r}")
         if scores not in (True, False, "any"):
             raise ValueError(f"Expected `scores` to be True, False or 'any', but got {scores!r}")
@@ -65,30 +67,29 @@ class MetricSet(SetFeed, Live):
         self._attach(ConfusionMatrix(labels, other))
         self.labels, self.other = self.state.fixed_labels, self.state.other
         needed = KEPT[scores] | {CATALOG[key].reads for key in self.metrics or ()} - {"counts"}
-        size = (buckets, sample)
+        size = (whole(buckets, "buckets", 2, LARGEST), whole(sample, "sample", 1, LARGEST))
         paired = pairs and (self.metrics is None or any(CATALOG[key].quadratic for key in self.metrics))
-        threshold = (0.0 if scores == "any" else 0.5) if threshold is None else threshold
+        threshold = (0.0 if scores == "any" else 0.5) if threshold is None else real(threshold, "threshold")
+        if threshold != threshold:
+            raise ValueError(f"Expected `threshold` to be a number, but got {threshold!r}")
         self._attach_scored(self._make_scored(needed, pos_label, threshold, size, paired) if needed else None)
         self.scores = "any" if scores == "any" else bool(scores)
         self.pos_label = self.scored.ranks.pos_label if needed else pos_label
         self.threshold = self.scored.threshold if needed else threshold
-        self.buckets: int = self.scored.ranks.buckets if needed else buckets
-        self.sample: int = self.scored.ranks.sample if needed else sample
-        self.pairs = bool(pairs)
+        self.buckets, self.sample = size
+        self.pairs = truth(pairs, "pairs")
 
     def _make_scored(
         self, needed: set[str], pos_label: Label, threshold: float, size: tuple[int, int], pairs: bool
     ) -> Scored:
         if self.other is not None:
             raise ValueError(f"Expected no `other` where scores are kept, but got {self.other!r}")
-        if isinstance(threshold, bool) or not isinstance(threshold, int | float) or threshold != threshold:
-            raise ValueError(f"Expected `threshold` to be a number, but got {threshold!r}")
         return Scored(
             RankSketch(*size, pos_label, pairs),
             RankSketch(*size, pairs=False) if "confidence" in needed else None,
             ProbabilityLosses(pos_label) if "losses" in needed else None,
             self.labels,
-            float(threshold),
+            threshold,
         )
 
     def _update_scored(self, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:

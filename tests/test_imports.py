@@ -17,6 +17,7 @@ LEVELS: dict[str, int] = {  # a module may import what is lower, and its own roo
     "wire": 3,
     "formulas": 3,
     "jsonable": 3,
+    "options": 3,
     "catalog": 4,
     "catalog_classes": 4,
     "catalog_row": 4,

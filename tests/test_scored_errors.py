@@ -176,7 +176,8 @@ def test_every_set_refuses_a_batch(
         ("ab", sm.ScoreError, "a row of scores, one for each of `classes`, but got 'ab'"),
         (7, sm.ScoreError, "a row of scores, one for each of `classes`, but got 7"),
         ([0.5, NAN], sm.ScoreError, "but got nan for 'b'"),
-        (np.array(0.5), sm.ScoreError, "a row of scores"),
+        (np.array(0.5), sm.LabelError, "`y_true` to be of the type of pos_label"),  # as the number that it holds
+        ({0.25, 0.75}, sm.ScoreError, "a row of scores"),
     ],
 )
 @pytest.mark.parametrize("name", ["scores", "y_pred"])

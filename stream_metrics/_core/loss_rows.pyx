@@ -11,6 +11,7 @@ from cpython.ref cimport PyObject
 
 from stream_metrics._core.indexed cimport plain
 from stream_metrics._core.loss_terms cimport Row, Sample, add_square, clamp, finish, in_range, rate
+from stream_metrics._core.numeric cimport to_double
 from stream_metrics._core.wide cimport grid
 from stream_metrics.errors import ScoreError
 from stream_metrics.labels import canonical, sort_key
@@ -27,12 +28,10 @@ cdef object no_probability(object value, object label, object position):
 
 
 cdef double number(object value, object label, object position) except? -1.0:
-    if not isinstance(value, (str, bytes, bytearray)) and getattr(value, "shape", ()) == ():
-        try:
-            return float(value)
-        except (TypeError, ValueError, OverflowError):
-            pass
-    raise no_probability(value, label, position)
+    cdef double x = 0.0
+    if not to_double(value, &x):
+        raise no_probability(value, label, position)
+    return x
 
 
 cdef dict cleaned(object scores, object position):

@@ -12,7 +12,7 @@ The sums change in stretches of `Guarded` only, so a copy of the struct is what 
 """
 
 cimport cython
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from cpython.dict cimport PyDict_CheckExact
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
@@ -25,6 +25,7 @@ from stream_metrics._core.loss_rows cimport at, cleaned, measure_mapping, no_pro
 from stream_metrics._core.loss_terms cimport (
     BLOCK, RANKS, Sample, Sums, count, count_block, finish, in_range, minus_sums, plus_sums, possible, rate_rows,
     rate_single, rate_singles, real)
+from stream_metrics._core.numeric cimport row_values
 from stream_metrics._core.weights cimport split
 from stream_metrics._core.wide cimport fixed_units, read_fixed, read_wide, wide_units
 from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
@@ -79,15 +80,16 @@ cdef class LossSums(Guarded):
             if not len(scores):
                 return False
             measure_mapping(cleaned(scores, position), truth, position, True, s)
-        elif isinstance(scores, Iterable) and getattr(scores, "shape", None) != () and not isinstance(scores, (str, bytes, bytearray)):
-            values = scores.tolist() if hasattr(scores, "tolist") else list(scores)
+        else:
+            values = row_values(scores)
+            if values is None:
+                self.measure_single(truth, number(scores, self.pos_label, position), position, s)
+                return True
             if classes is None:
                 raise ScoreError(f"Expected `classes` to say which class each of the `scores`{at(position)} belongs to, but got {scores!r:.60}")
             if len(values) != len(classes):
                 raise ScoreError(f"Expected `scores`{at(position)} to hold {len(classes)} probabilities, one a class, but got {len(values)}")
             measure_mapping(dict(zip(classes, values)), truth, position, False, s)
-        else:
-            self.measure_single(truth, number(scores, self.pos_label, position), position, s)
         return True
 
     def update(self, y_true, scores, w=1):

@@ -17,12 +17,14 @@ from stream_metrics._core.bottom cimport fraction_t
 from stream_metrics._core.column_memory cimport column_bytes, column_free
 from stream_metrics._core.fixed cimport add_fixed, unsigned_double
 from stream_metrics._core.guard cimport Guarded
+from stream_metrics._core.numeric import whole
 from stream_metrics.errors import ScoreError, WeightError
 from stream_metrics.labels import canonical, ordering
 
 cdef Py_ssize_t MOST_PAIRED = 64  # classes; a hundred would need 250 MB
 cdef int64_t MOST = 0x7FFFFFFFFFFFFFFD  # the sum of all weights
 cdef object MOST_UNITS = <object> MOST << 64
+cdef object LARGEST = 1 << 24  # numbers of buckets and of sampled scores
 cdef tuple FORMS = (bool, int, float)
 
 
@@ -30,12 +32,9 @@ cdef tuple FORMS = (bool, int, float)
 cdef class Ranked(Guarded):
     """The classes and totals of a rank sketch."""
 
-    def __cinit__(self, Py_ssize_t buckets=1024, Py_ssize_t sample=512, pos_label=True, bint pairs=True):
-        if not 2 <= buckets <= 1 << 24:
-            raise ValueError(f"Expected `buckets` from 2 to {1 << 24}, but got {buckets}")
-        if not 1 <= sample <= 1 << 24:
-            raise ValueError(f"Expected `sample` from 1 to {1 << 24}, but got {sample}")
-        self.buckets, self.sample, self.pairs = buckets, sample, pairs
+    def __cinit__(self, buckets=1024, sample=512, pos_label=True, pairs=True):
+        self.buckets, self.sample = whole(buckets, "buckets", 2, LARGEST), whole(sample, "sample", 1, LARGEST)
+        self.pairs = pairs
         self.pos_label = canonical(pos_label, "pos_label")
         self.forget()
 

@@ -11,6 +11,7 @@ from libc.stdint cimport int8_t, int64_t, uint64_t
 
 import numpy as np
 
+from stream_metrics._core.numeric cimport row_values, to_double
 from stream_metrics._core.rank_column cimport code_t
 from stream_metrics._core.ranked cimport form_of
 from stream_metrics._core.scores cimport bits, encode, encode_all
@@ -34,17 +35,8 @@ cdef list names_of(object classes):
 
 cdef double number(object score, object label, object position) except? -1.0:
     """A score as a finite double; ScoreError if it is none."""
-    cdef double x
-    if type(score) is float:
-        x = score
-    else:
-        try:
-            if isinstance(score, (str, bytes, bytearray)):
-                raise TypeError
-            x = float(score) if hasattr(score, "__float__") else float(score.__index__())
-        except (AttributeError, OverflowError, TypeError, ValueError):
-            x = float("nan")
-    if not isfinite(x):
+    cdef double x = 0.0
+    if not to_double(score, &x) or not isfinite(x):
         at = "" if position is None else f" at position {position}"
         raise ScoreError(f"Expected every score{at} to be a finite number, but got {score!r:.60} for {label!r:.60}")
     return x
@@ -62,16 +54,15 @@ cdef tuple read_scores(object scores, object pos_label, object classes, object p
         if len(set(labels)) < len(labels):
             raise ScoreError(f"Expected one score for every label, but got the labels {labels!r:.200}")
         return labels, values
-    row = hasattr(scores, "__len__") and getattr(scores, "shape", (1,)) != () and not isinstance(scores, (str, bytes))
-    if not row and classes is None:
+    values = None if type(scores) is float else row_values(scores)
+    if values is None and classes is None:
         return [None], [number(scores, pos_label, position)]
     at = "" if position is None else f" at position {position}"
-    if not row:
+    if values is None:
         raise ScoreError(f"Expected `scores`{at} to be a row of scores in the order of `classes`, but got {scores!r:.60}")
     if classes is None:
         raise ScoreError(f"Expected `classes` to name the classes of a row of scores, but got {scores!r:.60}{at} alone")
     names = names_of(classes)
-    values = scores.tolist() if hasattr(scores, "tolist") else list(scores)
     if len(values) != len(names):
         raise ScoreError(f"Expected `scores`{at} to have one score for each of {len(names)} classes, but got {len(values)}")
     return names, [number(x, label, position) for x, label in zip(values, names)]

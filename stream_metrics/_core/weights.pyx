@@ -5,13 +5,14 @@ A double of at least 2^-11 is represented exactly; a smaller one is rounded to t
 """
 
 cimport cython
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.math cimport floor, ldexp, rint
 from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
+from stream_metrics._core.numeric cimport as_number, to_double
 from stream_metrics.errors import WeightError
 
 cdef double BOUND = 9223372036854774784.0  # the largest double below 2^63
@@ -39,30 +40,14 @@ cdef int split(object weight, int64_t *whole, uint64_t *part) except -1:
     """Split one weight; a float or an int without running Python code, unless it is refused."""
     cdef double x
     cdef int overflow = 0
-    if PyFloat_CheckExact(weight):
-        x = PyFloat_AS_DOUBLE(weight)
-    elif PyLong_CheckExact(weight):
-        whole[0], part[0] = PyLong_AsLongLongAndOverflow(weight, &overflow), 0
-        if overflow or not 0 <= whole[0] < LARGEST:
+    number = weight if PyFloat_CheckExact(weight) or PyLong_CheckExact(weight) else plain_weight(weight)
+    if PyFloat_CheckExact(number):
+        x = PyFloat_AS_DOUBLE(number)
+        if not split_double(x, whole, part):
             raise refusal(weight, "")
         return 0
-    else:
-        exact = None
-        if hasattr(weight, "__index__"):
-            try:
-                exact = weight.__index__()
-            except TypeError:
-                pass  # an array of one float has the method and refuses
-        if exact is not None:
-            if not 0 <= exact < BOUND:
-                raise refusal(weight, "")
-            whole[0], part[0] = exact, 0
-            return 0
-        try:
-            x = weight.__float__()
-        except (AttributeError, TypeError, ValueError, OverflowError):
-            raise refusal(weight, "") from None
-    if not split_double(x, whole, part):
+    whole[0], part[0] = PyLong_AsLongLongAndOverflow(number, &overflow), 0
+    if overflow or not 0 <= whole[0] < LARGEST:
         raise refusal(weight, "")
     return 0
 
@@ -74,7 +59,8 @@ cdef object vanishing(object weight, object at):
 
 cdef bint is_rounded(object weight) except -1:
     """Whether a weight that `split` takes is no multiple of 2^-64; WeightError if it is positive and below 2^-64."""
-    cdef double x = float(weight)
+    cdef double x = 0.0
+    to_double(weight, &x)
     if 0.0 < x < LEAST:
         raise vanishing(weight, "")
     return ldexp(x, 64) != rint(ldexp(x, 64))
@@ -85,7 +71,7 @@ def rounded_rows(weights):
 
     WeightError names the position of a weight that is positive and below 2^-64.
     """
-    real = np.array([float(weight) for weight in weights]) if isinstance(weights, list) else weights
+    real = np.array([float(plain_weight(weight)) for weight in weights]) if isinstance(weights, list) else weights
     if real.dtype == np.int64 or not (real < ROUNDED_BELOW).any():
         return None
     lost = np.flatnonzero((real > 0.0) & (real < LEAST))
@@ -98,17 +84,23 @@ def rounded_rows(weights):
 
 cdef object plain_weight(object weight):
     """A weight as an int or a float, to be split later without running Python code; WeightError if it is no number."""
+    cdef double x = 0.0
     if PyFloat_CheckExact(weight) or PyLong_CheckExact(weight):
         return weight
-    if hasattr(weight, "__index__"):
-        try:
-            return weight.__index__()
-        except TypeError:
-            pass  # an array of one float has the method and refuses
-    try:
-        return float(weight.__float__())
-    except (AttributeError, TypeError, ValueError, OverflowError):
-        raise refusal(weight, "") from None
+    number = weight if PyFloat_Check(weight) else as_number(weight)
+    if hasattr(number, "__index__"):
+        return number.__index__()
+    if not to_double(number, &x):
+        raise refusal(weight, "")
+    return x
+
+
+def checked_weight(weight):
+    """The int or float that a weight stands for; WeightError if it is none, or out of range."""
+    cdef int64_t whole = 0
+    cdef uint64_t part = 0
+    split(weight, &whole, &part)
+    return plain_weight(weight)
 
 
 def split_weights(weights):

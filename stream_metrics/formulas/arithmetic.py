@@ -147,10 +147,10 @@ def exponent(average: Average, p: float | None) -> float | Callable[[list[float]
     exponents = {"arithmetic": 1.0, "geometric": 0.0, "harmonic": -1.0, "power": p}
     if callable(average):
         return average
-    if average not in exponents:
+    if not isinstance(average, str) or average not in exponents:
         raise ValueError(f"Expected `average` to be a function or one of {', '.join(exponents)}, but got {average!r}")
     chosen = exponents[average]
-    if chosen is None or math.isnan(chosen):
+    if not isinstance(chosen, int | float) or isinstance(chosen, bool) or math.isnan(chosen):
         raise ValueError(f"Expected `p` to be a number with average='power', but got {p!r}")
     return chosen
 

@@ -8,6 +8,7 @@ either side. Bins of equal mass have no such cells: they are cut between cells b
 from __future__ import annotations
 
 import math
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from stream_metrics.formulas.rank_table import Table, tabulate
 from stream_metrics.formulas.ranks_protocol import OWN, REST, UNDEFINED, ZERO, Certified, RankColumn
 from stream_metrics.formulas.score_codes import edge
 
+MOST_BINS = 2**24
 MOMENT_BITS = 20  # the lowest bits of a code, which moments leave out
 ONE_OCTAVE = 52  # levels up to here have cells over which a score is linear in its code
 
@@ -140,8 +142,8 @@ def _residuals(rows: _Rows, bins: int, strategy: str) -> tuple[list[int], list[i
 
 
 def _check(bins: int, strategy: str) -> None:
-    if bins < 1:
-        raise ValueError(f"Expected `bins` to be at least 1, but got {bins!r}")
+    if isinstance(bins, bool) or not isinstance(bins, Integral) or not 1 <= bins <= MOST_BINS:
+        raise ValueError(f"Expected `bins` to be a whole number from 1 to {MOST_BINS}, but got {bins!r}")
     if strategy not in ("uniform", "quantile"):
         raise ValueError(f"Expected `strategy` to be 'uniform' or 'quantile', but got {strategy!r}")
 

@@ -129,7 +129,7 @@ def fbeta_forms(beta: float) -> tuple[Form, Form]:
     """
     if not beta >= 0:
         raise ValueError(f"Expected `beta` to be a number >= 0, but got {beta!r}")
-    square = float(beta) ** 2
+    square = float(beta) * float(beta)  # as a power, it would raise where it is above all floats
     if square <= LARGEST_EXACT:
         return (1 + square, 0, 0, 0), (0, square, 1, 0)
     share = 1.0 if math.isinf(square) else square / (1 + square)

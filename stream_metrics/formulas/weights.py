@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -22,6 +22,8 @@ def per_class_numbers(c: Counts, given: PerClass, name: str) -> Floats:
     """
     labels = c.labels
     if not isinstance(given, Mapping):
+        if isinstance(given, str | bytes | Set) or not isinstance(given, Iterable):
+            raise ValueError(f"Expected `{name}` to be a mapping or a sequence of numbers, but got {given!r:.60}")
         numbers = list(given)
         if len(numbers) != len(labels):
             raise ValueError(f"Expected `{name}` to have {len(labels)} numbers, one per class, but got {len(numbers)}")

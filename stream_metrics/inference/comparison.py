@@ -30,6 +30,7 @@ from stream_metrics.inference.sequences import asymptotic_multiplier
 from stream_metrics.inference.special import normal_quantile, t_reach
 from stream_metrics.jsonable import without_nan
 from stream_metrics.labels import Label, canonical
+from stream_metrics.options import real
 
 __all__ = ["ComparisonSnapshot", "Difference", "Joint"]
 
@@ -116,7 +117,7 @@ class ComparisonSnapshot:
         """Evidence, valid at any time, that one ("a", "b") is right more often than the other, or that "either" is."""
         if better not in ("a", "b", "either"):
             raise ValueError(f"Expected `better` to be 'a', 'b' or 'either', but got {better!r}")
-        return discordant_evidence(*self.discordant, self.names, better, level)
+        return discordant_evidence(*self.discordant, self.names, better, real(level, "level"))
 
     def difference(
         self,
@@ -137,6 +138,7 @@ class ComparisonSnapshot:
         an unknown key, ValueError for one that cannot be compared and for a method that samples do not allow.
         """
         row = find(key)
+        level, t_opt = real(level, "level"), real(t_opt, "t_opt")
         if not 0 < level < 1:
             raise ValueError(f"Expected `level` to be between 0 and 1, but got {level!r}")
         if valid not in ("fixed", "anytime"):

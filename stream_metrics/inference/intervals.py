@@ -17,6 +17,7 @@ from stream_metrics.inference.choice import METHODS, MOST_CLASSES, ONE_LOOK, ref
 from stream_metrics.inference.resampling import DRAWS, SEED
 from stream_metrics.obstacles import SQUARE_LIMIT
 from stream_metrics.obstacles import weighted as weights_of
+from stream_metrics.options import real, whole
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
@@ -25,6 +26,7 @@ Snapshot: TypeAlias = Any  # a `stream_metrics.snapshot.Snapshot`, which is buil
 __all__ = ["T_OPT", "Asked", "Interval", "checked", "interval", "known", "refuse_weights", "weighted"]
 
 T_OPT = 1000.0  # samples at which an asymptotic sequence is tightest
+MOST_DRAWS = 2**31
 VALID = ("fixed", "anytime")
 
 
@@ -73,8 +75,7 @@ def interval(
     **options: Any,
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric; see `Snapshot.interval`."""
-    asked = Asked(level, method, valid, t_opt, draws, seed)
-    _check(asked)
+    asked = _check(Asked(level, method, valid, t_opt, draws, seed))
     if callable(key):
         from stream_metrics.inference.users import of_function
 
@@ -94,7 +95,10 @@ def interval(
     return scored.interval(snapshot, row, asked, label)
 
 
-def _check(asked: Asked) -> None:
+def _check(asked: Asked) -> Asked:
+    """Return what is asked with its numbers as int and float; `ValueError` for what cannot be asked."""
+    level, t_opt = real(asked.level, "level"), real(asked.t_opt, "t_opt")
+    asked = asked._replace(level=level, t_opt=t_opt, draws=whole(asked.draws, "draws", 2, MOST_DRAWS))
     if not 0 < asked.level < 1:
         raise ValueError(f"Expected `level` to be between 0 and 1, such as 0.95, but got {asked.level!r}")
     if asked.valid not in VALID:
@@ -103,14 +107,13 @@ def _check(asked: Asked) -> None:
         raise ValueError(f"Expected no `method` with valid='anytime', which has its own, but got {asked.method!r}")
     if not asked.t_opt > 0:
         raise ValueError(f"Expected `t_opt` to be a number of samples above 0, but got {asked.t_opt!r}")
-    if asked.draws < 2:
-        raise ValueError(f"Expected `draws` to be at least 2, but got {asked.draws!r}")
+    return asked
 
 
 def checked(level: float, valid: str, t_opt: float) -> tuple[float, str, float]:
     """Return what was asked for if it can be had; `ValueError` otherwise."""
-    _check(Asked(level, None, valid, t_opt, DRAWS, SEED))
-    return level, valid, t_opt
+    asked = _check(Asked(level, None, valid, t_opt, DRAWS, SEED))
+    return asked.level, valid, asked.t_opt
 
 
 def weighted(snapshot: Snapshot) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from stream_metrics.inference.sequences import asymptotic_multiplier
 from stream_metrics.inference.special import normal_quantile
+from stream_metrics.options import real
 
 __all__ = ["power", "samples_for_power", "samples_needed"]
 
@@ -45,6 +46,8 @@ def samples_needed(
     ValueError for a width not above 0, for a guess that is none or more than one, or that says nothing (a standard
     error of 0).
     """
+    width, level, t_opt = real(width, "width"), real(level, "level"), real(t_opt, "t_opt")
+    rate, se, samples = _optional(rate, "rate"), _optional(se, "se"), _optional(n, "n")
     if not width > 0:
         raise ValueError(f"Expected `width` to be above 0, but got {width!r}")
     if not 0 < level < 1 or valid not in ("fixed", "anytime"):
@@ -64,11 +67,11 @@ def samples_needed(
     elif snapshot is not None:
         deviation = _deviation(snapshot, key, label, level)
     else:
-        if se is None or n is None or n < 1:
+        if se is None or samples is None or not samples >= 1:
             raise ValueError(
                 f"Expected `se` together with the number `n` of samples that it has, but got {se!r}, {n!r}"
             )
-        deviation = se * math.sqrt(n)
+        deviation = se * math.sqrt(samples)
     if not 0 < deviation < math.inf:
         raise ValueError(f"Expected a guess with a standard error above 0, but got {deviation!r} for one sample")
     z = -normal_quantile((1 - level) / 2)
@@ -115,8 +118,10 @@ def power(
 
     ValueError unless exactly one of `discordance` and `rate` is given, and for rates that cannot be.
     """
-    m = n if n_b is None else n_b
-    if n < 1 or m < 1 or not 0 < level < 1:
+    difference, level = real(difference, "difference"), real(level, "level")
+    discordance, rate = _optional(discordance, "discordance"), _optional(rate, "rate")
+    m = real(n if n_b is None else n_b, "n" if n_b is None else "n_b")
+    if not real(n, "n") >= 1 or not m >= 1 or not 0 < level < 1:
         raise ValueError(
             f"Expected numbers of samples above 0 and a `level` in (0, 1), but got {n!r}, {n_b!r}, {level!r}"
         )
@@ -154,9 +159,14 @@ def samples_for_power(
 
     The smallest n with `power` >= wanted. ValueError for a difference of 0, a `wanted` outside (0, 1), and as `power`.
     """
+    wanted, difference = real(wanted, "wanted"), real(difference, "difference")
     if not 0 < wanted < 1 or not difference:
         raise ValueError(f"Expected `wanted` in (0, 1) and a difference, but got {wanted!r} and {difference!r}")
     return _first(lambda n: power(n, difference, discordance=discordance, rate=rate, level=level) >= wanted)
+
+
+def _optional(value: Any, argument: str) -> float | None:
+    return None if value is None else real(value, argument)
 
 
 def _first(enough: Any) -> int:

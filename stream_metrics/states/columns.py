@@ -19,9 +19,9 @@ from stream_metrics.errors import LabelError, WeightError
 from stream_metrics.labels import Label, canonical
 from stream_metrics.states import arrow
 from stream_metrics.states.pieces import Array, common_edges, cut, joined
-from stream_metrics.states.tensors import untensored
+from stream_metrics.states.tensors import materialize, native
 
-__all__ = ["Categorical", "Column", "Tally", "check_codes", "coded", "column", "tally", "unmasked", "weights"]
+__all__ = ["Categorical", "Column", "Tally", "check_codes", "coded", "column", "tally", "weights"]
 
 SHORTEST = 2**14  # rows of a piece that is worth being counted by itself, on average
 LARGEST = 2**14  # cells of the counts of pieces
@@ -78,7 +78,6 @@ def column(values: Any, argument: str, may_abstain: bool) -> Column:
     if isinstance(values, Column):
         return values
     values = getattr(values, "array", values) if hasattr(values, "iloc") else values  # a pandas Series
-    values = untensored(values, argument, LabelError)
     found = arrow.known(values)
     if found is not None:
         values = arrow.labels(found, argument)
@@ -86,20 +85,13 @@ def column(values: Any, argument: str, may_abstain: bool) -> Column:
             return Column(*values)
     if hasattr(values, "codes") and hasattr(values, "categories"):
         return _from_codes(np.asarray(values.codes), _names(values.categories), argument)
-    values = unmasked(values)
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise LabelError(f"Expected `{argument}` to be a column of labels, but got {values!r:.60}")
+    values = materialize(values, argument)
     if isinstance(values, list | tuple) or not hasattr(values, "__array__"):
         return Column(*encode_objects(list(values), argument, may_abstain))
     array = np.asarray(values)
     if array.ndim != 1:
         raise LabelError(f"Expected `{argument}` to have one dimension, but got the shape {array.shape}")
-    return _from_array(np.ascontiguousarray(array), argument, may_abstain)
-
-
-def unmasked(values: Any) -> Any:
-    """Return a masked array as a list with None where it is masked, anything else as it is."""
-    return values.tolist() if hasattr(values, "mask") and hasattr(values, "filled") else values
+    return _from_array(np.ascontiguousarray(native(array)), argument, may_abstain)
 
 
 def _names(categories: Any) -> list[Any]:
@@ -142,8 +134,7 @@ def _from_array(array: Array, argument: str, may_abstain: bool) -> Column:
     if kind == "b":
         return Column((array.view(np.uint8) != 0).view(np.int8), [False, True])  # a byte may be neither 0 nor 1
     if kind == "f":
-        with np.errstate(over="ignore"):  # a long double may become infinite
-            array = array.astype(np.float64) + 0.0  # -0.0 becomes 0.0
+        array = array.astype(np.float64) + 0.0  # -0.0 becomes 0.0
         bad = np.flatnonzero(~np.isfinite(array))
         if len(bad):
             canonical(array[bad[0]].item(), argument, int(bad[0]))
@@ -252,17 +243,16 @@ def coded(c: Column) -> tuple[Array, list[Label]]:
 
 def weights(w: Any, n: int) -> Array | list[Any]:
     """Return the weights of n rows as int64, as float64, or as a list; WeightError if they are no n numbers."""
-    w = untensored(w, "w", WeightError)
     found = arrow.known(w)
-    w = unmasked(w) if found is None or hasattr(found, "column_names") else arrow.numbers(found)
-    if isinstance(w, Iterable) and not isinstance(w, list) and not hasattr(w, "__array__"):
-        w = list(w)
+    w = w if found is None or hasattr(found, "column_names") else arrow.numbers(found)
+    w = materialize(w, "w")
+    w = w if isinstance(w, list) or hasattr(w, "__array__") else list(w)
     shape = (len(w),) if isinstance(w, list) else np.shape(w)
     if shape != (n,):
         raise WeightError(f"Expected `w` to be a column of {n} weights, but got the shape {shape}")
     if isinstance(w, list):
         return w
-    array = np.asarray(w)
+    array = native(np.asarray(w))
     if array.dtype.kind == "u" and array.itemsize == 8 and n and array.max() >= 2**63:
         raise WeightError(f"Expected `w` at position {int(array.argmax())} to be below 2**63, but got {array.max()}")
     if array.dtype.kind in "iub":

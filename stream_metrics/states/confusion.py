@@ -14,6 +14,7 @@ from stream_metrics.errors import LabelError, WeightError
 from stream_metrics.labels import Label, unique
 from stream_metrics.snapshot import Snapshot
 from stream_metrics.states.columns import Column, tally
+from stream_metrics.states.tensors import native, untensored
 from stream_metrics.wire import Portable
 
 __all__ = ["ConfusionMatrix"]
@@ -66,7 +67,9 @@ class ConfusionMatrix(ConfusionCounters, Portable):
 
         A whole number in a cell is that many samples; any other weight is one sample of that weight.
         """
-        array = np.asarray(matrix)
+        if np.ma.is_masked(matrix):
+            raise WeightError("Expected `matrix` to have a weight in every cell, but got a masked array with gaps")
+        array = native(np.asarray(untensored(matrix, "matrix")))
         if array.ndim != 2 or array.shape[0] != array.shape[1]:
             raise ValueError(f"Expected `matrix` to be square, but got the shape {array.shape}")
         names = list(unique(range(len(array)) if labels is None else labels))

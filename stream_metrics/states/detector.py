@@ -21,9 +21,8 @@ import math
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
-
 from stream_metrics._core.detectors import Detector, Outcome
+from stream_metrics._core.numeric import real_number
 from stream_metrics.errors import MergeError
 from stream_metrics.inference.detectors import DetectorSnapshot, reference_levels
 from stream_metrics.states.columns import coded, column
@@ -219,7 +218,7 @@ class ChangeDetector(Detector, Portable):
 
 
 def _odds(bets: Iterable[float]) -> tuple[float, ...]:
-    odds = tuple(_real(bet) for bet in bets) if isinstance(bets, Iterable) else ()
+    odds = tuple(_real(bet) for bet in bets) if isinstance(bets, Iterable) and not isinstance(bets, str | bytes) else ()
     if not 1 <= len(odds) <= MOST_BETS or not all(1 < bet <= LARGEST for bet in odds):
         raise ValueError(f"Expected `bets` to be 1 to {MOST_BETS} factors above 1, but got {bets!r}")
     return odds
@@ -237,4 +236,5 @@ def _outcome(of: Any) -> Outcome | None:
 
 def _real(value: Any) -> float:
     """Return a number as a float; nan, which no range contains, for anything else."""
-    return float(value) if isinstance(value, int | float | np.integer | np.floating) else math.nan
+    number = real_number(value)
+    return math.nan if number is None else number

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics._core.joint import JointCounters
+from stream_metrics._core.numeric import real_number
 from stream_metrics._core.weights import split_weights
 from stream_metrics.errors import LabelError, MergeError, ScoreError, StreamMetricsError
 from stream_metrics.labels import Label, canonical
@@ -27,7 +28,15 @@ from stream_metrics.states.columns import check_codes, coded, column, weights
 from stream_metrics.states.folds import content_fold, fold_of, folds_of, units_of
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.score_tables import is_mapping, nothing, rereadable
+from stream_metrics.states.score_tables import (
+    finite_scores,
+    is_mapping,
+    listed,
+    nothing,
+    own_names,
+    plain_number,
+    rereadable,
+)
 from stream_metrics.states.scored import Scored
 from stream_metrics.wire import Portable, written_as
 
@@ -90,11 +99,7 @@ class Comparison(JointCounters, Portable):
             with self._writing():
                 self._count(truth, label_a, label_b, w, fold)
             return
-        for name, pred in (("pred_a", pred_a), ("pred_b", pred_b)):
-            if isinstance(pred, str | bytes | bool) or not (is_mapping(pred) or hasattr(pred, "__float__")):
-                raise ScoreError(
-                    f"Expected `{name}` to be a mapping from label to score or a number, but got {pred!r:.60}"
-                )
+        pred_a, pred_b = self._scores_of(pred_a, "pred_a"), self._scores_of(pred_b, "pred_b")
         place = fold if unit is not None else content_fold(y_true, pred_a, pred_b, self.folds)
         with self._writing():
             pair = self._scored.get(place) or (self._empty(), self._empty())
@@ -108,6 +113,15 @@ class Comparison(JointCounters, Portable):
             self._count(truth, label_a, label_b, w, fold)
             self._scored[place] = pair
 
+    def _scores_of(self, pred: Any, argument: str) -> Any:
+        """Return a prediction as a float or as a mapping to floats; a truth value is no score."""
+        pred = plain_number(pred)
+        if not is_mapping(pred) and (isinstance(pred, bool) or real_number(pred) is None):
+            raise ScoreError(
+                f"Expected `{argument}` to be a mapping from label to score or a number, but got {pred!r:.60}"
+            )
+        return finite_scores(pred)
+
     def _empty(self) -> Scored:
         losses = ProbabilityLosses(self.pos_label) if self.scores is True else None
         ranks = RankSketch(pos_label=self.pos_label, pairs=False)
@@ -120,7 +134,8 @@ class Comparison(JointCounters, Portable):
         ScoreError or WeightError name the argument and the position.
         """
         if self.scores:
-            self._many_scores(rereadable(y_true), rereadable(pred_a), rereadable(pred_b), w, unit)
+            y_true, pred_a = rereadable(y_true, "y_true"), rereadable(pred_a, "pred_a")
+            self._many_scores(y_true, pred_a, rereadable(pred_b, "pred_b"), w, unit)
             return
         columns = [
             column(x, name, name != "y_true") for x, name in zip((y_true, pred_a, pred_b), ARGUMENTS, strict=True)
@@ -154,7 +169,9 @@ class Comparison(JointCounters, Portable):
         n = len(truth.values)
         columns = [truth.values.tolist() if truth.names is None else [truth.label(x) for x in truth.values.tolist()]]
         for values, name in ((pred_a, "pred_a"), (pred_b, "pred_b")):
-            columns.append(values.tolist() if hasattr(values, "tolist") else list(values))
+            if values is None or getattr(values, "ndim", 1) != 1 or own_names(values) is not None:
+                raise ScoreError(f"Expected `{name}` to be a column of numbers or of mappings, but got {values!r:.60}")
+            columns.append(listed(values))
             if len(columns[-1]) != n:
                 raise ScoreError(f"Expected `{name}` to have as many rows as `y_true`, {n}, but got {len(columns[-1])}")
         checked = [1] * n if w is None else weights(w, n)

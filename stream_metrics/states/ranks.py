@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,11 +16,9 @@ from stream_metrics.errors import ScoreError
 from stream_metrics.formulas.ranks_protocol import RankColumn
 from stream_metrics.labels import Label, unique
 from stream_metrics.snapshot import Snapshot
-from stream_metrics.states.arrow import known
-from stream_metrics.states.columns import Column, check_codes, coded, column, unmasked
+from stream_metrics.states.columns import Column, check_codes, coded, column
 from stream_metrics.states.columns import weights as checked_weights
 from stream_metrics.states.score_tables import own_names, score_table
-from stream_metrics.states.tensors import untensored
 from stream_metrics.wire import Portable
 
 __all__ = ["RankSketch"]
@@ -79,17 +77,18 @@ class RankSketch(RankCounters, Portable):
             )
         codes, labels = self._numbered(truth, weights)
         seen = None if names is None else np.zeros((len(names), 4), np.int64)
-        batch = Batch(codes, labels, [None] if names is None else names, seen, weights, self.pairs, self.pos_label)
+        columns = [None] if names is None else list(names)
+        batch = Batch(codes, labels, columns, seen, weights, self.pairs, self.pos_label)
         batch.count_matrix(self, matrix)
         while not self.commit(batch, 0, 0 if rounded is None else int(rounded.sum())):
             batch.count_matrix(self, matrix)
 
     def _count_rows(
-        self, truth: Column, samples: list[Any], weights: Any, rounded: Any, names: list[Label] | None
+        self, truth: Column, samples: list[Any], weights: Any, rounded: Any, names: tuple[Label, ...] | None
     ) -> None:
         """Count samples that are mappings, numbers, rows or abstentions."""
         _check_length(len(samples), len(truth.values))
-        rows = Rows(samples, self.pos_label, None if names is None else tuple(names))
+        rows = Rows(samples, self.pos_label, names)
         wholes, parts = (None if x is None else x[rows.kept] for x in weights)
         codes, labels = self._numbered(Column(truth.values[rows.kept], truth.names), (wholes, parts))
         row = (np.cumsum(rows.kept) - 1)[rows.row]
@@ -174,32 +173,17 @@ def _some_weight(wholes: Any, parts: Any, n: int) -> NDArray[np.bool_]:
     return positive
 
 
-def _matrix(scores: Any, classes: Iterable[Label] | None) -> tuple[Any, list[Label] | None]:
+def _matrix(scores: Any, classes: Iterable[Label] | None) -> tuple[Any, tuple[Label, ...] | None]:
     """Return scores as an array (n, columns) with the names of its columns, or as a list of samples."""
-    found = known(scores)
-    if found is not None:
-        classes, scores = own_names(found) if classes is None else classes, score_table(found)
-    if isinstance(scores, str | bytes | Mapping) or not isinstance(scores, Iterable):
-        raise ScoreError(f"Expected `scores` to be a column or a table of scores, but got {scores!r:.60}")
-    if hasattr(scores, "columns") and hasattr(scores, "to_numpy"):  # a data frame
-        classes, scores = list(scores.columns) if classes is None else classes, scores.to_numpy()
-    names = None if classes is None else list(unique(classes, "classes"))
-    scores = unmasked(untensored(scores, "scores", ScoreError))
-    if not hasattr(scores, "__array__"):
-        scores = list(scores)
-        if not all(type(x) is float for x in scores) or names is not None:
-            return scores, names
-    array = np.asarray(scores)
-    if array.dtype.kind not in "fiubO":
-        raise ScoreError(f"Expected `scores` to be numbers, but got the type {array.dtype}")
-    if array.dtype.kind == "O":
-        return array.tolist(), names
+    names = own_names(scores) if classes is None else unique(classes, "classes")
+    table = score_table(scores)
+    if isinstance(table, list) or not len(table):
+        return list(table), names
     shape = (1,) if names is None else (2, len(names))
-    if (array.ndim, *array.shape[1:2]) != shape:
+    if (table.ndim, *table.shape[1:2]) != shape:
         wanted = "one dimension, or `classes`" if names is None else f"the {len(names)} columns of `classes`"
-        raise ScoreError(f"Expected `scores` to have {wanted}, but got the shape {array.shape}")
-    with np.errstate(over="ignore"):  # a long double may become infinite
-        real = array.astype(np.float64, copy=False)
+        raise ScoreError(f"Expected `scores` to have {wanted}, but got the shape {table.shape}")
+    real = table.astype(np.float64, copy=False)
     return real.reshape(-1, 1) if names is None else real, names
 
 

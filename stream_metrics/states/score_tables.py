@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import math
-from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from stream_metrics._core.numeric import real_number, row_values
 from stream_metrics.errors import ScoreError
 from stream_metrics.labels import Label, unique
 from stream_metrics.states import arrow_scores
 from stream_metrics.states.arrow import encoded, known
 from stream_metrics.states.columns import Column, coded, weights
-from stream_metrics.states.tensors import untensored
+from stream_metrics.states.tensors import materialize, native
 
 __all__ = [
-    "all_finite",
-    "finite",
+    "finite_scores",
     "fitting",
     "gapless",
     "is_mapping",
     "is_soft",
+    "listed",
     "nothing",
     "own_names",
     "places",
@@ -31,10 +31,12 @@ __all__ = [
     "row_of_scores",
     "score_table",
     "soft_rows",
+    "stand_in",
     "taken",
 ]
 
 FLOAT = (float, np.floating)
+LABELS = {str, int, bool, bytes, type(None)}  # types of predictions that are no scores
 
 
 def own_names(scores: Any) -> tuple[Label, ...] | None:
@@ -48,22 +50,19 @@ def own_names(scores: Any) -> tuple[Label, ...] | None:
 
 def score_table(scores: Any) -> np.ndarray[Any, Any] | list[Any]:
     """Return a column or a table of float32 or float64, or a list of scores of any form."""
-    if hasattr(scores, "mask") and hasattr(scores, "filled"):  # in a column, what is masked is an abstention
-        scores = scores.tolist() if scores.ndim == 1 else scores.astype(np.float64).filled(np.nan)
+    if hasattr(scores, "mask") and hasattr(scores, "filled") and scores.ndim != 1:  # only a column may have gaps
+        scores = scores.astype(np.float64).filled(np.nan)
     found = known(scores)
-    scores = scores if found is None else arrow_scores.scores(found)
-    scores = untensored(scores, "scores", ScoreError)
-    if isinstance(scores, str | bytes) or not (hasattr(scores, "__array__") or isinstance(scores, Iterable)):
-        raise ScoreError(f"Expected `scores` to be a column or a table of probabilities, but got {scores!r:.60}")
+    scores = materialize(scores if found is None else arrow_scores.scores(found), "scores")
     if not hasattr(scores, "__array__"):
         rows = list(scores)
         if not all(type(row) is float for row in rows):
             return rows
         scores = rows
-    array = np.asarray(scores)
+    array = native(np.asarray(scores))
     if array.dtype.kind not in "fiub":
         if array.dtype.kind != "O" or array.ndim > 2:
-            raise ScoreError(f"Expected `scores` to be probabilities, but got the type {array.dtype}")
+            raise ScoreError(f"Expected `scores` to be numbers, but got the type {array.dtype}")
         return list(array)
     if array.ndim not in (1, 2):
         raise ScoreError(f"Expected `scores` to have one or two dimensions, but got the shape {array.shape}")
@@ -102,29 +101,20 @@ def places(truth: Column, names: tuple[Label, ...]) -> np.ndarray[Any, Any]:
 
 def row_of_scores(scores: Any, names: tuple[Label, ...]) -> dict[Label, Any]:
     """Return a sequence of scores, one for each of the names, as a mapping."""
-    if isinstance(scores, str | bytes) or not isinstance(scores, Iterable) or getattr(scores, "shape", (1,)) == ():
+    row = row_values(scores)
+    if row is None:
         raise ScoreError(f"Expected a row of scores, one for each of `classes`, but got {scores!r:.60}")
-    row = list(scores)
     if len(row) != len(names):
         raise ScoreError(f"Expected {len(names)} scores, one for each of `classes`, but got {len(row)}")
     return dict(zip(names, row, strict=True))
 
 
-def finite(score: Any) -> bool:
-    """Tell whether a number is finite, also as a float."""
-    try:
-        return math.isfinite(score)
-    except OverflowError:
-        return False
-
-
-def rereadable(values: Any) -> Any:
-    """Return what can be read more than once, text of Arrow numbered once."""
+def rereadable(values: Any, argument: str) -> Any:
+    """Return what can be read more than once, text of Arrow numbered once; an error for what is no column."""
+    if values is None and argument != "y_true":
+        return None
     found = known(values)
-    if found is not None:
-        return encoded(found)
-    once = isinstance(values, Iterable) and not hasattr(values, "__len__")
-    return list(values) if once else values
+    return materialize(values, argument) if found is None else encoded(found)
 
 
 def taken(w: Any, rows: list[int], n: int) -> Any:
@@ -141,35 +131,36 @@ def nothing(scores: Any) -> bool:
 
 
 def is_soft(y_pred: Any) -> bool:
-    """Tell whether a prediction is scores: a mapping, or a float, which stands for the score of `pos_label`."""
-    return isinstance(y_pred, FLOAT) or is_mapping(y_pred)
+    """Tell whether a prediction is scores: a mapping, or a float, which stands for the score of `pos_label`.
 
-
-def _kind(values: Any) -> str:
-    """Return the kind of the elements of a column as NumPy names it; "" if it is no array."""
-    kind: str | None = getattr(getattr(values, "dtype", None), "kind", None)
-    if kind is not None:
-        return kind
-    values = untensored(values, "y_pred", ScoreError)
-    return np.asarray(values).dtype.kind if hasattr(values, "__array__") or isinstance(values, array) else ""
+    An array or a tensor without dimensions is what it holds.
+    """
+    kind = type(y_pred)
+    if kind is float or kind is dict:
+        return True
+    if kind in LABELS:
+        return False
+    return isinstance(plain_number(y_pred), FLOAT) or is_mapping(y_pred)
 
 
 def plain_number(value: Any) -> Any:
-    """Return an array without dimensions as the number that it holds, anything else as it is."""
+    """Return an array or a tensor without dimensions as the number that it holds, anything else as it is."""
     return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
 
 
 def soft_rows(y_pred: Any, classes: Any) -> tuple[Any, Any, Any]:
     """Return scores, predictions and the rows that have scores, from a column of predictions of either sort."""
+    if y_pred is None:
+        return None, None, None
     if classes is not None or getattr(y_pred, "ndim", 1) == 2 or own_names(y_pred) is not None:
         return y_pred, None, None
     found = known(y_pred)
     if found is not None:
         return (found, None, None) if arrow_scores.is_soft(found) else (None, found, None)
-    kind = "O" if isinstance(y_pred, list | tuple) else _kind(y_pred)
+    kind: str = getattr(getattr(y_pred, "dtype", None), "kind", "O")
     if kind != "O":
         return (y_pred, None, None) if kind == "f" else (None, y_pred, None)
-    given, y_pred = y_pred, list(y_pred)
+    given, y_pred = y_pred, listed(y_pred)
     soft = np.array([is_soft(p) for p in y_pred], bool)
     if not soft.any():
         return None, given, None
@@ -179,12 +170,50 @@ def soft_rows(y_pred: Any, classes: Any) -> tuple[Any, Any, Any]:
     return [y_pred[i] for i in rows.tolist()], y_pred, rows
 
 
-def all_finite(scores: Iterable[Any]) -> bool:
-    """Tell at once of most samples that all their scores are finite numbers."""
-    try:
-        return math.isfinite(sum(scores))
-    except (TypeError, ValueError, OverflowError):
-        return False
+def listed(column: Any) -> list[Any]:
+    """Return the rows of a column as objects."""
+    if hasattr(column, "codes") and hasattr(column, "categories"):
+        names = list(column.categories)
+        return [names[code] if 0 <= code < len(names) else None for code in np.asarray(column.codes).tolist()]
+    return list(column.tolist() if hasattr(column, "tolist") else column)
+
+
+def stand_in(y_pred: Any, scores: Any) -> tuple[Any, Any]:
+    """Let predictions that are scores stand in for the rows of `scores` that are missing, as `update` does.
+
+    Returns predictions and scores, unchanged where there is no such row.
+    """
+    if soft_rows(y_pred, None)[0] is None:
+        return y_pred, scores
+    table, some = gapless(scores)
+    rows = iter(table)
+    full = list(rows) if some is None else [next(rows) if there else None for there in some.tolist()]
+    predicted = listed(y_pred)
+    missing = [at for at, (row, p) in enumerate(zip(full, predicted, strict=False)) if nothing(row) and is_soft(p)]
+    for at in missing:
+        full[at], predicted[at] = predicted[at], None
+    return (predicted, full) if missing else (y_pred, scores)
+
+
+def finite_scores(scores: Any) -> Any:
+    """Return the scores of a sample as a float or as a mapping to floats; ScoreError for what is no finite number."""
+    if not is_mapping(scores):
+        number = real_number(scores)
+        if number is None:
+            raise ScoreError(
+                f"Expected `scores` to be a mapping from label to number, a number, or a sequence with `classes`, "
+                f"but got {scores!r:.60}"
+            )
+        if not math.isfinite(number):
+            raise ScoreError(f"Expected the score to be a finite number, but got {scores!r}")
+        return number
+    if {float}.issuperset(map(type, scores.values())) and math.isfinite(sum(scores.values())):
+        return scores
+    read = {label: real_number(score) for label, score in scores.items()}
+    for label, number in read.items():
+        if number is None or not math.isfinite(number):
+            raise ScoreError(f"Expected every score to be a finite number, but got {scores[label]!r:.60} for {label!r}")
+    return read
 
 
 def is_mapping(scores: Any) -> bool:

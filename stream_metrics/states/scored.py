@@ -25,8 +25,7 @@ from stream_metrics.states.columns import Categorical, Column, column
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.score_tables import (
-    all_finite,
-    finite,
+    finite_scores,
     fitting,
     gapless,
     is_mapping,
@@ -34,16 +33,15 @@ from stream_metrics.states.score_tables import (
     nothing,
     own_names,
     places,
-    plain_number,
     rereadable,
     row_of_scores,
     soft_rows,
+    stand_in,
     taken,
 )
 
 __all__ = ["Scored"]
 
-NUMBER = (int, float, np.integer, np.floating)
 Steps = list[tuple[Any, tuple[Any, ...]]]
 
 
@@ -109,10 +107,14 @@ class Scored:
         self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any
     ) -> None:
         """Count a batch in all states, or in none, in one section of their owner."""
-        y_true, y_pred, w, scores = (rereadable(values) for values in (y_true, y_pred, w, scores))
+        columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
+        y_true, y_pred, w, scores = (rereadable(values, name) for name, values in columns.items())
         rows = None
         if scores is None:
             scores, y_pred, rows = soft_rows(y_pred, classes)
+        elif y_pred is not None:
+            classes = own_names(scores) if classes is None else classes
+            y_pred, scores = stand_in(y_pred, scores)
         if scores is None:
             with owner._writing():
                 counts.update_many(y_true, y_pred, w)
@@ -123,53 +125,42 @@ class Scored:
 
     def _sample(self, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> Steps:
         """Return what each state is to count."""
-        if classes is None:
-            y_pred, scores = plain_number(y_pred), plain_number(scores)
-        if scores is None and (classes is not None or is_soft(y_pred)):
+        if nothing(scores) and (classes is not None or is_soft(y_pred)):
             scores, y_pred = y_pred, None
-        if classes is not None and not (nothing(scores) or is_soft(scores)):
-            scores = row_of_scores(scores, unique(classes, "classes"))
         if nothing(scores):
             return [(counts, (y_true, y_pred, w))]
-        self._check(scores)
+        scores = self._read(scores, None if classes is None else unique(classes, "classes"))
         if is_mapping(scores):
             label, largest = _largest(scores)
         else:
             self._check_type(canonical(y_true, "y_true"))
-            label, largest = self._decide(float(scores))
-        steps: Steps = [(counts, (y_true, label if y_pred is None else y_pred, w))]
+            label, largest = self._decide(scores)
+        steps: Steps = [(counts, (y_true, label if nothing(y_pred) else y_pred, w))]
         if self.losses is not None:
             steps.append((self.losses, (y_true, scores, w)))
         steps.append((self.ranks, (y_true, scores, w)))
         if self.confidence is not None:
-            steps.append((self.confidence, (label == canonical(y_true, "y_true"), float(largest), w)))
+            steps.append((self.confidence, (label == canonical(y_true, "y_true"), largest, w)))
         return steps
 
-    def _check(self, scores: Any) -> None:
-        """Raise what is wrong with the scores of a sample before any state counts it."""
-        if not is_mapping(scores):
-            if not isinstance(scores, NUMBER):
-                raise ScoreError(
-                    f"Expected `scores` to be a mapping from label to number, a number, or a sequence with `classes`, "
-                    f"but got {scores!r:.60}"
-                )
-            if not finite(scores):
-                raise ScoreError(f"Expected the score to be a finite number, but got {scores!r}")
-            return
-        if not all_finite(scores.values()):
-            for label, score in scores.items():
-                if not isinstance(score, NUMBER) or not finite(score):
-                    raise ScoreError(f"Expected every score to be a finite number, but got {score!r:.60} for {label!r}")
-        for label in () if self.labels is None else scores:
-            if label not in self.labels:  # type: ignore[operator]
-                raise LabelError(f"Expected scores of the fixed labels {list(self.labels)}, but got {label!r}")  # type: ignore[arg-type]
+    def _read(self, scores: Any, names: tuple[Label, ...] | None) -> Any:
+        """Return the scores of a sample as a float or as a mapping to floats, before any state counts it."""
+        if names is not None and not is_soft(scores):
+            scores = row_of_scores(scores, names)
+        scores = finite_scores(scores)
+        if self.labels is not None and is_mapping(scores):
+            for label in scores:
+                if label not in self.labels:
+                    raise LabelError(f"Expected scores of the fixed labels {list(self.labels)}, but got {label!r}")
+        return scores
 
-    def _check_type(self, truth: Label) -> None:
+    def _check_type(self, truth: Label, position: int | None = None) -> None:
         """Refuse a truth that a single score cannot be about."""
         if sort_key(truth)[0] != sort_key(self.ranks.pos_label)[0]:
+            at = "" if position is None else f" at position {position}"
             raise LabelError(
-                f"Expected `y_true` to be of the type of pos_label={self.ranks.pos_label!r}, because a single score is "
-                f"that of this label, but got {truth!r}"
+                f"Expected `y_true`{at} to be of the type of pos_label={self.ranks.pos_label!r}, because a single "
+                f"score is that of this label, but got {truth!r}"
             )
 
     def _decide(self, score: float) -> tuple[Any, float]:
@@ -210,9 +201,9 @@ class Scored:
             table, names = [], None
         if isinstance(table, list):
             numbers = range(n) if rows is None else rows.tolist()
-            read = [self._soft(row, names, number) for row, number in zip(table, numbers, strict=True)]
-            given = [number for number, row in zip(numbers, read, strict=True) if row is not None]
-            labels, table = [truth.label(value) for value in truth.values.tolist()], []
+            labels = [truth.label(value) for value in truth.values.tolist()]
+            read = [self._soft(labels[at], row, names, at) for row, at in zip(table, numbers, strict=True)]
+            given, table = [number for number, row in zip(numbers, read, strict=True) if row is not None], []
             derived, names = self._derived([labels[number] for number in given], read, table), None
             if len(given) < n:
                 at, kept, weight = given, [labels[number] for number in given], taken(w, given, n)
@@ -229,34 +220,35 @@ class Scored:
             steps.append((self.confidence, (derived.right, derived.confidence, weight)))
         return steps, at
 
-    def _soft(self, row: Any, names: Any, number: int) -> tuple[Any, Any, float] | None:
+    def _soft(self, truth: Any, row: Any, names: Any, number: int) -> tuple[Any, Any, float] | None:
         """Return one of a list of scores as a mapping or a number, its label and its largest score; None if empty."""
         if nothing(row):
             return None
         try:
-            if names is not None and not is_soft(row):
-                row = row_of_scores(row, names)
-            self._check(row)
-            return row, *(_largest(row) if isinstance(row, Mapping) else self._decide(float(row)))
+            row = self._read(row, names)
+            label, largest = _largest(row) if is_mapping(row) else self._decide(row)
         except (LabelError, ScoreError) as error:
             raise type(error)(f"{error} at position {number}") from None
+        if not is_mapping(row):
+            self._check_type(truth, number)
+        return row, label, largest
 
     def _derived(self, truth: list[Any], read: list[Any], table: list[Any]) -> Derived:
         """Derive from samples read one by one, and put their scores into `table`."""
         rows = [row for row in read if row is not None]
         table += [scores for scores, _, _ in rows]
         right = [bool(label == y_true) for (_, label, _), y_true in zip(rows, truth, strict=True)]
-        confidence = np.array([float(largest) for _, _, largest in rows], np.float64)
+        confidence = np.array([largest for _, _, largest in rows], np.float64)
         return Derived([label for _, label, _ in rows], np.array(right, bool), confidence)
 
     def _singles(self, truth: Any, scores: Any) -> Derived:
-        above = np.asarray(scores >= self.threshold)
+        exact = scores.astype(np.float64, copy=False)  # as float32, the threshold would be rounded
+        above = np.asarray(exact >= self.threshold)
         if self.negative is None and not above.all():
-            self._decide(float(scores[int(np.argmin(above))]))
+            self._decide(float(exact[int(np.argmin(above))]))
         for name in truth.names or (0,):
             self._check_type(name)
         both = [self.ranks.pos_label, *(self.negative or ())]
-        exact = scores.astype(np.float64, copy=False)
         return Derived(
             Categorical((~above).astype(np.int8), both),
             places(truth, tuple(both)) == ~above,

@@ -1,25 +1,90 @@
-"""Tensors of torch, read where they are if that is this machine's own memory. torch itself is not imported for it."""
+"""Containers of rows: what can be read as a column or a table, before it is asked what the rows are.
+
+Tensors of torch are read where they are if that is this machine's own memory, without importing torch for it. Sets and
+mappings have no order that two columns could share, so they are no columns.
+"""
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
+
+import numpy as np
 
 from stream_metrics.errors import LabelError, ScoreError, WeightError
 
-__all__ = ["untensored"]
+__all__ = ["is_single", "materialize", "native", "unmasked", "untensored"]
+
+COLUMNS: dict[str, tuple[type[ValueError], str]] = {
+    "scores": (ScoreError, "a column or a table of scores"),
+    "w": (WeightError, "a column of weights"),
+    "t": (ValueError, "a column of times"),
+}  # by argument; all others are of labels
+LABELS = LabelError, "a column of labels"
 
 
-def untensored(values: Any, argument: str, error: type[LabelError | ScoreError | WeightError]) -> Any:
+def materialize(values: Any, argument: str) -> Any:
+    """Return a column that can be read more than once: an array, a list, or a container of another library as it is.
+
+    Raises the error of the argument for what is no column: text, a single value, a set or a mapping.
+    """
+    if type(values) is list or type(values) is tuple:
+        return values
+    if type(values) is np.ndarray and values.ndim:
+        return native(values)
+    values = unmasked(untensored(values, argument))
+    unordered = isinstance(values, str | bytes | bytearray | Set | Mapping)
+    if unordered or getattr(values, "shape", None) == () or not _has_rows(values):
+        error, what = COLUMNS.get(argument, LABELS)
+        raise error(f"Expected `{argument}` to be {what}, but got {values!r:.60}")
+    if isinstance(values, np.ndarray):
+        return native(values)
+    if isinstance(values, Iterable) and not isinstance(values, memoryview | array):
+        return values if hasattr(values, "__len__") else list(values)
+    return native(np.asarray(values))
+
+
+def is_single(value: Any) -> bool:
+    """Tell whether a value stands for all rows of a batch: a label or a number, and no column."""
+    return isinstance(value, str | bytes | int | float) or getattr(value, "shape", None) == ()
+
+
+def _has_rows(values: Any) -> bool:
+    return isinstance(values, Iterable) or hasattr(values, "__array__")
+
+
+def native(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array of numbers whose type comes from another package (bfloat16, float8, int4) as int64 or float64.
+
+    Long doubles are rounded to float64. Any other array is returned as it is.
+    """
+    dtype = values.dtype
+    if dtype.kind == "V" and dtype.names is None and dtype.type is not np.void:
+        target = next((kind for kind in (np.int64, np.float64) if np.can_cast(dtype, kind)), None)
+        return values if target is None else values.astype(target)
+    if dtype.kind == "f" and dtype.itemsize > 8:
+        with np.errstate(over="ignore"):  # a long double may become infinite
+            return values.astype(np.float64)
+    return values
+
+
+def unmasked(values: Any) -> Any:
+    """Return a masked array as a list with None where it is masked, anything else as it is."""
+    return values.tolist() if hasattr(values, "mask") and hasattr(values, "filled") else values
+
+
+def untensored(values: Any, argument: str) -> Any:
     """Return a tensor as an array over its own memory, without its gradient, and anything else as it is.
 
-    What NumPy has no type for, bfloat16, becomes float32, which holds it exactly. Raises `error` for a tensor of which
-    there is no such array: on another device, sparse, quantised.
+    What NumPy has no type for, bfloat16, becomes float32, which holds it exactly. Raises the error of the argument for
+    a tensor of which there is no such array: on another device, sparse, quantised.
     """
     if not (hasattr(values, "detach") and hasattr(values, "layout")):
         return values
     if values.device.type != "cpu" or str(values.layout) != "torch.strided" or values.is_quantized:
         kind = "quantised" if values.is_quantized else str(values.layout).removeprefix("torch.")
-        raise error(
+        raise COLUMNS.get(argument, LABELS)[0](
             f"Expected `{argument}` to be a dense tensor on the CPU, as `.cpu()` and `.to_dense()` give it, but got "
             f"one that is {kind} on {values.device}"
         )

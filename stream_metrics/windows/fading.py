@@ -29,9 +29,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from stream_metrics._core.guard import Lock
-from stream_metrics._core.weights import split_weights
+from stream_metrics._core.weights import checked_weight, split_weights
 from stream_metrics.labels import Label
 from stream_metrics.states.columns import weights as checked_weights
+from stream_metrics.states.tensors import is_single
 from stream_metrics.windows.panes import Batch, blank, check_same, inside, mergeable, restorer
 from stream_metrics.windows.times import Length, Time, instant, instants, length, shown
 from stream_metrics.windows.weighing import faded, has_sketch
@@ -127,8 +128,7 @@ class Fading(Portable):
         time = None if self.by_count and t is None else self._place(t)
         given = {"group": group, "scores": scores, "classes": classes}
         named = {name: value for name, value in given.items() if value is not None}
-        if w != 1:
-            split_weights([w])  # refuses a weight as it was given
+        weight = checked_weight(w)  # refuses a weight as it was given
         with self._lock:
             place = self._place(None) if time is None else time
             latest = place if self._latest is None else max(self._latest, place)
@@ -141,7 +141,7 @@ class Fading(Portable):
                 state = self._states.get(stretch)
                 if stretch <= own:
                     state = self.inner.copy() if state is None else state
-                    state.update(y_true, y_pred, float(w) * self._scale(place, stretch), **named)
+                    state.update(y_true, y_pred, weight * self._scale(place, stretch), **named)
                 if state is not None:
                     states[stretch] = state
             self._states, self._latest = states, latest
@@ -159,7 +159,7 @@ class Fading(Portable):
     ) -> None:
         """Count a batch, `t` being a column of times, or one time for all; one bad row rejects the whole batch."""
         columns = {"y_true": y_true, "y_pred": y_pred, "scores": scores}
-        one_group = isinstance(group, str | bytes | int | float)
+        one_group = is_single(group)
         if not one_group:
             columns["group"] = group
         batch = Batch(columns, classes=classes, group=group if one_group else None)
@@ -297,4 +297,4 @@ def _reals(w: Any, n: int) -> list[float]:
     """Return a column of weights as floats; WeightError names the position of one that is refused."""
     checked = checked_weights(w, n)
     split_weights(checked)
-    return [float(x) for x in checked]
+    return [float(checked_weight(x)) for x in checked]

@@ -96,7 +96,7 @@ class Batch:
     """The columns of a batch, to be dealt out to states row by row, and arguments that hold for all rows."""
 
     def __init__(self, columns: Mapping[str, Any], **common: Any) -> None:
-        self.columns = {name: rereadable(column) for name, column in columns.items()}
+        self.columns = {name: rereadable(column, name) for name, column in columns.items()}
         self.common = {name: value for name, value in common.items() if value is not None}
         self.n = _length(self.columns["y_true"])
         self._read = False

@@ -10,12 +10,14 @@ import numpy as np
 from stream_metrics._core.confusion import Feed
 from stream_metrics._core.rolling_area import AreaFeed
 from stream_metrics.errors import MergeError
+from stream_metrics.labels import unique
 from stream_metrics.metric import CLASSES, Metric
 from stream_metrics.metric_set import MetricSet
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.score_tables import rereadable
 from stream_metrics.states.scored import Scored
+from stream_metrics.states.tensors import is_single
 from stream_metrics.windows.panes import blank, inside
 from stream_metrics.windows.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
 from stream_metrics.wire import Portable, packed, unpacked
@@ -77,8 +79,8 @@ class Rolling(AreaFeed, Portable):
 
         One bad row rejects the whole batch. A batch longer than the window leaves its last rows.
         """
-        y_true, y_pred, w = (_kept(values) for values in (y_true, y_pred, w))
-        more = {name: _kept(values) for name, values in more.items() if values is not None}
+        y_true, y_pred, w = (_kept(values, name) for values, name in ((y_true, "y_true"), (y_pred, "y_pred"), (w, "w")))
+        more = {name: _kept(values, name) for name, values in more.items() if values is not None}
         batch = self.inner.copy()
         columns = [y_true] if y_pred is None and "scores" in more else [y_true, y_pred]
         batch.update_many(*columns, **({} if w is None else {"w": w}), **more)
@@ -199,11 +201,16 @@ def _scored(scored: Scored, buckets: int) -> Scored:
     return Scored(_enlarged(scored.ranks, buckets), confidence, scored.losses, scored.labels, scored.threshold)
 
 
-def _kept(values: Any) -> Any:
+def _kept(values: Any, argument: str) -> Any:
     """Return what can be read more than once, and floats as doubles, as which they are kept."""
+    if argument == "classes":
+        return unique(values, argument)
+    if argument == "group" and is_single(values):
+        return values
+    values = rereadable(values, argument)
     if getattr(values, "dtype", None) in (np.dtype(np.float32), np.dtype(np.float16)):
         return values.astype(np.float64)
-    return rereadable(values)
+    return values
 
 
 def _frozen(value: Any) -> Any:

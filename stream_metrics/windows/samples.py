@@ -10,10 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
+from stream_metrics._core.numeric import real_number, row_values
 from stream_metrics._core.ring import Kept
+from stream_metrics._core.weights import checked_weight
 from stream_metrics.labels import Label, canonical, most_likely, ordering, unique
 from stream_metrics.states.columns import column, weights
-from stream_metrics.states.score_tables import is_soft, own_names, score_table
+from stream_metrics.states.score_tables import (
+    is_soft,
+    listed,
+    nothing,
+    own_names,
+    score_table,
+    soft_rows,
+    stand_in,
+)
+from stream_metrics.states.tensors import is_single
 
 __all__ = ["Reads", "Sample", "feed", "plain_rows", "plain_sample", "read_samples", "write_samples"]
 
@@ -32,10 +43,13 @@ def plain_sample(reads: Reads, given: tuple[Any, ...], w: Any, more: dict[str, A
     if reads == "labels":
         more |= {name: value for name, value in (("scores", scores), ("classes", names)) if value is not None}
         return _label(given[0]), _with(_predicted(y_pred), None, more), _weight(w)
-    if reads == "scores" or (scores is None and (names is not None or is_soft(y_pred))):
-        scores, y_pred = (y_pred if scores is None else scores), None
-    predicted = _with(_predicted(y_pred), _soft(scores, classes if names is None else names), more)
-    return _label(given[0]), predicted, _weight(w)
+    names = classes if names is None else names
+    if reads == "scores":
+        soft = _soft(y_pred if nothing(scores) else scores, names)
+        return _label(given[0]), _with(soft, None, more), _weight(w)
+    if nothing(scores) and (names is not None or is_soft(y_pred)):
+        scores, y_pred = y_pred, None
+    return _label(given[0]), _with(_predicted(y_pred), _soft(scores, names), more), _weight(w)
 
 
 def plain_rows(
@@ -54,7 +68,7 @@ def plain_rows(
     else:
         predicted = _either(y_pred, scores, names, start)
     for name, values in more.items():
-        values = [values] * n if isinstance(values, str | bytes | int | float) else values
+        values = [values] * n if is_single(values) else values
         beside = _labels(values, name, start)
         predicted = [_with(p, None, {name: label}) for p, label in zip(predicted, beside, strict=True)]
     weight = [1] * (n - start) if w is None else [_weight(x) for x in _listed(weights(w, n))[start:]]
@@ -118,10 +132,10 @@ def read_samples(content: Any) -> list[Sample]:
 def _with(predicted: Any, scores: Any, more: dict[str, Any]) -> Any:
     """Put a prediction and what comes beside it into one object, if there is anything beside it."""
     more = {name: _label(value) for name, value in more.items()}
-    if scores is not None and predicted is not None:
-        more["scores"] = scores
-    elif scores is not None:
+    if scores is not None and predicted is None and type(scores) in (float, dict):
         predicted = scores
+    elif scores is not None:
+        more["scores"] = scores
     if type(predicted) is Kept:
         predicted, more = predicted.predicted, {**predicted.more, **more}
     return Kept(predicted, more) if more else predicted
@@ -160,26 +174,22 @@ def _soft(scores: Any, classes: Any) -> Any:
     if isinstance(scores, Mapping):
         row = {canonical(label): _number(scores[label]) for label in scores}
         return (row or None) if len(row) == len(scores) else scores
-    if not hasattr(scores, "__len__") or getattr(scores, "shape", None) == ():
+    values = row_values(scores)
+    if values is None:
         return _number(scores)
-    names, values = unique(classes), _listed(scores)
-    return dict(zip(names, map(_number, values), strict=True))
+    return dict(zip(unique(classes), map(_number, values), strict=True))
 
 
 @_passed_on
 def _weight(w: Any) -> Any:
-    if type(w) in (int, float):
-        return w
-    try:
-        return w.__index__()
-    except (AttributeError, TypeError):
-        return float(w.__float__())
+    return w if type(w) in (int, float) else checked_weight(w)
 
 
 def _number(score: Any) -> float:
-    if isinstance(score, str | bytes | bytearray):
-        raise TypeError("text is no score")
-    return float(score) if hasattr(score, "__float__") else float(score.__index__())
+    number = real_number(score)
+    if number is None:
+        raise TypeError("no number")
+    return number
 
 
 def _listed(values: Any) -> list[Any]:
@@ -215,16 +225,14 @@ def _soft_column(scores: Any, classes: Any, start: int, instead: Any = None) -> 
 
 def _either(y_pred: Any, scores: Any, classes: Any, start: int) -> list[Any]:
     """Return predictions from a row on, where some are labels and some are scores, or scores stand beside labels."""
-    table = classes is not None or getattr(y_pred, "ndim", 1) == 2 or own_names(y_pred) is not None
-    kind = getattr(getattr(y_pred, "dtype", None), "kind", "")
-    if scores is None and (table or kind == "f"):
-        scores, y_pred = y_pred, None
-    if scores is None and (kind == "O" or isinstance(y_pred, list | tuple)) and not hasattr(y_pred, "codes"):
-        rows = list(y_pred)[start:]
-        return [_soft(p, None) if is_soft(p) else _predicted(p) for p in rows]
     if scores is None:
-        return _labels(y_pred, "y_pred", start)
-    soft = _soft_column(scores, classes, start)
+        soft, y_pred, rows = soft_rows(y_pred, classes)
+        if rows is not None or (soft is None and isinstance(y_pred, list | tuple)):
+            return [_soft(p, None) if is_soft(p) else _predicted(p) for p in listed(y_pred)[start:]]
+        return _labels(y_pred, "y_pred", start) if soft is None else _soft_column(soft, classes, start)
     if y_pred is None:
-        return soft
+        return _soft_column(scores, classes, start)
+    classes = own_names(scores) if classes is None else classes
+    y_pred, scores = stand_in(y_pred, scores)
+    soft = _soft_column(scores, classes, start)
     return [_with(p, s, {}) for p, s in zip(_labels(y_pred, "y_pred", start), soft, strict=True)]

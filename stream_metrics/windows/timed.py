@@ -17,6 +17,7 @@ import numpy as np
 
 from stream_metrics._core.routes import PaneFeed
 from stream_metrics.labels import Label
+from stream_metrics.states.tensors import is_single
 from stream_metrics.windows.closing import Closed, closing
 from stream_metrics.windows.panes import Batch, Merges, blank, check_same, mergeable, restorer
 from stream_metrics.windows.times import Length, Time, instant, instants, length, shown
@@ -121,7 +122,7 @@ class TimeWindow(PaneFeed, Portable):
         What was in time before the batch is counted, whatever the order of its rows.
         """
         columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
-        one_group = isinstance(group, str | bytes | int | float)
+        one_group = is_single(group)
         if not one_group:
             columns["group"] = group
         batch = Batch(columns, classes=classes, group=group if one_group else None)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -20,8 +19,9 @@ from numpy.typing import NDArray
 
 from stream_metrics.states.arrow import known
 from stream_metrics.states.arrow import times as times_of_arrow
+from stream_metrics.states.tensors import is_single, materialize
 
-__all__ = ["Length", "Time", "instant", "instants", "length", "shown"]
+__all__ = ["Length", "Time", "instant", "instants", "is_one_time", "length", "shown"]
 
 Time: TypeAlias = "int | float | datetime | np.datetime64"
 Length: TypeAlias = "int | float | str | timedelta"
@@ -86,7 +86,8 @@ def _instant(t: object) -> int | None:
     if isinstance(t, np.datetime64):
         return _from_numpy(t)
     if getattr(t, "shape", None) == () and hasattr(t, "item"):
-        return _instant(t.item())
+        kind = getattr(getattr(t, "dtype", None), "kind", "")
+        return _instant(np.asarray(t)[()]) if kind == "M" else None if kind == "m" else _instant(t.item())
     return operator.index(t) * SECOND if hasattr(t, "__index__") else None
 
 
@@ -96,20 +97,25 @@ def _from_numpy(t: np.datetime64) -> int | None:
     return int(t.astype("datetime64[ns]").astype(np.int64))
 
 
+def is_one_time(t: Any) -> bool:
+    """Tell whether `t` is one time for all rows of a batch, and no column."""
+    return is_single(t) or isinstance(t, datetime | np.datetime64)
+
+
 def instants(column: Any, n: int) -> NDArray[np.int64]:
     """Return the times of `n` rows: a column of times, or one time for all of them; errors name the position."""
-    if isinstance(column, datetime | np.datetime64 | int | float):
+    if is_one_time(column):
         return np.full(n, instant(column), np.int64)
     found = known(column)
     if found is not None:
         column = times_of_arrow(found)
-    if isinstance(column, str | bytes) or not isinstance(column, Iterable):
-        instant(column)
     if hasattr(column, "to_numpy") and getattr(column, "dtype", None) is not None:
         column = column.to_numpy()
-    values = np.asarray(column) if isinstance(column, np.ndarray) else list(column)
-    if len(values) != n:
-        raise ValueError(f"Expected `t` to have as many rows as `y_true`, {n}, but got {len(values)}")
+    column = materialize(column, "t")
+    values = column if isinstance(column, np.ndarray) else list(column)
+    if len(values) != n or getattr(values, "ndim", 1) != 1:
+        shape = len(values) if isinstance(values, list) else values.shape
+        raise ValueError(f"Expected `t` to have as many rows as `y_true`, {n}, but got {shape}")
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiuM":
         quick = _quick(values)
         if quick is not None:
@@ -126,6 +132,7 @@ def instants(column: Any, n: int) -> NDArray[np.int64]:
 def _quick(values: NDArray[Any]) -> NDArray[np.int64] | None:
     """Return an array of numbers or of datetime64 in nanoseconds; None if one of them is out of range."""
     kind = values.dtype.kind
+    values = values.astype(np.float64, copy=False) if kind == "f" else values
     seconds = values.astype("datetime64[s]").astype(np.int64) if kind == "M" else values
     with np.errstate(invalid="ignore"):
         if not bool(((seconds > -(LIMIT // SECOND)) & (seconds < LIMIT // SECOND)).all()):
@@ -133,7 +140,7 @@ def _quick(values: NDArray[Any]) -> NDArray[np.int64] | None:
     if kind == "M":
         return values.astype("datetime64[ns]").astype(np.int64)
     if kind == "f":
-        return np.rint(values.astype(np.float64) * 1e9).astype(np.int64)
+        return np.rint(values * 1e9).astype(np.int64)
     return values.astype(np.int64) * SECOND
 
 

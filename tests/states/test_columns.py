@@ -51,7 +51,7 @@ TEXT_COLUMNS: dict[str, Callable[[list[str]], Any]] = {
     "list": list,
     "tuple": tuple,
     "generator": lambda rows: (row for row in rows),
-    "dict keys": lambda rows: dict(enumerate(rows)).values(),
+    "dict values": lambda rows: dict(enumerate(rows)).values(),
     "U": np.array,
     "wide U": lambda rows: np.array(rows, "U40"),
     "swapped U": lambda rows: np.array(rows, ">U5"),

@@ -131,3 +131,11 @@ def test_a_matrix_beyond_the_square_table() -> None:
     assert np.array_equal(state.matrix, matrix)
     assert state.true_totals.tolist() == matrix.sum(axis=1).tolist()
     assert state.predicted_totals.tolist() == matrix.sum(axis=0).tolist()
+
+
+def test_a_masked_matrix_is_refused() -> None:
+    """A masked cell has no weight; an array that could be masked and is not is a matrix like any other."""
+    cells = [[1, 2], [3, 4]]
+    with pytest.raises(sm.WeightError, match="a masked array with gaps"):
+        sm.ConfusionMatrix.from_matrix(np.ma.array(cells, mask=[[0, 1], [0, 0]]))
+    assert sm.ConfusionMatrix.from_matrix(np.ma.array(cells)) == sm.ConfusionMatrix.from_matrix(cells)

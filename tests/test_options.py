@@ -1,0 +1,161 @@
+"""Options that are numbers are checked where an object is made or asked, and never fail later."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stream_metrics as sm
+
+NO_NUMBERS: dict[str, Any] = {
+    "text": "2",
+    "bytes": b"1",
+    "True": True,
+    "numpy.True": np.True_,
+    "list": [1],
+    "dict": {},
+    "set": {1},
+    "array": np.array([2]),
+    "complex": 1j,
+    "object": object(),
+    "function": max,
+    "time": np.timedelta64(1, "s"),
+}
+NO_WHOLE_NUMBERS: dict[str, Any] = {
+    "half": 1.5,
+    "whole float": 2.0,
+    "nan": float("nan"),
+    "infinite": float("inf"),
+    "huge": 10**400,
+    "negative": -1,
+    "Decimal": Decimal(2),
+}
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a default is a number, and no truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def metric_options() -> Iterator[tuple[str, Callable[[Any], Any], bool]]:
+    """Yield every option of a metric class that is a number: its name, what makes one, whether it is whole."""
+    for name, cls in sm.CLASSES.items():
+        for option, parameter in inspect.signature(cls).parameters.items():
+            if is_number(parameter.default):
+                make = lambda value, cls=cls, option=option: cls(**{option: value})  # noqa: E731
+                yield f"{name}({option})", make, isinstance(parameter.default, int)
+    for name in ("GeneralF1", "GeneralFowlkesMallows"):
+        yield f"{name}(p)", lambda value, name=name: sm.CLASSES[name](average="power", p=value), False
+
+
+def state_options() -> Iterator[tuple[str, Callable[[Any], Any], bool]]:
+    """Yield the options of states, sets and windows in the same way."""
+    for option, whole in {"buckets": True, "sample": True, "threshold": False, "zero_division": False}.items():
+        yield f"MetricSet({option})", lambda value, option=option: sm.MetricSet(**{option: value}), whole
+        yield f"scored {option}", lambda value, option=option: sm.MetricSet(scores=True, **{option: value}), whole
+    for option in ("buckets", "sample"):
+        yield f"RankSketch({option})", lambda value, option=option: sm.RankSketch(**{option: value}), True
+    yield "Rolling(window)", lambda value: sm.Rolling(sm.MetricSet(), value), True
+    yield "TimeWindow(panes)", lambda value: sm.TimeWindow(sm.MetricSet(), 60, value), True
+    yield "ByGroup(max_groups)", lambda value: sm.ByGroup(sm.MetricSet(), value), True
+    yield "Comparison(folds)", lambda value: sm.Comparison(folds=value), True
+    yield "ChangeDetector(p0)", lambda value: sm.ChangeDetector(value), False
+    yield "ChangeDetector(arl)", lambda value: sm.ChangeDetector(0.1, arl=value), False
+    yield "ChangeDetector(reference)", lambda value: sm.ChangeDetector(reference=value), True
+
+
+def asked_options() -> Iterator[tuple[str, Callable[[Any], Any], bool]]:
+    """Yield what is asked of a snapshot or of the planning functions in the same way."""
+    state = sm.MetricSet(scores=True)
+    state.update_many([True, False] * 20, [0.9, 0.8, 0.7, 0.2] * 10)
+    view = state.snapshot()
+    yield "fbeta", lambda value: view.value("fbeta", beta=value), False
+    yield "tpr_at_fpr", lambda value: view.value("tpr_at_fpr", fpr=value), False
+    yield "bins", lambda value: view.value("expected_calibration_error", bins=value), True
+    yield "level", lambda value: view.interval("accuracy", value), False
+    yield "draws", lambda value: view.interval("accuracy", method="bootstrap", draws=value), True
+    yield "t_opt", lambda value: view.interval("accuracy", valid="anytime", t_opt=value), False
+    yield "with_intervals", view.with_intervals, False
+    yield "width", lambda value: sm.samples_needed(value, 0.5), False
+    yield "rate", lambda value: sm.samples_needed(0.1, value), False
+    yield "power", lambda value: sm.power(100, value, rate=0.5), False
+    yield "wanted", lambda value: sm.samples_for_power(value, 0.1, rate=0.5), False
+
+
+OBJECTS = {name: (make, whole) for name, make, whole in [*metric_options(), *state_options()]}
+OPTIONS = OBJECTS | {name: (make, whole) for name, make, whole in asked_options()}
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_what_is_no_number_is_refused(option: str) -> None:
+    """An error of the package says what was expected, at once."""
+    make, whole = OPTIONS[option]
+    values = NO_NUMBERS | NO_WHOLE_NUMBERS if whole else NO_NUMBERS
+    if option == "ByGroup(max_groups)":
+        values = {name: value for name, value in values.items() if name != "huge"}  # more groups than there can be
+    for value in values.values():
+        with pytest.raises(ValueError, match="Expected "):
+            make(value)
+
+
+@pytest.mark.parametrize("option", OBJECTS)
+def test_what_is_taken_can_be_read_and_written(option: str) -> None:
+    """Whatever number an option takes, the object can be read, copied, written and merged."""
+    make, _ = OBJECTS[option]
+    numbers = [0, 1, 2, 0.25, -0.0, -1.0, 1e300, np.float32(0.5), np.int64(3), np.array(0.5), Fraction(1, 2)]
+    taken, refused = 0, []
+    for value in [*numbers, Decimal("0.5"), float("nan"), float("inf")]:
+        try:
+            state = make(value)
+        except ValueError as error:
+            refused.append(str(error))
+            continue
+        taken += 1
+        state.snapshot()
+        twin = pickle.loads(pickle.dumps(state))
+        assert twin == state == copy.deepcopy(state) == type(state).from_bytes(state.to_bytes())
+        if not isinstance(state, sm.Rolling | sm.ChangeDetector):
+            assert twin.merge(state) == state
+    assert taken
+    assert all(text.startswith("Expected ") for text in refused)
+
+
+def test_a_zero_has_no_sign() -> None:
+    """-0.0 for 0/0 is 0.0, and merges with it."""
+    for make in (lambda zero: sm.Accuracy(zero_division=zero), lambda zero: sm.MetricSet(zero_division=zero)):
+        assert make(-0.0).merge(make(0.0)) == make(0)
+    assert str(sm.Accuracy(zero_division=-0.0).get()) == "0.0"
+
+
+@pytest.mark.parametrize(("metric", "of"), [(sm.GeneralF1, "f1"), (sm.GeneralFowlkesMallows, "fowlkes_mallows")])
+def test_a_function_is_no_average_of_a_metric(metric: type[sm.Metric], of: str) -> None:
+    """A metric can be written as bytes, and a function cannot; a snapshot takes one."""
+    with pytest.raises(ValueError, match=r"Expected `average` .* to be a name, .* snapshot\.value"):
+        metric(average=max)
+    state = sm.ConfusionMatrix()
+    state.update_many([1, 2, 2], [1, 2, 1])
+    snapshot = state.snapshot()
+    assert snapshot.value(metric.key, average=max) == max(snapshot.value(of).values())
+
+
+@pytest.mark.parametrize("metric", [sm.WeightedBalancedAccuracy, sm.WeightedAccuracyLiteral])
+@pytest.mark.parametrize("weights", ["ab", {1, 2}, 3, object(), [object()], {"a": "b"}, ["1"], [None]])
+def test_class_weights(metric: type[sm.Metric], weights: Any) -> None:
+    """Weights of classes are a mapping or a sequence of numbers; a set has no order in which they belong to classes."""
+    with pytest.raises(ValueError, match="Expected "):
+        metric(weights=weights)
+
+
+@pytest.mark.parametrize("states", ["ab", [1], 5, [sm.Accuracy(), "b"], {"a": 1}])
+def test_only_states_are_merged(states: Any) -> None:
+    """`merge` refuses anything else."""
+    with pytest.raises(sm.MergeError, match="Expected `states`"):
+        sm.merge(states)
