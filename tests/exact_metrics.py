@@ -1,7 +1,7 @@
 """Every metric of counts as its definition says, in fractions and in decimals of 80 digits.
 
-`REFERENCES` maps a key to a function of `Exact` and `zero_division`, and to how far a value may be from it. Nothing here
-is shared with the package. A value is a `Fraction`, a `Decimal`, None for 0/0, or lists of these.
+`REFERENCES` maps a key to a function of `Exact` and `zero_division`, and to how far a value may be from it. It shares
+nothing with the package. A value is a `Fraction`, a `Decimal`, None for 0/0, or lists of these.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def kappa(tp: Fraction, fn: Fraction, fp: Fraction, tn: Fraction) -> Value:
 
 def balanced(tp: Fraction, fn: Fraction, fp: Fraction, tn: Fraction) -> Value:
     """Return the mean of recall and specificity, or the one that is defined."""
-    return mean([rate for rate in (RATES["recall"](tp, fn, fp, tn), RATES["specificity"](tp, fn, fp, tn)) if rate is not None])
+    return mean(filled([RATES["recall"](tp, fn, fp, tn), RATES["specificity"](tp, fn, fp, tn)], math.nan))
 
 
 def negative_literal(tp: Fraction, fn: Fraction, fp: Fraction, tn: Fraction) -> Value:
@@ -299,7 +299,8 @@ def rounded(c: Exact, zero: float) -> Value:
     if not rows or any(x is None for row in rows for x in row):
         return None
     tenths = [[decimals(x).quantize(Decimal("0.1")) for x in row] for row in rows]
-    if any(abs(abs(decimals(x) - y) - Decimal("0.05")) < Decimal("1e-12") for a, b in zip(rows, tenths, strict=True) for x, y in zip(a, b, strict=True)):
+    off = [abs(decimals(x) - y) for a, b in zip(rows, tenths, strict=True) for x, y in zip(a, b, strict=True)]
+    if max(off) > Decimal("0.05") - Decimal("1e-12"):
         return NotImplemented  # on the edge between two decimals
     return determinant(tenths)
 
@@ -430,6 +431,17 @@ def mcnemar_p_value(c: Exact, zero: float) -> Value:
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798")
 
 
+def cohen(c: Exact, zero: float) -> Value:
+    """Return Cohen's kappa."""
+    chance = dot(c.true, c.predicted)
+    return over(c.hits * c.total - chance, c.total**2 - chance)
+
+
+def chance_terms(c: Exact, zero: float) -> Value:
+    """Return t p / N^2 of every class."""
+    return [over(t * p, c.total**2) for t, p in zip(c.true, c.predicted, strict=True)]
+
+
 def none_at_all(value: Value) -> Callable[[Exact, float], Value]:
     """Return a reference that does not depend on 0/0."""
     return lambda c, zero: value(c)
@@ -441,12 +453,14 @@ def both_or_none(c: Exact, zero: float) -> Value:
     return over(sum(values, Fraction(0)), c.k * len(values))
 
 
+STRATEGIES = ("most_frequent", "uniform", "stratified")
 Reference = tuple[Callable[[Exact, float], Value], Bound]
 ACCURACY = of_total(lambda c: c.hits / c.total)
 BALANCED = lambda c, zero: mean(recalls(c))  # noqa: E731
 
 REFERENCES: dict[str, Reference] = {
-    **dict.fromkeys(("accuracy", "micro_precision", "micro_recall", "micro_f1", "micro_fbeta", "weighted_recall"), (ACCURACY, ROUNDED)),
+    **dict.fromkeys(("accuracy", "micro_precision", "micro_recall", "micro_f1"), (ACCURACY, ROUNDED)),
+    **dict.fromkeys(("micro_fbeta", "weighted_recall"), (ACCURACY, ROUNDED)),
     "zero_one_loss": (of_total(lambda c: 1 - c.hits / c.total), ROUNDED),
     "micro_jaccard": (of_total(lambda c: c.hits / (2 * c.total - c.hits)), ROUNDED),
     "micro_f1_code_literal": (of_total(lambda c: 2 * c.hits / (c.hits + c.total)), ROUNDED),
@@ -457,7 +471,8 @@ REFERENCES: dict[str, Reference] = {
     "weighted_balanced_accuracy_eq8_literal": (both_or_none, FEW_ROUNDINGS),
     "balanced_accuracy_adjusted": (adjusted, NEAR_ONE),
     "geometric_mean": (lambda c, zero: power_mean(recalls(c), 0), LOGARITHMS),
-    **{f"macro_{key}": (macro(RATES[key]), MEAN) for key in ("precision", "recall", "specificity", "f1", "fbeta", "jaccard")},
+    **{f"macro_{key}": (macro(RATES[key]), MEAN) for key in ("precision", "recall", "specificity")},
+    **{f"macro_{key}": (macro(RATES[key]), MEAN) for key in ("f1", "fbeta", "jaccard")},
     **{f"weighted_{key}": (weighted(key), WEIGHTED_MEAN) for key in ("precision", "f1", "fbeta", "jaccard")},
     "macro_f1_of_means": (f1_of_means, Bound(16 * ULP, 2.0**-78)),
     "macro_f1_eq16_literal": (eq16, Bound(24 * ULP, 2.0**-78)),
@@ -470,11 +485,11 @@ REFERENCES: dict[str, Reference] = {
     "general_fowlkes_mallows_harmonic": (macro(fowlkes_mallows, -1), LOGARITHMS),
     "general_fowlkes_mallows_power_2": (macro(fowlkes_mallows, 2), LOGARITHMS),
     "power_mean_all_precision_recall": (all_rates, LOGARITHMS),
-    "cohen_kappa": (lambda c, zero: over(c.hits * c.total - dot(c.true, c.predicted), c.total**2 - dot(c.true, c.predicted)), ROUNDED),
+    "cohen_kappa": (cohen, ROUNDED),
     **dict.fromkeys(("weighted_kappa", "weighted_kappa_linear"), (weighted_kappa(1), ROUNDED)),
     "weighted_kappa_quadratic": (weighted_kappa(2), ROUNDED),
     "expected_accuracy": (of_total(lambda c: dot(c.true, c.predicted) / c.total**2), ROUNDED),
-    "expected_accuracy_term": (lambda c, zero: [over(t * p, c.total**2) for t, p in zip(c.true, c.predicted, strict=True)], ROUNDED),
+    "expected_accuracy_term": (chance_terms, ROUNDED),
     "expected_matrix": (lambda c, zero: [[over(t * p, c.total) for p in c.predicted] for t in c.true], FEW_ROUNDINGS),
     "matthews_corrcoef": (matthews, FEW_ROUNDINGS),
     "generalized_mcc": (generalized_mcc(literal=False), FEW_ROUNDINGS),
@@ -515,7 +530,7 @@ REFERENCES: dict[str, Reference] = {
     "baseline_accuracy": (of_total(lambda c: dot(c.true, c.true) / c.total**2), FEW_ROUNDINGS),
     **{
         f"baseline_{prefix}{part}": (of_guess(part, strategy), FEW_ROUNDINGS)
-        for prefix, strategy in (("", "stratified"), *((f"{name}_", name) for name in ("most_frequent", "uniform", "stratified")))
+        for prefix, strategy in (("", "stratified"), *((f"{name}_", name) for name in STRATEGIES))
         for part in ("precision", "recall", "f1", "matrix")
     },
     "nir_p_value": (nir, LOGARITHMS),

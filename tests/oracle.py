@@ -263,8 +263,8 @@ class Oracle:
 
     def unit_cells(self) -> tuple[Any, Any, list[int]]:
         """Return the non-zero cells, their values as whole numbers of 1 / `unit`."""
-        place = {label: i for i, label in enumerate(self._classes)}
-        found = sorted((place[true], place[predicted], int(w * self.unit)) for (true, predicted), w in self.table.items())
+        place, cells = {label: i for i, label in enumerate(self._classes)}, self.table.items()
+        found = sorted((place[true], place[predicted], int(w * self.unit)) for (true, predicted), w in cells)
         rows, columns, values = zip(*found, strict=True) if found else ((), (), ())
         return np.array(rows, np.int64), np.array(columns, np.int64), list(values)
 

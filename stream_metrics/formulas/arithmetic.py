@@ -2,8 +2,8 @@
 
 Integers are combined as integers and divided once: Python's int / int is correctly rounded at any size. An array
 needs more care, because a product of two int64 counts overflows silently from 2^31 on; there the arrays become arrays
-of Python integers, as they are for weights with fractions (see `units`). That is slow (0.05 us a number) but needed only
-by streams of more than two thousand million samples, and by fractions.
+of Python integers, as they are for weights with fractions (see `units`). That is slow (0.05 us a number) but needed
+only by streams of more than two thousand million samples, and by fractions.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def plain(a: Exact) -> int | float:
     return a if isinstance(a, int) else float(a)
 
 
-def correlation(covariance: int, a: int, b: int) -> float:
+def correlation(covariance: Exact, a: Exact, b: Exact) -> float:
     """Return covariance / sqrt(a b), 0 <= covariance^2 <= a b, at most one unit in the last place off; nan if a b = 0.
 
-    The square is a quotient of two integers: exactly 1 where they are equal, and never more.
+    The square is a quotient of two exact numbers: exactly 1 where they are equal, and never more.
     """
     if not a or not b:
         return NAN

@@ -68,7 +68,7 @@ class Counts(Protocol):
 
     @property
     def unit(self) -> int:
-        """How many units of `unit_totals` and `unit_cells` a weight of 1 is: 1, or 2^64 once a weight had a fraction."""
+        """How many units of `unit_totals` and `unit_cells` a weight of 1 is: 1, or 2^64 if a weight has a fraction."""
 
     def unit_totals(self) -> tuple[list[int], list[int], list[int]]:
         """Return t_k, p_k and C_kk in the order of report as whole numbers of 1 / `unit`, without rounding."""

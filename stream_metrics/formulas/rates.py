@@ -141,7 +141,7 @@ def fbeta(c: Counts, *, beta: float = 1.0) -> Floats:
 
     (1 + b^2) C_kk / (b^2 t_k + p_k), in [0, 1]; 0/0 for a class neither true nor predicted. Van Rijsbergen 1979, ch. 7.
     """
-    return c.ratios(*fbeta_forms(beta))
+    return np.minimum(c.ratios(*fbeta_forms(beta)), 1.0)  # of a beta^2 that is not whole, two sums are rounded
 
 
 def jaccard(c: Counts) -> Floats:

@@ -144,9 +144,7 @@ class ComparisonSnapshot:
         if valid not in ("fixed", "anytime"):
             raise ValueError(f"Expected `valid` to be 'fixed' or 'anytime', but got {valid!r}")
         if row.needs and self._weighted:
-            raise ValueError(
-                f"Expected samples of weight 1 for {key!r}, but got {self._weighted} of another weight"
-            )
+            raise ValueError(f"Expected samples of weight 1 for {key!r}, but got {self._weighted} of another weight")
         label = None if label is None else canonical(label, "label")
         if row.reads != "counts":
             return self._finished(row, label, self._of_scores(row, label), level, valid, t_opt)

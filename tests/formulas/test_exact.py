@@ -1,4 +1,4 @@
-"""Every metric of counts against its definition in fractions, for weights from 2^-60 to 2^50, whole, fractional, mixed."""
+"""Every metric of counts against its definition in fractions, for weights from 2^-60 to 2^50, whole and fractional."""
 
 from __future__ import annotations
 
@@ -107,6 +107,17 @@ def test_every_metric_is_its_definition(matrix: list[list[Any]], zero: float) ->
             assert value is None
             continue
         check(row, value, reference, zero, bound)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.floats(0, 200), st.lists(weights, min_size=2, max_size=4))
+def test_any_beta_keeps_the_range(beta: float, diagonal: list[Any]) -> None:
+    """F-beta of a perfect prediction is at most 1, and at least 1 less a few roundings, whatever beta."""
+    counts = ConfusionMatrix.from_matrix(np.diag(np.array(diagonal, object)))
+    values, undefined = evaluate(CATALOG["fbeta"], counts, 1.0, beta=beta)
+
+    assert len(undefined) == sum(exact_weight(w) == 0 for w in diagonal)
+    assert 1 - 1e-15 <= values.min() <= values.max() <= 1
 
 
 def test_references_have_digits() -> None:

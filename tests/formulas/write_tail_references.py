@@ -1,10 +1,10 @@
 """Writes `tail_references.json`: binomial tails of up to 2^63 trials, computed once in 60 digits with mpmath.
 
 A tail is the incomplete beta function I_p(x, n - x + 1), n! / ((x - 1)! (n - x)!) times the integral of
-t^(x - 1) (1 - t)^(n - x) from 0 to p. The factor comes from `mpmath.loggamma`. The integral is taken from p downwards by
-`mpmath.quad` (tanh-sinh) over 40 pieces of the length in which the integrand falls to e^-300; where p is above the mean
-of t, it is one less the integral on the other side. Against `mpmath.betainc`, which needs a sum of n terms, the first
-values of the list agree in 25 digits. mpmath is not needed to run the tests: python write_tail_references.py
+t^(x - 1) (1 - t)^(n - x) from 0 to p. The factor comes from `mpmath.loggamma`. The integral is taken from p downwards
+by `mpmath.quad` (tanh-sinh) over 40 pieces of the length in which the integrand falls to e^-300; where p is above the
+mean of t, it is one less the integral on the other side. Sums of all terms, in 80 digits, agree with the values of
+10^5 trials in all 25 digits. mpmath is not needed to run the tests: python write_tail_references.py (six minutes).
 """
 
 from __future__ import annotations
