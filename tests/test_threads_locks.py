@@ -82,7 +82,7 @@ def test_a_call_in_the_middle_of_another_one_is_refused(make: Callable[[], Any])
     before = state.to_bytes()
     with lock_of(state)._writing():
         for call in (lambda: feed(state, "a", "b"), state.snapshot, state.copy, state.reset):
-            with pytest.raises(RuntimeError, match="Expected no call of a .* in the middle of another one"):
+            with pytest.raises(RuntimeError, match=r"Expected no call of a .* in the middle of another one"):
                 call()
     with lock_of(state)._reading():
         assert state.to_bytes() == before
@@ -166,7 +166,7 @@ def test_a_waiting_call_can_be_interrupted() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.parametrize("make", MAKES.values(), ids=MAKES)
 def test_a_forked_child_can_use_a_state_that_was_locked(make: Callable[[], Any]) -> None:
-    """The threads of the parent are not in the child, so their sections are closed there, and threads can share again."""
+    """The threads of the parent are not in the child, so their sections are closed there; threads can share it."""
     state, inside, leave = make(), threading.Event(), threading.Event()
     feed(state, "a", "a")
 

@@ -2,9 +2,9 @@
 
     python -X faulthandler tests/thread_stress.py --rounds 2000
 
-In a round several threads count, take back, merge, read and write one object at a switch interval of a microsecond. Then
-it must hold exactly what one thread would have counted, byte for byte where the order of samples does not matter. The
-process fails on a wrong count, an exception, a crash or a deadlock; it prints the round and the case, which
+In a round several threads count, take back, merge, read and write one object at a switch interval of a microsecond.
+Then it must hold exactly what one thread would have counted, byte for byte where the order of samples does not matter.
+The process fails on a wrong count, an exception, a crash or a deadlock; it prints the round and the case, which
 `--only CASE --seed ROUND --rounds 1` repeats.
 """
 
@@ -252,7 +252,7 @@ CASES: dict[str, Case] = {
     "Comparison of units": Case(sm.Comparison, models_of_units),
     "Comparison of scores": Case(lambda: sm.Comparison(scores=True, folds=4), scored_models),
     "ChangeDetector": Case(lambda: sm.ChangeDetector(0.2, arl=50), losses, merges=False, check=as_many),
-    "ChangeDetector, learned": Case(lambda: sm.ChangeDetector(reference=10, arl=50), losses, merges=False, check=as_many),
+    "ChangeDetector, taught": Case(lambda: sm.ChangeDetector(reference=9, arl=50), losses, merges=False, check=as_many),
     "Rolling": Case(lambda: sm.Rolling(sm.ConfusionMatrix(), 20), labels_only, merges=False, check=in_window),
     "Rolling, plain": Case(lambda: sm.Rolling(sm.MetricSet(), 20), plain_labels, merges=False, check=in_window),
     "Rolling of scores": Case(lambda: sm.Rolling(sm.MetricSet(scores=True), 20), soft, merges=False, check=in_window),
@@ -380,7 +380,7 @@ def shared_by_threads(case: Case, seed: int) -> None:
 
 
 def merged_both_ways(seed: int) -> None:
-    """Let `a.merge(b)` and `b.merge(a)` run side by side: each is whole, so the determinant of what they hold stays 1."""
+    """Let `a.merge(b)` and `b.merge(a)` run side by side: each is whole, so the determinant of their counts stays 1."""
     make = (sm.ConfusionMatrix, sm.MetricSet, lambda: sm.ByGroup(sm.MetricSet()))[seed % 3]
     a, b = make(), make()
     more = {"group": "g"} if seed % 3 == 2 else {}
