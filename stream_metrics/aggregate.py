@@ -78,7 +78,7 @@ class Aggregate(Portable):
 
     Memory: one state for each worker.
     Guarantee: a function of the set of messages alone, and so are its bytes; two aggregates merge into the one that
-    would have received the messages of both. Safe to feed from several threads.
+    would have received the messages of both. Threads may share it.
     """
 
     KIND: ClassVar[str] = "aggregate"

@@ -40,6 +40,7 @@ class ByGroup(GroupFeed, Portable):
     Memory: a state of `inner` for each group, at most `max_groups` + 1 of them.
     Guarantee: any split of a stream over states that are then merged, in any order and tree, gives the same bytes, if
     `inner` has that property. `revert` exists where `inner` has it and no group is folded.
+    Threads may share it; the state of a group that `state` returns has a lock of its own.
     """
 
     KIND: ClassVar[str] = "groups"

@@ -76,6 +76,15 @@ def test_memory_comes_from_one_place(path: Path) -> None:
     assert names <= {"PyMem_RawCalloc", "PyMem_RawFree", "allocate", "__dealloc__", "bottom_free", "column_free"}
 
 
+def test_kernels_need_the_global_lock() -> None:
+    """No kernel says that it works without the interpreter's lock, so importing one on a free-threaded build turns it
+    on.
+    """
+    sources = [*SOURCES, CORE / "CMakeLists.txt"]
+
+    assert not [path.name for path in sources if "freethreading" in path.read_text().lower()]
+
+
 @pytest.mark.parametrize("path", sorted(CORE.glob("*.pyx")), ids=lambda path: path.name)
 def test_every_kernel_has_a_stub_and_is_built(path: Path) -> None:
     """A compiled module has a stub beside it, and a place in the build."""

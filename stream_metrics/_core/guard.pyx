@@ -198,7 +198,6 @@ cdef class Lock(Guarded):
 
 
 @cython.final
-@cython.freelist(8)
 @cython.auto_pickle(False)
 cdef class Section:
     """A section as the context of a `with` statement; `_writing`, `_reading` and `_merging` make it."""

@@ -59,6 +59,7 @@ class Fading(Portable):
     floating point has it. By time, any split of a stream, merged in any order and tree, gives the same state, to the
     byte where `2.0 ** x` agrees. By count, `merge` counts the samples of two shards as if they had come side by side,
     the last with the last: that is no property of the samples, so it depends on how the stream was split.
+    Threads may share it.
     """
 
     KIND: ClassVar[str] = "fading"

@@ -44,6 +44,7 @@ class Rolling(AreaFeed, Portable):
     float (24 bytes), scores add theirs or a dict (at most 360 bytes up to five classes), and the area of a `ROCAUC` or
     `Gini` takes at most 24 bytes a sample.
     Guarantee: the same samples in the window, however they were fed and whatever was before, give the same bytes.
+    Threads may share it: a sample enters and the oldest one leaves in one step.
 
     Raises ``ValueError`` for a window that is no positive number, or above 2**24 samples where scores are ranked, and
     for an `inner` that cannot take samples back.

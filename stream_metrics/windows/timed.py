@@ -48,6 +48,8 @@ class TimeWindow(PaneFeed, Portable):
 
     Memory: at most panes + lateness / pane + 1 states of `inner`, and as many merges of them once it is read.
     Guarantee: any split of a stream over windows that are then merged, in any order and tree, gives the same bytes.
+    Threads may share it. `on_close` is called by the thread that closed a window, after its own call has taken effect,
+    so it may use the window; calls by several threads may overlap.
     """
 
     KIND: ClassVar[str] = "timed"
