@@ -127,7 +127,7 @@ def test_writers_and_readers_wait_for_a_section(make: Callable[[], Any]) -> None
             thread.join(0.01)
         assert done == []
     for thread in threads:
-        thread.join(10)
+        thread.join(100)
 
     assert len(done) == len(tasks)
     assert (state.n, state.abstained) == (1, 1)
@@ -140,24 +140,24 @@ def test_a_waiting_call_can_be_interrupted() -> None:
     def hold() -> None:
         with state._writing():
             inside.set()
-            leave.wait(10)
+            leave.wait(100)
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
     holder = threading.Thread(target=hold)
     holder.start()
-    inside.wait(10)
+    inside.wait(100)
     before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
     try:
         with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
             state.update("a", "b")
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         leave.set()
-        holder.join(10)
+        holder.join(100)
     state.update("a", "a")
 
     assert (state.n, state.correct) == (1, 1)
@@ -173,23 +173,23 @@ def test_a_forked_child_can_use_a_state_that_was_locked(make: Callable[[], Any])
     def hold() -> None:
         with lock_of(state)._writing():
             inside.set()
-            leave.wait(10)
+            leave.wait(100)
 
     def count() -> None:
         for _ in range(100):
             feed(state, ("t", 1), "b", 0.5)
             state.to_bytes()
 
-    threads = [threading.Thread(target=hold), threading.Thread(target=lambda: (inside.wait(10), state.to_bytes()))]
+    threads = [threading.Thread(target=hold), threading.Thread(target=lambda: (inside.wait(100), state.to_bytes()))]
     for thread in threads:
         thread.start()
-    inside.wait(10)
+    inside.wait(100)
     threads[1].join(0.02)  # it waits at the lock while the process forks
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
         child = os.fork()
     if child == 0:
-        signal.alarm(20)
+        signal.alarm(100)
         own = [threading.Thread(target=count) for _ in range(3)]
         for thread in own:
             thread.start()
@@ -198,7 +198,7 @@ def test_a_forked_child_can_use_a_state_that_was_locked(make: Callable[[], Any])
         os._exit(0 if state.n in (301, 5) else 1)
     leave.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(100)
 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert state.n == 1

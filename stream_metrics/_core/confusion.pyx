@@ -76,8 +76,8 @@ cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_p
         return False
     truth, predicted = y_true, y_pred
     if self.fixed_labels is not None or type(y_true) is float or type(y_pred) is float:
-        truth = self.admit(y_true, "y_true")
-        predicted = None if y_pred is None else self.admit(y_pred, "y_pred")
+        truth = self.admitted(y_true, "y_true", None)
+        predicted = None if y_pred is None else self.admitted(y_pred, "y_pred", None)
     count_labels(self, truth, predicted, y_true, y_pred, whole, part)
     return True
 
@@ -120,7 +120,7 @@ cdef class ConfusionCounters(Indexed):
         cdef uint64_t part = 0
         if w is not ONE:
             split(w, &whole, &part)
-        truth, predicted = self.admit(y_true, "y_true"), self.admit_prediction(y_pred)
+        truth, predicted = self.admitted(y_true, "y_true", None), self.admit_prediction(y_pred)
         if self.holder != 0:
             self.wait()
         return count_labels(self, truth, predicted, y_true, y_pred, whole, part)
@@ -143,7 +143,7 @@ cdef class ConfusionCounters(Indexed):
         if t.label == <PyObject *> y_true and p.label == <PyObject *> y_pred:
             possible = uncount_cell(self, t.index, p.index, t.form, p.form, whole, part)
         else:
-            truth, predicted = self.admit(y_true, "y_true"), self.admit_prediction(y_pred)
+            truth, predicted = self.admitted(y_true, "y_true", None), self.admit_prediction(y_pred)
             if self.holder != 0:
                 self.wait()
             if predicted is None:

@@ -26,7 +26,7 @@ cdef class Indexed(Readings):
     cdef int forget_known(self, int bits) except -1
     cdef int remember(self, object label, Py_ssize_t index, int form) except -1
     cdef Py_ssize_t intern(self, object label) except -1
-    cpdef object admit(self, object label, str argument, position=*)
+    cdef object admitted(self, object label, str argument, object position)
     cdef object admit_prediction(self, object y_pred)
     cdef Py_ssize_t find_label(self, object label) except -2
     cdef void unsee(self, Py_ssize_t i, int form, int64_t count) noexcept

@@ -115,8 +115,12 @@ cdef class Indexed(Readings):
             self.forget_known(self.known_bits + 2)
         return i
 
-    cpdef object admit(self, object label, str argument, position=None):
+    def admit(self, label, str argument, position=None):
         """The canonical label to count for `label`: itself, or `other` if it is outside the fixed set."""
+        return self.admitted(label, argument, position)
+
+    cdef object admitted(self, object label, str argument, object position):
+        """As `admit`; a label that is plain, and not refused, is admitted without running Python code."""
         if type(label) is float and isfinite(<double> label):
             label = <double> label + 0.0  # -0.0 becomes 0.0
         elif not plain(label) or type(label) is float:
@@ -130,12 +134,14 @@ cdef class Indexed(Readings):
 
     cdef object admit_prediction(self, object y_pred):
         """The canonical label to count for a prediction: a label, or the largest of a mapping; None for an abstention."""
-        if plain(y_pred):
-            return self.admit(y_pred, "y_pred")
-        soft = type(y_pred) is dict or isinstance(y_pred, Mapping)  # the first is nearly always and takes no time
-        if y_pred is None or (soft and not y_pred):
+        if y_pred is None:
             return None
-        return self.admit(most_likely(y_pred) if soft else y_pred, "y_pred")
+        if plain(y_pred):
+            return self.admitted(y_pred, "y_pred", None)
+        soft = type(y_pred) is dict or isinstance(y_pred, Mapping)  # the first is nearly always and takes no time
+        if soft and not y_pred:
+            return None
+        return self.admitted(most_likely(y_pred) if soft else y_pred, "y_pred", None)
 
     cdef Py_ssize_t find_label(self, object label) except -2:
         """The index of a canonical label, -1 if it has none."""

@@ -129,14 +129,14 @@ cdef class JointCounters(Triples):
 
     def _checked(self, y_true, pred_a, pred_b):
         """The labels to count for a sample, None for an abstention; LabelError or ScoreError for what is none."""
-        labels = [self.table.admit(y_true, "y_true")]
+        labels = [self.table.admitted(y_true, "y_true", None)]
         for name, predicted in (("pred_a", pred_a), ("pred_b", pred_b)):
             if absent(predicted):
                 labels.append(None)
                 continue
             if not plain(predicted) and isinstance(predicted, Mapping):
                 predicted = most_likely(predicted, name)
-            labels.append(self.table.admit(predicted, name))
+            labels.append(self.table.admitted(predicted, name, None))
         return labels
 
     def update(self, y_true, pred_a, pred_b, w=1, *, unit=None):

@@ -172,7 +172,7 @@ cdef class RollingFeed(Ring):
         if weight is not ONE:
             split(weight, &whole, &part)
         if counts.fixed_labels is not None or type(truth) is float or type(predicted) is float:  # others are never refused
-            counts.admit(truth, "y_true")
+            counts.admitted(truth, "y_true", None)
             counts.admit_prediction(predicted)
         old = self.sample[self.head]
         counts.uncount(<object> old.truth, <object> old.predicted, <object> old.weight)

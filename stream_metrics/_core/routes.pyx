@@ -87,7 +87,7 @@ cdef inline int deliver(object state, ConfusionCounters counts, object y_true, o
 cdef tuple made_plain(ConfusionCounters counts, object y_true, object y_pred, object w):
     """A sample as plain values that counters like these take for the same."""
     weight = plain_weight(w)
-    return counts.admit(y_true, "y_true"), counts.admit_prediction(y_pred), weight
+    return counts.admitted(y_true, "y_true", None), counts.admit_prediction(y_pred), weight
 
 
 cdef inline int64_t floored(int64_t a, int64_t b) noexcept nogil:
