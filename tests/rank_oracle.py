@@ -95,7 +95,7 @@ class RankOracle:
             (sampled[0], sampled[1]),
             (samples[0][2], samples[1][2]),
             2 ** (places - spare),
-            float(sum(w < 2.0**-11 and w * 2.0**64 % 1 != 0 for w in weights.tolist())) * 2.0**-65,
+            float(sum(w < 2.0**-11 and w * 2.0**64 % 1 != 0 for w in weights.tolist())) * 2.0**-64,
             bool(np.any(codes > ZERO + 1075 * E)),
             int(totals.sum()) / 2 ** (places - spare) / len(codes) if places > spare else 1.0,
         )
@@ -124,7 +124,7 @@ def _in_units(weights: np.ndarray) -> tuple[int, np.ndarray]:
     """Return weights as integers: as they are if whole, else in units of 2^-64, rounded; and 0 or 64."""
     if weights.dtype.kind != "f" or not np.any(weights % 1):
         return 0, weights.astype(np.int64)
-    return 64, np.array([round(Fraction(w) * 2**64) for w in weights.tolist()], object)
+    return 64, np.array([max(round(Fraction(w) * 2**64), w > 0) for w in weights.tolist()], object)
 
 
 def _zero_bits(number: int) -> int:

@@ -23,7 +23,7 @@ from stream_metrics.labels import canonical
 
 cnp.import_array()
 
-cdef double HALF_UNIT = 2.0**-65  # the most by which the rounding of a weight moves it
+cdef double UNIT = 2.0**-64  # the most by which the rounding of a weight moves it
 
 
 cdef int sort_cells(Column *c) except -1:
@@ -305,7 +305,7 @@ cdef class RankReadings(RankSamples):
             totals, counts = in_units(totals, part_totals, places, wide), in_units(counts, parts, places, wide)
             rest_wholes, own_wholes = (in_units(rest_wholes, rest_parts, places, wide), in_units(own_wholes, own_parts, places, wide))
         return (level, keys, soles, counts, offsets, totals, (rest_codes, own_codes), (rest_wholes, own_wholes), (rest_tau, own_tau),
-                <object> 1 << places, self.rounded * HALF_UNIT, above, self.weight / <double> self.n if places else 1.0)
+                <object> 1 << places, self.rounded * UNIT, above, self.weight / <double> self.n if places else 1.0)
 
     cdef tuple group_totals(self, Py_ssize_t j, object rest_groups, object own_groups):
         """The weights of rest and own, zeros included: a list of whole parts, an array of fractions in units of 2^-64."""

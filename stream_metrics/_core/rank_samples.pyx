@@ -20,9 +20,10 @@ from stream_metrics._core.bottom cimport fraction_t
 from stream_metrics._core.column_memory cimport column_new, column_reserve, column_reserve_sample
 from stream_metrics._core.fixed cimport add_fixed, take_fixed
 from stream_metrics._core.rank_column cimport ZERO, Column, column_add, column_holds, column_ready, column_take
-from stream_metrics._core.ranked cimport Class, Ranked, form_of, weigh
+from stream_metrics._core.ranked cimport Class, Ranked, form_of
 from stream_metrics._core.score_rows cimport known, read_scores
 from stream_metrics._core.scores cimport encode
+from stream_metrics._core.weights cimport split_some
 from stream_metrics.errors import WeightError
 from stream_metrics.labels import canonical
 
@@ -55,7 +56,7 @@ cdef class RankSamples(Ranked):
         cdef bint rounded = False
         cdef Py_ssize_t i, n = -1
         if w is not ONE:
-            rounded = weigh(w, &whole, &part)
+            rounded = split_some(w, &whole, &part)
         if self.holder != 0:
             self.wait()
         i = self.known_class(y_true)
@@ -200,7 +201,7 @@ cdef class RankSamples(Ranked):
         cdef int64_t whole = 1
         cdef fraction_t part = 0
         cdef Py_ssize_t j
-        cdef bint rounded = weigh(w, &whole, &part)
+        cdef bint rounded = split_some(w, &whole, &part)
         truth = canonical(y_true, "y_true")
         labels, values = read_scores(scores, self.pos_label, classes, None)
         if self.holder != 0:

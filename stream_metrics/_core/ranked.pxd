@@ -3,7 +3,6 @@ from libc.stdint cimport int64_t, uint64_t
 from stream_metrics._core.bottom cimport fraction_t
 from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.rank_column cimport Column
-from stream_metrics._core.weights cimport is_rounded, split
 
 cdef struct Class:
     int64_t whole      # weight of the samples that are truly of the class
@@ -18,7 +17,7 @@ cdef class Ranked(Guarded):
     cdef readonly bint pairs
     cdef readonly int64_t n
     cdef readonly int64_t abstained
-    cdef readonly int64_t rounded  # samples whose weight is no multiple of 2^-64 and was rounded to one
+    cdef readonly int64_t rounded  # samples whose weight was rounded to a multiple of 2^-64
     cdef dict index
     cdef list names, free
     cdef Class *classes
@@ -46,9 +45,3 @@ cdef inline int form_of(object label):
     """Which counter of appearances a label has: 0 bool, 1 int, 2 float, 3 anything else."""
     kind = type(label)
     return 3 if kind is str else 0 if kind is bool else 1 if kind is int else 2 if kind is float else 3
-
-
-cdef inline bint weigh(object w, int64_t *whole, fraction_t *part) except -1:
-    """Read a weight; return whether it was rounded, which no weight of at least 2^-11 is."""
-    split(w, whole, part)
-    return whole[0] == 0 and part[0] < <uint64_t> 1 << 53 and is_rounded(w)

@@ -18,7 +18,6 @@ from stream_metrics.errors import WeightError
 cdef double BOUND = 9223372036854774784.0  # the largest double below 2^63
 cdef int64_t LARGEST = 9223372036854774784  # the same
 cdef double EXACT = 9007199254740992.0  # 2^53
-cdef double LEAST = 2.0**-64
 cdef double ROUNDED_BELOW = 2.0**-11
 
 
@@ -52,36 +51,6 @@ cdef int split(object weight, int64_t *whole, uint64_t *part) except -1:
     return 0
 
 
-cdef object vanishing(object weight, object at):
-    return WeightError(f"Expected `w`{at} to be 0 or at least 2**-64 where scores are kept, but got {weight!r}; "
-                       "multiply all weights by a constant")
-
-
-cdef bint is_rounded(object weight) except -1:
-    """Whether a weight that `split` takes is no multiple of 2^-64; WeightError if it is positive and below 2^-64."""
-    cdef double x = 0.0
-    to_double(weight, &x)
-    if 0.0 < x < LEAST:
-        raise vanishing(weight, "")
-    return ldexp(x, 64) != rint(ldexp(x, 64))
-
-
-def rounded_rows(weights):
-    """Tell which weights are no multiples of 2^-64, for weights that `split_weights` takes; None if there are none.
-
-    WeightError names the position of a weight that is positive and below 2^-64.
-    """
-    real = np.array([float(plain_weight(weight)) for weight in weights]) if isinstance(weights, list) else weights
-    if real.dtype == np.int64 or not (real < ROUNDED_BELOW).any():
-        return None
-    lost = np.flatnonzero((real > 0.0) & (real < LEAST))
-    if len(lost):
-        raise vanishing(real[lost[0]].item(), f" at position {lost[0]}")
-    units = np.where(real < ROUNDED_BELOW, real, 0.0) * 2.0**64
-    rounded = units != np.rint(units)
-    return rounded if rounded.any() else None
-
-
 cdef object plain_weight(object weight):
     """A weight as an int or a float, to be split later without running Python code; WeightError if it is no number."""
     cdef double x = 0.0
@@ -101,6 +70,34 @@ def checked_weight(weight):
     cdef uint64_t part = 0
     split(weight, &whole, &part)
     return plain_weight(weight)
+
+
+cdef bint split_some(object weight, int64_t *whole, uint64_t *part) except -1:
+    """Split a weight so that a positive one never becomes 0; return whether it was rounded, by at most 2^-64."""
+    cdef double x
+    split(weight, whole, part)
+    if whole[0] != 0 or part[0] >= <uint64_t> EXACT:
+        return False
+    x = plain_weight(weight)
+    part[0] += x > 0.0 and part[0] == 0
+    return ldexp(x, 64) != rint(ldexp(x, 64)) or (x > 0.0 and ldexp(x, 64) < 1.0)
+
+
+def split_some_weights(weights):
+    """Split weights as `split_weights` does, but so that no positive one becomes 0; also tell which were rounded.
+
+    The last is None if none was rounded; a weight of at least 2^-11 never is, and no weight by more than 2^-64.
+    """
+    wholes, parts = split_weights(weights)
+    real = np.array([float(plain_weight(weight)) for weight in weights]) if isinstance(weights, list) else weights
+    if real.dtype == np.int64 or not ((real < ROUNDED_BELOW) & (real > 0.0)).any():
+        return wholes, parts, None
+    units = np.where(real < ROUNDED_BELOW, real, 0.0) * 2.0**64
+    rounded = (units != np.rint(units)) | ((units > 0.0) & (units < 1.0))
+    lost = (units > 0.0) & (units <= 0.5)
+    if lost.any():
+        parts = np.where(lost, np.uint64(1), np.uint64(0) if parts is None else parts)
+    return wholes, parts, rounded if rounded.any() else None
 
 
 def split_weights(weights):

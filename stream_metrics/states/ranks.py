@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stream_metrics._core.rank_batch import Batch
 from stream_metrics._core.ranks import RankCounters
 from stream_metrics._core.score_rows import Rows, first_bad
-from stream_metrics._core.weights import rounded_rows, split_weights
+from stream_metrics._core.weights import split_some_weights
 from stream_metrics.errors import ScoreError
 from stream_metrics.formulas.ranks_protocol import RankColumn
 from stream_metrics.labels import Label, unique
@@ -41,8 +41,8 @@ class RankSketch(RankCounters, Portable):
     takes at most `memory_bound(G)`.
     Guarantee: counts are exact; any split of a stream over states that are then merged, in any order and tree, gives
     the same bytes. Weights are exact multiples of 2**-64, as every float of at least 2**-11 is; a smaller one is
-    rounded, by 2**-65 at most, and `rounded` counts such samples: certified intervals contain the effect. A weight
-    between 0 and 2**-64 is refused. The sum of all weights stays below 2**63.
+    rounded, but never to 0, and `rounded` counts such samples: certified intervals contain the effect. The sum of all
+    weights stays below 2**63.
     """
 
     KIND: ClassVar[str] = "ranks"
@@ -58,9 +58,7 @@ class RankSketch(RankCounters, Portable):
         """
         truth = column(y_true, "y_true", False)
         n = len(truth.values)
-        given = None if w is None else checked_weights(w, n)
-        weights = (None, None) if given is None else split_weights(given)
-        rounded = None if given is None else rounded_rows(given)
+        *weights, rounded = (None, None, None) if w is None else split_some_weights(checked_weights(w, n))
         if n:
             check_codes(truth, (int(truth.values.min()), int(truth.values.max())), "y_true", False)
         matrix, names = _matrix(scores, classes)

@@ -125,8 +125,8 @@ def weights(g: np.random.Generator, kind: str, n: int) -> np.ndarray:
     kinds: dict[str, np.ndarray] = {
         "whole": g.integers(1, 5, n).astype(float),
         "tenths": g.integers(1, 30, n) / 10,
-        "any size": 2.0 ** g.uniform(-60, 40, n),
-        "tiny": exponential * 2.0 ** g.uniform(-58, -20) + 2.0**-62,
+        "any size": 2.0 ** g.uniform(g.choice([-80, -60, -20]), 40, n),
+        "tiny": exponential * 2.0 ** g.uniform(-70, -20),
         "normalized": exponential / exponential.sum() * 1e-3 + 2.0**-64,
         "equal": np.full(n, 1 / (3_000_000 + g.integers(1000))),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,10 @@ from stream_metrics.states.ranks import RankSketch
 
 
 def stream(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return labels, scores, and weights from 2^-60 to 2^40."""
+    """Return labels, scores, and weights from 2^-80 to 2^40."""
     g = np.random.default_rng(seed)
     scores = g.uniform(size=n).round(3)
-    return g.uniform(size=n) < scores, scores, 2.0 ** g.uniform(-60, 40, n)
+    return g.uniform(size=n) < scores, scores, 2.0 ** g.uniform(-80, 40, n)
 
 
 @pytest.mark.parametrize("buckets", [64, 1024])
@@ -84,21 +83,22 @@ def test_a_window_holds_what_its_samples_give() -> None:
     assert window.snapshot().estimate("roc_auc") == fresh.snapshot().estimate("roc_auc")
 
 
-@pytest.mark.parametrize("w", [2.0**-65, 1e-300, 5e-324])
-def test_a_weight_that_would_vanish_is_refused(w: float) -> None:
-    """Below 2^-64, where a class might lose all of its weight; nothing changes, and the error says what to do."""
-    sketch, state = RankSketch(), sm.MetricSet(scores=True)
-    updates: list[Callable[[], None]] = [
-        lambda: sketch.update(True, 0.5, w),
-        lambda: sketch.update_many([True, False], [0.5, 0.25], [1, w]),
-        lambda: state.update(True, 0.5, w),
-        lambda: state.update_many([True, False], scores=[0.5, 0.25], w=np.array([1, w])),
-    ]
-    for update in updates:
-        with pytest.raises(sm.WeightError, match=r"to be 0 or at least 2\*\*-64 where scores are kept.*multiply"):
-            update()
-    assert sketch == RankSketch()
-    assert state == sm.MetricSet(scores=True)
+@pytest.mark.parametrize("w", [2.0**-64 - 2.0**-117, 2.0**-65, 1e-300, 5e-324])
+def test_no_weight_vanishes(w: float) -> None:
+    """Below 2^-64 a weight counts as 2^-64, whatever it comes in; what is then known of an area is nothing."""
+    single, rows, array = (RankSketch() for _ in range(3))
+    for label, score in ((True, 0.5), (False, 0.25)):
+        single.update(label, score, w)
+    rows.update_many([True, False], [0.5, 0.25], [w, w])
+    array.update_many([True, False], np.array([0.5, 0.25]), np.array([w, w]))
+
+    assert single == rows == array
+    assert (single.weight, single.rounded) == (2.0**-63, 2)
+    estimate = single.snapshot().estimate("roc_auc")
+    assert (estimate.low, estimate.value, estimate.high) == (0.0, 1.0, 1.0)
+    single.revert(True, 0.5, w)
+    single.revert(False, 0.25, w)
+    assert single == RankSketch()
 
 
 @pytest.mark.parametrize("buckets", [2, 3, 8, 64, 512, 1024])
