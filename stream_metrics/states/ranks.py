@@ -58,7 +58,8 @@ class RankSketch(RankCounters, Portable):
         """
         truth = column(y_true, "y_true", False)
         n = len(truth.values)
-        *weights, rounded = (None, None, None) if w is None else split_some_weights(checked_weights(w, n))
+        wholes, parts, rounded = (None, None, None) if w is None else split_some_weights(checked_weights(w, n))
+        weights = wholes, parts
         if n:
             check_codes(truth, (int(truth.values.min()), int(truth.values.max())), "y_true", False)
         matrix, names = _matrix(scores, classes)

@@ -107,7 +107,7 @@ def write_samples(reads: Reads, samples: list[Sample]) -> list[Any]:
         return value if value is None or (soft and type(value) is float) else code(value)
 
     rows = [(code(truth), write(predicted, reads != "labels")) for truth, predicted, _ in samples]
-    weight = [_written(w) for _, _, w in samples]
+    weight = [_written(w, reads) for _, _, w in samples]
     ones = weight.count(1) == len(weight)
     labels = [label for _, label in codes]
     return [labels, [row[0] for row in rows], [row[1] for row in rows], [] if ones else weight]
@@ -196,11 +196,16 @@ def _listed(values: Any) -> list[Any]:
     return values.tolist() if hasattr(values, "tolist") else list(values)
 
 
-def _written(w: Any) -> int | float:
-    """Return a weight as the counters take it: in units of 2^-64, an int if it is whole."""
+def _written(w: Any, reads: Reads) -> int | float:
+    """Return a weight as the counters take it: an int if it is whole, for labels a multiple of 2^-64.
+
+    Sketches of scores count which weights they rounded, so for them it stays as it is.
+    """
     if type(w) is int:
         return w
     whole = int(w)
+    if reads != "labels":
+        return float(w) if w != whole else whole
     units = round((w - whole) * 2.0**64)
     return whole + units / 2**64 if units else whole
 

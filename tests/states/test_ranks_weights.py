@@ -79,6 +79,8 @@ def test_a_window_holds_what_its_samples_give() -> None:
     fresh = sm.ROCAUC()
     fresh.update_many(own[-40:], scores[-40:], w[-40:])
 
+    again = sm.from_bytes(window.to_bytes())
+    assert again.state.to_bytes() == window.state.to_bytes()
     assert window.get() == fresh.get()
     assert window.snapshot().estimate("roc_auc") == fresh.snapshot().estimate("roc_auc")
 

@@ -95,7 +95,7 @@ def test_bytes_are_a_function_of_the_window() -> None:
     for i in range(10):
         a.update("old", {"old": 0.5, f"x{i}": 0.1}, 7)
     a.update(str(b"text", "ascii"), {"text": 0.5, "b": 0.25}, 2.0)
-    a.update(True, 0.5, 2.0**-70)
+    a.update(True, 0.5, 0.0)
     a.update(1, None, 0.5)
     b.update("text", {"b": 0.25, "text": 0.5}, 2)
     b.update(True, 0.5, 0)
