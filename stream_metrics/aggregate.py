@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from stream_metrics._core.guard import Lock
 from stream_metrics.errors import LabelError, MergeError
 from stream_metrics.labels import Label, canonical, ordering
+from stream_metrics.states.room import Load, room
 from stream_metrics.windows.panes import mergeable
 from stream_metrics.wire import Portable, from_bytes, packed, unpacked, written_as
 
@@ -52,12 +53,14 @@ class Worker(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """The newest of a worker: numbers that grow from state to state; its state, None if dropped; when it came."""
+    """The newest of a worker: numbers that grow from state to state; its state, None if dropped; when it came; what the
+    state counts."""
 
     epoch: int
     sequence: int
     state: Any
     since: float
+    load: Load = (0, 0, 0)
 
     @property
     def rank(self) -> tuple[int, int, bool]:
@@ -86,6 +89,7 @@ class Aggregate(Portable):
     def __init__(self) -> None:
         self._entries: dict[Label, _Entry] = {}
         self._total: Any = None  # of all entries, until one of them changes
+        self._load: Load = (0, 0, 0)  # of all entries
         self._lock = Lock()
 
     def put(self, worker: Label, state: Any, sequence: int, epoch: int = 0) -> bool:
@@ -98,14 +102,26 @@ class Aggregate(Portable):
         held = from_bytes(bytes(state)) if isinstance(state, bytes | bytearray | memoryview) else state
         if isinstance(held, Aggregate) or not (isinstance(held, Portable) and hasattr(held, "snapshot")):
             raise MergeError(f"Expected `state` to be an accumulator or its bytes, but got {held!r:.60}")
-        new = _Entry(_number(epoch, "epoch"), _number(sequence, "sequence"), held, now)
+        numbers = _number(epoch, "epoch"), _number(sequence, "sequence")
         with self._lock:
             self._check_fits(held)
-            if _newer(key, self._entries.get(key), new) is not new:
+            new, old = _Entry(*numbers, held, now, held._load()), self._entries.get(key)
+            if _newer(key, old, new) is not new:
                 return False
+            self._load = self._load_with({key: new})
             self._entries[key] = new if held is not state else new._replace(state=held.copy())
             self._total = None
         return True
+
+    def _load_with(self, fresh: Mapping[Label, _Entry]) -> Load:
+        """Return what all entries count together once these replace their workers'; WeightError if that is too much."""
+        weight, samples, abstentions = self._load
+        for key, entry in fresh.items():
+            old = self._entries[key].load if key in self._entries else (0, 0, 0)
+            weight, samples = weight + entry.load[0] - old[0], samples + entry.load[1] - old[1]
+            abstentions += entry.load[2] - old[2]
+        room((weight, samples, abstentions))
+        return weight, samples, abstentions
 
     def _check_fits(self, state: Any) -> None:
         """Raise MergeError if a state does not merge with the others."""
@@ -126,7 +142,9 @@ class Aggregate(Portable):
             entry = self._entries.get(key)
             if entry is None or entry.state is None:
                 raise KeyError(worker)
-            self._entries[key] = entry._replace(state=None)
+            dropped = entry._replace(state=None, load=(0, 0, 0))
+            self._load = self._load_with({key: dropped})
+            self._entries[key] = dropped
             self._total = None
 
     def workers(self) -> dict[Label, Worker]:
@@ -168,6 +186,7 @@ class Aggregate(Portable):
                     self._check_fits(entry.state)
                     break
             newer = {key: _newer(key, self._entries.get(key), entry) for key, entry in theirs.items()}
+            self._load = self._load_with(newer)
             self._entries |= newer
             self._total = None
         return self
@@ -176,7 +195,7 @@ class Aggregate(Portable):
         """Return an independent copy, ages included."""
         twin = type(self)()
         with self._lock._reading():
-            entries = dict(self._entries)
+            entries, twin._load = dict(self._entries), self._load
         twin._entries = {
             key: entry if entry.state is None else entry._replace(state=entry.state.copy())
             for key, entry in entries.items()
@@ -186,7 +205,7 @@ class Aggregate(Portable):
     def reset(self) -> None:
         """Forget every worker, dropped ones too."""
         with self._lock:
-            self._entries, self._total = {}, None
+            self._entries, self._total, self._load = {}, None, (0, 0, 0)
 
     def _ordered(self) -> list[tuple[Label, _Entry]]:
         with self._lock._reading():
@@ -209,9 +228,11 @@ class Aggregate(Portable):
             if state is not None:
                 made._check_fits(state)
             numbers = _number(epoch, "epoch"), _number(sequence, "sequence")
-            made._entries[_name(name)] = _Entry(*numbers, state, now)
+            made._entries[_name(name)] = _Entry(*numbers, state, now, (0, 0, 0) if state is None else state._load())
         if not written_as(made, content):
             raise ValueError("what these workers would be written as")
+        entries, made._entries = made._entries, {}
+        made._load, made._entries = made._load_with(entries), entries
         return made
 
     def __repr__(self) -> str:
@@ -242,6 +263,8 @@ def _name(worker: Any) -> Label:
 def _number(value: Any, argument: str) -> int:
     """Return a whole number as a plain int."""
     try:
-        return operator.index(value) + 0
+        number = operator.index(value) + 0
     except TypeError:
         raise LabelError(f"Expected `{argument}` to be a whole number, but got {value!r:.60}") from None
+    canonical(number, argument)  # as large as a label at most
+    return number

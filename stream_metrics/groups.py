@@ -8,15 +8,17 @@ more keys only lower the largest hash that is kept; so nothing that was folded w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from stream_metrics._core.routes import GroupFeed, Slot
+from stream_metrics.errors import WeightError
 from stream_metrics.group_keys import coded, rank, shown
 from stream_metrics.group_snapshot import GroupSnapshot
 from stream_metrics.labels import Label, canonical, ordering
+from stream_metrics.states.room import MOST, grown, load_of, room
 from stream_metrics.windows.panes import Batch, blank, check_same, inside, mergeable, restorer
 from stream_metrics.windows.times import is_one_time
 from stream_metrics.wire import Portable, packed, unpacked, written_as
@@ -53,6 +55,7 @@ class ByGroup(GroupFeed, Portable):
         self.inner = blank(inner, "ByGroup", keeps_all=False)
         self.max_groups, self.other = max_groups, other
         self._largest: tuple[bytes, bytes] | None = None  # the rank of the last group that is kept, if it is known
+        self._adds_up = mergeable(self.inner) is None  # whether there is one state of all groups, when they are read
         if any(state.KIND == "groups" for state in inside(self.inner)):
             raise ValueError("Expected `inner` of a ByGroup to have no groups: one ByGroup with tuples as keys has")
         reason = mergeable(self.inner)
@@ -98,15 +101,22 @@ class ByGroup(GroupFeed, Portable):
         rest = np.array([key not in kept for key in names] + [False])
         codes = np.where(rest[codes], len(names), codes)  # what is folded is counted as one
         old = [self._slots.get(key) for key in names] + [self._rest]
-        dealt = batch.deal(codes, lambda code: slot.state if (slot := old[code]) else None, self.inner)
+        states = [None if slot is None else slot.state for slot in old]
+        dealt = batch.deal(codes, states.__getitem__, self.inner)
+        taken = grown((states[code] for code in dealt), dealt.values()) if self._adds_up else 0
+        if taken > self._room:
+            self._look_for_room(taken)
+        slots, others = self._slots.copy(), self._rest
         for code, state in dealt.items():
             if code < len(names):
                 slot = old[code]
-                a, b = (0, 0, 0, 0) if slot is None else slot.forms, forms[code].tolist()
-                self._slots[names[code]] = Slot(state, (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]))
+                slots[names[code]] = Slot(
+                    state, _sum((0, 0, 0, 0) if slot is None else slot.forms, forms[code].tolist())
+                )
             else:
-                self._rest = Slot(state)
-        self._fold()
+                others = Slot(state)
+        self._put(slots, others)
+        self._room -= taken
 
     def _kept(self, keys: Iterable[Label]) -> set[Label]:
         """Return the keys that are kept apart if these are all there are."""
@@ -117,6 +127,7 @@ class ByGroup(GroupFeed, Portable):
 
     def _admit(self, key: Label) -> Slot:
         """Return the slot for a key that has none: a new one that has no place yet, or that of what is folded."""
+        canonical(key, "group")  # text was not looked at
         if self._rest is not None and self.max_groups is not None and len(self._slots) >= self.max_groups:
             if self._largest is None:
                 self._largest = max(map(rank, self._slots))
@@ -126,23 +137,33 @@ class ByGroup(GroupFeed, Portable):
 
     def _settle(self, key: Label, slot: Slot) -> None:
         """Give the slot that `_admit` returned its place, now that it has counted a sample."""
-        if slot is not self._rest:
+        if slot is not self._rest and (self.max_groups is None or len(self._slots) < self.max_groups):
             self._slots[key] = slot
-            self._fold()
+        elif slot is not self._rest:
+            self._put({**self._slots, key: slot}, self._rest)
         if key not in self._slots:
             if len(self._folded) >= KNOWN:
                 self._folded.clear()
             self._folded[key] = None
 
-    def _fold(self) -> None:
-        """Merge the groups that are too many into `other`."""
-        if self.max_groups is None or len(self._slots) <= self.max_groups:
-            return
-        self._largest = None
-        kept = self._kept(self._slots)
-        for key in [key for key in self._slots if key not in kept]:
-            state = self._slots.pop(key).state
-            self._rest = Slot(state if self._rest is None else self._rest.state.copy().merge(state))
+    def _put(self, slots: dict[Label, Slot], rest: Slot | None) -> None:
+        """Have these groups, those that are too many being merged into `rest`, whose state stays as it is."""
+        if self.max_groups is not None and len(slots) > self.max_groups:
+            kept = self._kept(slots)
+            folded = [slot.state for key, slot in slots.items() if key not in kept]
+            total = folded.pop(0).copy() if rest is None else rest.state.copy()
+            for state in folded:
+                total.merge(state)
+            slots, rest = {key: slot for key, slot in slots.items() if key in kept}, Slot(total)
+            self._largest = None
+        self._slots, self._rest = slots, rest
+
+    def _load(self) -> tuple[int, int, int]:
+        return load_of(slot.state for slot in (*self._slots.values(), *([] if self._rest is None else [self._rest])))
+
+    def _look_for_room(self, taken: int) -> None:
+        """Find out how much can be counted; WeightError if that is less than `taken`."""
+        self._room = room(self._load(), taken) if self._adds_up else 2**62
 
     def merge(self, other: Self) -> Self:
         """Add the groups of another shard and return self; MergeError if the configurations differ."""
@@ -151,18 +172,19 @@ class ByGroup(GroupFeed, Portable):
         if reason is not None:
             raise reason
         with self._merging(other):
+            room(load_of((self, other)))
             fresh = {key: _both(self._slots.get(key), slot) for key, slot in other._slots.items()}
             rest = self._rest if other._rest is None else _both(self._rest, other._rest)
-            self._slots.update(fresh)
-            self._rest = rest
+            self._put({**self._slots, **fresh}, rest)
             self._folded.clear()
-            self._fold()
+            self._room = 0
         return self
 
     def copy(self) -> Self:
         """Return an independent copy."""
         twin = type(self).__new__(type(self))
         twin.inner, twin.max_groups, twin.other = self.inner, self.max_groups, self.other
+        twin._adds_up = self._adds_up
         with self._reading():
             twin._largest = self._largest
             twin._slots = {key: Slot(slot.state.copy(), slot.forms) for key, slot in self._slots.items()}
@@ -267,7 +289,7 @@ class ByGroup(GroupFeed, Portable):
         for name, forms, held in groups:
             state = restored(held)
             key = canonical(name, "group")
-            if [type(x) for x in forms] != [int] * len(forms) or any(not 0 <= x < 2**61 for x in forms):
+            if [type(x) for x in forms] != [int] * len(forms) or any(not 0 <= x <= MOST for x in forms):
                 raise ValueError("counts of appearances of groups")
             made._slots[key] = Slot(state, (*forms, 0) if forms else (0, 0, 0, 0))
         for held in rest:
@@ -277,6 +299,7 @@ class ByGroup(GroupFeed, Portable):
             raise ValueError("as many groups as are kept apart")
         if not written_as(made, content):
             raise ValueError("what these groups would be written as")
+        made._look_for_room(0)
         return made
 
     def __repr__(self) -> str:
@@ -289,5 +312,14 @@ def _both(mine: Slot | None, theirs: Slot) -> Slot:
     """Return a slot with what two hold, which stay as they are."""
     if mine is None:
         return Slot(theirs.state.copy(), theirs.forms)
-    a, b = mine.forms, theirs.forms
-    return Slot(mine.state.copy().merge(theirs.state), (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]))
+    return Slot(mine.state.copy().merge(theirs.state), _sum(mine.forms, theirs.forms))
+
+
+def _sum(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
+    """Return the sums of two numbers of appearances; WeightError if they are too large."""
+    total = tuple(x + y for x, y in zip(a, b, strict=True))
+    if max(total) > MOST:
+        raise WeightError(
+            f"Expected the samples of a group to stay below 2**63 - 2, but got {max(b)} on top of {max(a)}"
+        )
+    return total

@@ -4,7 +4,12 @@ A label is a ``str``, ``int``, ``bool``, finite ``float``, ``bytes``, or a tuple
 zero-dimensional scalars become the Python value that they hold; instances of subclasses (``IntEnum``, ``np.str_``)
 become the plain base type. Equality is Python's: ``True``, ``1`` and ``1.0`` are one label. A label that is a number
 is shown in the narrowest type in which it was seen (bool, int, float), which the counters track; a number inside a
-tuple is shown as an int if it equals one. Tuples are nested at most 32 deep, so that what is counted can be written.
+tuple is shown as an int if it equals one.
+
+What is counted can be written, read, and shown as text, so labels have limits, the same wherever one comes in: an int has
+at most 2,048 bits (Python writes any int of 640 digits as text, whatever limit it was given); text has at most 2**20
+characters and bytes at most 2**20 bytes; tuples are nested at most 32 deep, and their items are at most 2**20 in all, a
+character or byte inside them counting as one.
 
 The order of report is by type first (numbers, text, bytes, tuples), then by value, so it never depends on arrival.
 """
@@ -22,7 +27,7 @@ __all__ = ["Label", "canonical", "most_likely", "ordering", "sort_key", "unique"
 Label: TypeAlias = "str | int | float | bytes | tuple[Any, ...]"
 
 ALLOWED = "a str, int, bool, finite float, bytes, or a tuple of these"
-DEEPEST = 32
+DEEPEST, LONGEST, LARGEST_INT = 32, 2**20, 2048  # levels of tuples, characters or bytes, bits
 
 
 def canonical(value: object, argument: str = "label", position: int | None = None) -> Label:
@@ -32,20 +37,22 @@ def canonical(value: object, argument: str = "label", position: int | None = Non
     an array, a container other than a tuple, a time, any other type.
     """
     kind = type(value)
-    if kind is str or kind is int or kind is bool or kind is bytes:
+    if kind is bool:
         return value  # type: ignore[return-value]
+    if kind is int or kind is str or kind is bytes:
+        return _limited(value, argument, position)
     if isinstance(value, float):
         if not math.isfinite(value):
             raise _error(value, argument, position)
         return float(value) + 0.0  # -0.0 becomes 0.0
     if isinstance(value, tuple):
-        return _items(value, argument, position, DEEPEST)
+        return _items(value, argument, position, DEEPEST)[0]
     if isinstance(value, str):
-        return str.__str__(value)
+        return _limited(str.__str__(value), argument, position)
     if isinstance(value, int):
-        return int.__index__(value)
+        return _limited(int.__index__(value), argument, position)
     if isinstance(value, bytes):
-        return bytes(memoryview(value))
+        return _limited(bytes(memoryview(value)), argument, position)
     if getattr(value, "shape", None) == () and hasattr(value, "item") and not _is_time(value):
         item: Any = value.item()
         if type(item) is kind and _numpy_kind(value) == "f":
@@ -64,17 +71,46 @@ def _numpy_kind(value: object) -> Any:
     return getattr(getattr(value, "dtype", None), "kind", None)
 
 
-def _items(values: tuple[object, ...], argument: str, position: int | None, deeper: int) -> tuple[Label, ...]:
+def _limited(value: Any, argument: str, position: int | None) -> Label:
+    """Return an int, text or bytes; LabelError if it is too long."""
+    if isinstance(value, int):
+        if value.bit_length() > LARGEST_INT:
+            raise LabelError(
+                f"Expected `{argument}`{_at(position)} to be an int of at most {LARGEST_INT} bits, "
+                f"but got one of {value.bit_length()}"
+            )
+    elif len(value) > LONGEST:
+        raise _too_long(argument, position)
+    return value  # type: ignore[no-any-return]
+
+
+def _too_long(argument: str, position: int | None) -> LabelError:
+    return LabelError(
+        f"Expected `{argument}`{_at(position)} to have at most {LONGEST} characters, bytes or items, but got a longer one"
+    )
+
+
+def _items(
+    values: tuple[object, ...], argument: str, position: int | None, deeper: int
+) -> tuple[tuple[Label, ...], int]:
+    """Return a tuple of labels and how many items, characters and bytes it has in all."""
     if deeper == 0:
         raise LabelError(
             f"Expected `{argument}`{_at(position)} to be nested at most {DEEPEST} deep, but got a deeper tuple"
         )
-    return tuple(
-        _items(value, argument, position, deeper - 1)
-        if isinstance(value, tuple)
-        else _inside(value, argument, position)
-        for value in values
-    )
+    labels: list[Label] = []
+    size = len(values)
+    for value in values:
+        if isinstance(value, tuple):
+            label, inside = _items(value, argument, position, deeper - 1)
+            size += inside
+        else:
+            label = _inside(value, argument, position)  # type: ignore[assignment]
+            size += len(label) if isinstance(label, str | bytes) else 0
+        labels.append(label)
+        if size > LONGEST:
+            raise _too_long(argument, position)
+    return tuple(labels), size
 
 
 def _inside(value: object, argument: str, position: int | None) -> Label:
@@ -91,7 +127,10 @@ def _at(position: int | None) -> str:
 
 
 def _brief(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an int of more digits than Python writes
+        text = "a long int"
     return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__name__})"
 
 

@@ -54,9 +54,19 @@ class Live(Feed, Portable):
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another shard and return self; MergeError if the configurations differ."""
-        self._check_same(other)
+        self._check_merge(other)
         self.state.merge(other.state)
         return self
+
+    def _check_merge(self, other: Self) -> None:
+        """Raise what `merge` would, before anything is changed."""
+        self._check_same(other)
+        self.state._check_merge(other.state)
+
+    def _load(self) -> tuple[int, int, int]:
+        """Return bounds of what a merge adds up: the sum of weights, samples, abstentions."""
+        load: tuple[int, int, int] = self.state._load()
+        return load
 
     def _check_same(self, other: Self) -> None:
         if type(other) is not type(self):

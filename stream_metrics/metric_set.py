@@ -128,10 +128,23 @@ class MetricSet(SetFeed, Live):
         """Add the counts of another shard and return self; MergeError if the configurations differ."""
         self._check_same(other)
         with self._merging(other):
+            self._check_merge(other)
             if self.scored is not None:
                 self.scored.merge(other.scored)
             self.state.merge(other.state)
         return self
+
+    def _check_merge(self, other: Self) -> None:
+        super()._check_merge(other)
+        if self.scored is not None:
+            self.scored.check_merge(other.scored)
+
+    def _states(self) -> list[Any]:
+        return [self.state, *([] if self.scored is None else self.scored.states())]
+
+    def _load(self) -> tuple[int, int, int]:
+        weights, samples, abstentions = zip(*(state._load() for state in self._states()), strict=True)
+        return max(weights), max(samples), max(abstentions)
 
     def copy(self) -> Self:
         """Return an independent copy of configuration and counts."""
@@ -170,9 +183,8 @@ class MetricSet(SetFeed, Live):
         return self.metrics, self.zero_division, self.scores, self.pos_label, self.threshold, *sketch
 
     def _content(self) -> list[Any]:
-        states = [] if self.scored is None else self.scored.states()
         with self._reading():
-            return [self._configuration(), self.state._content(), *(state._content() for state in states)]
+            return [self._configuration(), *(state._content() for state in self._states())]
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
@@ -184,6 +196,8 @@ class MetricSet(SetFeed, Live):
         made._attach(counts)
         for mine, content_held in zip([] if made.scored is None else made.scored.states(), held, strict=True):
             mine.merge(type(mine)._restore(content_held))
+        if made.scored is not None:
+            made.scored.check()
         return made._checked(content)
 
     def __repr__(self) -> str:

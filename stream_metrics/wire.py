@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self, cast
 
 import msgpack
 
-from stream_metrics.errors import DecodeError
+from stream_metrics.errors import DecodeError, StreamMetricsError
 
 __all__ = ["Portable", "encoded", "from_bytes", "packed", "unpacked", "written_as"]
 
@@ -71,7 +71,9 @@ class Portable:
             return cls._restore(content)
         except DecodeError:
             raise
-        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        except (
+            ArithmeticError, AttributeError, LookupError, RecursionError, StreamMetricsError, TypeError, ValueError
+        ) as error:  # fmt: skip
             raise DecodeError(f"Expected the content of a {cls.__name__}: {error}") from error
 
     def copy(self) -> Self:

@@ -21,6 +21,7 @@ from libc.string cimport memcmp, memcpy, memset
 import numpy as np
 
 from stream_metrics._core.cells cimport Cells
+from stream_metrics._core.indexed cimport plain
 from stream_metrics.errors import LabelError
 from stream_metrics.labels import canonical, most_likely
 
@@ -276,7 +277,7 @@ def encode_objects(list values, str argument, bint may_abstain):
                 if text[place] != NULL and same_text(<object> text[place], value):
                     code[r] = text_code[place]
                     continue
-            if kind is str or kind is int or kind is bytes:
+            if (kind is str or kind is int or kind is bytes) and plain(value):
                 label = key = value
             elif may_abstain and (value is None or (isinstance(value, Mapping) and not value)):
                 code[r] = -1

@@ -17,6 +17,7 @@ cdef class Cells(Guarded):
     cdef uint64_t *fraction
     cdef uint64_t *key  # the same memory as `value`; NULL while the cells are a square array
     cdef Py_ssize_t used, capacity, slots, occupied
+    cdef Py_ssize_t live  # cells with a weight; `occupied` counts those of a hash that fell back to zero, too
     cdef int64_t mass, hit  # the sum of all cells, and of the diagonal
     cdef uint64_t mass_part, hit_part
     cdef Py_ssize_t uneven  # cells whose weight has a fraction
@@ -29,6 +30,7 @@ cdef class Cells(Guarded):
     cdef int grow_slots(self) except -1 nogil
     cdef int add(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil
     cdef bint holds(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
+    cdef bint is_all(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
     cdef bint take(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
     cdef int check_room(self, int64_t whole) except -1 nogil
     cdef void copy_cells(self, Cells other) except *

@@ -217,7 +217,9 @@ cdef class Cells(Guarded):
         """Count a weight; room was checked, and the fraction arrays exist if `part` is not zero."""
         cdef Py_ssize_t at = place(self, i, j)
         if self.fractions == NULL:
+            self.live += self.value[at] == 0
             self.value[at] += whole
+            self.live -= self.value[at] == 0
             self.totals[i].actual += whole
             self.totals[j].predicted += whole
             self.mass += whole
@@ -225,9 +227,11 @@ cdef class Cells(Guarded):
                 self.totals[i].diagonal += whole
                 self.hit += whole
             return 0
+        self.live += (self.value[at] | <int64_t> self.fraction[at]) == 0
         self.uneven -= self.fraction[at] != 0
         plus(&self.value[at], &self.fraction[at], whole, part)
         self.uneven += self.fraction[at] != 0
+        self.live -= (self.value[at] | <int64_t> self.fraction[at]) == 0
         plus(&self.totals[i].actual, &self.fractions[i].actual, whole, part)
         plus(&self.totals[j].predicted, &self.fractions[j].predicted, whole, part)
         plus(&self.mass, &self.mass_part, whole, part)
@@ -242,6 +246,11 @@ cdef class Cells(Guarded):
         cdef uint64_t have = 0 if self.fraction == NULL else self.fraction[at]
         return self.value[at] > whole or (self.value[at] == whole and have >= part)
 
+    cdef bint is_all(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
+        """Whether a cell has exactly this weight."""
+        cdef Py_ssize_t at = place(self, i, j)
+        return self.value[at] == whole and (0 if self.fraction == NULL else self.fraction[at]) == part
+
     cdef bint take(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
         """Undo `add`; False, and nothing has changed, if the cell holds less than that."""
         cdef Py_ssize_t at
@@ -255,6 +264,7 @@ cdef class Cells(Guarded):
         self.uneven -= self.fraction[at] != 0
         minus(&self.value[at], &self.fraction[at], whole, part)
         self.uneven += self.fraction[at] != 0
+        self.live -= (self.value[at] | <int64_t> self.fraction[at]) == 0
         minus(&self.totals[i].actual, &self.fractions[i].actual, whole, part)
         minus(&self.totals[j].predicted, &self.fractions[j].predicted, whole, part)
         minus(&self.mass, &self.mass_part, whole, part)
@@ -280,7 +290,7 @@ cdef class Cells(Guarded):
             self.fraction = <uint64_t *> allocate(cells, sizeof(uint64_t))
             memcpy(self.fraction, other.fraction, cells * sizeof(uint64_t))
         self.used, self.capacity, self.slots, self.occupied = other.used, other.capacity, other.slots, other.occupied
-        self.uneven = other.uneven
+        self.uneven, self.live = other.uneven, other.live
         self.mass, self.mass_part = other.mass, other.mass_part
         self.hit, self.hit_part = other.hit, other.hit_part
 
@@ -290,7 +300,7 @@ cdef class Cells(Guarded):
         PyMem_RawFree(self.value)
         PyMem_RawFree(self.fraction)
         self.totals, self.fractions, self.value, self.fraction, self.key = NULL, NULL, NULL, NULL, NULL
-        self.used, self.capacity, self.slots, self.occupied = 0, 0, 0, 0
+        self.used, self.capacity, self.slots, self.occupied, self.live = 0, 0, 0, 0, 0
         self.uneven, self.mass, self.mass_part, self.hit, self.hit_part = 0, 0, 0, 0, 0
 
     cdef tuple export(self):

@@ -12,12 +12,12 @@ from stream_metrics._core.cells cimport Cells, empty
 from stream_metrics._core.coding cimport read_cells
 from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.indexed cimport Indexed, Known, form_of, plain, slot
-from stream_metrics._core.weights cimport split
+from stream_metrics._core.weights cimport MOST_SAMPLES, check_samples, refuse_samples, split
 from stream_metrics.errors import MergeError, WeightError
 from stream_metrics.labels import canonical, ordering
 
 cdef object ONE = 1
-cdef int64_t MOST_SAMPLES = <int64_t> 1 << 61  # in bytes that are read, so that no sum of two states can overflow
+cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
 
 
 cdef object shape(object labels):
@@ -28,6 +28,8 @@ cdef object shape(object labels):
 cdef inline int count_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole,
                            uint64_t part) except -1:
     """Count a sample of the classes i and j."""
+    if self.spare <= 0:
+        self.look_for_room(1)
     if (whole | <int64_t> part) != 0:
         self.check_room(whole)
         if part != 0:
@@ -36,6 +38,7 @@ cdef inline int count_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, i
         self.totals[i].seen[form_i] += 1
         self.totals[j].seen[form_j] += 1
     self.n += 1
+    self.spare -= 1
     return 0
 
 
@@ -43,11 +46,15 @@ cdef int count_labels(ConfusionCounters self, object truth, object predicted, ob
                       uint64_t part) except -1:
     """Count a sample of admitted labels, None for an abstention, and remember the objects that were given; a stretch."""
     cdef Py_ssize_t i, j
+    if self.spare <= 0:
+        self.look_for_room(1)
     if predicted is None:
         self.abstained += 1
+        self.spare -= 1
         return 0
     if (whole | <int64_t> part) == 0:
         self.n += 1
+        self.spare -= 1
         return 0
     self.check_room(whole)
     i, j = self.intern(truth), self.intern(predicted)
@@ -83,17 +90,23 @@ cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_p
 
 
 cdef inline bint uncount_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole,
-                              uint64_t part) except -1:
-    """Take a sample back; False, and no change, if there is none. An index is -1 if the label has none."""
-    if self.n <= 0:
+                              uint64_t part, bint only_look) except -1:
+    """Take a sample back, unless `only_look`; False, and no change, if there is none. An index is -1 if the label has none.
+
+    No fewer samples may be left than cells with a weight.
+    """
+    cdef bint spare = self.n > self.live
+    if (whole | <int64_t> part) == 0:
+        self.n -= spare and not only_look
+        return spare
+    if i < 0 or j < 0 or not (spare or self.is_all(i, j, whole, part)) or not self.holds(i, j, whole, part):
         return False
-    if (whole | <int64_t> part) != 0:
-        if i < 0 or j < 0 or not self.take(i, j, whole, part):
-            return False
+    if not only_look:
+        self.take(i, j, whole, part)
         self.unsee(i, form_i, 1)
         self.unsee(j, form_j, 1)
         self.settle()
-    self.n -= 1
+        self.n -= 1
     return True
 
 
@@ -125,11 +138,38 @@ cdef class ConfusionCounters(Indexed):
             self.wait()
         return count_labels(self, truth, predicted, y_true, y_pred, whole, part)
 
+    cdef int look_for_room(self, int64_t more) except -1:
+        """Find out how many samples can come; WeightError if these are fewer than `more`."""
+        cdef int64_t room = MOST_SAMPLES - max(self.n, self.abstained)
+        self.spare = min(room, (LARGEST - self.most_seen()) // 2)  # a sample may be seen twice as one class
+        if more > self.spare:
+            refuse_samples(more, MOST_SAMPLES - self.spare)
+        return 0
+
+    cdef int check_samples(self, int64_t n, int64_t abstained, int64_t seen) except -1:
+        """Refuse more samples, abstentions or appearances of a label than there is room for."""
+        check_samples(n, self.n)
+        check_samples(abstained, self.abstained)
+        if seen > LARGEST - self.most_seen():
+            refuse_samples(seen, self.most_seen())
+        return 0
+
     def revert(self, y_true, y_pred, w=1):
-        """Undo one `update` with the same arguments; WeightError, and no change, if there was none."""
+        """Undo one `update` with the same arguments; WeightError, and no change, if the counts show that there was none.
+
+        They show it if a cell would fall below 0, or if fewer samples than occupied cells would be left. That the cell has the
+        weight, but of samples of other weights, they do not show.
+        """
         self.uncount(y_true, y_pred, w)
 
+    def _check_revert(self, y_true, y_pred, w=1):
+        """Raise what `revert` would."""
+        self.take_back(y_true, y_pred, w, True)
+
     cdef int uncount(self, object y_true, object y_pred, object w) except -1:
+        return self.take_back(y_true, y_pred, w, False)
+
+    cdef int take_back(self, object y_true, object y_pred, object w, bint only_look) except -1:
         cdef Known *t
         cdef Known *p
         cdef int64_t whole = 1
@@ -141,17 +181,17 @@ cdef class ConfusionCounters(Indexed):
             self.wait()
         t, p = slot(self, y_true), slot(self, y_pred)
         if t.label == <PyObject *> y_true and p.label == <PyObject *> y_pred:
-            possible = uncount_cell(self, t.index, p.index, t.form, p.form, whole, part)
+            possible = uncount_cell(self, t.index, p.index, t.form, p.form, whole, part, only_look)
         else:
             truth, predicted = self.admitted(y_true, "y_true", None), self.admit_prediction(y_pred)
             if self.holder != 0:
                 self.wait()
             if predicted is None:
                 possible = self.abstained > 0
-                self.abstained -= possible
+                self.abstained -= possible and not only_look
             else:
                 possible = uncount_cell(self, self.find_label(truth), self.find_label(predicted), form_of(truth),
-                                        form_of(predicted), whole, part)
+                                        form_of(predicted), whole, part, only_look)
         if not possible:
             raise WeightError("Expected to revert a sample that was counted, "
                               f"but got y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
@@ -172,6 +212,8 @@ cdef class ConfusionCounters(Indexed):
         total = int(wholes.sum(dtype=object if near else np.int64)) + (0 if parts is None else len(parts))
         if total >= 0x7FFFFFFFFFFFFFFF - self.mass:
             raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {total} on top of {self.mass}")
+        if n + abstained >= self.spare:
+            self.check_samples(n, abstained, int(seen[0].max(initial=0)) + int(seen[1].max(initial=0)))
         to_row, to_column = self.place_labels(truth, rows), self.place_labels(predicted, columns)
         forms_true = np.array([form_of(label) for label in truth], np.int64)
         forms_predicted = np.array([form_of(label) for label in predicted], np.int64)
@@ -182,6 +224,7 @@ cdef class ConfusionCounters(Indexed):
         self.see(to_column, forms_predicted, seen[1])
         self.n += n
         self.abstained += abstained
+        self.spare = max(self.spare - n - abstained, 0)
         return 0
 
     cdef object place_labels(self, list labels, used):
@@ -212,8 +255,8 @@ cdef class ConfusionCounters(Indexed):
     def _refill(self, list labels, bytes cells, list appearances, int64_t n, int64_t abstained):
         """Fill an empty state with what was read of another; ValueError names what cannot have been counted."""
         cdef Py_ssize_t i, at = 0, form
-        if not (0 <= n < MOST_SAMPLES and 0 <= abstained < MOST_SAMPLES):
-            raise ValueError(f"numbers of samples from 0 to {MOST_SAMPLES - 1}")
+        if not (0 <= n <= MOST_SAMPLES and 0 <= abstained <= MOST_SAMPLES):
+            raise ValueError(f"numbers of samples from 0 to {MOST_SAMPLES}")
         if len(labels) > 1 and ordering(labels) != list(range(len(labels))):
             raise ValueError("labels in the order of report")
         if len(labels) > 2 * len(cells):
@@ -236,14 +279,16 @@ cdef class ConfusionCounters(Indexed):
                 raise ValueError("three counts of appearances for every number")
             for form in range(3):
                 self.totals[i].seen[form] = appearances[at + form]
-                if not 0 <= self.totals[i].seen[form] < MOST_SAMPLES:
-                    raise ValueError(f"counts of appearances from 0 to {MOST_SAMPLES - 1}")
+                if self.totals[i].seen[form] < 0:
+                    raise ValueError("counts of appearances that are not negative")
             at += 3
             if type(self.shown(i)) is not type(label):
                 raise ValueError("every number in the narrowest type in which it appeared")
         if at != len(appearances):
             raise ValueError("appearances of the labels only")
-        self.n, self.abstained = n, abstained
+        if n < self.live:
+            raise ValueError("a sample for every cell")
+        self.n, self.abstained, self.spare = n, abstained, 0
 
     cdef int check_same(self, other, str verb) except -1:
         if not isinstance(other, ConfusionCounters):
@@ -254,11 +299,20 @@ cdef class ConfusionCounters(Indexed):
                 raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
         return 0
 
+    def _check_merge(self, other):
+        """Raise what `merge` would, MergeError or WeightError."""
+        self.check_same(other, "merge")
+        cdef ConfusionCounters o = other
+        if o.mass != 0 or o.mass_part != 0:
+            self.check_room(o.mass)
+        self.check_samples(o.n, o.abstained, o.most_seen())
+
     def merge(self, other):
         """Add another state's counts to this one and return this one; MergeError if the configurations differ."""
         self.check_same(other, "merge")
         self.enter_merging(other)
         try:
+            self._check_merge(other)
             self.add_state(other)
         finally:
             self.leave_merging(other)
@@ -268,7 +322,6 @@ cdef class ConfusionCounters(Indexed):
         cdef ConfusionCounters o = other.twin() if other is self else other
         cdef Py_ssize_t a, form
         cdef const int64_t[::1] to
-        self.check_room(o.mass)
         if o.fractions != NULL:
             self.make_fractional()
         to = self.mapping(o)
@@ -283,6 +336,7 @@ cdef class ConfusionCounters(Indexed):
                     self.totals[to[a]].seen[form] += o.totals[a].seen[form]
         self.n += o.n
         self.abstained += o.abstained
+        self.spare = 0
         return 0
 
     cdef void add_square(self, ConfusionCounters o, const int64_t[::1] to) noexcept:
@@ -299,10 +353,12 @@ cdef class ConfusionCounters(Indexed):
             source, target = o.value + a * o.capacity, self.value + to[a] * self.capacity
             if identity:
                 for b in range(n):
+                    self.live += target[b] == 0 and source[b] != 0
                     target[b] += source[b]
             else:
                 for b in range(n):
                     if to[b] >= 0:
+                        self.live += target[to[b]] == 0 and source[b] != 0
                         target[to[b]] += source[b]
             self.totals[to[a]].actual += o.totals[a].actual
             self.totals[to[a]].predicted += o.totals[a].predicted
@@ -311,7 +367,7 @@ cdef class ConfusionCounters(Indexed):
         self.hit += o.hit
 
     def subtract(self, other):
-        """Take another state's counts out of this one and return this one; WeightError, and no change, if it holds more."""
+        """Take another state's counts out of this one and return this one; WeightError, and no change, where `revert` has it."""
         self.check_same(other, "subtract")
         self.enter_merging(other)
         try:
@@ -322,10 +378,11 @@ cdef class ConfusionCounters(Indexed):
 
     cdef int take_state(self, ConfusionCounters other) except -1:
         cdef ConfusionCounters o = other.twin() if other is self else other
-        cdef Py_ssize_t a, form
+        cdef Py_ssize_t a, form, emptied
         cdef const int64_t[::1] to = np.array([self.index.get(name, -1) for name in o.names], np.int64)
         cells = o.export()
-        if self.n < o.n or self.abstained < o.abstained or not self.take_all(to, cells, True):
+        emptied = self.take_all(to, cells, True)
+        if emptied < 0 or self.abstained < o.abstained or self.n - o.n < self.live - emptied:
             raise WeightError("Expected to subtract a state whose samples are all counted here, but got one that holds others")
         self.take_all(to, cells, False)
         for a in range(to.shape[0]):
@@ -337,21 +394,22 @@ cdef class ConfusionCounters(Indexed):
         self.settle()
         return 0
 
-    cdef bint take_all(self, const int64_t[::1] to, tuple cells, bint only_look) except -1:
-        """Whether every cell holds what is to be taken; take it unless `only_look`."""
+    cdef Py_ssize_t take_all(self, const int64_t[::1] to, tuple cells, bint only_look) except -2:
+        """How many cells are empty once this is taken, -1 if some cell holds less; take it unless `only_look`."""
         cdef const int64_t[:] row = cells[0], column = cells[1], whole = cells[2]
         cdef const uint64_t[:] part = cells[3]
         cdef bint fractional = cells[3] is not None
-        cdef Py_ssize_t r
+        cdef Py_ssize_t r, emptied = 0
         cdef uint64_t want = 0
         for r in range(row.shape[0]):
             if fractional:
                 want = part[r]
             if to[row[r]] < 0 or to[column[r]] < 0 or not self.holds(to[row[r]], to[column[r]], whole[r], want):
-                return False
+                return -1
+            emptied += self.is_all(to[row[r]], to[column[r]], whole[r], want)
             if not only_look:
                 self.take(to[row[r]], to[column[r]], whole[r], want)
-        return True
+        return emptied
 
     def copy(self):
         """Return an independent state with the same counts."""
@@ -367,7 +425,7 @@ cdef class ConfusionCounters(Indexed):
         Cells.clear(twin)
         twin.copy_cells(self)
         twin.adopt(self)
-        twin.n, twin.abstained = self.n, self.abstained
+        twin.n, twin.abstained, twin.spare = self.n, self.abstained, self.spare
         return twin
 
     def reset(self):
@@ -376,9 +434,13 @@ cdef class ConfusionCounters(Indexed):
         try:
             Cells.clear(self)
             self.start()
-            self.n, self.abstained = 0, 0
+            self.n, self.abstained, self.spare = 0, 0, 0
         finally:
             self.leave()
+
+    def _load(self):
+        """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
+        return self.mass + (self.mass_part != 0), max(self.n, self.most_seen()), self.abstained
 
     @property
     def weight(self):

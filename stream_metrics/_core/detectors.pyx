@@ -17,6 +17,7 @@ from libc.stdint cimport int64_t
 
 from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.indexed cimport plain
+from stream_metrics._core.weights cimport MOST_SAMPLES, check_samples
 from stream_metrics.errors import WeightError
 from stream_metrics.labels import canonical, most_likely
 
@@ -149,6 +150,7 @@ cdef class Detector(Guarded):
         """Watch a loss, or note a pair that the rate is not about: a stretch, unless the level has been learned then."""
         if self.holder != 0:
             self.wait()
+        check_samples(1, max(self.n, self.abstained))
         if judged == ABSTAINED:
             self.abstained += 1
             self.alarm = False
@@ -220,6 +222,7 @@ cdef class Detector(Guarded):
         """
         cdef Py_ssize_t at, side
         cdef double m, step, evidence = 0
+        check_samples(n, self.n)
         self.n += n
         self.alarm = False
         if self.stopped or n == 0:
@@ -274,7 +277,7 @@ cdef class Detector(Guarded):
             raise ValueError("whole numbers of samples and alarms")
         if {*map(type, (total, *levels, *bets))} != {float} or len(levels) != (2 if bets else 0):
             raise ValueError("levels and evidence as floats")
-        if not (0 <= n < 1 << 61 and 0 <= abstained < 1 << 61 and 0 <= learned <= n and 0 <= total <= learned):
+        if not (0 <= n <= MOST_SAMPLES and 0 <= abstained <= MOST_SAMPLES and 0 <= learned <= n and 0 <= total <= learned and 0 <= alarms <= n):
             raise ValueError("no more samples than there were")
         if not (len(times) == min(alarms, MOST_TIMES) and all(a < b for a, b in zip((0, *times), (*times, n + 1)))):
             raise ValueError("alarms one after the other")

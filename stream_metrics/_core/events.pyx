@@ -6,7 +6,7 @@ known here: ids that are text or whole numbers, times in seconds, labels that ar
 scores by class. Everything else goes, record by record, to a function in Python, to the same end.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize
 from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_Size
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.list cimport PyList_Append, PyList_CheckExact
@@ -16,6 +16,8 @@ from cpython.tuple cimport PyTuple_GET_SIZE
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
+
+from stream_metrics._core.indexed cimport plain
 
 
 cdef extern from "Python.h":
@@ -218,4 +220,4 @@ cdef inline object item(dict table, object key, object default):
 
 
 cdef inline bint is_plain(object label):
-    return PyUnicode_CheckExact(label) or PyLong_CheckExact(label) or label is True or label is False
+    return plain(label) and not PyFloat_CheckExact(label) and not PyBytes_CheckExact(label)

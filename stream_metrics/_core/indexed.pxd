@@ -1,7 +1,12 @@
+from cpython.bytes cimport PyBytes_GET_SIZE
 from cpython.ref cimport PyObject
+from cpython.unicode cimport PyUnicode_GET_LENGTH
 from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
 
 from stream_metrics._core.readings cimport Readings
+
+cdef enum:
+    LONGEST = 1 << 20  # `labels.LONGEST`
 
 cdef struct Known:
     PyObject *label
@@ -32,6 +37,7 @@ cdef class Indexed(Readings):
     cdef void unsee(self, Py_ssize_t i, int form, int64_t count) noexcept
     cdef int settle(self) except -1
     cdef object mapping(self, Indexed other)
+    cdef int64_t most_seen(self) noexcept
     cdef int adopt(self, Indexed other) except -1
     cdef int set_ranking(self, const int64_t *ranking, Py_ssize_t ranked) except -1
     cdef int sort_labels(self) except -1
@@ -53,7 +59,14 @@ cdef inline int form_of(object label):
     return 0 if kind is bool else 1 if kind is int else 2 if kind is float else 3
 
 
+cdef bint is_short(object number) noexcept
+
+
 cdef inline bint plain(object label):
-    """Whether the object is of a type that is a label as it stands (but for a float that is not finite)."""
+    """Whether the object is of a type that is a label as it stands, and not too long (but for a float that is not finite)."""
     kind = type(label)
-    return kind is str or kind is int or kind is bool or kind is bytes or kind is float
+    if kind is str:
+        return PyUnicode_GET_LENGTH(label) <= LONGEST
+    if kind is int:
+        return is_short(label)
+    return kind is bool or kind is float or (kind is bytes and PyBytes_GET_SIZE(label) <= LONGEST)

@@ -16,6 +16,7 @@ cimport cython
 from collections.abc import Mapping
 
 from cpython.dict cimport PyDict_GetItemWithError
+from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.math cimport isfinite
@@ -27,11 +28,19 @@ import numpy as np
 from stream_metrics._core.cells cimport Totals, empty
 from stream_metrics._core.readings cimport Readings
 from stream_metrics.errors import LabelError
-from stream_metrics.labels import canonical, most_likely, ordering, unique
+from stream_metrics.labels import LARGEST_INT, LONGEST as LONGEST_LABEL, canonical, most_likely, ordering, unique
 
 cdef int FIRST_KNOWN = 8  # bits: 256 places, 4 kB
 cdef int MOST_KNOWN = 18  # 4 MB
 cdef tuple FORMS = (bool, int, float)
+assert LONGEST == LONGEST_LABEL
+
+
+cdef bint is_short(object number) noexcept:
+    """Whether an int is short enough for a label."""
+    cdef int overflow = 0
+    PyLong_AsLongLongAndOverflow(number, &overflow)
+    return overflow == 0 or number.bit_length() <= LARGEST_INT
 
 
 @cython.auto_pickle(False)
@@ -190,6 +199,15 @@ cdef class Indexed(Readings):
             if name is not None and not empty(other, b):
                 to[b] = self.intern(name)
         return at
+
+    cdef int64_t most_seen(self) noexcept:
+        """The largest counter of appearances."""
+        cdef Py_ssize_t i, form
+        cdef int64_t most = 0
+        for i in range(self.used):
+            for form in range(3):
+                most = max(most, self.totals[i].seen[form])
+        return most
 
     def appearances(self):
         """How often each label that is a number and not fixed was seen as bool, as int and as float: three counts each."""

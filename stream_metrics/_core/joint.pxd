@@ -11,7 +11,12 @@ cdef class JointCounters(Triples):
     cdef readonly Py_ssize_t folds
     cdef bint aside                 # whether samples go through `_update`, which counts their scores too
     cdef int64_t mass
+    cdef int64_t spare              # samples that may come before any counter of samples can be full; a lower bound
 
+    cdef int check_room(self, int64_t whole) except -1
+    cdef int look_for_room(self, int64_t more) except -1
+    cdef int64_t absent_samples(self) noexcept
+    cdef int check_labels(self, list labels) except -1
     cdef int start(self) except -1
     cdef int count(self, object y_true, object pred_a, object pred_b, object w, Py_ssize_t fold) except -1
     cdef int count_new(self, object y_true, object pred_a, object pred_b, int64_t whole, uint64_t part, Py_ssize_t fold) except -1

@@ -16,15 +16,15 @@ from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
+from stream_metrics._core.cells cimport empty
 from stream_metrics._core.indexed cimport Known, form_of, plain, slot
-from stream_metrics._core.triples cimport Names, Triples
-from stream_metrics._core.weights cimport split
+from stream_metrics._core.triples cimport MOST_LABELS, Names, Triples, too_many_labels
+from stream_metrics._core.weights cimport MOST_SAMPLES, check_samples, refuse_samples, split
 from stream_metrics.errors import WeightError
 from stream_metrics.labels import canonical, most_likely, ordering
 
 cdef object ONE = 1
 cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
-cdef int64_t MOST_SAMPLES = <int64_t> 1 << 61  # in bytes that are read, so that no sum of two states can overflow
 cdef Py_ssize_t MOST_FOLDS = 1022
 
 
@@ -55,7 +55,7 @@ cdef class JointCounters(Triples):
 
     cdef int start(self) except -1:
         self.begin()
-        self.n, self.keyed, self.weighted, self.mass = 0, 0, 0, 0
+        self.n, self.keyed, self.weighted, self.mass, self.spare = 0, 0, 0, 0, 0
         self.alone[0], self.alone[1], self.alone[2] = 0, 0, 0
         return 0
 
@@ -70,12 +70,13 @@ cdef class JointCounters(Triples):
             split(w, &whole, &part)
         if self.holder != 0:
             self.wait()
+        if self.spare <= 0:
+            self.look_for_room(1)
         t, a, b = slot(self.table, y_true), slot(self.table, pred_a), slot(self.table, pred_b)
         if (t.label != <PyObject *> y_true or a.label != <PyObject *> pred_a or b.label != <PyObject *> pred_b
                 or (whole | <int64_t> part) == 0):
             return self.count_new(y_true, pred_a, pred_b, whole, part, fold)
-        if whole >= LARGEST - 1 - self.mass:
-            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {self.mass}")
+        self.check_room(whole)
         if part != 0:
             self.make_fractional()
         self.add(key_of(fold, t.index, a.index, b.index), whole, part)
@@ -86,6 +87,32 @@ cdef class JointCounters(Triples):
         self.weighted += whole != 1 or part != 0
         self.keyed += fold != self.folds
         self.n += 1
+        self.spare -= 1
+        return 0
+
+    cdef int check_room(self, int64_t whole) except -1:
+        if whole >= LARGEST - 1 - self.mass:
+            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {self.mass}")
+        return 0
+
+    cdef int64_t absent_samples(self) noexcept:
+        return self.alone[0] + self.alone[1] + self.alone[2]
+
+    cdef int look_for_room(self, int64_t more) except -1:
+        """Find out how many samples can come; WeightError if these are fewer than `more`."""
+        cdef int64_t room = MOST_SAMPLES - max(self.n, self.absent_samples())
+        self.spare = min(room, (LARGEST - self.table.most_seen()) // 3)  # a sample may be seen three times as one class
+        if more > self.spare:
+            refuse_samples(more, MOST_SAMPLES - self.spare)
+        return 0
+
+    cdef int check_labels(self, list labels) except -1:
+        """Refuse labels, given canonical and distinct, that are more than the keys of cells can tell apart."""
+        cdef Py_ssize_t n = len(self.table.names) - len(self.table.free)
+        if n + len(labels) > MOST_LABELS:
+            n += sum([label not in self.table.index for label in labels])
+            if n > MOST_LABELS:
+                raise too_many_labels(n)
         return 0
 
     cdef int count_new(self, object y_true, object pred_a, object pred_b, int64_t whole, uint64_t part, Py_ssize_t fold) except -1:
@@ -101,9 +128,9 @@ cdef class JointCounters(Triples):
         cdef Py_ssize_t at
         if checked[1] is None or checked[2] is None:
             self.alone[2 if checked[1] is None and checked[2] is None else checked[1] is not None] += 1
+            self.spare -= 1
             return 0
-        if whole >= LARGEST - 1 - self.mass:
-            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {self.mass}")
+        self.check_room(whole)
         cdef int64_t index[3]
         if (whole | <int64_t> part) != 0:
             if part != 0:
@@ -119,6 +146,7 @@ cdef class JointCounters(Triples):
         self.weighted += whole != 1 or part != 0
         self.keyed += fold != self.folds
         self.n += 1
+        self.spare -= 1
         return 0
 
     cdef int locate(self, object given, object label) except -1:
@@ -159,12 +187,13 @@ cdef class JointCounters(Triples):
         self.count_checked(y_true, pred_a, pred_b, self._checked(y_true, pred_a, pred_b), whole, part, fold)
 
     def _room(self, w):
-        """Raise WeightError if a weight cannot be counted."""
+        """Raise WeightError if a sample of this weight cannot be counted."""
+        if self.spare <= 0:
+            self.look_for_room(1)
         cdef int64_t whole = 1
         cdef uint64_t part = 0
         split(w, &whole, &part)
-        if whole >= LARGEST - 1 - self.mass:
-            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {self.mass}")
+        self.check_room(whole)
 
     def admit(self, label, argument, position=None):
         """The canonical label to count for `label`; LabelError if it is none, or outside the fixed labels."""
@@ -193,6 +222,13 @@ cdef class JointCounters(Triples):
         total = rows if wholes is None else sum(wholes.tolist()) + (0 if parts is None else len(parts))
         if total >= LARGEST - 1 - self.mass:
             raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {total} on top of {self.mass}")
+        if rows > self.spare:
+            self.look_for_room(rows)
+        if len(self.table.names) + sum(map(len, labels)) > MOST_LABELS:
+            counts = (codes[1] >= 0) & (codes[2] >= 0)
+            if weights:
+                counts &= (wholes != 0) if parts is None else (wholes != 0) | (parts != 0)
+            self.check_labels(list({names[code] for names, of in zip(labels, codes) for code in np.unique(of[counts]).tolist()}))
         if fractional:
             self.make_fractional()
         at = [np.full(len(names) + 1, -1, np.int64) for names in labels]
@@ -220,20 +256,30 @@ cdef class JointCounters(Triples):
             self.see(to_a[a[r]], form_a[a[r]], 1)
             self.see(to_b[b[r]], form_b[b[r]], 1)
             self.mass += w + (f != 0)
+        self.spare -= rows
         return 0
 
     cdef void see(self, int64_t i, int64_t form, int64_t times) noexcept:
         self.table.totals[i].actual = 1
         self.table.totals[i].seen[form] += times
 
+    def _check_room(self, JointCounters o):
+        """Raise WeightError or LabelError if the counts of another state of the same configuration cannot be added."""
+        if o.mass:
+            self.check_room(o.mass)
+        check_samples(o.n, self.n)
+        check_samples(o.absent_samples(), self.absent_samples())
+        if o.table.most_seen() > LARGEST - self.table.most_seen():
+            refuse_samples(o.table.most_seen(), self.table.most_seen())
+        self.check_labels([name for b, name in enumerate(o.table.names) if name is not None and not empty(o.table, b)])
+
     def _merge(self, JointCounters other):
         """Add the counts of another state of the same configuration; in a section that writes here and reads the other."""
+        self._check_room(other)
         cdef JointCounters o = other._twin() if other is self else other
         cdef Py_ssize_t i, at, form
         cdef uint64_t key
         cdef const int64_t[::1] to
-        if o.mass >= LARGEST - 1 - self.mass:
-            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {o.mass} on top of {self.mass}")
         if o.fraction != NULL:
             self.make_fractional()
         to = self.table.mapping(o.table)
@@ -252,6 +298,7 @@ cdef class JointCounters(Triples):
         self.weighted += o.weighted
         for form in range(3):
             self.alone[form] += o.alone[form]
+        self.spare = 0
 
     def _twin(self):
         """An independent table with the same configuration and counts."""
@@ -282,7 +329,11 @@ cdef class JointCounters(Triples):
     @property
     def abstained(self):
         """The number of samples without a prediction of one of the models; they are in no comparison."""
-        return self.alone[0] + self.alone[1] + self.alone[2]
+        return self.absent_samples()
+
+    def _load(self):
+        """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
+        return self.mass, max(self.n, self.table.most_seen()), self.absent_samples()
 
     def _appearances(self):
         return self.table.appearances()
@@ -334,10 +385,16 @@ cdef class JointCounters(Triples):
             if repr(canonical(label)) != repr(label) or self.table.intern(label) != self.table.used - 1:
                 raise ValueError("every label once, in its plain form")
         mass, total = counters[0], sum(wholes)
-        if not all(0 <= x < MOST_SAMPLES for x in (*counters[1:], *appearances)):
-            raise ValueError(f"numbers of samples from 0 to {MOST_SAMPLES - 1}")
-        if any(x < 0 for column in cells for x in column) or not total <= mass <= min(total + counters[3], LARGEST - 2):
+        _, n, keyed, weighted, *alone = counters
+        if not (0 <= n <= MOST_SAMPLES and min(alone) >= 0 and sum(alone) <= MOST_SAMPLES and 0 <= min(keyed, weighted) <= max(keyed, weighted) <= n):
+            raise ValueError(f"numbers of samples from 0 to {MOST_SAMPLES}")
+        if not all(0 <= x <= LARGEST for x in appearances):
+            raise ValueError("counts of appearances that are not negative")
+        if any(x < 0 for column in cells for x in column) or not max(total, n - weighted) <= mass <= min(total + weighted, LARGEST - 2):
             raise ValueError("weights that add up, below 2**63")
+        units = sum([fold < self.folds for fold in folds])
+        if units > keyed or len(folds) - units > n - keyed:
+            raise ValueError("a sample for every cell")
         if any(parts):
             self.make_fractional()
         for fold, i_t, i_a, i_b, whole, part in zip(folds, t, a, b, wholes, parts):
@@ -358,6 +415,7 @@ cdef class JointCounters(Triples):
             raise ValueError("appearances of the labels only")
         self.mass = mass
         self.n, self.keyed, self.weighted, self.alone[0], self.alone[1], self.alone[2] = counters[1:]
+        self.spare = 0
 
     @property
     def _mass(self):

@@ -220,8 +220,8 @@ cdef inline void minus_sums(Sums *a, const Sums *b) noexcept nogil:
 
 
 cdef inline bint possible(const Sums *s) noexcept nogil:
-    """Whether a state can hold this: nothing below zero, and nothing without weight."""
-    cdef int r
+    """Whether a state can hold this: nothing below zero, nothing without weight, and a sample for every rank with a weight."""
+    cdef int r, ranks = 0
     cdef Fixed ranked
     ranked.whole, ranked.part = 0, 0
     if s.n < 0 or s.abstained < 0 or s.weight.whole < 0 or s.two.whole < 0:
@@ -231,12 +231,17 @@ cdef inline bint possible(const Sums *s) noexcept nogil:
     for r in range(RANKS):
         if s.rank[r].whole < 0:
             return False
+        ranks += s.rank[r].whole != 0 or s.rank[r].part != 0
         plus_fixed(&ranked, s.rank[r].whole, s.rank[r].part)
+        if ranked.whole < 0:
+            return False
     if ranked.whole != s.weight.whole or ranked.part != s.weight.part:
         return False
     if s.two.whole > s.weight.whole or (s.two.whole == s.weight.whole and s.two.part > s.weight.part):
         return False
+    if s.n < ranks:
+        return False
     if s.weight.whole | <int64_t> s.weight.part:
-        return s.n > 0
+        return True
     return (s.log_loss.high | <int64_t> (s.log_loss.middle | s.log_loss.low) | s.brier.high | <int64_t> (s.brier.middle | s.brier.low)
             | s.spherical.high | <int64_t> (s.spherical.middle | s.spherical.low)) == 0

@@ -26,7 +26,7 @@ from stream_metrics._core.loss_terms cimport (
     BLOCK, RANKS, Sample, Sums, count, count_block, finish, in_range, minus_sums, plus_sums, possible, rate_rows,
     rate_single, rate_singles, real)
 from stream_metrics._core.numeric cimport row_values
-from stream_metrics._core.weights cimport split
+from stream_metrics._core.weights cimport MOST_SAMPLES, check_samples, split
 from stream_metrics._core.wide cimport fixed_units, read_fixed, read_wide, wide_units
 from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
 from stream_metrics.labels import canonical, sort_key, unique
@@ -102,16 +102,28 @@ cdef class LossSums(Guarded):
         if not self.measure(y_true, scores, self.classes, None, &s):
             if self.holder != 0:
                 self.wait()
+            check_samples(1, self.sums.abstained)
             self.sums.abstained += 1
             return
         if self.holder != 0:
             self.wait()
+        check_samples(1, self.sums.n)
         if whole >= LARGEST - self.sums.weight.whole:
             raise no_room(whole, self.sums.weight.whole, None)
         count(&self.sums, &s, whole, part)
 
     def revert(self, y_true, scores, w=1):
-        """Undo one `update` with the same arguments; WeightError, and no change, if the sums cannot hold it."""
+        """Undo one `update` with the same arguments; WeightError, and no change, if the sums show that there was none.
+
+        They show it if a sum would fall below 0, or if fewer samples than ranks with a weight would be left.
+        """
+        self.take_back(y_true, scores, w, False)
+
+    def _check_revert(self, y_true, scores, w=1):
+        """Raise what `revert` would."""
+        self.take_back(y_true, scores, w, True)
+
+    cdef int take_back(self, object y_true, object scores, object w, bint only_look) except -1:
         cdef Sample s
         cdef Sums one, rest
         cdef int64_t whole = 1
@@ -128,7 +140,9 @@ cdef class LossSums(Guarded):
         minus_sums(&rest, &one)
         if not possible(&rest):
             raise WeightError(f"Expected to revert a sample that was counted, but got y_true={y_true!r:.60}, scores={scores!r:.60}, w={w!r}")
-        self.sums = rest
+        if not only_look:
+            self.sums = rest
+        return 0
 
     def count_rows(self, const real[:, ::1] rows, const int32_t[::1] truth, const int32_t[::1] order, const int64_t[::1] whole,
                    const uint64_t[::1] part):
@@ -197,11 +211,17 @@ cdef class LossSums(Guarded):
             count(&batch, &s, w, f)
         self.commit(&batch)
 
+    cdef int check_room(self, const Sums *more) except -1:
+        check_samples(more.n, self.sums.n)
+        check_samples(more.abstained, self.sums.abstained)
+        if more.weight.whole >= LARGEST - self.sums.weight.whole and (more.weight.whole != 0 or more.weight.part != 0):
+            raise no_room(more.weight.whole, self.sums.weight.whole, None)
+        return 0
+
     cdef int commit(self, Sums *batch) except -1:
         if self.holder != 0:
             self.wait()
-        if batch.weight.whole >= LARGEST - self.sums.weight.whole:
-            raise no_room(batch.weight.whole, self.sums.weight.whole, None)
+        self.check_room(batch)
         plus_sums(&self.sums, batch)
         return 0
 
@@ -214,6 +234,12 @@ cdef class LossSums(Guarded):
                 raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
         return 0
 
+    def _check_merge(self, other):
+        """Raise what `merge` would, MergeError or WeightError."""
+        self.check_same(other, "merge")
+        cdef Sums theirs = (<LossSums> other).sums
+        self.check_room(&theirs)
+
     def merge(self, other):
         """Add another state's sums to this one and return this one; MergeError if the configurations differ."""
         self.check_same(other, "merge")
@@ -222,7 +248,7 @@ cdef class LossSums(Guarded):
         return self
 
     def subtract(self, other):
-        """Take another state's sums out of this one and return this one; WeightError, and no change, if it holds more."""
+        """Take another state's sums out of this one and return this one; WeightError, and no change, where `revert` has it."""
         self.check_same(other, "subtract")
         if self.holder != 0:
             self.wait()
@@ -267,9 +293,13 @@ cdef class LossSums(Guarded):
         read_wide(rest[RANKS], &s.log_loss)
         read_wide(rest[RANKS + 1], &s.brier)
         read_wide(rest[RANKS + 2], &s.spherical)
-        if not possible(&s):
+        if not possible(&s) or s.n > MOST_SAMPLES or s.abstained > MOST_SAMPLES:
             raise ValueError("sums of samples that were counted")
         self.sums = s
+
+    def _load(self):
+        """Bounds of what a merge adds up: the sum of weights, samples, abstentions."""
+        return self.sums.weight.whole + (self.sums.weight.part != 0), self.sums.n, self.sums.abstained
 
     @property
     def n(self):

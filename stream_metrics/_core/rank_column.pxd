@@ -36,6 +36,7 @@ cdef struct Column:
 
 cdef void column_add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
 cdef bint column_holds(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
+cdef bint column_is_all(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
 cdef void column_take(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
 cdef void column_absorb(Column *c, const Column *o, const int64_t *to) noexcept nogil
 cdef bint above_one(const Column *c) noexcept nogil

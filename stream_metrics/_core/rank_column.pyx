@@ -112,6 +112,16 @@ cdef bint column_holds(Column *c, uint64_t code, Py_ssize_t group, int64_t whole
         have == <uint64_t> whole and part <= (0 if c.tail == NULL else c.tail[2 * (c.groups * cell + group)]))
 
 
+cdef bint column_is_all(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
+    """Whether a weight that a column at level 0 holds is all that it holds of a score."""
+    cdef Py_ssize_t cell = <Py_ssize_t> c.slot[find(c, code)] - 1, g
+    for g in range(c.groups):
+        if g != group and occupied(c, cell, g):
+            return False
+    return (record_of(c, cell)[2 + 2 * group] == <uint64_t> whole
+            and part == (0 if c.tail == NULL else c.tail[2 * (c.groups * cell + group)]))
+
+
 cdef void column_take(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
     """Undo `column_add` at level 0, where the column holds the weight."""
     cdef Py_ssize_t at = find(c, code), cell = <Py_ssize_t> c.slot[at] - 1, g

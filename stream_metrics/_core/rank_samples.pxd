@@ -20,7 +20,9 @@ cdef class RankSamples(Ranked):
     cdef Column *own_column(self, Py_ssize_t j) except NULL
     cdef int reserve(self, Py_ssize_t j, Py_ssize_t group, bint fractional) except -1
     cdef Py_ssize_t groups(self) noexcept
-    cdef bint take_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part) except -1
+    cdef int take_back(self, object y_true, object scores, object w, object classes, bint only_look) except -1
+    cdef Py_ssize_t needed(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) noexcept
+    cdef bint take_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part, bint only_look) except -1
     cdef bint holds(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) noexcept
     cdef void unweigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept
     cdef int unsee(self, Py_ssize_t i, int form) except -1

@@ -19,7 +19,7 @@ from libc.stdint cimport int64_t, uint64_t
 from stream_metrics._core.bottom cimport fraction_t
 from stream_metrics._core.column_memory cimport column_new, column_reserve, column_reserve_sample
 from stream_metrics._core.fixed cimport add_fixed, take_fixed
-from stream_metrics._core.rank_column cimport ZERO, Column, column_add, column_holds, column_ready, column_take
+from stream_metrics._core.rank_column cimport ZERO, Column, column_add, column_holds, column_is_all, column_ready, column_take
 from stream_metrics._core.ranked cimport Class, Ranked, form_of
 from stream_metrics._core.score_rows cimport known, read_scores
 from stream_metrics._core.scores cimport encode
@@ -59,6 +59,8 @@ cdef class RankSamples(Ranked):
             rounded = split_some(w, &whole, &part)
         if self.holder != 0:
             self.wait()
+        if self.spare <= 0:
+            self.look_for_room(1)
         i = self.known_class(y_true)
         if i >= 0 and classes is None:
             n = self.glance(scores, entry)
@@ -68,6 +70,7 @@ cdef class RankSamples(Ranked):
             self.count_sample(i, form_of(y_true), entry, n, whole, part)
         self.n += 1
         self.rounded += rounded
+        self.spare -= 1
         return 0
 
     @cython.final
@@ -120,6 +123,7 @@ cdef class RankSamples(Ranked):
             self.wait()
         if labels is None:
             self.abstained += 1
+            self.spare -= 1
             return 0
         n = len(labels)
         if whole | part:
@@ -140,6 +144,7 @@ cdef class RankSamples(Ranked):
                     PyMem_RawFree(entry)
         self.n += 1
         self.rounded += rounded
+        self.spare -= 1
         return 0
 
     cdef int note(self, Entry *entry, object label, double x, bint new) except -1:
@@ -196,8 +201,16 @@ cdef class RankSamples(Ranked):
     def revert(self, y_true, scores, w=1, classes=None):
         """Undo one `update` with the same arguments, possible while no column has coarsened.
 
-        WeightError, and no change, if there was no such update or a column is no longer exact.
+        WeightError, and no change, if a column is no longer exact, or if the counts show that there was no such update: a
+        weight would fall below 0, or fewer samples would be left than true classes, or than scores in a column.
         """
+        self.take_back(y_true, scores, w, classes, False)
+
+    def _check_revert(self, y_true, scores, w=1, classes=None):
+        """Raise what `revert` would."""
+        self.take_back(y_true, scores, w, classes, True)
+
+    cdef int take_back(self, object y_true, object scores, object w, object classes, bint only_look) except -1:
         cdef int64_t whole = 1
         cdef fraction_t part = 0
         cdef Py_ssize_t j
@@ -212,19 +225,39 @@ cdef class RankSamples(Ranked):
                                   f"{self.classes[j].column.level}; a larger `buckets` keeps more scores exact")
         if labels is None:
             possible = self.abstained > 0
-            self.abstained -= possible
-        elif whole | part:
-            possible = self.n > 0 and self.rounded >= rounded and self.take_sample(truth, labels, values, whole, part)
-            self.n -= possible
-            self.rounded -= possible and rounded
+            self.abstained -= possible and not only_look
         else:
-            possible = self.n > 0
-            self.n -= possible
+            possible = self.rounded >= rounded and self.n > self.rounded - rounded
+            if whole | part:
+                possible = possible and self.take_sample(truth, labels, values, whole, part, only_look)
+            else:
+                possible = possible and self.n > self.needed(-1, NULL, 0, 0, 0)
+            if possible and not only_look:
+                self.n -= 1
+                self.rounded -= rounded
         if not possible:
             raise WeightError(f"Expected to revert a sample that was counted, but got y_true={y_true!r}, scores={scores!r}, w={w!r}")
+        return 0
 
-    cdef bint take_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part) except -1:
-        """Take a sample back if everything that it added is there."""
+    cdef Py_ssize_t needed(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) noexcept:
+        """The samples that there are at least without this one (of class i, -1 for none): one for each true class with a
+        weight, and in every column one for each cell."""
+        cdef Py_ssize_t j, at, cells, most = 0, classes = 0
+        cdef Class *c
+        for j in range(self.used):
+            c = self.classes + j
+            classes += (c.whole != 0 or c.part != 0) and not (j == i and c.whole == whole and c.part == part)
+            if c.column == NULL:
+                continue
+            cells = c.column.held
+            for at in range(n):
+                if entry[at].column == j:
+                    cells -= column_is_all(c.column, entry[at].code, i if self.pairs else i == j, whole, part)
+            most = max(most, cells)
+        return max(most, classes)
+
+    cdef bint take_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part, bint only_look) except -1:
+        """Take a sample back if everything that it added is there, unless `only_look`."""
         cdef Py_ssize_t i = self.find(truth), at, j, n = 0
         cdef Entry *entry
         cdef bint possible
@@ -237,8 +270,8 @@ cdef class RankSamples(Ranked):
             for at in range(len(labels)):
                 self.note(entry + n, labels[at], values[at], False)
                 n += entry[n].code != ZERO
-            possible = self.holds(i, entry, n, whole, part)
-            if possible:
+            possible = self.holds(i, entry, n, whole, part) and self.n > self.needed(i, entry, n, whole, part)
+            if possible and not only_look:
                 for at in range(n):
                     column_take(self.classes[entry[at].column].column, entry[at].code,
                                 i if self.pairs else i == entry[at].column, whole, part)

@@ -27,6 +27,7 @@ cdef class Ranked(Guarded):
     cdef int64_t mass      # the whole parts of all weights; never above 2^63 - 3
     cdef fraction_t mass_part
     cdef int64_t epoch     # how often everything was forgotten
+    cdef int64_t spare     # samples that may come before any counter of samples can be full; a lower bound
 
     cdef Py_ssize_t find(self, object label) except -2
     cdef Py_ssize_t intern(self, object label) except -1
@@ -39,6 +40,9 @@ cdef class Ranked(Guarded):
     cdef list live(self)
     cdef object shown(self, Py_ssize_t i)
     cdef int forget(self) except -1
+    cdef int64_t most_seen(self) noexcept
+    cdef int look_for_room(self, int64_t more) except -1
+    cdef int check_labels(self, labels) except -1
 
 
 cdef inline int form_of(object label):

@@ -18,13 +18,15 @@ from stream_metrics._core.column_memory cimport column_bytes, column_free
 from stream_metrics._core.fixed cimport add_fixed, unsigned_double
 from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.numeric import whole
+from stream_metrics._core.weights cimport MOST_SAMPLES, refuse_samples
 from stream_metrics.errors import ScoreError, WeightError
 from stream_metrics.labels import canonical, ordering
 
 cdef Py_ssize_t MOST_PAIRED = 64  # classes; a hundred would need 250 MB
 cdef int64_t MOST = 0x7FFFFFFFFFFFFFFD  # the sum of all weights
+cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
 cdef object MOST_UNITS = <object> MOST << 64
-cdef object LARGEST = 1 << 24  # numbers of buckets and of sampled scores
+cdef object MOST_BUCKETS = 1 << 24  # numbers of buckets and of sampled scores
 cdef tuple FORMS = (bool, int, float)
 
 
@@ -33,7 +35,7 @@ cdef class Ranked(Guarded):
     """The classes and totals of a rank sketch."""
 
     def __cinit__(self, buckets=1024, sample=512, pos_label=True, pairs=True):
-        self.buckets, self.sample = whole(buckets, "buckets", 2, LARGEST), whole(sample, "sample", 1, LARGEST)
+        self.buckets, self.sample = whole(buckets, "buckets", 2, MOST_BUCKETS), whole(sample, "sample", 1, MOST_BUCKETS)
         self.pairs = pairs
         self.pos_label = canonical(pos_label, "pos_label")
         self.forget()
@@ -53,6 +55,7 @@ cdef class Ranked(Guarded):
         self.used, self.mass, self.mass_part, self.n, self.abstained, self.rounded = 0, 0, 0, 0, 0, 0
         self.recent, self.recent_at, self.pos_at = None, -1, -1
         self.epoch += 1
+        self.spare = 0
         return 0
 
     cdef Py_ssize_t find(self, object label) except -2:
@@ -66,9 +69,7 @@ cdef class Ranked(Guarded):
         cdef Class *classes
         if i >= 0:
             return i
-        if self.pairs and len(self.index) >= MOST_PAIRED:
-            raise ScoreError(f"Expected at most {MOST_PAIRED} classes where pairs of classes are compared, but got {label!r} "
-                             "beyond them; use pairs=False")
+        self.check_labels((label,))
         i = self.free[len(self.free) - 1] if self.free else self.used
         if i == self.room:
             classes = <Class *> PyMem_RawCalloc(max(8, 2 * i), sizeof(Class))
@@ -87,6 +88,15 @@ cdef class Ranked(Guarded):
             memset(self.classes + i, 0, sizeof(Class))
             self.used += 1
         return i
+
+    cdef int check_labels(self, labels) except -1:
+        """Refuse labels, given canonical and distinct, that are too many where pairs of classes are compared."""
+        if self.pairs and len(self.index) + len(labels) > MOST_PAIRED:
+            new = [label for label in labels if label not in self.index]
+            if len(self.index) + len(new) > MOST_PAIRED:
+                raise ScoreError(f"Expected at most {MOST_PAIRED} classes where pairs of classes are compared, but got {new[0]!r} "
+                                 "beyond them; use pairs=False")
+        return 0
 
     cdef bint empty(self, Py_ssize_t i) noexcept:
         cdef Class *c = self.classes + i
@@ -121,6 +131,27 @@ cdef class Ranked(Guarded):
     cdef void add_mass(self, int64_t whole, fraction_t part) noexcept:
         add_fixed(<uint64_t *> &self.mass, &self.mass_part, <uint64_t> whole, part)
 
+    cdef int64_t most_seen(self) noexcept:
+        """The largest counter of appearances."""
+        cdef Py_ssize_t i, form
+        cdef int64_t most = 0
+        for i in range(self.used):
+            for form in range(3):
+                most = max(most, self.classes[i].seen[form])
+        return most
+
+    cdef int look_for_room(self, int64_t more) except -1:
+        """Find out how many samples can come; WeightError if these are fewer than `more`."""
+        cdef int64_t room = MOST_SAMPLES - max(self.n, self.abstained)
+        self.spare = min(room, (LARGEST - self.most_seen()) // 2)  # a sample may be seen twice as one class
+        if more > self.spare:
+            refuse_samples(more, MOST_SAMPLES - self.spare)
+        return 0
+
+    def _load(self):
+        """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
+        return self.mass + (self.mass_part != 0), max(self.n, self.most_seen()), self.abstained
+
     cdef list live(self):
         """The indices of the classes in the order of report."""
         names = [(name, i) for i, name in enumerate(self.names) if name is not None]
@@ -150,6 +181,10 @@ cdef class Ranked(Guarded):
     def weight(self):
         """The sum of all weights."""
         return self.mass if self.mass_part == 0 else unsigned_double(<uint64_t> self.mass, self.mass_part)
+
+    def _units(self):
+        """The sum of all weights, exact, in the smallest unit."""
+        return (<object> self.mass << 64) + self.mass_part
 
     def memory(self):
         """The bytes that the columns take, all slack and indices included."""

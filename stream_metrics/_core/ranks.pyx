@@ -18,6 +18,7 @@ from stream_metrics._core.rank_column cimport Column, column_absorb
 from stream_metrics._core.rank_coding cimport column_within, fraction_bits, pack_column, pack_weights, read_column, read_weights
 from stream_metrics._core.rank_readings cimport RankReadings
 from stream_metrics._core.ranked cimport Class, form_of
+from stream_metrics._core.weights cimport MOST_SAMPLES, check_samples, refuse_samples
 from stream_metrics.errors import MergeError
 from stream_metrics.labels import canonical
 
@@ -25,7 +26,7 @@ cdef object UNITS = 1 << 64  # a Python integer: products must not wrap
 cdef enum:
     COARSE_PLACES = 20  # binary places of the fractions in bytes that do not say how many
 
-cdef int64_t MOST_SAMPLES = <int64_t> 1 << 61  # in bytes that are read, so that no sum of two states can overflow
+cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
 
 
 @cython.auto_pickle(False)
@@ -53,6 +54,8 @@ cdef class RankCounters(RankReadings):
             return False
         whole, part = sum(batch.weight), sum(batch.parts)
         self.check_units(whole * UNITS + part)
+        if batch.n + abstained > self.spare:
+            self.look_for_room(batch.n + abstained)
         occurs = batch.occurs.tolist()
         try:
             truth = [self.intern(label) if n else -1 for label, n in zip(batch.truths, occurs)]
@@ -85,6 +88,7 @@ cdef class RankCounters(RankReadings):
         self.n += batch.n
         self.abstained += abstained
         self.rounded += rounded
+        self.spare -= batch.n + abstained
         return True
 
     cdef bint adoptable(self, Py_ssize_t j, const Column *o, const int64_t *to) noexcept:
@@ -102,16 +106,32 @@ cdef class RankCounters(RankReadings):
             self.classes[i].seen[<Py_ssize_t> form] += seen[form]
         return 0
 
-    def merge(self, other):
-        """Add another state's counts to this one and return this one; MergeError if the configurations differ."""
+    cdef int check_same(self, other) except -1:
         if not isinstance(other, RankCounters):
             raise MergeError(f"Expected to merge a RankSketch, but got {type(other).__name__}")
         for name in ("buckets", "sample", "pos_label", "pairs"):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs or repr(mine) != repr(theirs):
                 raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
+        return 0
+
+    def _check_merge(self, other):
+        """Raise what `merge` would: MergeError, WeightError, or ScoreError for too many classes."""
+        self.check_same(other)
+        cdef RankCounters o = other
+        self.check_units(<object> o.mass * UNITS + o.mass_part)
+        check_samples(o.n, self.n)
+        check_samples(o.abstained, self.abstained)
+        if o.most_seen() > LARGEST - self.most_seen():
+            refuse_samples(o.most_seen(), self.most_seen())
+        self.check_labels(o.index)
+
+    def merge(self, other):
+        """Add another state's counts to this one and return this one; MergeError if the configurations differ."""
+        self.check_same(other)
         self.enter_merging(other)
         try:
+            self._check_merge(other)
             self.add_state(other)
         finally:
             self.leave_merging(other)
@@ -122,7 +142,6 @@ cdef class RankCounters(RankReadings):
         cdef Py_ssize_t i, form
         cdef int64_t[::1] to, groups
         o = other.twin() if other is self else other
-        self.check_units(<object> o.mass * UNITS + o.mass_part)
         try:
             to = np.array([-1 if name is None else self.intern(name) for name in o.names] + [0, 0], np.int64)
             groups = to if self.pairs else np.array([0, 1], np.int64)
@@ -143,6 +162,7 @@ cdef class RankCounters(RankReadings):
         self.n += o.n
         self.abstained += o.abstained
         self.rounded += o.rounded
+        self.spare = 0
         return 0
 
     def copy(self):
@@ -218,8 +238,8 @@ cdef class RankCounters(RankReadings):
     def restore(self, list labels, appearances, bytes weights, columns, int64_t n, int64_t abstained, int places, int64_t rounded):
         """Fill an empty state with what was read of another; ValueError names what cannot have been counted."""
         cdef Py_ssize_t i, form, at = 0
-        if not (0 <= n < MOST_SAMPLES and 0 <= abstained < MOST_SAMPLES and 0 <= rounded <= n):
-            raise ValueError(f"numbers of samples from 0 to {MOST_SAMPLES - 1}")
+        if not (0 <= n <= MOST_SAMPLES and 0 <= abstained <= MOST_SAMPLES and 0 <= rounded <= n):
+            raise ValueError(f"numbers of samples from 0 to {MOST_SAMPLES}")
         if not COARSE_PLACES <= places <= 64:
             raise ValueError("fractions of 20 to 64 binary places")
         totals = read_weights(weights, len(labels), places)
@@ -239,11 +259,13 @@ cdef class RankCounters(RankReadings):
             if form_of(labels[i]) < 3:
                 for form in range(3):
                     self.classes[i].seen[form] = appearances[at + form]
-                    if not 0 <= self.classes[i].seen[form] < MOST_SAMPLES:
-                        raise ValueError(f"counts of appearances from 0 to {MOST_SAMPLES - 1}")
+                    if self.classes[i].seen[form] < 0:
+                        raise ValueError("counts of appearances that are not negative")
                 at += 3
             if self.empty(i):
                 raise ValueError("a count for every label")
+        if n < self.needed(-1, NULL, 0, 0, 0):
+            raise ValueError("a sample for every true class, and for every cell of a column")
         self.n, self.abstained, self.rounded = n, abstained, rounded
 
     cdef int check_column(self, Py_ssize_t j) except -1:

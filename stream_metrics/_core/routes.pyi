@@ -25,6 +25,7 @@ class PaneFeed(Guarded):
     @property
     def _latest(self) -> int: ...
     _due: int
+    _room: int
     _started: bool
     _timed: bool
     _watched: bool
@@ -47,7 +48,7 @@ class PaneFeed(Guarded):
 
 @disjoint_base
 class Slot:
-    def __new__(cls, state: Any, forms: tuple[int, int, int, int] = ...) -> Self: ...
+    def __new__(cls, state: Any, forms: tuple[int, ...] = ...) -> Self: ...
     @property
     def state(self) -> Any: ...
     @property
@@ -58,6 +59,7 @@ class GroupFeed(Guarded):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
     _slots: dict[Any, Slot]
     _folded: dict[Any, None]
+    _room: int
     _rest: Slot | None
     def update(
         self,

@@ -18,19 +18,20 @@ from cpython.datetime cimport (
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
 from libc.math cimport fabs, rint
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from datetime import UTC, datetime
 
 from stream_metrics._core.confusion cimport ConfusionCounters, Feed, SetFeed
 from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.indexed cimport form_of, plain
-from stream_metrics._core.weights cimport plain_weight
+from stream_metrics._core.weights cimport MOST_SAMPLES, check_samples, plain_weight, split
 from stream_metrics.errors import WeightError
 from stream_metrics.labels import canonical
 
 import_datetime()
 
+cdef object ONE = 1
 cdef object DATETIME = datetime, UTC_ZONE = UTC
 cdef int64_t NEVER = 0x7FFFFFFFFFFFFFFF
 cdef double BOUND = 4611686018.0  # seconds: 2^62 ns, the years 1823 to 2116
@@ -90,6 +91,18 @@ cdef tuple made_plain(ConfusionCounters counts, object y_true, object y_pred, ob
     return counts.admitted(y_true, "y_true", None), counts.admit_prediction(y_pred), weight
 
 
+cdef int64_t cost_of_weight(object w) except -1:
+    cdef int64_t whole = 1
+    cdef uint64_t part = 0
+    split(w, &whole, &part)
+    return max(whole + (part != 0), 1)
+
+
+cdef inline int64_t cost(object w) except -1:
+    """What a sample takes of the room that all states of a container have together, of weight or of samples."""
+    return 1 if w is ONE else cost_of_weight(w)
+
+
 cdef inline int64_t floored(int64_t a, int64_t b) noexcept nogil:
     """a / b rounded down; b is positive."""
     return a // b - (a % b < 0)
@@ -114,6 +127,7 @@ cdef class PaneFeed(Guarded):
     cdef public bint _started, _timed
     cdef public bint _watched  # whether `_expire` has more to give up than open panes
     cdef object spare  # an empty state that an expired pane has left
+    cdef public int64_t _room  # what all panes together can still count; a lower bound, see `cost`
     cdef readonly int64_t dropped
 
     def __cinit__(self, *args, **kwargs):
@@ -137,7 +151,7 @@ cdef class PaneFeed(Guarded):
         `t` is in seconds since 1970 (int, float), a datetime (a naive one is in UTC) or a NumPy datetime64. A sample for a
         pane that is gone is not counted, but adds to `dropped`.
         """
-        cdef int64_t now
+        cdef int64_t now, taken = cost(w)
         moment = self.clock_() if t is None else t
         if type(moment) is float and fabs(<double> moment) < BOUND:
             now = <int64_t> rint(<double> moment * 1e9)
@@ -147,7 +161,8 @@ cdef class PaneFeed(Guarded):
             now = self._instant(moment)
         if (group is None and scores is None and classes is None and self.first <= now < self.last
                 and (now <= self._latest or now < self._due) and self.counts is not None and self.holder == 0
-                and self.counts.try_count(y_true, y_pred, w)):
+                and taken <= self._room and self.counts.try_count(y_true, y_pred, w)):
+            self._room -= taken
             self._timed |= t is not None
             self._latest = max(self._latest, now)
             return
@@ -172,7 +187,7 @@ cdef class PaneFeed(Guarded):
         """Count one sample in its pane, in a section."""
         cdef ConfusionCounters counts = self.counts
         cdef object state = self.state
-        cdef int64_t pane = 0
+        cdef int64_t pane = 0, taken
         cdef bint moved = not self.first <= now < self.last, new = False
         if moved:
             pane = floored(now, self._length)
@@ -186,7 +201,11 @@ cdef class PaneFeed(Guarded):
                 state = self.inner.copy() if self.spare is None else self.spare
             if self.counted:
                 counts = counters_in(state)
+        taken = cost(w)
+        if taken > self._room:
+            self._look_for_room(taken)
         deliver(state, counts, y_true, y_pred, w, None, group, scores, classes)
+        self._room -= taken
         if moved:
             if new:
                 self.spare = None
@@ -239,7 +258,7 @@ cdef class PaneFeed(Guarded):
         self._open = {}
         self.state = self.counts = self.spare = None
         self.first, self.last, self._due = 1, 0, NEVER
-        self._latest, self._started, self._timed, self.dropped = 0, False, False, 0
+        self._latest, self._started, self._timed, self.dropped, self._room = 0, False, False, 0, 0
 
     def _drop(self, int64_t samples):
         self.dropped += samples
@@ -279,6 +298,7 @@ cdef class GroupFeed(Guarded):
     cdef public dict _slots  # by key
     cdef public dict _folded  # keys that are known to be folded
     cdef public object _rest  # the slot of what is folded, or None
+    cdef public int64_t _room  # what all groups together can still count; a lower bound, see `cost`
 
     def __cinit__(self, *args, **kwargs):
         self._slots, self._folded = {}, {}
@@ -288,6 +308,7 @@ cdef class GroupFeed(Guarded):
         cdef Slot slot = None
         cdef PyObject *found
         cdef int form = 3
+        cdef int64_t taken = cost(w)
         key = group
         if type(group) is not str:
             key = group if plain(group) and type(group) is not float else canonical(group, "group")
@@ -299,8 +320,9 @@ cdef class GroupFeed(Guarded):
             elif self._rest is not None and key in self._folded:
                 slot = self._rest
             if (slot is not None and slot.counts is not None and self.holder == 0
-                    and slot.counts.try_count(y_true, y_pred, w)):
+                    and taken <= self._room and slot.seen[form] < MOST_SAMPLES and slot.counts.try_count(y_true, y_pred, w)):
                 slot.seen[form] += 1
+                self._room -= taken
                 return
         self.count_slowly(key, form, y_true, y_pred, w, t, scores, classes)
 
@@ -309,19 +331,24 @@ cdef class GroupFeed(Guarded):
         """Count one sample in a section; labels and a weight are read before it."""
         cdef ConfusionCounters counts = counters_of(self.inner) if t is None and scores is None and classes is None else None
         cdef Slot slot
+        cdef bint new
+        cdef int64_t taken = cost(w)
         if counts is not None:
             y_true, y_pred, w = made_plain(counts, y_true, y_pred, w)
         self.enter()
         try:
             slot = self.known(key)
-            if slot is not None:
-                deliver(slot.state, slot.counts, y_true, y_pred, w, t, None, scores, classes)
-                slot.seen[form] += 1
-            else:
+            new = slot is None
+            if new:
                 slot = self._admit(key)
-                deliver(slot.state, slot.counts, y_true, y_pred, w, t, None, scores, classes)
-                slot.seen[form] += 1
+            check_samples(1, slot.seen[form])
+            if taken > self._room:
+                self._look_for_room(taken)
+            deliver(slot.state, slot.counts, y_true, y_pred, w, t, None, scores, classes)
+            if new:
                 self._settle(key, slot)
+            slot.seen[form] += 1
+            self._room -= taken
         finally:
             self.leave()
         return 0

@@ -11,6 +11,7 @@ from libc.stdint cimport int8_t, int64_t, uint64_t
 
 import numpy as np
 
+from stream_metrics._core.indexed cimport plain
 from stream_metrics._core.numeric cimport row_values, to_double
 from stream_metrics._core.rank_column cimport code_t
 from stream_metrics._core.ranked cimport form_of
@@ -140,7 +141,7 @@ cdef class Rows:
         cdef Py_ssize_t at = 0
         self.make_room(len(scores))
         while PyDict_Next(scores, &at, &key, &value):
-            if type(<object> value) is not float or not known(<object> key) or not isfinite(<double> <object> value):
+            if type(<object> value) is not float or not plain(<object> key) or not isfinite(<double> <object> value):
                 return False
             if type(<object> key) is float:
                 return False

@@ -3,6 +3,15 @@ from libc.stdint cimport int64_t, uint64_t
 from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.indexed cimport Indexed
 
+cdef extern from * nogil:
+    """
+    #define MOST_LABELS ((Py_ssize_t) (1 << 18) - 1)
+    """
+    const Py_ssize_t MOST_LABELS  # that the key of a cell can tell apart
+
+cdef object too_many_labels(Py_ssize_t labels)
+
+
 cdef class Names(Indexed):
     pass
 

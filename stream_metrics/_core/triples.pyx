@@ -19,13 +19,16 @@ from stream_metrics._core.indexed cimport Indexed
 from stream_metrics.errors import LabelError
 
 cdef Py_ssize_t FIRST_SLOTS = 256
-cdef Py_ssize_t MOST_LABELS = (1 << 18) - 1
 cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")  # no input can be made to collide; no order is ever shown
 
 
 cdef inline Py_ssize_t home(uint64_t key, Py_ssize_t slots) noexcept nogil:
     cdef uint64_t mixed = (key ^ SEED) * <uint64_t> 0x9E3779B97F4A7C15
     return <Py_ssize_t> ((mixed ^ (mixed >> 32)) & <uint64_t> (slots - 1))
+
+
+cdef object too_many_labels(Py_ssize_t labels):
+    return LabelError(f"Expected at most {MOST_LABELS} labels where two models are compared, but got {labels}")
 
 
 @cython.auto_pickle(False)
@@ -39,7 +42,7 @@ cdef class Names(Indexed):
         if classes <= self.capacity:
             return 0
         if classes > MOST_LABELS:
-            raise LabelError(f"Expected at most {MOST_LABELS} labels where two models are compared, but got {classes}")
+            raise too_many_labels(classes)
         while capacity < classes:
             capacity *= 2
         totals = <Totals *> PyMem_RawCalloc(capacity, sizeof(Totals))

@@ -31,6 +31,10 @@ cdef inline bint split_double(double x, int64_t *whole, uint64_t *part) noexcept
     return True
 
 
+cdef int refuse_samples(int64_t more, int64_t have) except -1:
+    raise WeightError(f"Expected the number of samples to stay below 2**63 - 2, but got {more} on top of {have}")
+
+
 cdef object refusal(object weight, object at):
     return WeightError(f"Expected `w`{at} to be a finite number from 0 to 2**63 - 1024, but got {weight!r}")
 

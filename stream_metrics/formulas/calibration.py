@@ -21,8 +21,8 @@ from stream_metrics.formulas.rank_table import Table, tabulate
 from stream_metrics.formulas.ranks_protocol import OWN, REST, UNDEFINED, ZERO, Certified, RankColumn
 from stream_metrics.formulas.score_codes import edge
 
-MOST_BINS = 2**24
 MOMENT_BITS = 20  # the lowest bits of a code, which moments leave out
+MOST_BINS = 2**20
 ONE_OCTAVE = 52  # levels up to here have cells over which a score is linear in its code
 
 

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from stream_metrics.errors import LabelError
-from stream_metrics.labels import canonical
+from stream_metrics.labels import LONGEST, canonical
 from stream_metrics.states import pieces
 from stream_metrics.states.pieces import Array, Part, gathered, least
 
@@ -212,6 +212,8 @@ def _from_dictionary(values: Any, argument: str) -> Read:
     indices = [chunk.indices for chunk in chunks]
     one = len(dictionaries) == 1 and not dictionaries[0].null_count
     codes, found = _shared(indices, dictionaries[0]) if one else _unified(indices, dictionaries, place)
+    if _is_text(kind) and max(map(len, found), default=0) > LONGEST:
+        return list(values.to_pylist())  # which will be refused, by its position
     if not is_.is_floating(kind):
         return codes, found
     if not all(map(isfinite, found)):

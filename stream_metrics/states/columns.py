@@ -16,7 +16,7 @@ import numpy as np
 from stream_metrics._core.batch import count_codes, count_integers, encode_bytes, encode_objects
 from stream_metrics._core.weights import split_weights
 from stream_metrics.errors import LabelError, WeightError
-from stream_metrics.labels import Label, canonical
+from stream_metrics.labels import LONGEST, Label, canonical
 from stream_metrics.states import arrow
 from stream_metrics.states.pieces import Array, common_edges, cut, joined
 from stream_metrics.states.tensors import materialize, native
@@ -138,7 +138,7 @@ def _from_array(array: Array, argument: str, may_abstain: bool) -> Column:
         bad = np.flatnonzero(~np.isfinite(array))
         if len(bad):
             canonical(array[bad[0]].item(), argument, int(bad[0]))
-    if kind in "fUS" and len(array) and array.itemsize:
+    if kind in "fUS" and len(array) and 0 < array.itemsize <= LONGEST:
         codes, firsts = encode_bytes(array.view(np.uint8).reshape(len(array), -1))
         return Column(codes, array[firsts].tolist())
     times = kind in "mM"  # in a list of Python objects some units would be numbers

@@ -120,7 +120,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
             raise ValueError("whole numbers of samples and appearances")
         state = cls(fixed, *other)
         held = state.fixed_labels, () if state.other is None else (state.other,)
-        if held != (None, ()) and repr(held) != repr((fixed, other)):
+        if repr(held) != repr((fixed, other)):
             raise ValueError("fixed labels in their plain form")
         state._refill(list(labels), cells, list(appearances), n, abstained)
         return state

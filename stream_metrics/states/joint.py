@@ -195,13 +195,26 @@ class Comparison(JointCounters, Portable):
             if repr(mine) != repr(theirs):
                 raise MergeError(f"Expected `{name}` to be the same in both, but got {mine!r} and {theirs!r}")
         with self._merging(other):
+            self._check_room(other)
             theirs = {fold: (a.copy(), b.copy()) for fold, (a, b) in other._scored.items()}
-            self._merge(other)
             for fold, pair in theirs.items():
                 for scored, mine in zip(pair, self._scored.get(fold, ()), strict=False):
                     scored.merge(mine)
+            self._merge(other)
             self._scored |= theirs
         return self
+
+    def _check_scores(self) -> None:
+        """Raise ValueError unless the states of scores can have counted the samples of both models."""
+        weights = samples = 0
+        for a, b in self._scored.values():
+            a.check()
+            b.check()
+            if (a.ranks.n, a.ranks._units()) != (b.ranks.n, b.ranks._units()):
+                raise ValueError("scores of both models for the same samples")
+            weights, samples = weights + int(a.ranks.weight), samples + a.ranks.n
+        if self.scores and (samples != self.n or weights > self._mass):
+            raise ValueError("scores of all samples that were compared")
 
     def copy(self) -> Self:
         """Return an independent copy of configuration and counts."""
@@ -261,13 +274,11 @@ class Comparison(JointCounters, Portable):
         for fold, held in scored:
             pair = made._empty(), made._empty()
             for state, of in zip((s for side in pair for s in side.states()), held, strict=True):
-                try:
-                    state.merge(type(state)._restore(of))
-                except MergeError as error:
-                    raise ValueError(str(error)) from None
+                state.merge(type(state)._restore(of))
             if type(fold) is not int or not 0 <= fold < folds or not made.scores or not pair[0].ranks.n:
                 raise ValueError("scores of the folds there are")
             made._scored[fold] = pair
+        made._check_scores()
         if not written_as(made, content):
             raise ValueError("what this comparison would be written as")
         return made

@@ -19,11 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stream_metrics._core.guard import Guarded
+from stream_metrics._core.weights import split_weights
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError
 from stream_metrics.labels import Label, canonical, ordering, sort_key, unique
-from stream_metrics.states.columns import Categorical, Column, column
+from stream_metrics.states.columns import Categorical, Column, column, weights
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
+from stream_metrics.states.room import room
 from stream_metrics.states.score_tables import (
     finite_scores,
     fitting,
@@ -67,6 +69,7 @@ class Scored:
         self.ranks, self.confidence, self.losses = ranks, confidence, losses
         self.labels, self.threshold = labels, threshold
         self.negative = _other_class(ranks.pos_label, labels)
+        self._room = 0  # weight or samples that each state can still count; a lower bound
 
     def copy(self) -> Scored:
         """Return an independent copy."""
@@ -74,13 +77,33 @@ class Scored:
         losses = None if self.losses is None else self.losses.copy()
         return Scored(self.ranks.copy(), confidence, losses, self.labels, self.threshold)
 
+    def _take_room(self, taken: int) -> None:
+        """Raise WeightError unless every state can count that much more, of weight and of samples.
+
+        So the last state cannot refuse what those before it have counted, which a sketch could not take back.
+        """
+        if taken > self._room:
+            self._room = room([max(state._load()) for state in self.states()], taken)
+        self._room -= taken
+
+    def check_merge(self, other: Scored) -> None:
+        """Raise what `merge` would."""
+        for mine, theirs in zip(self.states(), other.states(), strict=True):
+            mine._check_merge(theirs)
+
     def merge(self, other: Scored) -> None:
         """Add the counts of another shard with the same configuration."""
-        self.ranks.merge(other.ranks)  # first: it has the narrowest limits
-        if self.confidence is not None and other.confidence is not None:
-            self.confidence.merge(other.confidence)
-        if self.losses is not None and other.losses is not None:
-            self.losses.merge(other.losses)
+        self.check_merge(other)
+        for mine, theirs in zip(self.states(), other.states(), strict=True):
+            mine.merge(theirs)
+        self._room = 0
+
+    def check(self) -> None:
+        """Raise ValueError unless all states can have counted the same samples, with the same weights."""
+        if len({(state.n, state.abstained) for state in self.states()} | {(self.ranks.n, 0)}) > 1:
+            raise ValueError("states of scores that have counted as many samples")
+        if self.confidence is not None and self.confidence._units() != self.ranks._units():
+            raise ValueError("sketches that have counted the same weights")
 
     def reset(self) -> None:
         """Forget every sample."""
@@ -94,14 +117,20 @@ class Scored:
     def update(self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
         """Count one sample in all states, or in none, in one section of their owner."""
         steps = self._sample(counts, y_true, y_pred, w, scores, classes)
+        taken = 1 if w == 1 else _cost([w], 1)
         with owner._writing():
+            if len(steps) > 1:
+                self._take_room(taken)
             _all_or_none(steps, "update", "revert")
 
     def revert(self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
         """Undo one update in all states, or in none; the sketches must not have coarsened."""
         steps = self._sample(counts, y_true, y_pred, w, scores, classes)[::-1]
         with owner._writing():
-            _all_or_none(steps, "revert", "update")
+            for state, arguments in steps[1:]:
+                state._check_revert(*arguments)
+            for state, arguments in steps:
+                state.revert(*arguments)
 
     def update_many(
         self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any
@@ -120,7 +149,10 @@ class Scored:
                 counts.update_many(y_true, y_pred, w)
         else:
             steps, at = self._batch(counts, y_true, y_pred, w, scores, classes, rows)
+            n = len(steps[0][1][0].values) if at is None else len(at)
+            taken = _cost(steps[-1][1][2], n)
             with owner._writing():
+                self._take_room(taken)
                 _all_or_none(steps, "update_many", "", at)
 
     def _sample(self, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> Steps:
@@ -281,6 +313,16 @@ def _uncount(state: Any, arguments: tuple[Any, ...]) -> None:
     batch.reset()
     batch.update_many(*arguments)
     state.subtract(batch)
+
+
+def _cost(w: Any, n: int) -> int:
+    """Return what n samples take of the room of a state: their weight, at least 1 each; a bound if that is small."""
+    if w is None:
+        return n
+    wholes, parts = split_weights(weights(w, n))
+    if wholes.sum(dtype=np.float64) < 2.0**53:
+        return n + int(wholes.sum())
+    return max(n, sum(wholes.tolist()) + (0 if parts is None else -(-sum(parts.tolist()) >> 64)))
 
 
 def _other_class(pos_label: Label, labels: tuple[Label, ...] | None) -> tuple[Label] | None:

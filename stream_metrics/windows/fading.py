@@ -30,8 +30,10 @@ import numpy as np
 
 from stream_metrics._core.guard import Lock
 from stream_metrics._core.weights import checked_weight, split_weights
+from stream_metrics.errors import WeightError
 from stream_metrics.labels import Label
 from stream_metrics.states.columns import weights as checked_weights
+from stream_metrics.states.room import MOST, load_of
 from stream_metrics.states.tensors import is_single
 from stream_metrics.windows.panes import Batch, blank, check_same, inside, mergeable, restorer
 from stream_metrics.windows.times import Length, Time, instant, instants, length, shown
@@ -40,6 +42,7 @@ from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["Fading"]
 
+MOST_FADED = 2.0**62  # the sum of weights as they are read; half of what a state can count, as floats are rounded
 REACH, FIRST = {"fine": 40, "coarse": 24}, {"fine": -54, "coarse": -14}
 CONFIGURATION = ("inner", "half_life")
 
@@ -97,6 +100,7 @@ class Fading(Portable):
         with self._lock:
             self._states: dict[int, Any] = {}  # by the number of the stretch at whose start they began
             self._latest: int | None = None  # time, or number of updates
+            self._room = 0.0  # how much weight can come; a lower bound
             self.dropped = 0
 
     def _place(self, t: Any) -> int:
@@ -105,6 +109,8 @@ class Fading(Portable):
             return instant(self.clock() if t is None else t)
         if t is not None:
             raise ValueError(f"Expected no `t` where samples fade by count, but got {t!r}")
+        if self._latest is not None and self._latest >= MOST:
+            raise WeightError("Expected fewer than 2**63 - 2 samples where they fade by count, but got one more")
         return (self._latest or 0) + 1
 
     def _scale(self, place: int, stretch: int) -> float:
@@ -137,6 +143,8 @@ class Fading(Portable):
             if own < newest - 1:
                 self.dropped += 1
                 return
+            if float(w) + 1 > self._room or newest != self._newest(self._latest or 0):
+                self._look_for_room(self._states, latest, float(w) + 1)
             states = {}
             for stretch in (newest - 1, newest):
                 state = self._states.get(stretch)
@@ -146,6 +154,35 @@ class Fading(Portable):
                 if state is not None:
                     states[stretch] = state
             self._states, self._latest = states, latest
+            self._room -= float(w) + 1
+
+    def _shown(self, states: dict[int, Any], latest: int) -> float:
+        """Return a bound of the sum of weights that is read at the latest time."""
+        if not states:
+            return 0.0
+        first = min(states)
+        weights, _, _ = states[first]._load()
+        return weights / self._scale(latest, first)
+
+    def _look_for_room(self, states: dict[int, Any], latest: int, taken: float) -> None:
+        """Find out how much weight can come until a new state begins; WeightError if that is less than `taken`."""
+        newest = self._newest(latest)
+        states = {stretch: state for stretch, state in states.items() if stretch >= newest - 1}
+        shown, self._room = self._shown(states, latest), 0.0
+        left = MOST_FADED - shown
+        rooms = [(MOST - max(state._load()), stretch) for stretch, state in states.items()]
+        if left < taken or any(free < taken * self._scale(latest, stretch) for free, stretch in rooms):
+            raise WeightError(
+                f"Expected the sum of faded weights to stay below 2**62, and below 2**63 in each of the states that fade, "
+                f"but got {taken:g} on top of {shown:g}"
+            )
+        self._room = min(
+            [left, *(free / self._scale((newest + 1) * self._stretch, stretch) for free, stretch in rooms)]
+        )
+
+    def _load(self) -> tuple[int, int, int]:
+        weights, samples, abstentions = load_of([self._read()])
+        return max(weights, 2 * int(self._shown(self._states, self._latest or 0))), samples, abstentions
 
     def update_many(
         self,
@@ -182,6 +219,7 @@ class Fading(Portable):
                     states[stretch] = state if before is None else before.copy().merge(state)
                 elif before is not None:
                     states[stretch] = before
+            self._look_for_room(states, latest, 0)
             if self._latest is not None:
                 self.dropped += sum(mine < self._newest(self._latest) - 1 for mine in own)
             self._states, self._latest = states, latest
@@ -191,6 +229,8 @@ class Fading(Portable):
         times: list[int] = []
         if self.by_count or t is None:
             times = [first + row if self.by_count else first for row in range(n)]
+            if self.by_count and times[-1] > MOST:
+                raise WeightError(f"Expected fewer than 2**63 - 2 samples where they fade by count, but got {n} more")
         return times or instants(t, n).tolist()
 
     def merge(self, other: Self) -> Self:
@@ -207,6 +247,7 @@ class Fading(Portable):
                     states[stretch] = mine if theirs is None else mine.copy().merge(theirs)
                 elif theirs is not None:
                     states[stretch] = theirs.copy()
+            self._look_for_room(states, latest, 0)
             self._states, self._latest = states, latest
         return self
 
@@ -279,6 +320,8 @@ class Fading(Portable):
         if type(by_count) is not bool or template != made.inner or len(latest) > 1 or bool(latest) != bool(states):
             raise ValueError("an empty state inside, and the latest time if there is any")
         for seen in latest:
+            if type(seen) is not int or (by_count and not 0 < seen <= MOST):
+                raise ValueError("the latest time, or the number of updates")
             made._latest = seen if by_count else instant(np.datetime64(seen, "ns"))
         restored = restorer(template)
         for stretch, held in states:
@@ -288,7 +331,17 @@ class Fading(Portable):
             raise ValueError("states of the last two stretches")
         if not written_as(made, content):
             raise ValueError("what this state would be written as")
+        made._check_states()
         return made
+
+    def _check_states(self) -> None:
+        """Raise unless the state that began first can have counted all that the other one has."""
+        if len(self._states) > 1:
+            older, newer = (self._states[stretch] for stretch in sorted(self._states))
+            if older.n < newer.n or older.abstained < newer.abstained:
+                raise ValueError("a first state with all samples of the second")
+        if self._states:
+            self._look_for_room(self._states, self._latest or 0, 0)
 
     def __repr__(self) -> str:
         return f"Fading({self.inner!r}, half-life {self.half_life}, {self.n} samples)"

@@ -17,6 +17,7 @@ import numpy as np
 
 from stream_metrics._core.routes import PaneFeed
 from stream_metrics.labels import Label
+from stream_metrics.states.room import grown, load_of, room
 from stream_metrics.states.tensors import is_single
 from stream_metrics.windows.closing import Closed, closing
 from stream_metrics.windows.panes import Batch, Merges, blank, check_same, mergeable, restorer
@@ -134,12 +135,24 @@ class TimeWindow(PaneFeed, Portable):
         panes = times // self._length
         with self._writing():
             on_time = panes > self._gone() if self._started else np.ones(batch.n, bool)
-            self._open.update(batch.deal(panes, self._open.get, self.inner, on_time))
+            dealt = batch.deal(panes, self._open.get, self.inner, on_time)
+            taken = grown((self._open.get(pane) for pane in dealt), dealt.values())
+            if taken > self._room:
+                self._look_for_room(taken)
+            self._open.update(dealt)
+            self._room -= taken
             self._drop(int((~on_time).sum()))
             self._timed |= t is not None
             self._move(int(times.max()))
             self._expire()
         self._report()
+
+    def _load(self) -> tuple[int, int, int]:
+        return load_of([*self._open.values(), *self._merges.sealed.values()])
+
+    def _look_for_room(self, taken: int) -> None:
+        """Find out how much can be counted; WeightError if that is less than `taken`."""
+        self._room = room(self._load(), taken)
 
     def advance(self, t: Time | None = None) -> None:
         """Say that the time is `t`, by default that of the clock, without a sample: panes expire and windows close."""
@@ -199,6 +212,7 @@ class TimeWindow(PaneFeed, Portable):
         """
         check_same(self, other, CONFIGURATION)
         with self._merging(other):
+            room(load_of((self, other)))
             theirs = other._merges.unsealed(other._open)
             panes = self._merges.unsealed(self._open)
             merged = {pane: panes[pane].copy().merge(state) for pane, state in theirs.items() if pane in panes}
@@ -218,6 +232,7 @@ class TimeWindow(PaneFeed, Portable):
         self._merges = Merges()
         self._open.clear()
         self._open.update(panes)
+        self._room = 0
         self._due = self._falls_due(min(panes)) if panes else NEVER
         if self._started:
             self._move(self._latest)
@@ -317,6 +332,7 @@ class TimeWindow(PaneFeed, Portable):
             made._expire()
         if not written_as(made, content) or any(pane > made._latest // pane_length for pane in made._open):
             raise ValueError("what this window would be written as")
+        made._look_for_room(0)
         return made
 
     def __repr__(self) -> str:

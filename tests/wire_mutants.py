@@ -1,0 +1,355 @@
+"""Damaged bytes: mutants of every kind of state, under a header and a checksum that are right.
+
+    python tests/wire_mutants.py --mutations 1000000 --jobs 2
+    python tests/wire_mutants.py --mutations 1000 --only fading
+
+A mutant is refused with `DecodeError`, or it is a state that can be written: then its bytes are the mutant's, and it
+can be copied, read, merged and updated; what it refuses leaves it as it was. Half of the mutants change bytes, half
+change a value of the decoded content. A run is a function of its seed; a violation prints the bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import random
+import resource
+import sys
+import time
+import warnings
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgpack
+
+import stream_metrics as sm
+from stream_metrics import wire
+from stream_metrics.errors import DecodeError, StreamMetricsError
+
+GOLDEN = Path(__file__).parent / "golden"
+SLOWEST = 5.0  # seconds for one mutant: far above what any takes, far below what one without a bound would
+INTERESTING: list[Any] = [
+    *(0, 1, -1, 2, 127, 128, 255, 2**31, 2**53, 2**61 - 1, 2**61, 2**62, 2**63 - 3, 2**63 - 1, 2**63, 2**64 - 1),
+    *(2**64, 2**70, -(2**63), -(2**70), 2**2047, 2**4000, True, False, None, 0.0, -0.0, 1.0, 0.5, 1e300, 5e-324),
+    *(float("inf"), float("nan"), "", "a", "z", "accuracy", "roc_auc", b"", b"\0", b"\x01\x01", (), (None,), ((),), {}),
+]
+
+
+def signed(body: bytes) -> bytes:
+    """Return a body with the header and checksum that belong to it."""
+    return b"SMET\x01" + zlib.crc32(body).to_bytes(4, "little") + body
+
+
+def decoded(body: bytes) -> Any:
+    """Return what a body holds, whatever it is."""
+    return msgpack.unpackb(
+        body, use_list=False, ext_hook=wire._unpack_big, unicode_errors="surrogatepass", strict_map_key=False
+    )
+
+
+def corpus() -> dict[str, Any]:
+    """Return a small state of every kind, and of every container around one."""
+    states = {path.stem: sm.from_bytes(path.read_bytes()) for path in sorted(GOLDEN.glob("*.bin"))}
+    states |= {name: make() for name, make in EXTRA.items()}
+    return states
+
+
+def _fed(state: Any, *, t: bool = False, group: bool = False, scores: bool = True, weighted: bool = True) -> Any:
+    for i in range(12):
+        more = {"t": 1_700_000_000 + 10 * i} if t else {}
+        if group:
+            more["group"] = ["g", 1, True, 2.5, ("x", 1)][i % 5]
+        state.update(i % 2 == 0, i / 12 if scores else i % 3 == 0, 1 + i % 3 / 4 * weighted, **more)
+    return state
+
+
+def _table(state: Any) -> Any:
+    for i in range(30):
+        state.update("abc"[i % 3], {"a": i / 30, "b": i * 7 % 30 / 30, "c": 0.25})
+    return state
+
+
+def _aggregate(make: Callable[[], Any]) -> Any:
+    total = sm.Aggregate()
+    for number in range(3):
+        total.put(f"worker {number}", make(), number)
+    return total
+
+
+def _compared() -> Any:
+    state = sm.Comparison(scores="any", folds=2)
+    for i in range(10):
+        state.update(i % 2 == 0, i / 10 - 0.4, i % 3 - 1.0, unit=i)
+    return state
+
+
+EXTRA: dict[str, Callable[[], Any]] = {
+    "set_scored_coarse": lambda: _table(sm.MetricSet(scores=True, buckets=8, sample=4)),
+    "set_scored_single": lambda: _fed(sm.MetricSet(scores=True)),
+    "set_any": lambda: _fed(sm.MetricSet(scores="any", labels=[False, True])),
+    "metric_roc_auc": lambda: _fed(sm.ROCAUC()),
+    "metric_log_loss": lambda: _fed(sm.LogLoss()),
+    "metric_precision": lambda: _fed(sm.Precision(), scores=False),
+    "metric_ece": lambda: _fed(sm.ExpectedCalibrationError(bins=5)),
+    "metric_cohen_kappa": lambda: _fed(sm.CohenKappa(), scores=False),
+    "rolling_of_groups": lambda: _fed(sm.Rolling(sm.ByGroup(sm.Accuracy()), 5), group=True, scores=False),
+    "rolling_of_set": lambda: _fed(sm.Rolling(sm.MetricSet(scores=True), 5)),
+    "rolling_of_losses": lambda: _fed(sm.Rolling(sm.ProbabilityLosses(), 5)),
+    "timed_of_scores": lambda: _fed(sm.TimeWindow(sm.MetricSet(scores=True), "1m", 6), t=True),
+    "timed_of_groups": lambda: _fed(
+        sm.TimeWindow(sm.ByGroup(sm.Accuracy(), 3), "1m", 6), t=True, group=True, scores=False
+    ),
+    "fading_of_scores": lambda: _fed(sm.Fading(sm.MetricSet(scores=True), "20s"), t=True),
+    "fading_of_auc": lambda: _fed(sm.Fading(sm.ROCAUC(), 3)),
+    "fading_of_groups": lambda: _fed(sm.Fading(sm.ByGroup(sm.Accuracy()), 0.5), group=True, scores=False),
+    "groups_of_scores": lambda: _fed(sm.ByGroup(sm.MetricSet(scores=True), 2), group=True),
+    "groups_of_fading": lambda: _fed(sm.ByGroup(sm.Fading(sm.Accuracy(), "20s")), t=True, group=True, scores=False),
+    "groups_of_rolling": lambda: _fed(sm.ByGroup(sm.Rolling(sm.ROCAUC(), 3)), group=True),
+    "groups_of_detectors": lambda: _fed(
+        sm.ByGroup(sm.ChangeDetector(0.3, of="accuracy")), group=True, scores=False, weighted=False
+    ),
+    "aggregate_of_windows": lambda: _aggregate(
+        lambda: _fed(sm.TimeWindow(sm.Accuracy(), "1m", 6), t=True, scores=False)
+    ),
+    "aggregate_of_scores": lambda: _aggregate(lambda: _fed(sm.MetricSet(scores=True))),
+    "aggregate_of_comparisons": lambda: _aggregate(_compared),
+    "comparison_any": _compared,
+}
+
+
+class Mutator:
+    """Draws mutants of one body."""
+
+    def __init__(self, body: bytes, rng: random.Random) -> None:
+        self.body, self.rng = body, rng
+        self.content = decoded(body)
+        self.paths = list(_paths(self.content))
+        self.values = [_at(self.content, path) for path in self.paths]
+
+    def mutant(self) -> bytes | None:
+        """Return the body of a mutant; None for one that cannot be written."""
+        if self.rng.random() < 0.5:
+            data = self.body
+            for _ in range(self.rng.choice([1, 1, 1, 2, 3])):
+                data = self._bytes(data)
+            return data
+        content = self.content
+        for _ in range(self.rng.choice([1, 1, 1, 2, 3])):
+            path = self.rng.choice(self.paths)
+            try:
+                content = _replaced(content, path, self._value)
+            except (IndexError, KeyError, TypeError):  # an earlier change has removed the place
+                continue
+        try:
+            return wire._pack(content)
+        except (ValueError, OverflowError, TypeError, RecursionError):
+            return None
+
+    def _bytes(self, data: bytes) -> bytes:
+        rng = self.rng
+        if not data:
+            return rng.randbytes(1)
+        at = rng.randrange(len(data))
+        kind = rng.randrange(6)
+        if kind == 0:
+            return data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
+        if kind == 1:
+            return (
+                data[:at] + rng.choice([b"\0", b"\x01", b"\x7f", b"\x80", b"\xff", rng.randbytes(1)]) + data[at + 1 :]
+            )
+        if kind == 2:
+            return data[:at] + data[at + rng.randint(1, 4) :]
+        if kind == 3:
+            return data[:at] + rng.randbytes(rng.randint(1, 3)) + data[at:]
+        if kind == 4:
+            return data[:at] + data[at : at + rng.randint(1, 8)] + data[at:]
+        other = rng.randrange(len(data))
+        return data[:at] + data[other : other + rng.randint(1, 8)] + data[at + 1 :]
+
+    def _value(self, value: Any) -> Any:
+        """Return what stands instead of a value."""
+        rng = self.rng
+        kind = rng.randrange(8)
+        if isinstance(value, bytes) and kind < 5:
+            return self._bytes(value)
+        if isinstance(value, bool | int) and kind < 4:
+            return rng.choice([value + 1, value - 1, -value, 2 * value, value << 32, 1 << rng.randrange(70)])
+        if isinstance(value, float) and kind < 3:
+            return rng.choice(
+                [
+                    value + 1,
+                    -value,
+                    value * 2.0**-60,
+                    value * 2.0**60,
+                    int(value) if value == value and abs(value) < 1e300 else 0,
+                ]
+            )
+        if isinstance(value, tuple) and value and kind < 5:
+            items = list(value)
+            at, other = rng.randrange(len(items)), rng.randrange(len(items))
+            if kind == 0:
+                del items[at]
+            elif kind == 1:
+                items.insert(at, items[other])
+            elif kind == 2:
+                items[at], items[other] = items[other], items[at]
+            elif kind == 3:
+                items.append(rng.choice(INTERESTING))
+            else:
+                items = items[:at]
+            return tuple(items)
+        if isinstance(value, dict) and kind < 5:
+            return {**value, rng.choice(["a", "beta", 1]): rng.choice(INTERESTING)}
+        if kind == 5:
+            return (value,)
+        return rng.choice(self.values) if kind == 6 else rng.choice(INTERESTING)
+
+
+def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    items = enumerate(value) if isinstance(value, tuple) else value.items() if isinstance(value, dict) else ()
+    for at, item in items:
+        yield from _paths(item, (*path, at))
+
+
+def _at(value: Any, path: tuple[Any, ...]) -> Any:
+    for at in path:
+        value = value[at]
+    return value
+
+
+def _replaced(value: Any, path: tuple[Any, ...], change: Callable[[Any], Any]) -> Any:
+    if not path:
+        return change(value)
+    if isinstance(value, dict):
+        return {**value, path[0]: _replaced(value[path[0]], path[1:], change)}
+    return (*value[: path[0]], _replaced(value[path[0]], path[1:], change), *value[path[0] + 1 :])
+
+
+def unchanged(state: Any, act: Callable[[], Any]) -> bool:
+    """Let a state do something; if it refuses, it is as it was. Tell whether it did."""
+    before = state.to_bytes()
+    try:
+        act()
+    except (StreamMetricsError, ValueError, KeyError, TypeError) as error:
+        if state.to_bytes() != before:
+            raise AssertionError(f"refused with {error!r:.200}, and changed") from error
+        if isinstance(error, TypeError) or type(error) is OverflowError:
+            raise
+        return False
+    return True
+
+
+def updates(state: Any) -> Iterator[Callable[[], Any]]:
+    """Yield updates of which at least one suits the state."""
+    inside = [state]
+    while getattr(inside[-1], "inner", None) is not None:
+        inside.append(inside[-1].inner)
+    kinds = {each.KIND for each in inside}
+    if "aggregate" in kinds:
+        if state.workers():
+            yield lambda: state.put("another", state.total(), 2**40)
+        return
+    if "comparison" in kinds:
+        yield lambda: state.update(True, 0.25, 0.75) if state.scores else state.update("a", "a", "b")
+        return
+    more: dict[str, Any] = {"group": "g"} if "groups" in kinds else {}
+    if "timed" in kinds or any(not getattr(each, "by_count", True) for each in inside):
+        latest = max([1_700_000_000, *(each.latest for each in [state] if getattr(each, "latest", None))])
+        more["t"] = min(latest + 1, 4.5e9)
+    if inside[-1].KIND == "detector" and inside[-1].of is None:
+        yield lambda: state.update(0.5, **more)
+        return
+    yield lambda: state.update(True, 0.75, **more)
+    yield lambda: state.update("a", "b", 3, **more)
+    yield lambda: state.update("a", {"a": 0.5, "b": 0.25}, 0.5, **more)
+    yield lambda: state.update("a", None, **more)
+
+
+def use(state: Any, data: bytes) -> None:
+    """Do with a state that was read what can be done with any; AssertionError for what cannot be."""
+    if state.to_bytes() != data:
+        raise AssertionError("written as other bytes than it was read from")
+    twin = state.copy()
+    if twin.to_bytes() != data:
+        raise AssertionError("a copy has other bytes")
+    twin.snapshot() if not isinstance(twin, sm.Aggregate) or twin.workers() else None
+    repr(twin)
+    for act in (lambda: twin.merge(twin), lambda: twin.merge(state), *updates(twin)):
+        unchanged(twin, act)
+    if state.to_bytes() != data:
+        raise AssertionError("merged into another, and changed")
+    written = twin.to_bytes()
+    if sm.from_bytes(written).to_bytes() != written:
+        raise AssertionError("written after merges and updates, and not read")
+    twin.snapshot() if not isinstance(twin, sm.Aggregate) or twin.workers() else None
+
+
+def fuzz(name: str, state: Any, mutations: int, seed: int) -> Counter[str]:
+    """Try so many mutants of a state; return how many were refused and read, or raise with the bytes of a violation."""
+    rng = random.Random(f"{name} {seed}")
+    mutator = Mutator(state.to_bytes()[wire.HEADER :], rng)
+    outcomes: Counter[str] = Counter()
+    for _ in range(mutations):
+        body = mutator.mutant()
+        if body is None or body == mutator.body:
+            outcomes["not written"] += 1
+            continue
+        data, start = signed(body), time.perf_counter()
+        try:
+            try:
+                twin = sm.from_bytes(data)
+            except DecodeError:
+                outcomes["refused"] += 1
+            else:
+                outcomes["read"] += 1
+                use(twin, data)
+        except Exception as error:
+            raise AssertionError(f"{name}: {type(error).__name__}: {error!s:.300} for {data!r}") from error
+        if time.perf_counter() - start > SLOWEST:
+            raise AssertionError(f"{name}: {time.perf_counter() - start:.1f} s for {data!r}")
+    return outcomes
+
+
+def _job(job: tuple[str, int, int, int]) -> tuple[str, Counter[str], list[str]]:
+    name, mutations, seed, memory = job
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    warnings.simplefilter("ignore")
+    state, outcomes, violations = corpus()[name], Counter[str](), []
+    for part in range(0, mutations, 1000):
+        try:
+            outcomes += fuzz(name, state, min(1000, mutations - part), seed + part)
+        except AssertionError as error:
+            violations.append(str(error))
+    return name, outcomes, violations
+
+
+def main(arguments: list[str]) -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description="Try mutants of the bytes of every kind of state.")
+    parser.add_argument("--mutations", type=int, default=10_000, help="mutants of each state")
+    parser.add_argument("--only", default="", help="states whose name contains this text")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--memory", type=int, default=3, help="address space of a process in GB")
+    chosen = parser.parse_args(arguments)
+    names = [name for name in corpus() if chosen.only in name]
+    jobs = [(name, chosen.mutations, chosen.seed, chosen.memory << 30) for name in names]
+    total: Counter[str] = Counter()
+    failed = 0
+    with multiprocessing.get_context("spawn").Pool(chosen.jobs, maxtasksperchild=1) as pool:
+        for name, outcomes, violations in pool.imap_unordered(_job, jobs):
+            print(f"{name}: {dict(outcomes)}, {len(violations)} violations", flush=True)
+            for violation in violations[:5]:
+                print(f"    {violation[:20_000]}", flush=True)
+            total += outcomes
+            failed += len(violations)
+    print(f"all: {dict(total)}, {failed} violations")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
