@@ -145,14 +145,17 @@ def test_a_waiting_call_can_be_interrupted() -> None:
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
+    def wait() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        state.update("a", "b")
+
     holder = threading.Thread(target=hold)
     holder.start()
     inside.wait(100)
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         with pytest.raises(KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
-            state.update("a", "b")
+            wait()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
