@@ -120,7 +120,7 @@ def test_columns_of_csv(cli, spec, status, reason):
         (("-", "--pos-label", "a"), "--pos-label needs --scores"),
         (("-", "--margins"), "--margins needs --scores"),
         (("-", "--buckets", "9"), "--buckets needs --scores"),
-        (("-", "--scores", "--buckets", "1"), "`buckets` from 2"),
+        (("-", "--scores", "--buckets", "1"), "`buckets` to be a whole number from 2"),
         (("-", "--scores", "--sample", "0"), "from 1 on"),
         (("-", "--scores", "--threshold", "nan"), "a finite number, but got 'nan'"),
         (("-", "--scores", "--pos-label", "c", "--labels", "a,b"), "--pos-label c is none of --labels"),
