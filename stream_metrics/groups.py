@@ -110,9 +110,8 @@ class ByGroup(GroupFeed, Portable):
         for code, state in dealt.items():
             if code < len(names):
                 slot = old[code]
-                slots[names[code]] = Slot(
-                    state, _sum((0, 0, 0, 0) if slot is None else slot.forms, forms[code].tolist())
-                )
+                before = (0, 0, 0, 0) if slot is None else slot.forms
+                slots[names[code]] = Slot(state, _sum(before, forms[code].tolist()))
             else:
                 others = Slot(state)
         self._put(slots, others)
@@ -319,7 +318,5 @@ def _sum(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
     """Return the sums of two numbers of appearances; WeightError if they are too large."""
     total = tuple(x + y for x, y in zip(a, b, strict=True))
     if max(total) > MOST:
-        raise WeightError(
-            f"Expected the samples of a group to stay below 2**63 - 2, but got {max(b)} on top of {max(a)}"
-        )
+        raise WeightError(f"Expected a group to have fewer than 2**63 - 2 samples, but got {max(b)} on top of {max(a)}")
     return total

@@ -6,10 +6,10 @@ become the plain base type. Equality is Python's: ``True``, ``1`` and ``1.0`` ar
 is shown in the narrowest type in which it was seen (bool, int, float), which the counters track; a number inside a
 tuple is shown as an int if it equals one.
 
-What is counted can be written, read, and shown as text, so labels have limits, the same wherever one comes in: an int has
-at most 2,048 bits (Python writes any int of 640 digits as text, whatever limit it was given); text has at most 2**20
-characters and bytes at most 2**20 bytes; tuples are nested at most 32 deep, and their items are at most 2**20 in all, a
-character or byte inside them counting as one.
+What is counted can be written, read, and shown as text, so labels have limits, the same wherever one comes in. An int
+has at most 2,048 bits: that is under 640 digits, the most that Python always writes as text. Text has at most 2**20
+characters, and bytes at most 2**20 bytes. Tuples are nested at most 32 deep, and are as long as text at most, where an
+item at any depth counts as 1,024 characters besides its own.
 
 The order of report is by type first (numbers, text, bytes, tuples), then by value, so it never depends on arrival.
 """
@@ -28,6 +28,7 @@ Label: TypeAlias = "str | int | float | bytes | tuple[Any, ...]"
 
 ALLOWED = "a str, int, bool, finite float, bytes, or a tuple of these"
 DEEPEST, LONGEST, LARGEST_INT = 32, 2**20, 2048  # levels of tuples, characters or bytes, bits
+ITEM = 1024  # characters that an item of a tuple counts as
 
 
 def canonical(value: object, argument: str = "label", position: int | None = None) -> Label:
@@ -86,20 +87,22 @@ def _limited(value: Any, argument: str, position: int | None) -> Label:
 
 def _too_long(argument: str, position: int | None) -> LabelError:
     return LabelError(
-        f"Expected `{argument}`{_at(position)} to have at most {LONGEST} characters, bytes or items, but got a longer one"
+        f"Expected `{argument}`{_at(position)} to have at most {LONGEST} characters or bytes, {ITEM} for each item of a tuple, but got more"
     )
 
 
 def _items(
     values: tuple[object, ...], argument: str, position: int | None, deeper: int
 ) -> tuple[tuple[Label, ...], int]:
-    """Return a tuple of labels and how many items, characters and bytes it has in all."""
+    """Return a tuple of labels and its length in characters."""
     if deeper == 0:
         raise LabelError(
             f"Expected `{argument}`{_at(position)} to be nested at most {DEEPEST} deep, but got a deeper tuple"
         )
     labels: list[Label] = []
-    size = len(values)
+    size = ITEM * len(values)
+    if size > LONGEST:
+        raise _too_long(argument, position)
     for value in values:
         if isinstance(value, tuple):
             label, inside = _items(value, argument, position, deeper - 1)

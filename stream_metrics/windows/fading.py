@@ -173,12 +173,10 @@ class Fading(Portable):
         rooms = [(MOST - max(state._load()), stretch) for stretch, state in states.items()]
         if left < taken or any(free < taken * self._scale(latest, stretch) for free, stretch in rooms):
             raise WeightError(
-                f"Expected the sum of faded weights to stay below 2**62, and below 2**63 in each of the states that fade, "
-                f"but got {taken:g} on top of {shown:g}"
+                f"Expected the sum of faded weights to stay below 2**62, but got {taken:g} on top of {shown:g}"
             )
-        self._room = min(
-            [left, *(free / self._scale((newest + 1) * self._stretch, stretch) for free, stretch in rooms)]
-        )
+        end = (newest + 1) * self._stretch  # where weights are largest
+        self._room = min([left, *(free / self._scale(end, stretch) for free, stretch in rooms)])
 
     def _load(self) -> tuple[int, int, int]:
         weights, samples, abstentions = load_of([self._read()])
