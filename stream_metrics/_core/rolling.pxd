@@ -12,6 +12,7 @@ cdef class RollingFeed(Ring):
     cdef int give(self, object truth, object predicted, object weight) except -1
     cdef int take(self, object truth, object predicted, object weight) except -1
     cdef int pass_on(self, object truth, object predicted, object weight) except -1
+    cdef bint leaves_quickly(self) noexcept
     cdef int pass_labels(self, object truth, object predicted, object weight) except -1
     cdef int pass_score(self, object truth, object predicted, object weight) except -1
     cdef int note(self, tuple old, object truth, object predicted, object weight) except -1

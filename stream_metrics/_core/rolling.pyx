@@ -75,7 +75,7 @@ cdef class RollingFeed(Ring):
         if scores is None and classes is None and group is None and (w is ONE or type(w) is float or type(w) is int):
             if self.counts is not None:
                 if plain(y_true) and (plain(y_pred) or y_pred is None):
-                    if self.holder != 0 or self.counts.holder != 0:
+                    if self.holder != 0 or self.counts.holder != 0 or not self.leaves_quickly():
                         self._pass(y_true, y_pred, w)
                     else:
                         self.pass_labels(y_true, y_pred, w)
@@ -157,6 +157,14 @@ cdef class RollingFeed(Ring):
     cdef int note(self, tuple old, object truth, object predicted, object weight) except -1:
         """Learn that the state has counted a sample, and taken the oldest one back (None if there was none)."""
         return 0
+
+    cdef bint leaves_quickly(self) noexcept:
+        """Whether the oldest sample can be taken back without running Python code: labels that are tuples cannot."""
+        cdef Sample *old
+        if self.held < self.window:
+            return True
+        old = self.sample + self.head
+        return plain(<object> old.truth) and (plain(<object> old.predicted) or old.predicted == <PyObject *> None)
 
     cdef int pass_labels(self, object truth, object predicted, object weight) except -1:
         """As `pass_on`, for plain labels and weights: a stretch, unless the sample is refused."""
