@@ -80,7 +80,7 @@ def over_classes(measure: Measure, doc: str, *, by_support: bool = False) -> Cal
         units = max((column.units for column in found), default=1)
         supports = [int(column.totals[OWN]) * (units // column.units) for column in found]
         slack = max((column.slack for column in found), default=0.0)
-        return ranks.mean(values, supports, slack * units / sum(supports) if slack else 0.0)
+        return ranks.mean(values, supports, slack * units / max(sum(supports), 1))
 
     formula.__doc__ = doc
     return _with_options(formula, measure)

@@ -172,7 +172,10 @@ def test_two_classes_against_sklearn(seed: int) -> None:
     curve = snapshot.det_curve(True)
     ours = set(zip(curve.x.round(12), curve.y.round(12), curve.thresholds, strict=True))
     assert set(zip(fpr.round(12), fnr.round(12), thresholds, strict=True)) <= ours
-    assert snapshot["ks_statistic"] == np.abs(snapshot.roc_curve().y - snapshot.roc_curve().x).max()
+    own, curve = int(np.sum(truth)), snapshot.roc_curve()
+    tp, fp = (np.rint(a * n).astype(int).tolist() for a, n in ((curve.y, own), (curve.x, len(truth) - own)))
+    gaps = [abs(Fraction(a, own) - Fraction(b, len(truth) - own)) for a, b in zip(tp, fp, strict=True)]
+    assert snapshot["ks_statistic"] == float(max(gaps))
 
 
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
