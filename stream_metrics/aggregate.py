@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 from stream_metrics._core.guard import Lock
 from stream_metrics.errors import LabelError, MergeError
 from stream_metrics.labels import Label, canonical, ordering
-from stream_metrics.states.room import Load, room
+from stream_metrics.states.room import Load, load_of, room
 from stream_metrics.windows.panes import mergeable
 from stream_metrics.wire import Portable, from_bytes, packed, unpacked, written_as
 
@@ -105,7 +105,7 @@ class Aggregate(Portable):
         numbers = _number(epoch, "epoch"), _number(sequence, "sequence")
         with self._lock:
             self._check_fits(held)
-            new, old = _Entry(*numbers, held, now, held._load()), self._entries.get(key)
+            new, old = _Entry(*numbers, held, now, load_of([held])), self._entries.get(key)
             if _newer(key, old, new) is not new:
                 return False
             self._load = self._load_with({key: new})

@@ -87,7 +87,8 @@ def _limited(value: Any, argument: str, position: int | None) -> Label:
 
 def _too_long(argument: str, position: int | None) -> LabelError:
     return LabelError(
-        f"Expected `{argument}`{_at(position)} to have at most {LONGEST} characters or bytes, {ITEM} for each item of a tuple, but got more"
+        f"Expected `{argument}`{_at(position)} to have at most {LONGEST} characters or bytes, and a tuple as many less "
+        f"{ITEM} for each item, but got more"
     )
 
 

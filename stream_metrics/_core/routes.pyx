@@ -95,12 +95,12 @@ cdef int64_t cost_of_weight(object w) except -1:
     cdef int64_t whole = 1
     cdef uint64_t part = 0
     split(w, &whole, &part)
-    return max(whole + (part != 0), 1)
+    return max(whole + (part != 0), 3)
 
 
 cdef inline int64_t cost(object w) except -1:
-    """What a sample takes of the room that all states of a container have together, of weight or of samples."""
-    return 1 if w is ONE else cost_of_weight(w)
+    """What a sample takes at most of the room that all states of a container have together: its weight, or 3 appearances."""
+    return 3 if w is ONE else cost_of_weight(w)
 
 
 cdef inline int64_t floored(int64_t a, int64_t b) noexcept nogil:

@@ -28,6 +28,7 @@ from stream_metrics.states.columns import check_codes, coded, column, weights
 from stream_metrics.states.folds import content_fold, fold_of, folds_of, units_of
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
+from stream_metrics.states.room import MOST, Load, cost, load_of, room
 from stream_metrics.states.score_tables import (
     finite_scores,
     is_mapping,
@@ -87,6 +88,7 @@ class Comparison(JointCounters, Portable):
         self.scores: bool | Literal["any"] = "any" if scores == "any" else bool(scores)
         self.pos_label = canonical(pos_label, "pos_label")
         self._scored: dict[int, Pair] = {}  # by fold
+        self._left = 0  # what the states of scores of all folds can still count; a lower bound
         self._configure(labels, folds, bool(scores))
 
     def _update(self, y_true: Any, pred_a: Any, pred_b: Any, w: Any, unit: Any) -> None:
@@ -109,6 +111,7 @@ class Comparison(JointCounters, Portable):
             )
             truth, label_a, label_b = self._checked(y_true, head_a[1][1], head_b[1][1])
             self._room(w)
+            self._take_room(3 if w == 1 else cost([w], 1))
             _all(rest_a + rest_b)
             self._count(truth, label_a, label_b, w, fold)
             self._scored[place] = pair
@@ -121,6 +124,12 @@ class Comparison(JointCounters, Portable):
                 f"Expected `{argument}` to be a mapping from label to score or a number, but got {pred!r:.60}"
             )
         return finite_scores(pred)
+
+    def _take_room(self, taken: int) -> None:
+        """Raise WeightError unless the states of scores can count that much more, all folds together."""
+        if taken > self._left:
+            self._left = min([room(load, taken) for load in self._loads()], default=MOST)
+        self._left -= taken
 
     def _empty(self) -> Scored:
         losses = ProbabilityLosses(self.pos_label) if self.scores is True else None
@@ -196,13 +205,25 @@ class Comparison(JointCounters, Portable):
                 raise MergeError(f"Expected `{name}` to be the same in both, but got {mine!r} and {theirs!r}")
         with self._merging(other):
             self._check_room(other)
+            for mine, more in zip(self._loads(), other._loads()):  # noqa: B905
+                room(x + y for x, y in zip(mine, more, strict=True))
             theirs = {fold: (a.copy(), b.copy()) for fold, (a, b) in other._scored.items()}
             for fold, pair in theirs.items():
                 for scored, mine in zip(pair, self._scored.get(fold, ()), strict=False):
                     scored.merge(mine)
             self._merge(other)
             self._scored |= theirs
+            self._left = 0
         return self
+
+    def _loads(self) -> list[Load]:
+        """Return for every kind of state of scores bounds of what a merge of all folds adds up."""
+        return [load_of(states) for states in zip(*([*a.states(), *b.states()] for a, b in self._scored.values()))]  # noqa: B905
+
+    def _load(self) -> Load:
+        """Return bounds of what a merge adds up: the sum of weights, samples, abstentions."""
+        weights, samples, abstentions = zip(super()._load(), *self._loads(), strict=True)
+        return max(weights), max(samples), max(abstentions)
 
     def _check_scores(self) -> None:
         """Raise ValueError unless the states of scores can have counted the samples of both models."""
@@ -215,6 +236,8 @@ class Comparison(JointCounters, Portable):
             weights, samples = weights + int(a.ranks.weight), samples + a.ranks.n
         if self.scores and (samples != self.n or weights > self._mass):
             raise ValueError("scores of all samples that were compared")
+        for load in self._loads():
+            room(load)
 
     def copy(self) -> Self:
         """Return an independent copy of configuration and counts."""

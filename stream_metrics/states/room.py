@@ -11,9 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from stream_metrics.errors import WeightError
+import numpy as np
 
-__all__ = ["Load", "MOST", "grown", "load_of", "room"]
+from stream_metrics._core.weights import split_weights
+from stream_metrics.errors import WeightError
+from stream_metrics.states.columns import weights
+
+__all__ = ["MOST", "Load", "cost", "grown", "load_of", "room"]
 
 MOST = 2**63 - 3  # the sum of weights, and the number of samples, of all states together
 Load: TypeAlias = tuple[int, int, int]
@@ -46,3 +50,14 @@ def grown(before: Iterable[Any], after: Iterable[Any]) -> int:
     """Return how much states have grown, in the units of `room`; a state that was not there is None."""
     old, new = load_of(state for state in before if state is not None), load_of(after)
     return max(b - a for a, b in zip(old, new, strict=True))
+
+
+def cost(w: Any, n: int) -> int:
+    """Return what n samples take of the room of a state: their weight, or 3 appearances each; more if that is small."""
+    if w is None:
+        return 3 * n
+    wholes, parts = split_weights(weights(w, n))
+    if wholes.sum(dtype=np.float64) < 2.0**53:
+        return 3 * n + int(wholes.sum())
+    whole: int = sum(wholes.tolist())
+    return max(3 * n, whole + (0 if parts is None else -(-sum(parts.tolist()) >> 64)))

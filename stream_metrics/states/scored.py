@@ -19,13 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stream_metrics._core.guard import Guarded
-from stream_metrics._core.weights import split_weights
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError
 from stream_metrics.labels import Label, canonical, ordering, sort_key, unique
-from stream_metrics.states.columns import Categorical, Column, column, weights
+from stream_metrics.states.columns import Categorical, Column, column
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.room import room
+from stream_metrics.states.room import cost, room
 from stream_metrics.states.score_tables import (
     finite_scores,
     fitting,
@@ -117,7 +116,7 @@ class Scored:
     def update(self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
         """Count one sample in all states, or in none, in one section of their owner."""
         steps = self._sample(counts, y_true, y_pred, w, scores, classes)
-        taken = 1 if w == 1 else _cost([w], 1)
+        taken = 3 if w == 1 else cost([w], 1)
         with owner._writing():
             if len(steps) > 1:
                 self._take_room(taken)
@@ -150,7 +149,7 @@ class Scored:
         else:
             steps, at = self._batch(counts, y_true, y_pred, w, scores, classes, rows)
             n = len(steps[0][1][0].values) if at is None else len(at)
-            taken = _cost(steps[-1][1][2], n)
+            taken = cost(steps[-1][1][2], n)
             with owner._writing():
                 self._take_room(taken)
                 _all_or_none(steps, "update_many", "", at)
@@ -313,16 +312,6 @@ def _uncount(state: Any, arguments: tuple[Any, ...]) -> None:
     batch.reset()
     batch.update_many(*arguments)
     state.subtract(batch)
-
-
-def _cost(w: Any, n: int) -> int:
-    """Return what n samples take of the room of a state: their weight, at least 1 each; a bound if that is small."""
-    if w is None:
-        return n
-    wholes, parts = split_weights(weights(w, n))
-    if wholes.sum(dtype=np.float64) < 2.0**53:
-        return n + int(wholes.sum())
-    return max(n, sum(wholes.tolist()) + (0 if parts is None else -(-sum(parts.tolist()) >> 64)))
 
 
 def _other_class(pos_label: Label, labels: tuple[Label, ...] | None) -> tuple[Label] | None:

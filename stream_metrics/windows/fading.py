@@ -113,7 +113,7 @@ class Fading(Portable):
             raise WeightError("Expected fewer than 2**63 - 2 samples where they fade by count, but got one more")
         return (self._latest or 0) + 1
 
-    def _scale(self, place: int, stretch: int) -> float:
+    def _scale(self, place: float, stretch: int) -> float:
         """Return the weight of a sample in the state that began with a stretch."""
         return float(2.0 ** ((place - stretch * self._stretch) / self._half + self._first))
 
@@ -161,7 +161,7 @@ class Fading(Portable):
         if not states:
             return 0.0
         first = min(states)
-        weights, _, _ = states[first]._load()
+        weights: int = states[first]._load()[0]
         return weights / self._scale(latest, first)
 
     def _look_for_room(self, states: dict[int, Any], latest: int, taken: float) -> None:
@@ -171,7 +171,8 @@ class Fading(Portable):
         shown, self._room = self._shown(states, latest), 0.0
         left = MOST_FADED - shown
         rooms = [(MOST - max(state._load()), stretch) for stretch, state in states.items()]
-        if left < taken or any(free < taken * self._scale(latest, stretch) for free, stretch in rooms):
+        least = 3 if taken else 0  # appearances
+        if left < taken or any(free < max(taken * self._scale(latest, stretch), least) for free, stretch in rooms):
             raise WeightError(
                 f"Expected the sum of faded weights to stay below 2**62, but got {taken:g} on top of {shown:g}"
             )
