@@ -169,6 +169,9 @@ class Oracle:
         if predicted is None:
             self.abstained -= 1
             return
+        emptied = weight > 0 and self.table.get((true, predicted), 0) == weight
+        if self.n - 1 < len(self.table) - emptied:
+            raise WeightError("fewer samples than cells with a weight would be left")
         self._add({(true, predicted): weight}, -1)
         self.n -= 1
         for label in (true, predicted):

@@ -28,7 +28,7 @@ from stream_metrics.states.columns import check_codes, coded, column, weights
 from stream_metrics.states.folds import content_fold, fold_of, folds_of, units_of
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.room import MOST, Load, cost, load_of, room
+from stream_metrics.states.room import MOST, Load, load_of, room, sample_cost
 from stream_metrics.states.score_tables import (
     finite_scores,
     is_mapping,
@@ -111,7 +111,7 @@ class Comparison(JointCounters, Portable):
             )
             truth, label_a, label_b = self._checked(y_true, head_a[1][1], head_b[1][1])
             self._room(w)
-            self._take_room(3 if w == 1 else cost([w], 1))
+            self._take_room(sample_cost(w))
             _all(rest_a + rest_b)
             self._count(truth, label_a, label_b, w, fold)
             self._scored[place] = pair

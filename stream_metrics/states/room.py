@@ -8,16 +8,17 @@ subtraction. `_load` of a state returns three bounds of what a merge adds up: th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from stream_metrics._core.weights import split_weights
+from stream_metrics._core.weights import checked_weight, split_weights
 from stream_metrics.errors import WeightError
 from stream_metrics.states.columns import weights
 
-__all__ = ["MOST", "Load", "cost", "grown", "load_of", "room"]
+__all__ = ["MOST", "Load", "cost", "grown", "load_of", "room", "sample_cost"]
 
 MOST = 2**63 - 3  # the sum of weights, and the number of samples, of all states together
 Load: TypeAlias = tuple[int, int, int]
@@ -50,6 +51,11 @@ def grown(before: Iterable[Any], after: Iterable[Any]) -> int:
     """Return how much states have grown, in the units of `room`; a state that was not there is None."""
     old, new = load_of(state for state in before if state is not None), load_of(after)
     return max(b - a for a, b in zip(old, new, strict=True))
+
+
+def sample_cost(w: Any) -> int:
+    """Return what one sample takes of the room of a state: its weight, or 3 appearances if that is more."""
+    return max(3, math.ceil(checked_weight(w)))
 
 
 def cost(w: Any, n: int) -> int:

@@ -24,7 +24,7 @@ from stream_metrics.labels import Label, canonical, ordering, sort_key, unique
 from stream_metrics.states.columns import Categorical, Column, column
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.room import cost, room
+from stream_metrics.states.room import cost, room, sample_cost
 from stream_metrics.states.score_tables import (
     finite_scores,
     fitting,
@@ -116,7 +116,7 @@ class Scored:
     def update(self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
         """Count one sample in all states, or in none, in one section of their owner."""
         steps = self._sample(counts, y_true, y_pred, w, scores, classes)
-        taken = 3 if w == 1 else cost([w], 1)
+        taken = sample_cost(w)
         with owner._writing():
             if len(steps) > 1:
                 self._take_room(taken)

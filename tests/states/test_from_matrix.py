@@ -102,9 +102,11 @@ def test_a_bad_cell_is_named() -> None:
 
 def test_the_sum_of_the_cells_has_the_limit_of_weights() -> None:
     """Cells that fit one by one, but not together, are refused."""
-    assert sm.ConfusionMatrix.from_matrix([[2**62, 0], [0, 2**62 - 2]]).total == 2**63 - 2
+    assert sm.ConfusionMatrix.from_matrix([[2**62, 0], [0, 2**62 - 3]]).total == 2**63 - 3
+    with pytest.raises(sm.WeightError, match="the number of samples"):
+        sm.ConfusionMatrix.from_matrix([[2**62, 0], [0, 2**62 - 2]])
     with pytest.raises(sm.WeightError, match="the sum of all weights"):
-        sm.ConfusionMatrix.from_matrix([[2**62, 0], [0, 2**62 - 1]])
+        sm.ConfusionMatrix.from_matrix([[2**62, 0], [0, 2**62]])
 
 
 def test_an_empty_matrix_is_a_state_without_classes() -> None:

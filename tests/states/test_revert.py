@@ -87,8 +87,7 @@ def test_revert_resolves_what_update_resolved() -> None:
 
 def test_a_fraction_can_be_taken_from_a_whole() -> None:
     """What is left of a whole number is exact, also if no weight had a fraction before."""
-    state = counted(("a", "a", 3))
-    state.update("b", "b")
+    state = counted(("a", "a", 1), ("a", "a", 2), ("b", "b", 1))
     state.revert("a", "a", 0.25)
 
     assert state.diagonal.tolist() == [2.75, 1.0]
