@@ -10,8 +10,6 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-
 from stream_metrics.catalog import CATALOG, Row, find
 from stream_metrics.inference.choice import METHODS, MOST_CLASSES, ONE_LOOK, refusal
 from stream_metrics.inference.resampling import DRAWS, SEED
