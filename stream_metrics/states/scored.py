@@ -149,6 +149,8 @@ class Scored:
         else:
             steps, at = self._batch(counts, y_true, y_pred, w, scores, classes, rows)
             n = len(steps[0][1][0].values) if at is None else len(at)
+            if at is not None:
+                cost(w, len(y_true))  # an error names the position among all rows
             taken = cost(steps[-1][1][2], n)
             with owner._writing():
                 self._take_room(taken)
