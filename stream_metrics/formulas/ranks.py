@@ -191,16 +191,21 @@ def delong_se(column: RankColumn) -> float:
     below own's score, v01_b the share of own above rest's; ties half. Range: [0, 1/2]. Undefined: fewer than two of own
     or of rest. Weights count as repeated samples. Source: DeLong et al. 1988; Sun and Xu 2014.
     """
+    if column.weight(OWN) <= 1 or column.weight(REST) <= 1:
+        return NAN
+    weights, squares = delong_influence(column)
+    return math.sqrt(float(weights.dot(squares)))
+
+
+def delong_influence(column: RankColumn) -> tuple[Floats, Floats]:
+    """Return the weights of the scores of own and of rest, and the square of what each adds to the standard error."""
     steps = descend(column).fine
     p, n = steps.own, steps.rest
     own, rest = column.weight(OWN), column.weight(REST)
-    if own <= 1 or rest <= 1:
-        return NAN
     below, above = (rest - steps.fp + steps.shares * n) / rest, (steps.tp - p + steps.shares * p) / own
     area = float(p.dot(below)) / own
-    variance = float(p.dot((below - area) ** 2)) / (own * (own - 1))
-    variance += float(n.dot((above - area) ** 2)) / (rest * (rest - 1))
-    return math.sqrt(variance)
+    squares = (below - area) ** 2 / (own * (own - 1)), (above - area) ** 2 / (rest * (rest - 1))
+    return np.concatenate([p, n]), np.concatenate(squares)
 
 
 def logit_interval(area: float, se: float, z: float = 1.959963984540054) -> tuple[float, float]:

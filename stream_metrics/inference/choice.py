@@ -84,8 +84,8 @@ SHARES: dict[str, Share] = {
 }
 
 AREAS = ("roc_auc", "gini", "roc_auc_ovr", "roc_auc_ovr_weighted", "roc_auc_ovo", "confidence_auc")
-PRECISIONS = ("average_precision", "average_precision_ovr", "average_precision_ovr_weighted")
-POINTS = ("partial_roc_auc", "pr_auc_trapezoid", "tpr_at_fpr", "precision_at_recall")
+PRECISIONS = ("average_precision", "average_precision_ovr", "average_precision_ovr_weighted", "pr_auc_trapezoid")
+POINTS = ("partial_roc_auc", "tpr_at_fpr", "precision_at_recall")
 
 OF_SHARES = ("wilson", "jeffreys", "clopper_pearson", "delta", "bootstrap", "posterior")
 OF_COUNTS = ("delta", "bootstrap", "posterior")
@@ -93,11 +93,11 @@ METHODS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys((*MARGINS, *CELLS, *PER_CLASS), OF_COUNTS),
     **dict.fromkeys(SHARES, OF_SHARES),
     **dict.fromkeys(AREAS, ("delong",)),
-    **dict.fromkeys(("roc_auc", "gini", "confidence_auc"), ("delong", "bootstrap")),
+    **dict.fromkeys(("roc_auc", "gini", "confidence_auc"), ("delong", "bootstrap", "posterior")),
     **dict.fromkeys(PRECISIONS, ("influence",)),
-    "average_precision": ("influence", "bootstrap"),
-    "ks_statistic": ("band", "bootstrap"),
-    **dict.fromkeys(POINTS, ("bootstrap",)),
+    **dict.fromkeys(("average_precision", "pr_auc_trapezoid"), ("influence", "bootstrap", "posterior")),
+    "ks_statistic": ("band", "bootstrap", "posterior"),
+    **dict.fromkeys(POINTS, ("posterior", "bootstrap")),
     "top_k_accuracy": ("wilson", "jeffreys", "clopper_pearson"),
 }
 for _key in ("chi2", "expected_accuracy", "expected_accuracy_term"):

@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics.catalog import Row
+from stream_metrics.catalog import CATALOG, Row
 from stream_metrics.formulas.frozen import shared
 from stream_metrics.formulas.protocol import Counts
+from stream_metrics.inference.adequacy import asymptotic, asymptotic_classes
 from stream_metrics.inference.choice import DEFAULTS, FEW, FEW_CLASSES, FEW_OUTCOMES, SHARES
+from stream_metrics.inference.cramer import folded, unbiased_bounds
 from stream_metrics.inference.forms import CELLS, MARGINS
 from stream_metrics.inference.forms_classes import PER_CLASS
 from stream_metrics.inference.gradients import class_spreads, gradient, spread
 from stream_metrics.inference.intervals import Asked, Interval
 from stream_metrics.inference.posterior import balanced_accuracy_posterior
-from stream_metrics.inference.proportions import PROPORTION_METHODS
+from stream_metrics.inference.proportions import PROPORTION_METHODS, default_proportion
 from stream_metrics.inference.resampling import drawn_classes, evaluated, percentiles
 from stream_metrics.inference.sequences import asymptotic_multiplier, beta_binomial_sequence
 from stream_metrics.inference.special import normal_quantile
@@ -24,6 +26,9 @@ from stream_metrics.inference.tables import Tables, cells_of, tables_of
 
 __all__ = ["enough_to_watch", "on_logit_scale", "per_class", "rare", "whole"]
 
+ROUNDING = 1e-6  # a sample that moves a metric at all moves it by about 1/n
+CELL_SAMPLES = 10  # a cell, of metrics that read every cell
+SPARSE = ("cramers_v", "generalized_mcc", *(key for key in CELLS if "ovo" in key))
 BURN_IN = 50  # samples of the rarest class, and of right and of wrong predictions
 
 
@@ -67,20 +72,65 @@ def whole(row: Row, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float
         reach = asymptotic_multiplier(n, asked.t_opt, 1 - asked.level) if enough_to_watch(c) else math.inf
         low, high = on_logit_scale(value, se, (row.low, row.high), reach)
         return Interval(value, low, high, asked.level, "asymptotic", "anytime", se, n)
-    method = asked.method or ("posterior" if rare(c) else "delta")
-    if method == "delta":
-        se = float(spread(table(c), gradient(key, table(c), zero)))
-        if se > 0:
-            low, high = on_logit_scale(value, se, (row.low, row.high), -normal_quantile((1 - asked.level) / 2))
-            return Interval(value, low, high, asked.level, "delta", "fixed", se, n)
-        method = "posterior"  # no spread was seen: not certainty, but nothing to build on
+    if key == "cramers_v":
+        return _association(row, c, value, asked, zero)
+    return _modelled_whole(row, c, value, asked, zero)
+
+
+def _association(row: Row, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
+    """Return the interval of Cramer's V."""
+    if np.count_nonzero(c.true_totals + c.predicted_totals) == 2:
+        signed = CATALOG["generalized_mcc"]
+        correlation = float(CELLS[signed.key](table(c), zero))
+        if math.isnan(correlation):  # a class without samples, or one without predictions
+            return _modelled_whole(row, c, value, asked, zero)
+        found = _modelled_whole(signed, c, correlation, asked, zero)
+        low, high = folded(found.low, found.high)
+    else:
+        found = _modelled_whole(row, c, value, asked, zero)
+        bias = 1 if found.method == "delta" else 2
+        low, high = unbiased_bounds(c, value, (found.low, found.high), asked.level, bias)
+    return found._replace(value=value, low=min(low, value), high=max(high, value))
+
+
+def _modelled_whole(row: Row, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
+    """Return the delta interval of a whole value, or that of drawn matrices.
+
+    That of the posterior is not narrower than that of the delta method: with a handful of errors the prior weighs.
+    """
+    key, n, one = row.key, int(c.total), table(c)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        slopes = gradient(key, one, zero)
+        enough, note = asymptotic(c, one, slopes)
+    if key in SPARSE and 2 < c.k and n < CELL_SAMPLES * c.k**2:
+        note = note or f"{n} samples are few for the {c.k**2} cells of the matrix, all of which the value reads"
+    inner = value, value
+    if asked.method in (None, "delta"):
+        se = float(spread(one, slopes))
+        if se * n > ROUNDING:
+            inner = on_logit_scale(value, se, (row.low, row.high), -normal_quantile((1 - asked.level) / 2))
+            if enough or asked.method == "delta":
+                return Interval(value, *inner, asked.level, "delta", "fixed", se, n, 0, note)
+    low, high, se, skipped, method = _drawn_bounds(key, c, asked, zero)
+    ends = max(row.low, min(float(low), inner[0])), min(row.high, max(float(high), inner[1]))
+    return Interval(value, *ends, asked.level, method, "fixed", float(se), n, int(skipped), note)
+
+
+def _drawn_bounds(key: str, c: Counts, asked: Asked, zero: float) -> tuple[Any, Any, Any, Any, str]:
+    """Return quantiles, standard deviation and skipped draws of a whole value, and the method.
+
+    Draws of a bootstrap that are all alike are no reason to be certain; then the posterior takes its place.
+    """
     form = MARGINS.get(key) or CELLS[key]
-    low, high, se, skipped = percentiles(evaluated(c, form, zero, (method, asked.draws, asked.seed)), asked.level)
+    for method in ("bootstrap", "posterior") if asked.method == "bootstrap" else ("posterior",):
+        values = evaluated(c, form, zero, (method, asked.draws, asked.seed))
+        low, high, se, skipped = percentiles(values, asked.level)
+        if method == "posterior" or low < high:
+            break
     if key == "balanced_accuracy" and method == "posterior" and c.k == 2 and c.true_totals.all():
         (tp, tn), (fn, fp) = c.diagonal.tolist(), (c.true_totals - c.diagonal).tolist()
         low, high = balanced_accuracy_posterior(tp, fn, tn, fp, asked.level)
-    ends = min(float(low), value), max(float(high), value)
-    return Interval(value, *ends, asked.level, method, "fixed", float(se), n, int(skipped))
+    return low, high, se, skipped, method
 
 
 def _share(key: str, c: Counts, value: float, asked: Asked) -> Interval:
@@ -88,18 +138,25 @@ def _share(key: str, c: Counts, value: float, asked: Asked) -> Interval:
     n, hits = int(c.total), int(c.hits)
     x = n - hits if key == "zero_one_loss" else hits
     method = "beta_binomial" if asked.valid == "anytime" else asked.method or DEFAULTS[key]
-    low, high, se = share_bounds(key, np.array(x), np.array(n), asked, c.k)
+    low, high, se, exact = share_bounds(key, np.array(x), np.array(n), asked, c.k)
+    if exact.any():
+        method = "clopper_pearson"
     return Interval(
         value, min(float(low), value), max(float(high), value), asked.level, method, asked.valid, float(se), n
     )
 
 
-def share_bounds(key: str, x: Any, n: Any, asked: Asked, k: int) -> tuple[Any, Any, Any]:
-    """Return the bounds of metrics that follow from proportions x of n, and their standard errors."""
+def share_bounds(key: str, x: Any, n: Any, asked: Asked, k: int) -> tuple[Any, Any, Any, Any]:
+    """Return bounds and standard errors of metrics that follow from proportions x of n, and which took the default
+    for few hits or misses.
+    """
+    exact = np.zeros(np.shape(x), bool)
     if asked.valid == "anytime":
         low, high = beta_binomial_sequence(x, n, asked.level)
+    elif asked.method is None:
+        low, high, exact = default_proportion(x, n, asked.level)
     else:
-        low, high = PROPORTION_METHODS[asked.method or DEFAULTS[key]](x, n, asked.level)
+        low, high = PROPORTION_METHODS[asked.method](x, n, asked.level)
     with np.errstate(invalid="ignore", divide="ignore"):
         p = x / n
         se = np.sqrt(p * (1 - p) / n)
@@ -107,7 +164,7 @@ def share_bounds(key: str, x: Any, n: Any, asked: Asked, k: int) -> tuple[Any, A
         if change is not None:
             se = se * np.imag(change(p + 1e-30j, k)) / 1e-30
             low, high = change(low, k), change(high, k)
-    return low, high, se
+    return low, high, se, exact
 
 
 def per_class(row: Row, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float) -> dict[Any, Interval]:
@@ -137,9 +194,9 @@ def per_class(row: Row, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: f
 def _shares(key: str, c: Counts, asked: Asked) -> tuple[Any, ...]:
     share, one = SHARES[key], table(c)
     x, n = one.form(share.numerator), np.broadcast_to(one.form(share.denominator), one.true.shape)
-    low, high, se = share_bounds(key, x, n, asked, c.k)
+    low, high, se, exact = share_bounds(key, x, n, asked, c.k)
     name = "beta_binomial" if asked.valid == "anytime" else asked.method or DEFAULTS[key]
-    return low, high, se, n, np.zeros(c.k), [name] * c.k
+    return low, high, se, n, np.zeros(c.k), ["clopper_pearson" if few else name for few in exact.tolist()]
 
 
 def _modelled(row: Row, c: Counts, values: Any, asked: Asked, zero: float) -> tuple[Any, ...]:
@@ -153,15 +210,16 @@ def _modelled(row: Row, c: Counts, values: Any, asked: Asked, zero: float) -> tu
         with np.errstate(invalid="ignore", divide="ignore"):
             se = class_spreads(key, table(c), zero)
             low, high = on_logit_scale(values, se, (row.low, row.high), -normal_quantile((1 - asked.level) / 2))
-        use = np.asarray(se > 0) & (~few_of_class(c) if asked.method is None else True)
+        use = np.asarray(se * int(c.total) > ROUNDING) & (asymptotic_classes(c) if asked.method is None else True)
     if asked.method == "bootstrap":
         drawn = evaluated(c, PER_CLASS[key], zero, ("bootstrap", asked.draws, asked.seed))
         low, high, se, skipped = percentiles(drawn, asked.level)
-    elif not use.all():
+        use = np.asarray(low < high)
+    if not use.all():
         for mine, run in drawn_classes(c, np.flatnonzero(~use), asked.draws, asked.seed):
             found = percentiles(PER_CLASS[key](run, zero), asked.level)
             low[mine], high[mine], se[mine], skipped[mine] = found
-        names = ["delta" if mine else "posterior" for mine in use.tolist()]
+        names = [names[0] if mine else "posterior" for mine in use.tolist()]
     return low, high, se, n, skipped, names
 
 

@@ -43,7 +43,7 @@ def power_mean_of(values: Any, p: float, zero_division: float) -> Any:
     """Return the power mean over the last axis: p = 0 geometric; 0 if p <= 0 and a value is 0."""
     if p == 1:
         return averaged(values, zero_division)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if p == 0:
             mean = np.exp(averaged(_log(values), _log_of(zero_division)))
         else:

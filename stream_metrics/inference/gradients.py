@@ -174,14 +174,20 @@ def _pair_index(c: Tables) -> Any:
 
 
 def _determinant(c: Tables) -> Any:
-    """Return f ((C^-1)_ji - 1 / 2 t_i - 1 / 2 p_j), by complex steps where C has no inverse."""
+    """Return the derivatives of det S, S_ij = C_ij / sqrt(t_i p_j): adj(S)_ji S_ij / C_ij - det S / 2 (1/t_i + 1/p_j).
+
+    The adjugate comes from the singular values, so that a matrix without an inverse has one too.
+    """
     rows, columns, kept = c.where.rows, c.where.columns, np.flatnonzero((c.true != 0) | (c.predicted != 0))
-    value = float(CELLS["generalized_mcc"](c, 0.0))
-    if not value:
-        return _step_cells("generalized_mcc", c, 0.0)
-    inverse = np.zeros((c.where.k, c.where.k))
-    inverse[np.ix_(kept, kept)] = np.linalg.inv(c.matrix[np.ix_(kept, kept)])
-    return value * (inverse[columns, rows] - 0.5 / c.true[rows] - 0.5 / c.predicted[columns])
+    roots = np.sqrt(c.true[kept])[:, None] * np.sqrt(c.predicted[kept])
+    left, sizes, right = np.linalg.svd(c.matrix[np.ix_(kept, kept)] / roots)
+    others = np.array([np.delete(sizes, at).prod() for at in range(len(sizes))])
+    sign = np.linalg.det(left) * np.linalg.det(right)
+    adjugate = np.zeros((c.where.k, c.where.k))
+    adjugate[np.ix_(kept, kept)] = sign * (right.T * others) @ left.T
+    value = sign * sizes.prod()
+    scale = np.sqrt(c.true[rows]) * np.sqrt(c.predicted[columns])
+    return adjugate[columns, rows] / scale - value * (0.5 / c.true[rows] + 0.5 / c.predicted[columns])
 
 
 OF_CELLS: dict[str, Callable[[Tables], Any]] = {

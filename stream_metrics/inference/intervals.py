@@ -34,7 +34,7 @@ class Interval(NamedTuple):
     `low <= value <= high`, both nan where the value is 0/0. `method` is how it was found, `valid` is "fixed" for one
     look at a moment chosen beforehand, "anytime" for all looks together. `se` is the standard error of the value, nan
     where the method has none; `n` the number of samples that the value rests on; `skipped` the draws of a bootstrap
-    that had no value.
+    that had no value. `note` says why the interval is not to be trusted; it is empty if nothing speaks against it.
     """
 
     value: float
@@ -46,6 +46,7 @@ class Interval(NamedTuple):
     se: float = math.nan
     n: int = 0
     skipped: int = 0
+    note: str = ""
 
 
 class Asked(NamedTuple):

@@ -14,7 +14,10 @@ __all__ = ["MatrixCounts"]
 
 
 class MatrixCounts:
-    """The counts of a square matrix of whole numbers, rows true, with the labels of the matrix that it stands for."""
+    """The counts of a square matrix, rows true, with the labels of the matrix that it stands for.
+
+    The numbers need not be whole: those of a matrix that was drawn from a posterior are not.
+    """
 
     unit = 1
 
@@ -23,8 +26,8 @@ class MatrixCounts:
         self.matrix, self.labels, self.k = matrix, labels, len(labels)
         self.true_totals, self.predicted_totals = matrix.sum(axis=1), matrix.sum(axis=0)
         self.diagonal = matrix.diagonal()
-        self.total, self.hits = int(self.true_totals.sum()), int(self.diagonal.sum())
-        self.n = self.weight = self.total
+        self.total, self.hits = self.true_totals.sum().item(), self.diagonal.sum().item()
+        self.n = self.weight = round(self.total)
 
     @property
     def true_dot_true(self) -> int:

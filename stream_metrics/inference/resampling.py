@@ -27,7 +27,7 @@ __all__ = ["DRAWS", "SEED", "drawn", "drawn_classes", "evaluated", "percentiles"
 DRAWS = 1000
 SEED = 20101
 AT_ONCE = 2**22  # numbers in memory: draws beyond are made and read in runs
-DENSE = 128  # classes; beyond, the prior is spread over the cells that occur
+DENSE = 48  # classes; beyond, the prior is spread over the cells that occur
 
 
 def drawn(c: Counts, kind: str, draws: int, seed: int) -> Iterator[Tables]:
@@ -58,6 +58,10 @@ def prior_cells(c: Counts) -> Cells:
     """Return the cells with the prior added: for each class that occurs as much on the diagonal as beside it."""
     found = cells_of(c)
     occurs = np.flatnonzero((c.true_totals + c.predicted_totals) > 0)
+    if len(occurs) == 1:  # another class has not been seen yet, which is not to say that there is none
+        found = found._replace(k=max(found.k, 2))
+        occurs = np.append(occurs, 1 if occurs[0] == 0 else 0)
+        occurs.sort()
     half = min(0.5, 1 / max(len(occurs), 1))
     if found.k > DENSE:
         return _sparse_prior(found, occurs, half)

@@ -22,12 +22,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_metrics.catalog import Row
+from stream_metrics.formulas.average_precision import average_precision
 from stream_metrics.formulas.protocol import Floats
 from stream_metrics.formulas.rank_steps import descend
-from stream_metrics.formulas.ranks import delong_se
+from stream_metrics.formulas.ranks import delong_influence, delong_se, roc_auc
 from stream_metrics.formulas.ranks_protocol import NAN, OWN, REST, Certified, RankColumn
 from stream_metrics.formulas.scored import classes, columns
-from stream_metrics.inference.choice import DEFAULTS
+from stream_metrics.inference.adequacy import ENOUGH
+from stream_metrics.inference.choice import DEFAULTS, PRECISIONS
 from stream_metrics.inference.counted import BURN_IN, on_logit_scale, share_bounds
 from stream_metrics.inference.intervals import Asked, Interval, Snapshot, refuse_weights
 from stream_metrics.inference.resampling import percentiles
@@ -38,6 +40,10 @@ if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
 __all__ = ["average_precision_se", "interval", "resampled"]
+
+FEW_SCORES, FEW_PRECISIONS = 10, 20  # samples of a class
+DRAWN = ("bootstrap", "posterior")
+MOST_UNITS = 2**30  # of all samples together, so that a product of two sums has room
 
 
 def interval(
@@ -66,7 +72,8 @@ def interval(
 def _top(view: Any, value: float, asked: Asked) -> Interval:
     n, x = view.n, round(value * view.n) if view.n else 0
     method = "beta_binomial" if asked.valid == "anytime" else asked.method or "wilson"
-    low, high, se = share_bounds("top_k_accuracy", np.array(x), np.array(n), asked, 2)
+    low, high, se, exact = share_bounds("top_k_accuracy", np.array(x), np.array(n), asked, 2)
+    method = "clopper_pearson" if exact.any() else method
     ends = (min(float(low), value), max(float(high), value)) if n else (NAN, NAN)
     return Interval(value, *ends, asked.level, method, asked.valid, float(se), n)
 
@@ -77,20 +84,34 @@ def _of_column(row: Row, column: RankColumn, value: Certified, asked: Asked) -> 
     n = int(own + rest)
     if math.isnan(value.value):
         return Interval(value.value, NAN, NAN, asked.level, method, asked.valid, n=n)
-    if asked.valid == "anytime" and method == "bootstrap":
+    if asked.valid == "anytime" and method in DRAWN:
         raise ValueError(f"Expected valid='fixed' for {row.key!r}, which has no standard error, but got 'anytime'")
-    if method == "bootstrap":
-        low, high, se, skipped = resampled(row, column, asked)
-        return _widened(row, value, (low, high), Interval(0.0, 0.0, 0.0, asked.level, method, "fixed", se, n, skipped))
+    if method in DRAWN:
+        low, high, se, skipped = resampled(row, column, asked, method)
+        if method == "bootstrap" and not low < high:  # draws that are all alike are no reason to be certain
+            method = "posterior"
+            low, high, se, skipped = resampled(row, column, asked, method)
+        elif asked.method is None:  # near its end a value is pulled inwards by half a sample
+            below, above, _, _ = resampled(row, column, asked, "bootstrap")
+            low, high = min(low, below), max(high, above)
+        shape = Interval(0.0, 0.0, 0.0, asked.level, method, "fixed", se, n, skipped, _thin(min(own, rest), row.key))
+        return _widened(row, value, (low, high), shape)
     if row.key == "ks_statistic":
         return _band(row, value, own, rest, asked)
-    se = math.hypot(_se(row.key, column), value.se if asked.valid == "fixed" else 0.0)
+    sampling = _se(row.key, column) if asked.valid == "anytime" else _widened_se(row.key, column)
+    se = math.hypot(sampling, value.se if asked.valid == "fixed" else 0.0)
     least = min(own, rest)
     ends = on_logit_scale(value.value, se, (row.low, row.high), _reach(n, least, asked))
     if asked.valid == "fixed" and not se > 0 and value.value == row.high and least:
         ends = row.low + (row.high - row.low) * ((1 - asked.level) / 2) ** (1 / least), row.high
     name = "asymptotic" if asked.valid == "anytime" else method
-    return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, asked.level, name, asked.valid, se, n))
+    note = _thin(least, row.key) if asked.valid == "fixed" else ""
+    return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, asked.level, name, asked.valid, se, n, 0, note))
+
+
+def _thin(least: float, key: str) -> str:
+    few = FEW_PRECISIONS if key in PRECISIONS else FEW_SCORES
+    return f"a class has fewer than {few} samples, and the value leans on it" if least < few else ""
 
 
 def _band(row: Row, value: Certified, own: float, rest: float, asked: Asked) -> Interval:
@@ -112,8 +133,33 @@ def _reach(n: int, least: float, asked: Asked) -> float:
     return asymptotic_multiplier(n, asked.t_opt, 1 - asked.level) if least >= BURN_IN else math.inf
 
 
+def _widened_se(key: str, column: RankColumn) -> float:
+    """Return the standard error of an area for one look.
+
+    Where a few samples make up most of it, more of their kind are missing, and it is too small: then it is the geometric
+    mean of itself and of what the value and the numbers of samples alone would give, if that is larger.
+    """
+    se, precision = _se(key, column), key in PRECISIONS
+    if not se > 0:
+        return se
+    weights, squares = precision_influence(column) if precision else delong_influence(column)
+    second, fourth = float(weights @ squares), float(weights @ squares**2)
+    if second * second >= ENOUGH * fourth:
+        return se
+    own, rest, scale = column.weight(OWN), column.weight(REST), 2 if key == "gini" else 1
+    area = (average_precision if precision else roc_auc)(column).value
+    model = math.sqrt(area * (1 - area) / own) if precision else scale * newcombe_se(area, own, rest)
+    return max(se, math.sqrt(se * model))
+
+
+def newcombe_se(area: float, own: float, rest: float) -> float:
+    """The standard error of a ROC area by its value alone. Newcombe 2006, method 5; Hanley and McNeil 1982."""
+    m = (own + rest) / 2 - 1
+    return math.sqrt(area * (1 - area) * (1 + m * ((1 - area) / (2 - area) + area / (1 + area))) / (own * rest))
+
+
 def _se(key: str, column: RankColumn) -> float:
-    if key.startswith("average_precision"):
+    if key in PRECISIONS:
         return average_precision_se(column)
     return delong_se(column) * (2 if key == "gini" else 1)
 
@@ -127,7 +173,10 @@ def _mean(row: Row, view: Any, value: Certified, asked: Asked) -> Interval:
     kept = [column for column in pairs if column.weight(OWN) and column.weight(REST)]
     if not kept:  # one class: nothing is set against it
         return Interval(value.value, row.low, row.high, asked.level, name, asked.valid, n=n)
-    errors = np.array([_se(row.key, column) for column in kept])
+    if asked.valid == "anytime":
+        errors = np.array([_se(row.key, column) for column in kept])
+    else:
+        errors = np.array([_widened_se(row.key, column) for column in kept])
     least = min(min(column.weight(OWN), column.weight(REST)) for column in kept)
     weights = np.array([column.weight(OWN) for column in kept]) if row.key.endswith("weighted") else np.ones(len(kept))
     share = weights / weights.sum()
@@ -139,14 +188,12 @@ def _mean(row: Row, view: Any, value: Certified, asked: Asked) -> Interval:
     ends = on_logit_scale(value.value, se, (row.low, row.high), _reach(n, least, asked))
     if asked.valid == "fixed" and not se > 0 and value.value == row.high:
         ends = ((1 - asked.level) / 2) ** (1 / least), row.high
-    return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, asked.level, name, asked.valid, se, n))
+    note = _thin(least, row.key) if asked.valid == "fixed" else ""
+    return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, asked.level, name, asked.valid, se, n, 0, note))
 
 
 def _parts(row: Row, found: list[RankColumn]) -> list[Certified]:
-    from stream_metrics.formulas.average_precision import average_precision
-    from stream_metrics.formulas.ranks import roc_auc
-
-    measure = average_precision if row.key.startswith("average_precision") else roc_auc
+    measure = average_precision if row.key in PRECISIONS else roc_auc
     return [measure(column) for column in found]
 
 
@@ -173,17 +220,23 @@ def average_precision_se(column: RankColumn) -> float:
     moves it by (t_s / (t_s + f_s) - AP + sum f / (t + f)^2) / P, one of rest by -sum t / (t + f)^2 / P, sums over own
     at or below s. Range: >= 0. Undefined: no own.
     """
+    if not column.weight(OWN):
+        return NAN
+    weights, squares = precision_influence(column)
+    return math.sqrt(float(weights @ squares))
+
+
+def precision_influence(column: RankColumn) -> tuple[Floats, Floats]:
+    """Return the weights of the scores of own and of rest, and the square of what each adds to the standard error."""
     steps = descend(column).fine
     own = float(steps.own.sum())
-    if not own:
-        return NAN
     upto = steps.tp + steps.fp
     precision = steps.tp / upto
     average = float(steps.own @ precision) / own
     gain, loss = (_below(steps.own * part / upto**2) for part in (steps.fp, steps.tp))
-    moved = float(steps.own @ (precision - average + gain) ** 2) + float(steps.rest @ loss**2)
     n = own + float(steps.rest.sum())
-    return math.sqrt(moved * n / max(n - 1, 1)) / own
+    squares = np.concatenate([(precision - average + gain) ** 2, loss**2]) * (n / max(n - 1, 1) / own**2)
+    return np.concatenate([steps.own, steps.rest]), squares
 
 
 def _below(values: Floats) -> Floats:
@@ -191,18 +244,27 @@ def _below(values: Floats) -> Floats:
     return values[::-1].cumsum()[::-1]
 
 
-def resampled(row: Row, column: RankColumn, asked: Asked) -> tuple[float, float, float, int]:
-    """Return quantiles, standard deviation and skipped draws of a measure of one column over resampled samples.
+def resampled(row: Row, column: RankColumn, asked: Asked, kind: str) -> tuple[float, float, float, int]:
+    """Return quantiles, standard deviation and skipped draws of a measure of one column over drawn samples.
 
-    The rows of the sketch are resampled together with the scores that are 0; places within a cell stay.
+    Of a bootstrap the rows of the sketch are resampled together with the scores that are 0; places within a cell stay.
+    Of a posterior they get random weights instead (Rubin 1981, the Bayesian bootstrap), and so does half a sample of own
+    below all others and half a sample of rest above them: a ranking without an error need not stay so.
     """
     measure = getattr(row.formula, "measure", None) or row.formula.__wrapped__  # type: ignore[attr-defined]
     zeros = column.totals - column.counts.sum(axis=0)
     counts = np.concatenate([column.counts, zeros[None]]).astype(np.float64)
     n, rng = round(counts.sum()), np.random.default_rng(asked.seed)
+    if kind == "posterior" and len(column.cells):
+        counts[0, OWN] += 0.5
+        counts[-2, REST] += 0.5
+        column = column._replace(units=max(1, min(256, MOST_UNITS // max(n, 1))))
     values = np.empty(asked.draws)
     for at in range(asked.draws):
-        draw = rng.multinomial(n, counts.ravel() / counts.sum()).reshape(counts.shape)
+        if kind == "posterior":
+            draw = np.rint(rng.standard_gamma(counts) * column.units).astype(np.int64)
+        else:
+            draw = rng.multinomial(n, counts.ravel() / counts.sum()).reshape(counts.shape)
         rows = draw[:-1].any(axis=1)
         values[at] = measure(_redrawn(column, draw, rows)).value
     low, high, se, skipped = percentiles(values, asked.level)

@@ -11,7 +11,8 @@ import numpy as np
 
 from stream_metrics.catalog import Row, compute, evaluate
 from stream_metrics.formulas.protocol import Counts
-from stream_metrics.inference.counted import table
+from stream_metrics.inference.adequacy import ENOUGH, least_cells
+from stream_metrics.inference.counted import ROUNDING, table
 from stream_metrics.inference.intervals import Asked, Interval, Snapshot
 from stream_metrics.inference.matrix_counts import MatrixCounts
 from stream_metrics.inference.resampling import drawn, percentiles
@@ -22,13 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = ["jackknife", "of_function", "with_options"]
 
-METHODS = ("bootstrap", "delta")
+METHODS = ("bootstrap", "delta", "posterior")
 
 
 def of_function(c: Counts, function: Callable[[Any], float], asked: Asked, options: dict[str, Any]) -> Interval:
-    """Return the interval of a function of counts: by the bootstrap, or with method="delta" by the jackknife.
+    """Return the interval of a function of counts, from drawn matrices, or with method="delta" by the jackknife.
 
-    The function is given `Counts` and returns a float, nan where it is undefined.
+    The function is given `Counts` and returns a float, nan where it is undefined. The counts are whole numbers for a
+    bootstrap; those of a posterior, which is drawn where cells are few, are not, and sum to as many samples.
     """
     if options:
         function = partial(function, **options)
@@ -67,7 +69,7 @@ def _resampled(c: Counts, function: Callable[[Any], Any], asked: Asked) -> tuple
     """Return low, high, standard error and skipped draws of each of the values, and the method."""
     if asked.valid == "anytime":
         raise ValueError("Expected valid='fixed' for a function or a metric with options, but got 'anytime'")
-    method = asked.method or "bootstrap"
+    method = asked.method or ("bootstrap" if least_cells(c) >= ENOUGH else "posterior")
     if method not in METHODS:
         raise ValueError(f"Expected `method` for a function to be one of {', '.join(METHODS)}, but got {method!r}")
     if not int(c.total):
@@ -76,13 +78,27 @@ def _resampled(c: Counts, function: Callable[[Any], Any], asked: Asked) -> tuple
     if method == "delta":
         value, se = np.asarray(function(c), float), jackknife(c, function)
         reach = -normal_quantile((1 - asked.level) / 2) * se
-        return value - reach, value + reach, se, np.zeros(len(value)), method
-    values = [
-        function(MatrixCounts(matrix, c.labels))
-        for run in drawn(c, "bootstrap", asked.draws, asked.seed)
-        for matrix in run.matrix.astype(np.int64)
-    ]
-    return *percentiles(np.array(values, float), asked.level), method
+        if (se * int(c.total) > ROUNDING).all():
+            return value - reach, value + reach, se, np.zeros(len(value)), method
+    elif method == "bootstrap":
+        low, high, se, skipped = percentiles(_drawn_values(c, function, asked, method), asked.level)
+        if (np.isnan(low) | (low < high)).all():
+            return low, high, se, skipped, method
+    return *percentiles(_drawn_values(c, function, asked, "posterior"), asked.level), "posterior"
+
+
+def _drawn_values(c: Counts, function: Callable[[Any], Any], asked: Asked, kind: str) -> Any:
+    """Return the values of drawn matrices, draws first."""
+    values = []
+    for run in drawn(c, kind, asked.draws, asked.seed):
+        if kind == "posterior":
+            matrices = run.matrix * (int(c.total) / run.n)[:, None, None]
+        else:
+            matrices = run.matrix.astype(np.int64)
+        k, labels = matrices.shape[-1], c.labels
+        labels = (*labels, *(object() for _ in range(k - len(labels))))  # a class that has not been seen
+        values += [function(MatrixCounts(matrix, labels)) for matrix in matrices]
+    return np.array([value[: c.k] for value in values], float)
 
 
 def jackknife(c: Counts, function: Callable[[Any], Any]) -> Any:

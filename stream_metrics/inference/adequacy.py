@@ -1,0 +1,140 @@
+"""Do the counts allow an asymptotic interval, one that takes a metric as normal around its value?
+
+They do if every class has `ENOUGH` true positives, false negatives and false positives. Otherwise it depends on what the
+metric reads: the accuracy does not mind a class without errors, the mean of the recalls may depend on it alone. The
+influence of a sample on a metric is its gradient in the cell of the sample less the mean; the variance is the sum of
+their squares. If that sum consists of m equal terms, `effective_count` is m; if a few samples make up most of it, it is
+about their number, and a normal distribution does not describe the metric. A cell that is empty in the sample need not
+be empty in the population: each class gets half a sample more of each of the three kinds, so that a class without a
+single error counts as one whose errors are few, not as one that cannot have any.
+
+Nothing here helps a mean over classes some of which have next to no samples: their values are biased, and all of them
+in the same direction. `thin_share` tells how much of a variance comes from such classes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_metrics.formulas.frozen import shared
+from stream_metrics.formulas.protocol import Counts
+
+if TYPE_CHECKING:
+    from stream_metrics.inference.gradients import Gradient
+    from stream_metrics.inference.tables import Tables
+
+__all__ = [
+    "ENOUGH",
+    "THIN",
+    "asymptotic",
+    "asymptotic_classes",
+    "effective_count",
+    "influence",
+    "least_cells",
+    "least_cells_of_classes",
+    "least_samples",
+    "thin_share",
+]
+
+ENOUGH = 10
+THIN = 5  # samples of a class, fewer of which say next to nothing of it
+FEW_CLASSES = 10  # of more, the prior of the posterior weighs next to nothing in a single class
+THIN_SHARE = 0.1  # of a variance
+HALF = 0.5  # a sample: what Jeffreys' prior adds
+
+
+@shared
+def least_cells(c: Counts) -> int:
+    """Return the fewest true positives, false negatives or false positives of any class that occurs."""
+    tp, true, predicted = c.diagonal, c.true_totals, c.predicted_totals
+    occurs = true + predicted > 0
+    if not occurs.all():
+        tp, true, predicted = tp[occurs], true[occurs], predicted[occurs]
+    if not len(tp):
+        return 0
+    return int(min(tp.min(), (true - tp).min(), (predicted - tp).min()))
+
+
+@shared
+def least_samples(c: Counts) -> int:
+    """Return the samples of the rarest class that occurs in the truth or in the predictions."""
+    true = c.true_totals
+    return int(true[true + c.predicted_totals > 0].min(initial=2**62))
+
+
+def asymptotic(c: Counts, one: Tables, slopes: Gradient) -> tuple[bool, str]:
+    """Tell whether a whole value may be taken as normal, and why no interval of it is to be trusted, or "".
+
+    `one` are the counts as tables of one matrix, `slopes` the gradient there.
+    """
+    if least_cells(c) >= ENOUGH:
+        return True, ""
+    if np.count_nonzero(c.true_totals) == 1:
+        return False, "only one class has samples, and the value says nothing of any other"
+    weights, f, rows = influence(one, slopes)
+    count, note = effective_count(weights, f), ""
+    if c.k > FEW_CLASSES and not count:
+        note = "a class without a hit decides the value alone"
+    elif least_samples(c) < THIN and thin_share(c, weights, f, rows) > THIN_SHARE:
+        few = int((c.true_totals[c.true_totals + c.predicted_totals > 0] < THIN).sum())
+        note = f"{few} of {c.k} classes have fewer than {THIN} samples, and the value leans on them"
+    if slopes.cells is not None and c.k <= FEW_CLASSES:  # the gradient in empty cells is not known
+        return False, note
+    return count >= ENOUGH, note
+
+
+def asymptotic_classes(c: Counts) -> Any:
+    """Tell of which classes the values may be taken as normal."""
+    return least_cells_of_classes(c) >= ENOUGH
+
+
+def least_cells_of_classes(c: Counts) -> Any:
+    """Return the fewest true or false positives or negatives of every class, set against all others."""
+    total, true, predicted, tp = int(c.total), c.true_totals, c.predicted_totals, c.diagonal
+    wrong = np.minimum(true - tp, predicted - tp)
+    return np.minimum(np.minimum(tp, total - true - predicted + tp), wrong)
+
+
+def influence(c: Tables, slopes: Gradient) -> tuple[Any, Any, Any]:
+    """Return the samples of each cell of one matrix, the influence of one of them, and the row of the cell.
+
+    With half a sample more of each kind in each class where the gradient is known in empty cells too.
+    """
+    where = c.where
+    if slopes.cells is not None:
+        weights, f, rows = c.cells, slopes.cells, where.rows
+    else:
+        weights, f, rows = _class_cells(c, slopes)
+    return weights, f - weights @ f / weights.sum(), rows
+
+
+def effective_count(weights: Any, f: Any) -> float:
+    """Return on how many samples a variance rests, (sum f^2)^2 / sum f^4; 0 if no sample has any influence."""
+    squares = f * f
+    second, fourth = float(weights @ squares), float(weights @ (squares * squares))
+    return second * second / fourth if fourth > 0 else 0.0
+
+
+def thin_share(c: Counts, weights: Any, f: Any, rows: Any) -> float:
+    """Return the share of a variance that comes from classes with fewer than `THIN` samples."""
+    parts = weights * f * f
+    total = float(parts.sum())
+    return float(parts[c.true_totals[rows] < THIN].sum()) / total if total > 0 else 0.0
+
+
+def _class_cells(c: Tables, slopes: Gradient) -> tuple[Any, Any, Any]:
+    """Return the cells of a matrix and three more a class, the derivatives there, and their rows.
+
+    A sample that is missed goes to an average class, one that is invented comes from one.
+    """
+    where, n = c.where, float(c.total[0])
+    a, b, p = (np.broadcast_to(np.asarray(part, np.float64), c.true.shape) for part in slopes[:3])
+    cells = b[where.rows] + p[where.columns]
+    cells[where.on] += a[where.rows[where.on]]
+    missed, invented = b + c.predicted @ p / n, p + c.true @ b / n
+    (occurs,) = np.nonzero(c.true + c.predicted)
+    extra = [part[occurs] for part in (a + b + p, missed, invented)]
+    weights = np.concatenate([c.cells, np.full(3 * len(occurs), HALF)])
+    return weights, np.concatenate([cells, *extra]), np.concatenate([where.rows, occurs, occurs, occurs])
