@@ -1,12 +1,12 @@
 """Do the counts allow an asymptotic interval, one that takes a metric as normal around its value?
 
-They do if every class has `ENOUGH` true positives, false negatives and false positives. Otherwise it depends on what the
-metric reads: the accuracy does not mind a class without errors, the mean of the recalls may depend on it alone. The
-influence of a sample on a metric is its gradient in the cell of the sample less the mean; the variance is the sum of
-their squares. If that sum consists of m equal terms, `effective_count` is m; if a few samples make up most of it, it is
-about their number, and a normal distribution does not describe the metric. A cell that is empty in the sample need not
-be empty in the population: each class gets half a sample more of each of the three kinds, so that a class without a
-single error counts as one whose errors are few, not as one that cannot have any.
+They do if every class has `ENOUGH` true positives, false negatives and false positives. Otherwise it depends on what
+the metric reads: the accuracy does not mind a class without errors, the mean of the recalls may depend on it alone.
+The influence of a sample on a metric is its gradient in the cell of the sample less the mean; the variance is the sum
+of their squares. If that sum consists of m equal terms, `effective_count` is m; if a few samples make up most of it,
+it is about their number, and a normal distribution does not describe the metric. A cell that is empty in the sample
+need not be empty in the population: each class gets half a sample more of each of the three kinds, so that a class
+without a single error counts as one whose errors are few, not as one that cannot have any.
 
 Nothing here helps a mean over classes some of which have next to no samples: their values are biased, and all of them
 in the same direction. `thin_share` tells how much of a variance comes from such classes.
@@ -31,6 +31,7 @@ __all__ = [
     "asymptotic",
     "asymptotic_classes",
     "effective_count",
+    "few_samples",
     "influence",
     "least_cells",
     "least_cells_of_classes",
@@ -39,9 +40,10 @@ __all__ = [
 ]
 
 ENOUGH = 10
-THIN = 5  # samples of a class, fewer of which say next to nothing of it
+THIN, THIN_OF_MANY = 5, 10  # samples of a class, fewer of which say next to nothing of it; of more than two classes
 FEW_CLASSES = 10  # of more, the prior of the posterior weighs next to nothing in a single class
 THIN_SHARE = 0.1  # of a variance
+ONE_CLASS = "only one class has samples, and the value says nothing of any other"
 HALF = 0.5  # a sample: what Jeffreys' prior adds
 
 
@@ -64,6 +66,13 @@ def least_samples(c: Counts) -> int:
     return int(true[true + c.predicted_totals > 0].min(initial=2**62))
 
 
+def few_samples(c: Counts) -> str:
+    """Return why no interval is to be trusted of a function that may lean on any class, or "" if nothing speaks so."""
+    if np.count_nonzero(c.true_totals) == 1:
+        return ONE_CLASS
+    return _thin_classes(c) if c.k > 2 else ""
+
+
 def asymptotic(c: Counts, one: Tables, slopes: Gradient) -> tuple[bool, str]:
     """Tell whether a whole value may be taken as normal, and why no interval of it is to be trusted, or "".
 
@@ -72,14 +81,13 @@ def asymptotic(c: Counts, one: Tables, slopes: Gradient) -> tuple[bool, str]:
     if least_cells(c) >= ENOUGH:
         return True, ""
     if np.count_nonzero(c.true_totals) == 1:
-        return False, "only one class has samples, and the value says nothing of any other"
+        return False, ONE_CLASS
     weights, f, rows = influence(one, slopes)
     count, note = effective_count(weights, f), ""
     if c.k > FEW_CLASSES and not count:
         note = "a class without a hit decides the value alone"
-    elif least_samples(c) < THIN and thin_share(c, weights, f, rows) > THIN_SHARE:
-        few = int((c.true_totals[c.true_totals + c.predicted_totals > 0] < THIN).sum())
-        note = f"{few} of {c.k} classes have fewer than {THIN} samples, and the value leans on them"
+    elif least_samples(c) < _thin(c) and thin_share(c, weights, f, rows) > THIN_SHARE:
+        note = f"{_thin_classes(c)}, and the value leans on them"
     if slopes.cells is not None and c.k <= FEW_CLASSES:  # the gradient in empty cells is not known
         return False, note
     return count >= ENOUGH, note
@@ -118,10 +126,21 @@ def effective_count(weights: Any, f: Any) -> float:
 
 
 def thin_share(c: Counts, weights: Any, f: Any, rows: Any) -> float:
-    """Return the share of a variance that comes from classes with fewer than `THIN` samples."""
+    """Return the share of a variance that comes from classes with next to no samples."""
     parts = weights * f * f
     total = float(parts.sum())
-    return float(parts[c.true_totals[rows] < THIN].sum()) / total if total > 0 else 0.0
+    return float(parts[c.true_totals[rows] < _thin(c)].sum()) / total if total > 0 else 0.0
+
+
+def _thin(c: Counts) -> int:
+    return THIN if c.k <= 2 else THIN_OF_MANY
+
+
+def _thin_classes(c: Counts) -> str:
+    """Return how many classes have next to no samples, as text; "" if none has."""
+    true, least = c.true_totals, _thin(c)
+    few = int(np.count_nonzero(true[true + c.predicted_totals > 0] < least))
+    return f"{few} of {c.k} classes have fewer than {least} samples" if few else ""
 
 
 def _class_cells(c: Tables, slopes: Gradient) -> tuple[Any, Any, Any]:

@@ -2,20 +2,24 @@
 
 **Defaults**, by measured coverage (`benchmarks/coverage.py`; the figures stand in `benchmarks/README.md`):
 
-proportions   "wilson". Accuracy and what follows from it; and per class every rate, because among the samples that its
-              denominator counts the numerator is binomial. F1 = 2 J / (1 + J) rises with the Jaccard index J, a
-              proportion, and takes its interval; so does micro Jaccard with the accuracy, a / (2 - a).
+proportions   "wilson", and "clopper_pearson" below 20 hits or misses. Accuracy and what follows from it; and per class
+              every rate, because among the samples that its denominator counts the numerator is binomial. F1 =
+              2 J / (1 + J) rises with the Jaccard index J, a proportion, and takes its interval; so does micro Jaccard
+              with the accuracy, a / (2 - a).
 other counts  "delta": the standard error from the gradient, the interval on the logit scale of the metric's range.
-              "posterior" instead where one of at most 10 classes has fewer than 20 samples, or where fewer than 10
-              samples are right, or wrong: there a normal distribution does not describe the metric, and the bootstrap
-              is no cure. Of more classes, a mean over classes that are rare is biased, and no interval around it
-              holds the truth as often as it says: with 20 classes and 200 samples, 73 % for macro F1, 85 % for
-              balanced accuracy; with 50 classes and 2,000 samples 90 % and 93 %. Kappa, MCC and weighted F1 keep 95 %.
-areas         "delong" for ROC areas, "influence" for average precision, on the logit scale, with the standard error of
-              the sketch and never inside its certified interval. Means over classes are wider than they had to be:
-              measured coverage 98 to 100 %.
-points        "band" for the Kolmogorov-Smirnov distance, coverage 99.7 to 100 %; "bootstrap" of the rows of the sketch
-              for what else is read off a curve: 92 to 97 % where both classes are frequent, 89 to 95 % with 14 samples.
+              "posterior" instead where the cells do not allow it (see `adequacy`): there a normal distribution does
+              not describe the metric, and the bootstrap is no cure. It is not narrower than the delta interval, because
+              with a handful of errors its prior weighs. Whole values, values of classes, options and functions follow
+              the same rule. Cramer's V is folded, or chi-square is inverted, because it cannot be below 0 (`cramer`).
+              A mean over classes some of which have next to no samples is biased, and no interval around it holds the
+              truth as often as it says; its interval has a note. Kappa, MCC and weighted F1 do not lean on such
+              classes, and have none.
+areas         "delong" for ROC areas, "influence" for average precision and the area by trapezoids, on the logit scale,
+              with the standard error of the sketch and never inside its certified interval. Where a few samples make
+              up the standard error it is widened, and below 10 samples of a class (20 for precision) there is a note.
+              Means over classes are wider than they had to be: measured coverage 98 to 100 %.
+points        "band" for the Kolmogorov-Smirnov distance, coverage 99.7 to 100 %; "posterior" of the rows of the sketch,
+              not narrower than its bootstrap, for what else is read off a curve.
 """
 
 from __future__ import annotations
@@ -33,9 +37,6 @@ from stream_metrics.obstacles import SQUARE_LIMIT
 
 __all__ = [
     "DEFAULTS",
-    "FEW",
-    "FEW_CLASSES",
-    "FEW_OUTCOMES",
     "METHODS",
     "MOST_CLASSES",
     "ONE_LOOK",
@@ -44,10 +45,6 @@ __all__ = [
     "Share",
     "refusal",
 ]
-
-FEW = 20  # samples of a class
-FEW_CLASSES = 10  # of more, the prior weighs more than a rare class
-FEW_OUTCOMES = 10  # right predictions, or wrong ones
 
 
 class Share(NamedTuple):

@@ -10,8 +10,8 @@ import numpy as np
 from stream_metrics.catalog import CATALOG, Row
 from stream_metrics.formulas.frozen import shared
 from stream_metrics.formulas.protocol import Counts
-from stream_metrics.inference.adequacy import asymptotic, asymptotic_classes
-from stream_metrics.inference.choice import DEFAULTS, FEW, FEW_CLASSES, FEW_OUTCOMES, SHARES
+from stream_metrics.inference.adequacy import ENOUGH, asymptotic, asymptotic_classes
+from stream_metrics.inference.choice import DEFAULTS, SHARES
 from stream_metrics.inference.cramer import folded, unbiased_bounds
 from stream_metrics.inference.forms import CELLS, MARGINS
 from stream_metrics.inference.forms_classes import PER_CLASS
@@ -24,7 +24,7 @@ from stream_metrics.inference.sequences import asymptotic_multiplier, beta_binom
 from stream_metrics.inference.special import normal_quantile
 from stream_metrics.inference.tables import Tables, cells_of, tables_of
 
-__all__ = ["enough_to_watch", "on_logit_scale", "per_class", "rare", "whole"]
+__all__ = ["enough_to_watch", "on_logit_scale", "per_class", "whole"]
 
 ROUNDING = 1e-6  # a sample that moves a metric at all moves it by about 1/n
 CELL_SAMPLES = 10  # a cell, of metrics that read every cell
@@ -47,12 +47,6 @@ def least(c: Counts) -> tuple[int, int]:
     return int(true[true > 0].min(initial=2**62)), min(hits, int(c.total) - hits)
 
 
-def rare(c: Counts) -> bool:
-    """Tell whether a class, or an outcome, is too rare for a normal distribution to describe a metric of all."""
-    samples, outcomes = least(c)
-    return (samples < FEW and c.k <= FEW_CLASSES) or outcomes < FEW_OUTCOMES
-
-
 def enough_to_watch(c: Counts) -> bool:
     """Tell whether the burn-in of asymptotic sequences is over."""
     return min(least(c)) >= BURN_IN
@@ -66,7 +60,7 @@ def whole(row: Row, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float
         return Interval(value, math.nan, math.nan, asked.level, asked.method or DEFAULTS[row.key], asked.valid, n=n)
     key = row.key
     if key in SHARES and (asked.valid == "anytime" or (asked.method or DEFAULTS[key]) in PROPORTION_METHODS):
-        return _share(key, c, value, asked)
+        return _share(row, c, value, asked)
     if asked.valid == "anytime":
         se = float(spread(table(c), gradient(key, table(c), zero)))
         reach = asymptotic_multiplier(n, asked.t_opt, 1 - asked.level) if enough_to_watch(c) else math.inf
@@ -102,7 +96,7 @@ def _modelled_whole(row: Row, c: Counts, value: float, asked: Asked, zero: float
     with np.errstate(invalid="ignore", divide="ignore"):
         slopes = gradient(key, one, zero)
         enough, note = asymptotic(c, one, slopes)
-    if key in SPARSE and 2 < c.k and n < CELL_SAMPLES * c.k**2:
+    if key in SPARSE and c.k > 2 and n < CELL_SAMPLES * c.k**2:
         note = note or f"{n} samples are few for the {c.k**2} cells of the matrix, all of which the value reads"
     inner = value, value
     if asked.method in (None, "delta"):
@@ -133,17 +127,16 @@ def _drawn_bounds(key: str, c: Counts, asked: Asked, zero: float) -> tuple[Any, 
     return low, high, se, skipped, method
 
 
-def _share(key: str, c: Counts, value: float, asked: Asked) -> Interval:
+def _share(row: Row, c: Counts, value: float, asked: Asked) -> Interval:
     """Return the interval of a whole value that follows from the accuracy."""
-    n, hits = int(c.total), int(c.hits)
+    key, n, hits = row.key, int(c.total), int(c.hits)
     x = n - hits if key == "zero_one_loss" else hits
     method = "beta_binomial" if asked.valid == "anytime" else asked.method or DEFAULTS[key]
     low, high, se, exact = share_bounds(key, np.array(x), np.array(n), asked, c.k)
     if exact.any():
         method = "clopper_pearson"
-    return Interval(
-        value, min(float(low), value), max(float(high), value), asked.level, method, asked.valid, float(se), n
-    )
+    ends = max(row.low, min(float(low), value)), min(row.high, max(float(high), value))
+    return Interval(value, *ends, asked.level, method, asked.valid, float(se), n)
 
 
 def share_bounds(key: str, x: Any, n: Any, asked: Asked, k: int) -> tuple[Any, Any, Any, Any]:
@@ -210,25 +203,29 @@ def _modelled(row: Row, c: Counts, values: Any, asked: Asked, zero: float) -> tu
         with np.errstate(invalid="ignore", divide="ignore"):
             se = class_spreads(key, table(c), zero)
             low, high = on_logit_scale(values, se, (row.low, row.high), -normal_quantile((1 - asked.level) / 2))
-        use = np.asarray(se * int(c.total) > ROUNDING) & (asymptotic_classes(c) if asked.method is None else True)
+        seen = np.asarray(se * int(c.total) > ROUNDING)
+        use = seen & (asymptotic_classes(c) if asked.method is None else True)
     if asked.method == "bootstrap":
         drawn = evaluated(c, PER_CLASS[key], zero, ("bootstrap", asked.draws, asked.seed))
         low, high, se, skipped = percentiles(drawn, asked.level)
         use = np.asarray(low < high)
     if not use.all():
         for mine, run in drawn_classes(c, np.flatnonzero(~use), asked.draws, asked.seed):
-            found = percentiles(PER_CLASS[key](run, zero), asked.level)
-            low[mine], high[mine], se[mine], skipped[mine] = found
+            below, above, *rest = percentiles(PER_CLASS[key](run, zero), asked.level)
+            if asked.method is None:  # not narrower than by the delta method, where that one sees any spread
+                below = np.where(seen[mine], np.fmin(below, low[mine]), below)
+                above = np.where(seen[mine], np.fmax(above, high[mine]), above)
+            low[mine], high[mine], se[mine], skipped[mine] = below, above, *rest
         names = [names[0] if mine else "posterior" for mine in use.tolist()]
     return low, high, se, n, skipped, names
 
 
-def few_of_class(c: Counts, least_count: int = FEW) -> Any:
+def few_of_class(c: Counts, least_count: int) -> Any:
     """Return of which classes there are few samples, or predictions, or few of the others, or few hits or errors."""
     total, true, predicted, tp = int(c.total), c.true_totals, c.predicted_totals, c.diagonal
     sides = np.minimum(np.minimum(true, total - true), np.minimum(predicted, total - predicted))
     errors = true + predicted - 2 * tp
-    return (sides < least_count) | (np.minimum(tp, errors) < FEW_OUTCOMES)
+    return (sides < least_count) | (np.minimum(tp, errors) < ENOUGH)
 
 
 def _watched(row: Row, c: Counts, values: Any, asked: Asked, zero: float) -> tuple[Any, ...]:

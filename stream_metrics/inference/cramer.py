@@ -33,7 +33,7 @@ def unbiased_bounds(c: Any, value: float, ends: tuple[float, float], level: floa
     scale = int(c.total) * (int((true | predicted).sum()) - 1)
     low, high = math.sqrt(max(ends[0] ** 2 - bias * degrees / scale, 0.0)), ends[1]
     chi_square = scale * value * value
-    if 0 < degrees and chi_square < NEAR * degrees * degrees:
+    if degrees > 0 and chi_square < NEAR * degrees * degrees:
         least, most = noncentrality_bounds(chi_square, degrees, level)
         low, high = min(low, math.sqrt(least / scale)), max(high, math.sqrt(most / scale))
     return low, min(high, 1.0)

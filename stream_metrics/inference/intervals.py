@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
 Snapshot: TypeAlias = Any  # a `stream_metrics.snapshot.Snapshot`, which is built on this room and not known to it
-__all__ = ["T_OPT", "Asked", "Interval", "checked", "interval", "known", "refuse_weights", "weighted"]
+__all__ = ["T_OPT", "Asked", "Interval", "checked", "interval", "known", "refuse_sliding", "refuse_weights", "weighted"]
 
 T_OPT = 1000.0  # samples at which an asymptotic sequence is tightest
 MOST_DRAWS = 2**31
@@ -75,6 +75,7 @@ def interval(
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric; see `Snapshot.interval`."""
     asked = _check(Asked(level, method, valid, t_opt, draws, seed))
+    refuse_sliding(snapshot, valid)
     if callable(key):
         from stream_metrics.inference.users import of_function
 
@@ -107,6 +108,15 @@ def _check(asked: Asked) -> Asked:
     if not asked.t_opt > 0:
         raise ValueError(f"Expected `t_opt` to be a number of samples above 0, but got {asked.t_opt!r}")
     return asked
+
+
+def refuse_sliding(snapshot: Snapshot, valid: str) -> None:
+    """Raise `ValueError` for intervals of all looks at a window: each look is at another truth."""
+    if valid == "anytime" and snapshot._slides:
+        raise ValueError(
+            "Expected valid='fixed' for a window that forgets, whose value estimates something else at each look, "
+            f"but got {valid!r}"
+        )
 
 
 def checked(level: float, valid: str, t_opt: float) -> tuple[float, str, float]:

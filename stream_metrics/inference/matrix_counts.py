@@ -27,7 +27,8 @@ class MatrixCounts:
         self.true_totals, self.predicted_totals = matrix.sum(axis=1), matrix.sum(axis=0)
         self.diagonal = matrix.diagonal()
         self.total, self.hits = self.true_totals.sum().item(), self.diagonal.sum().item()
-        self.n = self.weight = round(self.total)
+        total: float = self.total
+        self.n = self.weight = round(total)
 
     @property
     def true_dot_true(self) -> int:

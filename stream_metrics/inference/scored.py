@@ -136,8 +136,8 @@ def _reach(n: int, least: float, asked: Asked) -> float:
 def _widened_se(key: str, column: RankColumn) -> float:
     """Return the standard error of an area for one look.
 
-    Where a few samples make up most of it, more of their kind are missing, and it is too small: then it is the geometric
-    mean of itself and of what the value and the numbers of samples alone would give, if that is larger.
+    Where a few samples make up most of it, more of their kind are missing, and it is too small: then it is the
+    geometric mean of itself and of what the value and the numbers of samples alone would give, if that is larger.
     """
     se, precision = _se(key, column), key in PRECISIONS
     if not se > 0:
@@ -248,8 +248,8 @@ def resampled(row: Row, column: RankColumn, asked: Asked, kind: str) -> tuple[fl
     """Return quantiles, standard deviation and skipped draws of a measure of one column over drawn samples.
 
     Of a bootstrap the rows of the sketch are resampled together with the scores that are 0; places within a cell stay.
-    Of a posterior they get random weights instead (Rubin 1981, the Bayesian bootstrap), and so does half a sample of own
-    below all others and half a sample of rest above them: a ranking without an error need not stay so.
+    Of a posterior they get random weights instead (Rubin 1981, the Bayesian bootstrap), and so does half a sample of
+    own below all others and half a sample of rest above them: a ranking without an error need not stay so.
     """
     measure = getattr(row.formula, "measure", None) or row.formula.__wrapped__  # type: ignore[attr-defined]
     zeros = column.totals - column.counts.sum(axis=0)

@@ -11,7 +11,7 @@ import numpy as np
 
 from stream_metrics.catalog import Row, compute, evaluate
 from stream_metrics.formulas.protocol import Counts
-from stream_metrics.inference.adequacy import ENOUGH, least_cells
+from stream_metrics.inference.adequacy import ENOUGH, few_samples, least_cells
 from stream_metrics.inference.counted import ROUNDING, table
 from stream_metrics.inference.intervals import Asked, Interval, Snapshot
 from stream_metrics.inference.matrix_counts import MatrixCounts
@@ -39,7 +39,9 @@ def of_function(c: Counts, function: Callable[[Any], float], asked: Asked, optio
     found = float(np.fmin(low[0], value)), float(np.fmax(high[0], value))
     if math.isnan(value) or math.isnan(low[0]):
         found = math.nan, math.nan
-    return Interval(value, *found, asked.level, method, asked.valid, float(se[0]), int(c.total), int(skipped[0]))
+    note = few_samples(c) or ("every draw gives this value" if found[0] == found[1] else "")
+    shape = Interval(value, *found, asked.level, method, asked.valid, float(se[0]), int(c.total), int(skipped[0]))
+    return shape._replace(note=note)
 
 
 def with_options(
@@ -53,11 +55,11 @@ def with_options(
         return np.atleast_1d(compute(row, counts, snapshot._zero_division, **options))
 
     low, high, se, skipped, method = _resampled(c, function, asked)
-    n, found = int(c.total), {}
+    n, note, found = int(c.total), few_samples(c) if row.kind == "whole" else "", {}
     gone = [label in lost for label in c.labels] if isinstance(lost, list) else [lost]
     for at, value in enumerate(np.atleast_1d(values).tolist()):
         ends = (math.nan, math.nan) if gone[at] else (float(min(low[at], value)), float(max(high[at], value)))
-        found[at] = Interval(value, *ends, asked.level, method, asked.valid, float(se[at]), n, int(skipped[at]))
+        found[at] = Interval(value, *ends, asked.level, method, asked.valid, float(se[at]), n, int(skipped[at]), note)
     if row.kind == "whole":
         return found[0]
     if label is not None:
@@ -84,7 +86,13 @@ def _resampled(c: Counts, function: Callable[[Any], Any], asked: Asked) -> tuple
         low, high, se, skipped = percentiles(_drawn_values(c, function, asked, method), asked.level)
         if (np.isnan(low) | (low < high)).all():
             return low, high, se, skipped, method
-    return *percentiles(_drawn_values(c, function, asked, "posterior"), asked.level), "posterior"
+    values = _drawn_values(c, function, asked, "posterior")
+    low, high, se, skipped = percentiles(values, asked.level)
+    if asked.method is None:  # not narrower than by the jackknife, within what was drawn
+        value, reach = np.asarray(function(c), float), -normal_quantile((1 - asked.level) / 2) * jackknife(c, function)
+        low = np.fmin(low, np.fmax(value - reach, np.nanmin(values, axis=0, initial=math.inf)))
+        high = np.fmax(high, np.fmin(value + reach, np.nanmax(values, axis=0, initial=-math.inf)))
+    return low, high, se, skipped, "posterior"
 
 
 def _drawn_values(c: Counts, function: Callable[[Any], Any], asked: Asked, kind: str) -> Any:
