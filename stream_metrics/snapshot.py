@@ -65,8 +65,8 @@ class Snapshot(ScoreReadings, IntervalReadings):
     """
 
     __slots__ = (
-        "_cache", "_counts", "_estimates", "_intervals", "_keys", "_obstacles", "_shown", "_states", "_tables",
-        "_views", "_zero_division",
+        "_cache", "_counts", "_estimates", "_intervals", "_keys", "_obstacles", "_shown", "_slides", "_states",
+        "_tables", "_views", "_zero_division",
     )  # fmt: skip
 
     def __init__(
@@ -92,6 +92,7 @@ class Snapshot(ScoreReadings, IntervalReadings):
         self._estimates: dict[str, Any] = {}
         self._tables: dict[str, dict[Label, float]] = {}
         self._shown: Shown | None = None
+        self._slides = False
         self._intervals: dict[str, Any] = {}
         self._obstacles: dict[str, Obstacle] | None = None
 
@@ -243,7 +244,7 @@ class Snapshot(ScoreReadings, IntervalReadings):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the counters and the choices, not the values."""
-        return _restore, (self._states, self._keys, self._zero_division, self._shown)
+        return _restore, (self._states, self._keys, self._zero_division, self._shown, self._slides)
 
     def __repr__(self) -> str:
         """Return one line: size and accuracy."""
@@ -357,10 +358,14 @@ def _conditional(keys: tuple[str, ...], states: tuple[str, ...]) -> tuple[tuple[
 
 
 def _restore(
-    states: dict[str, Any], keys: tuple[str, ...], zero_division: float | None, shown: Shown | None = None
+    states: dict[str, Any],
+    keys: tuple[str, ...],
+    zero_division: float | None,
+    shown: Shown | None = None,
+    slides: bool = False,
 ) -> Snapshot:
     snapshot = Snapshot(**states, keys=keys, zero_division=zero_division)
-    snapshot._shown = shown
+    snapshot._shown, snapshot._slides = shown, slides
     return snapshot
 
 

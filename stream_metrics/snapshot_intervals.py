@@ -10,7 +10,16 @@ if TYPE_CHECKING:
     from stream_metrics.inference.intervals import Interval
     from stream_metrics.labels import Label
 
-__all__ = ["IntervalReadings", "Shown"]
+__all__ = ["IntervalReadings", "Shown", "of_window"]
+
+
+def of_window(taken: Any) -> Any:
+    """Mark a snapshot, or those of groups, as of a window that slides: what it estimates moves with it."""
+    views = [*taken.values(), taken.overall, taken.other] if hasattr(taken, "overall") else [taken]
+    for view in views:
+        if hasattr(view, "_slides"):
+            view._slides = True
+    return taken
 
 
 class Shown(NamedTuple):
@@ -26,6 +35,7 @@ class IntervalReadings:
 
     __slots__ = ()
     _shown: Shown | None
+    _slides: bool
     _intervals: dict[str, Any]
 
     def interval(
@@ -57,8 +67,9 @@ class IntervalReadings:
         Metrics whose gradient needs the whole table are refused beyond 2,048 classes, those of all pairs of classes and
         the determinant beyond 128.
 
-        Samples are taken as independent and of one stream from its start: an "anytime" interval is void for a window
+        Samples are taken as independent and of one stream from its start: an "anytime" interval is refused for a window
         that slides. `ValueError` says why a metric has none, or that samples have weights other than 1.
+        `note` of the interval says why it is not to be trusted; it is empty if nothing speaks against it.
         """
         from stream_metrics.inference.intervals import interval
 
@@ -67,8 +78,9 @@ class IntervalReadings:
 
     def with_intervals(self, level: float = 0.95, valid: str = "fixed", *, t_opt: float = 1000.0) -> Self:
         """Return this snapshot with `interval`s beside its values in report, HTML, `to_dict`, `to_frame` and plots."""
-        from stream_metrics.inference.intervals import checked
+        from stream_metrics.inference.intervals import checked, refuse_sliding
 
+        refuse_sliding(self, valid)
         twin: Any = copy(self)
         twin._shown, twin._intervals = Shown(*checked(level, valid, t_opt)), {}
         for name in ("_views", "_counts", "_cache", "_estimates", "_tables"):  # what was read once is read for both

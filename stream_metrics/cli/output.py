@@ -91,7 +91,9 @@ def view(state: Any, keys: Sequence[str] | None) -> Snapshot | GroupSnapshot:
 
 
 def _narrowed(snapshot: Snapshot, keys: Sequence[str]) -> Snapshot:
-    return Snapshot(**snapshot._states, keys=keys, zero_division=snapshot._zero_division)
+    narrowed = Snapshot(**snapshot._states, keys=keys, zero_division=snapshot._zero_division)
+    narrowed._slides = snapshot._slides
+    return narrowed
 
 
 def _states(state: Any) -> Any:

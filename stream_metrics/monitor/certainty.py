@@ -21,14 +21,18 @@ LEVEL = 0.95
 Bounds = list[float]
 
 
-def intervals(snapshot: Snapshot, keys: Sequence[str], valid: str) -> dict[str, Bounds]:
-    """Return [low, high] of those metrics that have an interval."""
+def intervals(snapshot: Snapshot, keys: Sequence[str], valid: str) -> tuple[dict[str, Bounds], dict[str, str]]:
+    """Return [low, high] of those metrics that have an interval, and why those with a note are not to be trusted."""
     found: dict[str, Bounds] = {}
+    notes: dict[str, str] = {}
     for key in keys:
-        bounds = _bounds(_found(snapshot, key, valid))
+        one = _found(snapshot, key, valid)
+        bounds = _bounds(one)
         if bounds is not None:
             found[key] = bounds
-    return found
+            if one.note:
+                notes[key] = one.note
+    return found, notes
 
 
 def class_intervals(snapshot: Snapshot, keys: Sequence[str], valid: str) -> dict[str, dict[Label, Bounds]]:

@@ -69,6 +69,7 @@ def window_view(
     values, estimates = _metrics(snapshot, keys)
     names = dict(zip(snapshot.labels, names_of(snapshot.labels), strict=True))
     due, labelled, delays = reading.covered
+    bounds, notes = intervals(snapshot, [key for key in keys if values[key] is not None], valid)
     return {
         "n": snapshot.n,
         "weight": plain_number(snapshot.weight),
@@ -76,7 +77,8 @@ def window_view(
         "late": reading.late,
         "metrics": values,
         "estimates": estimates,
-        "intervals": intervals(snapshot, [key for key in keys if values[key] is not None], valid),
+        "intervals": bounds,
+        "interval_notes": notes,
         "interval": {"level": LEVEL, "valid": valid},
         "better": {key: CATALOG[key].better for key in keys},
         "range": {key: [plain_number(CATALOG[key].low), plain_number(CATALOG[key].high)] for key in keys},

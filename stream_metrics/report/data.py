@@ -98,7 +98,8 @@ def _intervals(snapshot: Snapshot, names: dict[Any, str]) -> dict[str, Any]:
 
 
 def _plain_bounds(found: Any) -> dict[str, Any]:
-    return {"low": found.low, "high": found.high, "method": found.method}
+    note = {"note": found.note} if found.note else {}
+    return {"low": found.low, "high": found.high, "method": found.method, **note}
 
 
 def _bound(estimate: Certified) -> dict[str, float]:
@@ -124,11 +125,13 @@ def to_frame(snapshot: Snapshot) -> pandas.DataFrame:
     index = pd.Index(labels, dtype=object, tupleize_cols=False, name="label")
     if labels == list(snapshot.labels) and not snapshot._scored and snapshot._shown is None:
         return pd.DataFrame({key: snapshot._entry(key)[0] for key in snapshot.per_class}, index=index)
-    table = {}
+    table: dict[str, list[Any]] = {}
     for key, values in snapshot.per_class.items():
         table[key] = [values.get(a, math.nan) for a in labels]
         bounds = snapshot._bounds(key)
         if bounds is not None:
             table[f"{key}_low"] = [bounds[a].low if a in bounds else math.nan for a in labels]
             table[f"{key}_high"] = [bounds[a].high if a in bounds else math.nan for a in labels]
+            if any(one.note for one in bounds.values()):
+                table[f"{key}_note"] = [bounds[a].note if a in bounds else "" for a in labels]
     return pd.DataFrame(table, index=index)

@@ -10,6 +10,7 @@ from stream_metrics.catalog import CATALOG
 from stream_metrics.jsonable import label_names
 from stream_metrics.report.intervals import beside, group_bounds, interval_notes, value_bounds
 from stream_metrics.report.layout import Column, aligned, number, numbers, score, shorten, table, visible, wrap
+from stream_metrics.report.rated import doubts
 
 if TYPE_CHECKING:
     from stream_metrics.group_snapshot import GroupSnapshot
@@ -85,12 +86,14 @@ def _table(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], widt
         rows.append((f"({visible(groups.other_name)})", groups.other))
     if groups.overall is not None:
         rows.append(("(all)", groups.overall))
-    columns = [Column("samples", "n", numbers([view.n for _, view in rows]))]
+    columns, found = [Column("samples", "n", numbers([view.n for _, view in rows]))], []
     for position, key in enumerate(keys):
-        cells = beside(aligned([_cell(view, key) for _, view in rows]), [_bounds(view, key) for _, view in rows])
+        bounds = [_bounds(view, key) for _, view in rows]
+        found += bounds
+        cells = beside(aligned([_cell(view, key) for _, view in rows]), bounds)
         columns.append(Column(_title(key), SHORT.get(key, shorten(_title(key), 8)), cells, drop=position))
     lines, dropped = table("Group", [name for name, _ in rows], columns, width)
-    notes = []
+    notes = doubts(found)
     if keys:
         notes.append(f"Groups from the worst {_title(keys[0])}")
     if len(shown) < len(ranked):

@@ -38,7 +38,7 @@ from stream_metrics.report.content import (
 from stream_metrics.report.intervals import beside, bracketed, class_bounds, heading, interval_notes, value_bounds
 from stream_metrics.report.layout import fit_names, number, numbers, score, visible
 from stream_metrics.report.matrix import percent
-from stream_metrics.report.rated import CERTIFIED, columns, rated, rated_heading, rated_notes, row_labels
+from stream_metrics.report.rated import CERTIFIED, columns, doubts, rated, rated_heading, rated_notes, row_labels
 
 if TYPE_CHECKING:
     from stream_metrics.snapshot import Snapshot
@@ -97,7 +97,8 @@ def _scores(snapshot: Snapshot, names: list[str]) -> str:
         return ""
     body, unbeaten = [], False
     between = [heading(snapshot)] if heading(snapshot) else []
-    texts = bracketed([value_bounds(snapshot, row.key) for row in rows])
+    found = [value_bounds(snapshot, row.key) for row in rows]
+    texts = bracketed(found)
     for row, text in zip(rows, texts, strict=True):
         cells = [value_text(row, THIN), *([text] if between else [])]
         for baseline in row.baselines:
@@ -106,7 +107,7 @@ def _scores(snapshot: Snapshot, names: list[str]) -> str:
             cells.append("" if baseline is None else score(baseline, digits=4) + "!" * flag)
         body.append(_row(row.title, cells))
     said = "; ".join(f"{name} = {guess}" for name, guess in guesses(snapshot, names).items())
-    notes = [f"Guessing without a model: {said}", significance(snapshot, names)]
+    notes = [*doubts(found), f"Guessing without a model: {said}", significance(snapshot, names)]
     notes += [NOT_ABOVE] * unbeaten + [UNDEFINED] * any(row.undefined for row in rows)
     return _table(["Score", "model", *between, *BASELINES], body) + _notes(notes)
 
@@ -132,7 +133,7 @@ def _classes(snapshot: Snapshot, names: list[str]) -> str:
     rows = zip(shown, short, zip(*columns, strict=True), strict=True)
     body = [_row(text, cells, names[position]) for position, text, cells in rows]
     headings = [HEADINGS[key][0] if key in HEADINGS else CATALOG[key].title for key in keys]
-    title, notes = "", []
+    title, notes = "", doubts(one for key in keys for one in class_bounds(snapshot, key, shown))
     if len(shown) < len(names):
         lowest = HEADINGS[weakest(snapshot)][0]
         title = _title(f"The {len(shown)} classes with the lowest {lowest}, of {number(len(names), THIN)}")

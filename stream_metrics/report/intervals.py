@@ -1,6 +1,7 @@
 """How a report writes intervals, where a snapshot was asked to show them: [low, high] behind the value.
 
-Bounds are rounded outwards, to as many decimals as tell the ends of the narrowest interval of a column apart.
+Bounds are rounded outwards, to as many decimals as tell the ends of the narrowest interval of a column apart. An
+interval with a note has a question mark behind it, and the note stands below.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_metrics.inference.counted import BURN_IN
 from stream_metrics.inference.counted import enough_to_watch as enough
-from stream_metrics.report.rated import bounds, row_labels
+from stream_metrics.report.rated import DOUBT, bounds, row_labels
 
 if TYPE_CHECKING:
     from stream_metrics.group_snapshot import GroupSnapshot
@@ -42,8 +43,8 @@ def interval_notes(snapshot: Snapshot) -> list[str]:
         return [f"No intervals: {reason}"]
     name = f"{100 * shown.level:g} % interval"
     if shown.valid == "fixed":
-        return [f"{name}s, valid for this one look"]
-    notes = [f"{name}s, valid for every look, as often as you like"]
+        return [f"{name}s, valid for this one look, of independent samples"]
+    notes = [f"{name}s, valid for every look, as often as you like, of independent samples"]
     if "counts" in snapshot._states and not enough(snapshot._views["counts"]):
         notes.append(TOO_FEW)
     return notes
@@ -76,7 +77,10 @@ def bracketed(found: Sequence[Any]) -> list[str]:
         return [""] * len(found)
     width = min((one.high - one.low for one in there if one.high > one.low), default=1.0)
     digits = min(max(1 - math.floor(math.log10(width)), FEWEST), MOST)
-    return ["" if one is None else f"[{', '.join(bounds(one.low, one.high, digits))}]" for one in found]
+    return [
+        "" if one is None else f"[{', '.join(bounds(one.low, one.high, digits))}]{DOUBT * bool(one.note)}"
+        for one in found
+    ]
 
 
 def beside(cells: Sequence[str], found: Sequence[Any], blank: str = " ") -> list[str]:

@@ -8,7 +8,7 @@ class; with more classes it is means over them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CERTIFIED",
+    "DOUBT",
     "RATED_PER_CLASS",
     "Rated",
     "bounds",
     "columns",
     "deserved",
+    "doubts",
     "is_default",
     "rated",
     "rated_heading",
@@ -41,6 +43,7 @@ CERTIFIED = "low, high: certified bounds of what the full list of scores gives"
 NO_PROBABILITIES = "Calibration errors left out: a score lies outside [0, 1]"
 RATED_PER_CLASS = ("roc_auc", "average_precision", "expected_calibration_error")
 BINARY = dict(zip(RATED_PER_CLASS, ("ROC AUC", "Average precision", "Calibration error"), strict=True))
+DOUBT = "?"  # behind an interval with a note
 LEAST, MOST = 4, 7  # decimals of a headline value
 NARROW = 1e-6  # an interval narrower than this is shown as a point
 
@@ -96,16 +99,38 @@ def rated(snapshot: Snapshot) -> list[Rated]:
 
 def _sampled(title: str, snapshot: Snapshot, key: str, labels: tuple[Label, ...]) -> Rated:
     """Return a headline value with the interval that the snapshot shows for it."""
-    estimate, found = snapshot.estimate(key, *labels), snapshot._bounds(key)
-    found = found.get(labels[0]) if isinstance(found, dict) else found
+    estimate, found = snapshot.estimate(key, *labels), _shown_bounds(snapshot, key, labels)
     if found is None or math.isnan(found.low) or not found.high > found.low:
         return Rated(title, score(estimate.value, estimate.kind == "undefined", LEAST), "", "")
     digits = _decimals(found.low, found.high, LEAST)
-    return Rated(title, score(estimate.value, digits=digits), *bounds(found.low, found.high, digits))
+    low, high = bounds(found.low, found.high, digits)
+    return Rated(title, score(estimate.value, digits=digits), low, high + DOUBT * bool(found.note))
+
+
+def _shown_bounds(snapshot: Snapshot, key: str, labels: tuple[Label, ...]) -> Any:
+    found = snapshot._bounds(key)
+    return found.get(labels[0]) if isinstance(found, dict) else found
+
+
+def doubts(found: Iterable[Any]) -> list[str]:
+    """Return why intervals are not to be trusted, each reason once."""
+    reasons = dict.fromkeys(one.note for one in found if one is not None and one.note)
+    return [f"{DOUBT}: not to be trusted, {'; '.join(reasons)}"] if reasons else []
 
 
 def rated_notes(snapshot: Snapshot) -> list[str]:
     """Return what has to be said of the scores beside their values."""
+    return _doubts(snapshot) + _missing(snapshot)
+
+
+def _doubts(snapshot: Snapshot) -> list[str]:
+    """Return why the intervals of the headline values are not to be trusted."""
+    if snapshot._shown is None or snapshot._unweighted():
+        return []
+    return doubts(_shown_bounds(snapshot, key, labels) for _, key, labels in _entries(snapshot))
+
+
+def _missing(snapshot: Snapshot) -> list[str]:
     count = scored(snapshot)
     if count == 0 and snapshot.n:
         return ["No sample came with scores yet."]

@@ -49,7 +49,7 @@ from stream_metrics.report.layout import (
     wrap,
 )
 from stream_metrics.report.matrix import matrix_lines, percent
-from stream_metrics.report.rated import CERTIFIED, columns, rated, rated_heading, rated_notes, row_labels
+from stream_metrics.report.rated import CERTIFIED, columns, doubts, rated, rated_heading, rated_notes, row_labels
 
 if TYPE_CHECKING:
     from stream_metrics.snapshot import Snapshot
@@ -100,15 +100,15 @@ def _scores(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
     if not rows:
         return []
     columns = [Column("model", "model", aligned([value_text(row) for row in rows]))]
+    bounds = [value_bounds(snapshot, row.key) for row in rows]
     if heading(snapshot):
-        cells = bracketed([value_bounds(snapshot, row.key) for row in rows])
-        columns.append(Column(heading(snapshot), "interval", cells))
+        columns.append(Column(heading(snapshot), "interval", bracketed(bounds)))
     if any(row.baselines[0] is not None for row in rows):
         for position, strategy in enumerate(BASELINES):
             cells = aligned([_baseline_cell(row.value, row.baselines[position]) for row in rows])
             columns.append(Column(strategy, strategy.split(" ")[-1], cells, drop=position + 1))
     lines, dropped = table("Score", [row.title for row in rows], columns, width, least=20)
-    notes = []
+    notes = doubts(bounds)
     if len(columns) > 1:
         said = [f"{name} = {guess}" for name, guess in guesses(snapshot, names).items() if name not in dropped]
         notes += [f"Guessing without a model: {'; '.join(said)}"] if said else []
@@ -144,7 +144,7 @@ def _classes(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
     shown = classes_shown(snapshot, CLASSES)
     columns = [_column(snapshot, key, shown, position) for position, key in enumerate(keys)]
     lines, dropped = table("Class", [names[position] for position in shown], columns, width, positions=shown)
-    notes = []
+    notes = doubts(one for key in keys for one in class_bounds(snapshot, key, shown))
     if len(shown) < len(names):
         lowest = HEADINGS[weakest(snapshot)][0]
         lines = [*wrap(f"The {len(shown)} classes with the lowest {lowest}, of {number(len(names))}", width), *lines]

@@ -32,6 +32,7 @@ from stream_metrics._core.guard import Lock
 from stream_metrics._core.weights import checked_weight, split_weights
 from stream_metrics.errors import WeightError
 from stream_metrics.labels import Label
+from stream_metrics.snapshot_intervals import of_window
 from stream_metrics.states.columns import weights as checked_weights
 from stream_metrics.states.room import MOST, load_of
 from stream_metrics.states.tensors import is_single
@@ -280,7 +281,7 @@ class Fading(Portable):
 
     def snapshot(self, t: Time | None = None) -> Any:
         """Return a frozen copy, the weights being those at `t`, by default the latest time seen."""
-        return self.merged(t).snapshot()
+        return of_window(self.merged(t).snapshot())
 
     def get(self, t: Time | None = None) -> Any:
         """Return the current value of the metric, or the values of the set."""

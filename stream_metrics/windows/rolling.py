@@ -13,6 +13,7 @@ from stream_metrics.errors import MergeError
 from stream_metrics.labels import unique
 from stream_metrics.metric import CLASSES, Metric
 from stream_metrics.metric_set import MetricSet
+from stream_metrics.snapshot_intervals import of_window
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.score_tables import rereadable
@@ -114,7 +115,7 @@ class Rolling(AreaFeed, Portable):
 
     def snapshot(self, **options: Any) -> Any:
         """Return a frozen copy of the state of the samples in the window; see `snapshot` of the state inside."""
-        return self._snapshot(options)
+        return of_window(self._snapshot(options))
 
     def _content(self) -> list[Any]:
         return [self.window, packed(self.inner), *write_samples(self._reads, self._samples())]

@@ -17,6 +17,7 @@ import numpy as np
 
 from stream_metrics._core.routes import PaneFeed
 from stream_metrics.labels import Label
+from stream_metrics.snapshot_intervals import of_window
 from stream_metrics.states.room import grown, load_of, room
 from stream_metrics.states.tensors import is_single
 from stream_metrics.windows.closing import Closed, closing
@@ -284,7 +285,7 @@ class TimeWindow(PaneFeed, Portable):
 
     def snapshot(self, t: Time | None = None) -> Any:
         """Return a frozen copy of the window at `t`: the snapshot of a state like `inner`."""
-        return self.merged(t).snapshot()
+        return of_window(self.merged(t).snapshot())
 
     def get(self, t: Time | None = None) -> Any:
         """Return the current value of the metric, or the values of the set, in the window at `t`."""

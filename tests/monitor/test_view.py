@@ -30,7 +30,7 @@ TOP = {
 }  # fmt: skip
 WINDOW = {
     "n", "weight", "abstained", "metrics", "estimates", "better", "range", "classes", "matrix", "curves", "groups",
-    "coverage", "delay", "intervals", "interval",
+    "coverage", "delay", "intervals", "interval_notes", "interval",
 }  # fmt: skip
 CLASS = {"label", "support", "predicted", "precision", "recall", "f1", "roc_auc", "intervals"}
 MORE = {"late", "classes_omitted"}  # beyond the contract

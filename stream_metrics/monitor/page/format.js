@@ -48,7 +48,7 @@ export const interval = (bounds) =>
 export function certainty(kind) {
   if (!kind) return "confidence interval";
   const promise = kind.valid === "anytime" ? "valid however often you look" : "valid for one look at one moment";
-  return `${Math.round(100 * kind.level)} % confidence interval, ${promise}`;
+  return `${Math.round(100 * kind.level)} % confidence interval, ${promise}, of independent samples`;
 }
 
 /** A change of a metric, with its sign: +0.0120. */

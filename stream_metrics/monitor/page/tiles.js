@@ -87,8 +87,9 @@ function showTile(tile, view, part, key, window) {
   setText(value, metric(now));
   setAttribute(value, "title", now === null ? "undefined so far" : null);
   const bounds = interval(part.intervals?.[key]);
-  setText(between, bounds);
-  setAttribute(between, "title", certainty(part.interval));
+  const note = part.interval_notes?.[key];
+  setText(between, bounds + (note ? "?" : ""));
+  setAttribute(between, "title", certainty(part.interval) + (note ? `; not to be trusted: ${note}` : ""));
   show(between, bounds !== "");
   const old = before(view.history[window], key, window);
   showChange(changed, now, old, part.better[key], Math.sqrt(2 / Math.max(1, part.n)));
