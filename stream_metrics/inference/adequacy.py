@@ -36,6 +36,7 @@ __all__ = [
     "least_cells",
     "least_cells_of_classes",
     "least_samples",
+    "padded",
     "thin_share",
 ]
 
@@ -61,9 +62,9 @@ def least_cells(c: Counts) -> int:
 
 @shared
 def least_samples(c: Counts) -> int:
-    """Return the samples of the rarest class that occurs in the truth or in the predictions."""
-    true = c.true_totals
-    return int(true[true + c.predicted_totals > 0].min(initial=2**62))
+    """Return the fewest samples, or predictions, of a class that occurs in the truth or in the predictions."""
+    true, predicted = c.true_totals, c.predicted_totals
+    return int(np.minimum(true, predicted)[true + predicted > 0].min(initial=2**62))
 
 
 def few_samples(c: Counts) -> str:
@@ -82,11 +83,11 @@ def asymptotic(c: Counts, one: Tables, slopes: Gradient) -> tuple[bool, str]:
         return True, ""
     if np.count_nonzero(c.true_totals) == 1:
         return False, ONE_CLASS
-    weights, f, rows = influence(one, slopes)
+    weights, f, places = influence(one, slopes)
     count, note = effective_count(weights, f), ""
-    if c.k > FEW_CLASSES and not count:
+    if c.k > 2 and not count:
         note = "a class without a hit decides the value alone"
-    elif least_samples(c) < _thin(c) and thin_share(c, weights, f, rows) > THIN_SHARE:
+    elif least_samples(c) < _thin(c) and thin_share(c, weights, f, places) > THIN_SHARE:
         note = f"{_thin_classes(c)}, and the value leans on them"
     if slopes.cells is not None and c.k <= FEW_CLASSES:  # the gradient in empty cells is not known
         return False, note
@@ -106,16 +107,16 @@ def least_cells_of_classes(c: Counts) -> Any:
 
 
 def influence(c: Tables, slopes: Gradient) -> tuple[Any, Any, Any]:
-    """Return the samples of each cell of one matrix, the influence of one of them, and the row of the cell.
+    """Return the samples of each cell of one matrix, the influence of one of them, and rows and columns of the cells.
 
     With half a sample more of each kind in each class where the gradient is known in empty cells too.
     """
     where = c.where
     if slopes.cells is not None:
-        weights, f, rows = c.cells, slopes.cells, where.rows
+        weights, f, places = c.cells, slopes.cells, (where.rows, where.columns)
     else:
-        weights, f, rows = _class_cells(c, slopes)
-    return weights, f - weights @ f / weights.sum(), rows
+        weights, f, places = _class_cells(c, slopes)
+    return weights, f - weights @ f / weights.sum(), places
 
 
 def effective_count(weights: Any, f: Any) -> float:
@@ -125,11 +126,14 @@ def effective_count(weights: Any, f: Any) -> float:
     return second * second / fourth if fourth > 0 else 0.0
 
 
-def thin_share(c: Counts, weights: Any, f: Any, rows: Any) -> float:
-    """Return the share of a variance that comes from classes with next to no samples."""
-    parts = weights * f * f
+def thin_share(c: Counts, weights: Any, f: Any, places: Any) -> float:
+    """Return the share of a variance that comes from classes with next to no samples, or from what is wrongly taken
+    for classes with next to no predictions.
+    """
+    parts, (rows, columns) = weights * f * f, places
+    true, predicted = (np.append(totals < _thin(c), False) for totals in (c.true_totals, c.predicted_totals))
     total = float(parts.sum())
-    return float(parts[c.true_totals[rows] < _thin(c)].sum()) / total if total > 0 else 0.0
+    return float(parts[true[rows] | (predicted[columns] & (rows != columns))].sum()) / total if total > 0 else 0.0
 
 
 def _thin(c: Counts) -> int:
@@ -137,16 +141,23 @@ def _thin(c: Counts) -> int:
 
 
 def _thin_classes(c: Counts) -> str:
-    """Return how many classes have next to no samples, as text; "" if none has."""
-    true, least = c.true_totals, _thin(c)
-    few = int(np.count_nonzero(true[true + c.predicted_totals > 0] < least))
-    return f"{few} of {c.k} classes have fewer than {least} samples" if few else ""
+    """Return how many classes have next to no samples or predictions, as text; "" if none has."""
+    true, predicted, least = c.true_totals, c.predicted_totals, _thin(c)
+    few = int(np.count_nonzero(np.minimum(true, predicted)[true + predicted > 0] < least))
+    return f"{few} of {c.k} classes have fewer than {least} samples or predictions" if few else ""
+
+
+def padded(c: Tables) -> Tables:
+    """Return the totals of one matrix with half a sample more of each kind in each class that occurs, without cells."""
+    more = HALF * ((c.true + c.predicted) > 0)
+    diagonal, true, predicted = c.diagonal + more, c.true + 2 * more, c.predicted + 2 * more
+    return c._replace(diagonal=diagonal, true=true, predicted=predicted, total=c.total + 3 * more.sum())
 
 
 def _class_cells(c: Tables, slopes: Gradient) -> tuple[Any, Any, Any]:
-    """Return the cells of a matrix and three more a class, the derivatives there, and their rows.
+    """Return the cells of a matrix and three more a class, the derivatives there, and rows and columns.
 
-    A sample that is missed goes to an average class, one that is invented comes from one.
+    A sample that is missed goes to an average class, which is numbered K; one that is invented comes from there.
     """
     where, n = c.where, float(c.total[0])
     a, b, p = (np.broadcast_to(np.asarray(part, np.float64), c.true.shape) for part in slopes[:3])
@@ -156,4 +167,7 @@ def _class_cells(c: Tables, slopes: Gradient) -> tuple[Any, Any, Any]:
     (occurs,) = np.nonzero(c.true + c.predicted)
     extra = [part[occurs] for part in (a + b + p, missed, invented)]
     weights = np.concatenate([c.cells, np.full(3 * len(occurs), HALF)])
-    return weights, np.concatenate([cells, *extra]), np.concatenate([where.rows, occurs, occurs, occurs])
+    average = np.full(len(occurs), where.k)
+    rows = np.concatenate([where.rows, occurs, occurs, average])
+    columns = np.concatenate([where.columns, occurs, average, occurs])
+    return weights, np.concatenate([cells, *extra]), (rows, columns)

@@ -10,7 +10,7 @@ import numpy as np
 from stream_metrics.catalog import CATALOG, Row
 from stream_metrics.formulas.frozen import shared
 from stream_metrics.formulas.protocol import Counts
-from stream_metrics.inference.adequacy import ENOUGH, asymptotic, asymptotic_classes
+from stream_metrics.inference.adequacy import ENOUGH, asymptotic, asymptotic_classes, least_samples, padded
 from stream_metrics.inference.choice import DEFAULTS, SHARES
 from stream_metrics.inference.cramer import folded, unbiased_bounds
 from stream_metrics.inference.forms import CELLS, MARGINS
@@ -95,7 +95,8 @@ def _modelled_whole(row: Row, c: Counts, value: float, asked: Asked, zero: float
     key, n, one = row.key, int(c.total), table(c)
     with np.errstate(invalid="ignore", divide="ignore"):
         slopes = gradient(key, one, zero)
-        enough, note = asymptotic(c, one, slopes)
+        unseen = key in MARGINS and least_samples(c) == 0  # 0/0 has no gradient, but half a sample has one
+        enough, note = asymptotic(c, one, gradient(key, padded(one), zero) if unseen else slopes)
     if key in SPARSE and c.k > 2 and n < CELL_SAMPLES * c.k**2:
         note = note or f"{n} samples are few for the {c.k**2} cells of the matrix, all of which the value reads"
     inner = value, value

@@ -113,6 +113,7 @@ def test_intervals_are_shown_where_there_are_any(visit):
     view = make_view(3, 0)
     part = view["by_window"]["1h"]
     part["intervals"] = {"accuracy": [0.9051, 0.919], "matthews_corrcoef": [-0.25, 0.5], "macro_f1": None}
+    part["interval_notes"] = {"matthews_corrcoef": "only one class has samples"}
     part["classes"][1]["intervals"] = {"recall": [0.8, 0.95]}
     page, _ = visit(view)
     accuracy, recall = number(part["metrics"]["accuracy"]), number(part["classes"][1]["recall"])
@@ -120,7 +121,7 @@ def test_intervals_are_shown_where_there_are_any(visit):
     tiles = page.locator("#tiles .interval:visible").all_inner_texts()
     classes = cells(page, "#classes-table tbody tr", "td:nth-child(5)")
 
-    assert tiles == ["[0.9051, 0.9190]", f"[{MINUS}0.2500, 0.5000]"]
+    assert tiles == ["[0.9051, 0.9190]", f"[{MINUS}0.2500, 0.5000]?"]
     assert classes[1] == [f"{recall}[0.8000, 0.9500]"]
     assert cells(page, "#classes-table tbody", ".interval") == [["[0.8000, 0.9500]"]]
     assert cells(page, "#metrics-table tbody tr", "td:nth-child(2)")[0] == [f"{accuracy}[0.9051, 0.9190]"]

@@ -307,6 +307,14 @@ def test_intervals_are_those_of_the_snapshot() -> None:
             assert row["intervals"]["recall"] == [expected.low, expected.high]
 
 
+def test_notes_of_intervals_are_sent() -> None:
+    """A window that has seen one class says so beside the metrics that lean on the others, and on no other."""
+    found = shown(fed(HARD, stream(["a"], 40, scores=False)))["by_window"]["4s"]
+
+    assert found["interval_notes"]["balanced_accuracy"].startswith("only one class has samples")
+    assert "accuracy" not in found["interval_notes"]
+
+
 def test_weighted_samples_have_no_intervals() -> None:
     """Counts do not say how many samples stand behind weights."""
     pairs = [each._replace(weight=0.5) for each in stream(["a", "b"], 50, scores=False)]
