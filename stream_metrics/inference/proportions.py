@@ -57,8 +57,9 @@ def default_proportion(x: Numbers, n: Numbers, level: float = 0.95) -> tuple[Flo
     """Wilson's interval; where x or n - x is below `FEW` that of Clopper and Pearson. The third value tells where."""
     x, n = np.asarray(x, np.float64), np.asarray(n, np.float64)
     low, high = wilson(x, n, level)
-    few = np.asarray(np.minimum(x, n - x) < FEW)
+    few: Any = np.minimum(x, n - x) < FEW
     if few.any():
+        few = np.asarray(few)
         low, high = np.atleast_1d(low), np.atleast_1d(high)
         low[few.ravel()], high[few.ravel()] = clopper_pearson(x[few], n[few], level)
         low, high = low.reshape(x.shape), high.reshape(x.shape)
