@@ -144,13 +144,13 @@ def share_bounds(key: str, x: Any, n: Any, asked: Asked, k: int) -> tuple[Any, A
     """Return bounds and standard errors of metrics that follow from proportions x of n, and which took the default
     for few hits or misses.
     """
-    if asked.valid == "fixed" and asked.method is None:
-        low, high, exact = default_proportion(x, n, asked.level)
-    elif asked.valid == "fixed":
-        low, high = PROPORTION_METHODS[asked.method](x, n, asked.level)
-        exact = np.zeros(np.shape(x), bool)
-    else:
+    if asked.valid == "anytime":
         low, high = beta_binomial_sequence(x, n, asked.level)
+        exact = np.zeros(np.shape(x), bool)
+    elif asked.method is None:
+        low, high, exact = default_proportion(x, n, asked.level)
+    else:
+        low, high = PROPORTION_METHODS[asked.method](x, n, asked.level)
         exact = np.zeros(np.shape(x), bool)
     with np.errstate(invalid="ignore", divide="ignore"):
         p = x / n

@@ -86,14 +86,14 @@ def _table(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], widt
         rows.append((f"({visible(groups.other_name)})", groups.other))
     if groups.overall is not None:
         rows.append(("(all)", groups.overall))
-    columns, found = [Column("samples", "n", numbers([view.n for _, view in rows]))], []
+    columns, intervals = [Column("samples", "n", numbers([view.n for _, view in rows]))], []
     for position, key in enumerate(keys):
         bounds = [_bounds(view, key) for _, view in rows]
-        found += bounds
+        intervals += bounds
         cells = beside(aligned([_cell(view, key) for _, view in rows]), bounds)
         columns.append(Column(_title(key), SHORT.get(key, shorten(_title(key), 8)), cells, drop=position))
     lines, dropped = table("Group", [name for name, _ in rows], columns, width)
-    notes = doubts(found)
+    notes = doubts(intervals)
     if keys:
         notes.append(f"Groups from the worst {_title(keys[0])}")
     if len(shown) < len(ranked):
