@@ -99,7 +99,7 @@ METHODS: dict[str, tuple[str, ...]] = {
 }
 for _key in ("chi2", "expected_accuracy", "expected_accuracy_term"):
     METHODS.pop(_key)
-ONE_LOOK = ("ks_statistic", *POINTS)  # no standard error, so no sequence
+ONE_LOOK = ("ks_statistic", *POINTS, "cramers_v")  # no standard error; biased near 0, its lowest value: so no sequence
 MOST_CLASSES: dict[str, int] = {  # derivatives are of all classes in all classes, or of all pairs in all cells
     **dict.fromkeys(MARGINS.keys() - ANALYTIC.keys(), SQUARE_LIMIT // 2),
     **dict.fromkeys(CELLS.keys() - OF_CELLS.keys(), PAIR_LIMIT),

@@ -10,7 +10,16 @@ import numpy as np
 from stream_metrics.catalog import CATALOG, Row
 from stream_metrics.formulas.frozen import shared
 from stream_metrics.formulas.protocol import Counts
-from stream_metrics.inference.adequacy import ENOUGH, asymptotic, asymptotic_classes, least_samples, padded
+from stream_metrics.inference.adequacy import asymptotic, asymptotic_classes, least_samples, padded
+from stream_metrics.inference.anytime import (
+    ONE_CLASS,
+    TOO_EARLY,
+    exact_bounds,
+    exact_classes,
+    late_multiplier,
+    steady,
+    steady_classes,
+)
 from stream_metrics.inference.choice import DEFAULTS, SHARES
 from stream_metrics.inference.cramer import folded, unbiased_bounds
 from stream_metrics.inference.forms import CELLS, MARGINS
@@ -20,16 +29,15 @@ from stream_metrics.inference.intervals import Asked, Interval
 from stream_metrics.inference.posterior import balanced_accuracy_posterior
 from stream_metrics.inference.proportions import PROPORTION_METHODS, default_proportion
 from stream_metrics.inference.resampling import drawn_classes, evaluated, percentiles
-from stream_metrics.inference.sequences import asymptotic_multiplier, beta_binomial_sequence
+from stream_metrics.inference.sequences import beta_binomial_sequence
 from stream_metrics.inference.special import normal_quantile
 from stream_metrics.inference.tables import Tables, cells_of, tables_of
 
-__all__ = ["enough_to_watch", "on_logit_scale", "per_class", "whole"]
+__all__ = ["on_logit_scale", "per_class", "whole"]
 
 ROUNDING = 1e-6  # a sample that moves a metric at all moves it by about 1/n
 CELL_SAMPLES = 10  # a cell, of metrics that read every cell
 SPARSE = ("cramers_v", "generalized_mcc", *(key for key in CELLS if "ovo" in key))
-BURN_IN = 50  # samples of the rarest class, and of right and of wrong predictions
 
 
 @shared
@@ -39,36 +47,36 @@ def table(c: Counts) -> Tables:
     return tables_of(where.values, where)
 
 
-@shared
-def least(c: Counts) -> tuple[int, int]:
-    """Return the samples of the rarest class that has any, and the right or the wrong predictions, the fewer."""
-    true = c.true_totals
-    hits = int(c.hits)
-    return int(true[true > 0].min(initial=2**62)), min(hits, int(c.total) - hits)
-
-
-def enough_to_watch(c: Counts) -> bool:
-    """Tell whether the burn-in of asymptotic sequences is over."""
-    return min(least(c)) >= BURN_IN
-
-
 def whole(row: Row, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float) -> Interval:
     """Return the interval of a whole value."""
     value, undefined = entry
     n = int(c.total)
     if undefined or not n:
-        return Interval(value, math.nan, math.nan, asked.level, asked.method or DEFAULTS[row.key], asked.valid, n=n)
+        name = "asymptotic" if asked.valid == "anytime" else asked.method or DEFAULTS[row.key]
+        return Interval(value, math.nan, math.nan, asked.level, name, asked.valid, n=n)
     key = row.key
     if key in SHARES and (asked.valid == "anytime" or (asked.method or DEFAULTS[key]) in PROPORTION_METHODS):
         return _share(row, c, value, asked)
     if asked.valid == "anytime":
-        se = float(spread(table(c), gradient(key, table(c), zero)))
-        reach = asymptotic_multiplier(n, asked.t_opt, 1 - asked.level) if enough_to_watch(c) else math.inf
-        low, high = on_logit_scale(value, se, (row.low, row.high), reach)
-        return Interval(value, low, high, asked.level, "asymptotic", "anytime", se, n)
+        return _watched_whole(row, c, value, asked, zero)
     if key == "cramers_v":
         return _association(row, c, value, asked, zero)
     return _modelled_whole(row, c, value, asked, zero)
+
+
+def _watched_whole(row: Row, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
+    """Return the interval of a whole value for all looks: exact at first, then asymptotic."""
+    se, ends = float(spread(table(c), gradient(row.key, table(c), zero))), (row.low, row.high)
+    shape = Interval(value, *ends, asked.level, "asymptotic", "anytime", se, int(c.total))
+    if steady(row.key, c, zero):
+        reach = late_multiplier(shape.n, asked.t_opt, asked.level)
+        low, high = on_logit_scale(value, se, ends, reach)
+        return shape._replace(low=low, high=high)
+    exact = exact_bounds(row.key, c, asked.level)
+    if exact is None:
+        return shape._replace(note=TOO_EARLY if c.k > 1 else ONE_CLASS)
+    low, high = max(row.low, min(exact.low, value)), min(row.high, max(exact.high, value))
+    return shape._replace(low=low, high=high, method="beta_binomial")
 
 
 def _association(row: Row, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
@@ -222,21 +230,20 @@ def _modelled(row: Row, c: Counts, values: Any, asked: Asked, zero: float) -> tu
     return low, high, se, n, skipped, names
 
 
-def few_of_class(c: Counts, least_count: int) -> Any:
-    """Return of which classes there are few samples, or predictions, or few of the others, or few hits or errors."""
-    total, true, predicted, tp = int(c.total), c.true_totals, c.predicted_totals, c.diagonal
-    sides = np.minimum(np.minimum(true, total - true), np.minimum(predicted, total - predicted))
-    errors = true + predicted - 2 * tp
-    return (sides < least_count) | (np.minimum(tp, errors) < ENOUGH)
-
-
 def _watched(row: Row, c: Counts, values: Any, asked: Asked, zero: float) -> tuple[Any, ...]:
+    """Return the intervals of values per class for all looks: exact at first, then asymptotic."""
     n = int(c.total)
     with np.errstate(invalid="ignore", divide="ignore"):
         se = class_spreads(row.key, table(c), zero)
-        reach = np.where(few_of_class(c, BURN_IN), np.inf, asymptotic_multiplier(n, asked.t_opt, 1 - asked.level))
+        late = steady_classes(row.key, c, zero)
+        reach = np.where(late, late_multiplier(n, asked.t_opt, asked.level), np.inf)
         low, high = on_logit_scale(values, se, (row.low, row.high), reach)
-    return low, high, se, np.full(c.k, n), np.zeros(c.k), ["asymptotic"] * c.k
+    (early,) = np.nonzero(~late)
+    exact = exact_classes(row.key, c, early, asked.level)
+    if exact is not None:
+        low[early], high[early] = np.maximum(exact.low, row.low), np.minimum(exact.high, row.high)
+    first = "asymptotic" if exact is None else "beta_binomial"
+    return low, high, se, np.full(c.k, n), np.zeros(c.k), ["asymptotic" if steady else first for steady in late]
 
 
 def on_logit_scale(value: Any, se: Any, ends: tuple[float, float], reach: Any) -> tuple[Any, Any]:

@@ -20,7 +20,7 @@ from stream_metrics.inference.forms import CELLS, MARGINS
 from stream_metrics.inference.forms_classes import PER_CLASS, RATES
 from stream_metrics.inference.tables import Tables, tables_of
 
-__all__ = ["ANALYTIC", "OF_CELLS", "Gradient", "class_spreads", "gradient", "ratio_parts", "spread", "step_classes"]
+__all__ = ["ANALYTIC", "OF_CELLS", "Gradient", "class_slopes", "class_spreads", "gradient", "ratio_parts", "spread", "step_classes"]
 
 STEP = 1e-30  # of the complex step, relative to a count of 1: no difference is taken, so nothing cancels
 CHUNK = 2**21  # complex numbers at a time
@@ -246,12 +246,14 @@ def spread(c: Tables, found: Gradient) -> Any:
     return math.sqrt(_dot(c.cells, g * g)) if c.cells.ndim == 1 else np.sqrt((c.cells * g * g).sum(-1))
 
 
+def class_slopes(key: str, c: Tables, zero_division: float) -> Any:
+    """Return the derivatives of the value of every class in C_kk, t_k and p_k."""
+    return ratio_parts(c, RATES[key])[1] if key in RATES else step_classes(key, c, zero_division)
+
+
 def class_spreads(key: str, c: Tables, zero_division: float) -> Any:
     """Return the standard error of the value of every class, which depends on C_kk, t_k and p_k alone."""
-    if key in RATES:
-        _, (a, b, p) = ratio_parts(c, RATES[key])
-    else:
-        a, b, p = step_classes(key, c, zero_division)
+    a, b, p = class_slopes(key, c, zero_division)
     d, true, predicted = c[:3]
     mean = (a * d + b * true + p * predicted) / c.total
     here = d * (a + b + p - mean) ** 2 + (true - d) * (b - mean) ** 2 + (predicted - d) * (p - mean) ** 2

@@ -86,6 +86,8 @@ def interval(
         raise ValueError(f"Expected a metric that can have an interval, but {key!r} has none: {reason}")
     if method is not None and valid == "fixed" and method not in METHODS[key]:
         raise ValueError(f"Expected `method` for {key!r} to be one of {', '.join(METHODS[key])}, but got {method!r}")
+    if valid == "anytime" and key in ONE_LOOK:
+        raise ValueError(f"Expected valid='fixed' for {key!r}, which has no sequence, but got 'anytime'")
     if row.reads == "counts":
         return _of_counts(snapshot, row, asked, label, options)
     from stream_metrics.inference import scored

@@ -28,12 +28,13 @@ from stream_metrics.formulas.rank_steps import descend
 from stream_metrics.formulas.ranks import delong_influence, delong_se, roc_auc
 from stream_metrics.formulas.ranks_protocol import NAN, OWN, REST, Certified, RankColumn
 from stream_metrics.formulas.scored import classes, columns
-from stream_metrics.inference.adequacy import ENOUGH
+from stream_metrics.inference.adequacy import ENOUGH, HALF
+from stream_metrics.inference.anytime import TOO_EARLY, early_level, late_multiplier, rests_on_enough
 from stream_metrics.inference.choice import DEFAULTS, PRECISIONS
-from stream_metrics.inference.counted import BURN_IN, on_logit_scale, share_bounds
+from stream_metrics.inference.counted import on_logit_scale, share_bounds
 from stream_metrics.inference.intervals import Asked, Interval, Snapshot, refuse_weights
 from stream_metrics.inference.resampling import percentiles
-from stream_metrics.inference.sequences import asymptotic_multiplier
+from stream_metrics.inference.sequences import area_sequence
 from stream_metrics.inference.special import t_reach
 
 if TYPE_CHECKING:
@@ -84,8 +85,6 @@ def _of_column(row: Row, column: RankColumn, value: Certified, asked: Asked) -> 
     n = int(own + rest)
     if math.isnan(value.value):
         return Interval(value.value, NAN, NAN, asked.level, method, asked.valid, n=n)
-    if asked.valid == "anytime" and method in DRAWN:
-        raise ValueError(f"Expected valid='fixed' for {row.key!r}, which has no standard error, but got 'anytime'")
     if method in DRAWN:
         low, high, se, skipped = resampled(row, column, asked, method)
         if method == "bootstrap" and not low < high:  # draws that are all alike are no reason to be certain
@@ -98,15 +97,50 @@ def _of_column(row: Row, column: RankColumn, value: Certified, asked: Asked) -> 
         return _widened(row, value, (low, high), shape)
     if row.key == "ks_statistic":
         return _band(row, value, own, rest, asked)
-    sampling = _se(row.key, column) if asked.valid == "anytime" else _widened_se(row.key, column)
-    se = math.hypot(sampling, value.se if asked.valid == "fixed" else 0.0)
+    if asked.valid == "anytime":
+        return _watched(row, column, value, asked)
+    se = math.hypot(_widened_se(row.key, column), value.se)
     least = min(own, rest)
-    ends = on_logit_scale(value.value, se, (row.low, row.high), _reach(n, least, asked))
-    if asked.valid == "fixed" and not se > 0 and value.value == row.high and least:
+    ends = on_logit_scale(value.value, se, (row.low, row.high), t_reach(asked.level, max(least - 1, 1.0)))
+    if not se > 0 and value.value == row.high and least:
         ends = row.low + (row.high - row.low) * ((1 - asked.level) / 2) ** (1 / least), row.high
-    name = "asymptotic" if asked.valid == "anytime" else method
-    note = _thin(least, row.key) if asked.valid == "fixed" else ""
-    return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, asked.level, name, asked.valid, se, n, 0, note))
+    note = _thin(least, row.key)
+    return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, asked.level, method, "fixed", se, n, 0, note))
+
+
+def _watched(row: Row, column: RankColumn, value: Certified, asked: Asked) -> Interval:
+    """Return the interval of one column for all looks: exact at first where there is one, then asymptotic."""
+    own, rest = column.weight(OWN), column.weight(REST)
+    se, scale = _se(row.key, column), (row.low, row.high)
+    shape = Interval(value.value, *scale, asked.level, "asymptotic", "anytime", se, int(own + rest))
+    if _steady(row.key, column):
+        ends = on_logit_scale(value.value, se, scale, late_multiplier(shape.n, asked.t_opt, asked.level))
+        return _widened(row, value, ends, shape)
+    if row.key in PRECISIONS or not (own and rest):
+        return shape._replace(note=TOO_EARLY)
+    width = row.high - row.low  # of "gini", twice that of the area
+    area = (value.low - row.low) / width, (value.high - row.low) / width
+    low, high = area_sequence(area, own, rest, early_level(asked.level, 1))
+    return shape._replace(low=row.low + width * low, high=row.low + width * high, method="beta_binomial")
+
+
+def _steady(key: str, column: RankColumn) -> bool:
+    """Tell whether an asymptotic sequence of an area may have started; see `anytime`.
+
+    To both classes half a sample is added that is ranked as badly as can be; of average precision, for the class that
+    is not counted, one that matters as much as the most important of those seen.
+    """
+    own, rest = column.weight(OWN), column.weight(REST)
+    if not (own and rest):
+        return False
+    if key in PRECISIONS:
+        weights, squares = precision_influence(column)
+        worst = [(average_precision(column).value / own) ** 2, float(squares.max())]
+    else:
+        weights, squares = delong_influence(column)
+        area = roc_auc(column).value
+        worst = [(area / own) ** 2, (area / rest) ** 2]
+    return rests_on_enough(np.append(weights, [HALF, HALF]), np.sqrt(np.append(squares, worst)), 2)
 
 
 def _thin(least: float, key: str) -> str:
@@ -125,12 +159,6 @@ def _band(row: Row, value: Certified, own: float, rest: float, asked: Asked) -> 
     reach = math.sqrt(math.log(2 / (1 - asked.level)) * (1 / own + 1 / rest) / 2)
     shape = Interval(0.0, 0.0, 0.0, asked.level, "band", "fixed", n=int(own + rest))
     return _widened(row, value, (value.value - reach, value.value + reach), shape)
-
-
-def _reach(n: int, least: float, asked: Asked) -> float:
-    if asked.valid == "fixed":
-        return t_reach(asked.level, max(least - 1, 1.0))
-    return asymptotic_multiplier(n, asked.t_opt, 1 - asked.level) if least >= BURN_IN else math.inf
 
 
 def _widened_se(key: str, column: RankColumn) -> float:
@@ -173,10 +201,10 @@ def _mean(row: Row, view: Any, value: Certified, asked: Asked) -> Interval:
     kept = [column for column in pairs if column.weight(OWN) and column.weight(REST)]
     if not kept:  # one class: nothing is set against it
         return Interval(value.value, row.low, row.high, asked.level, name, asked.valid, n=n)
-    if asked.valid == "anytime":
-        errors = np.array([_se(row.key, column) for column in kept])
-    else:
-        errors = np.array([_widened_se(row.key, column) for column in kept])
+    anytime = asked.valid == "anytime"
+    if anytime and (len(kept) < len(pairs) or not all(_steady(row.key, column) for column in kept)):
+        return _early_mean(row, pairs, value, Interval(value.value, row.low, row.high, asked.level, name, "anytime", n=n))
+    errors = np.array([(_se if anytime else _widened_se)(row.key, column) for column in kept])
     least = min(min(column.weight(OWN), column.weight(REST)) for column in kept)
     weights = np.array([column.weight(OWN) for column in kept]) if row.key.endswith("weighted") else np.ones(len(kept))
     share = weights / weights.sum()
@@ -184,12 +212,28 @@ def _mean(row: Row, view: Any, value: Certified, asked: Asked) -> Interval:
     if row.key.endswith("weighted"):
         parts = np.array([part.value for part in _parts(row, kept)])
         se += math.sqrt(float(share @ (parts - share @ parts) ** 2) / n)
-    se = math.hypot(se, value.se if asked.valid == "fixed" else 0.0)
-    ends = on_logit_scale(value.value, se, (row.low, row.high), _reach(n, least, asked))
-    if asked.valid == "fixed" and not se > 0 and value.value == row.high:
+    se = math.hypot(se, 0.0 if anytime else value.se)
+    reach = late_multiplier(n, asked.t_opt, asked.level) if anytime else t_reach(asked.level, max(least - 1, 1.0))
+    ends = on_logit_scale(value.value, se, (row.low, row.high), reach)
+    if not anytime and not se > 0 and value.value == row.high:
         ends = ((1 - asked.level) / 2) ** (1 / least), row.high
     note = _thin(least, row.key) if asked.valid == "fixed" else ""
     return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, asked.level, name, asked.valid, se, n, 0, note))
+
+
+def _early_mean(row: Row, pairs: list[RankColumn], value: Certified, whole: Interval) -> Interval:
+    """Return the interval of a mean for all looks before the asymptotic sequence: the mean of exact ones of the areas.
+
+    Each has its share of the error. A class without samples may have any area.
+    """
+    if row.key not in ("roc_auc_ovr", "roc_auc_ovo"):
+        return whole._replace(note=TOO_EARLY)
+    level, ends = early_level(whole.level, len(pairs)), []
+    for column, area in zip(pairs, _parts(row, pairs), strict=True):
+        own, rest = column.weight(OWN), column.weight(REST)
+        ends.append(area_sequence((area.low, area.high), own, rest, level) if own and rest else (0.0, 1.0))
+    low, high = np.mean(ends, axis=0).tolist()
+    return whole._replace(low=min(low, value.low), high=max(high, value.high), method="beta_binomial")
 
 
 def _parts(row: Row, found: list[RankColumn]) -> list[Certified]:

@@ -14,7 +14,7 @@ import numpy as np
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.inference.special import log_beta
 
-__all__ = ["asymptotic_multiplier", "beta_binomial_sequence"]
+__all__ = ["area_sequence", "asymptotic_multiplier", "beta_binomial_sequence"]
 
 STEPS = 100
 MIX = 0.5  # both parameters of the mixing beta distribution
@@ -61,6 +61,22 @@ def _root(x: float, n: float, goal: float, middle: float, side: float) -> float:
 def _cost(x: float, n: float, u: float) -> float:
     """Return -x log p - (n - x) log(1 - p) for the logit u of p."""
     return n * (max(u, 0.0) + math.log1p(math.exp(-abs(u)))) - x * u
+
+
+def area_sequence(area: tuple[float, float], own: float, rest: float, level: float) -> tuple[float, float]:
+    """The ROC areas that are not refuted, for an area that lies between two values: from the first sample on.
+
+    The area is the mean, over the smaller class, of the share of the larger one that a sample is on the right side of.
+    These shares, in [0, 1], have the sequence of a proportion (a^z b^(1 - z) <= z a + (1 - z) b, so the mixture is a
+    supermartingale for them as well). They are off by at most the distance of an empirical distribution of t samples
+    from its population, which exceeds sqrt(log(pi^2 t^2 / 3 a) / 2t) at any t with probability a at most. Half of the
+    error each. Massart 1990; Waudby-Smith and Ramdas 2024.
+    """
+    few, many, alpha = min(own, rest), max(own, rest), (1 - level) / 2
+    off = math.sqrt(math.log(math.pi**2 * many * many / (3 * alpha)) / (2 * many))
+    low, _ = _limits(few * max(area[0] - off, 0.0), few, alpha)
+    _, high = _limits(few * min(area[1] + off, 1.0), few, alpha)
+    return min(low, area[0]), max(high, area[1])
 
 
 def asymptotic_multiplier(n: float, t_opt: float, alpha: float = 0.05) -> float:

@@ -10,8 +10,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stream_metrics.inference.counted import BURN_IN
-from stream_metrics.inference.counted import enough_to_watch as enough
 from stream_metrics.report.rated import DOUBT, bounds, row_labels
 
 if TYPE_CHECKING:
@@ -21,10 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["beside", "bracketed", "class_bounds", "group_bounds", "heading", "interval_notes", "value_bounds"]
 
-TOO_FEW = (
-    f"Where an interval is the whole range, it is too early to tell: {BURN_IN} samples of each class, and {BURN_IN} "
-    "right and wrong predictions each, are needed"
-)
 FEWEST, MOST = 2, 6  # decimals of a bound
 
 
@@ -41,13 +35,8 @@ def interval_notes(snapshot: Snapshot) -> list[str]:
         return []
     if reason := snapshot._unweighted():
         return [f"No intervals: {reason}"]
-    name = f"{100 * shown.level:g} % interval"
-    if shown.valid == "fixed":
-        return [f"{name}s, valid for this one look, of independent samples"]
-    notes = [f"{name}s, valid for every look, as often as you like, of independent samples"]
-    if "counts" in snapshot._states and not enough(snapshot._views["counts"]):
-        notes.append(TOO_FEW)
-    return notes
+    looks = "this one look" if shown.valid == "fixed" else "every look, as often as you like"
+    return [f"{100 * shown.level:g} % intervals, valid for {looks}, of independent samples"]
 
 
 def value_bounds(snapshot: Snapshot, key: str, *labels: Label) -> Any:

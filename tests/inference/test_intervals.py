@@ -240,7 +240,7 @@ def test_anytime_holds_one_look():
     snapshot = scored()
     for key in METHODS:
         if key in ONE_LOOK:
-            with pytest.raises(ValueError, match="no standard error"):
+            with pytest.raises(ValueError, match="no sequence"):
                 snapshot.interval(key, valid="anytime")
             continue
         always = snapshot.interval(key, valid="anytime")

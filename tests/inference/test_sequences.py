@@ -71,18 +71,47 @@ def test_watching_a_proportion_misses_rarely():
     assert missed / 300 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
 
 
-def test_asymptotic_sequences_wait_for_the_rarest_class():
-    """49 samples of a class, or 49 errors, are the whole range; 50 are an interval wider than that of one look."""
-    early = sm.ConfusionMatrix.from_matrix([[200, 50], [5, 44]]).snapshot()
-    late = sm.ConfusionMatrix.from_matrix([[200, 50], [5, 45]]).snapshot()
-    few_errors = sm.ConfusionMatrix.from_matrix([[200, 40], [9, 200]]).snapshot()
+def matrix(cells):
+    """Return the snapshot of a matrix."""
+    return sm.ConfusionMatrix.from_matrix(cells).snapshot()
 
-    for snapshot in (early, few_errors):
-        found = snapshot.interval("matthews_corrcoef", valid="anytime")
-        assert (found.low, found.high) == (-1.0, 1.0)
-    found, once = late.interval("matthews_corrcoef", valid="anytime"), late.interval("matthews_corrcoef")
-    assert -1 < found.low < once.low < once.high < found.high < 1
-    assert found.method == "asymptotic"
+
+def test_asymptotic_sequences_wait_for_the_cells_that_matter():
+    """Not for samples of a class but for mistakes: until the standard error has seen them, the interval is exact."""
+    early, late = matrix([[9000, 1000], [0, 100]]), matrix([[9000, 1000], [60, 1940]])
+
+    for key in ("balanced_accuracy", "geometric_mean"):
+        assert early.interval(key, valid="anytime").method == "beta_binomial"
+        found, once = late.interval(key, valid="anytime"), late.interval(key)
+        assert found.method == "asymptotic"
+        assert found.low < once.low < once.high < found.high
+    assert early.interval("accuracy", valid="anytime").method == "beta_binomial"
+    assert early.interval("macro_f1", valid="anytime").method == "asymptotic"  # rests on the false alarms
+
+
+def test_what_has_no_exact_sequence_is_the_whole_range_at_first():
+    """Of three classes MCC has none; of one class nothing has; Cramer's V has no sequence at all."""
+    found = matrix([[50, 0, 0], [0, 50, 1], [0, 0, 50]]).interval("matthews_corrcoef", valid="anytime")
+
+    assert (found.low, found.high) == (-1.0, 1.0)
+    assert found.note.startswith("too early")
+    one = matrix([[50]]).interval("balanced_accuracy", valid="anytime")
+    assert (one.low, one.high) == (0.0, 1.0)
+    assert "one class" in one.note
+    with pytest.raises(ValueError, match="'cramers_v'"):
+        matrix([[50, 9], [9, 50]]).interval("cramers_v", valid="anytime")
+
+
+@pytest.mark.parametrize("cells", [[[9801, 99], [100, 0]], [[0, 10], [10, 0]], [[1, 0], [0, 1]], [[70, 0], [3, 0]]])
+def test_exact_intervals_hold_chance_and_the_value(cells):
+    """A coin that says "pos" one time in a hundred is not worse than chance."""
+    snapshot = matrix(cells)
+    for key in ("matthews_corrcoef", "cohen_kappa", "balanced_accuracy", "macro_f1", "weighted_f1", "macro_precision"):
+        found = snapshot.interval(key, valid="anytime")
+        assert not found.low > found.value
+        assert not found.high < found.value
+    found = matrix([[9801, 99], [100, 0]]).interval("matthews_corrcoef", valid="anytime")
+    assert found.low < 0 < found.high
 
 
 def test_t_opt_is_a_choice():
