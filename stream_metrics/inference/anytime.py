@@ -39,8 +39,8 @@ from stream_metrics.inference.sequences import asymptotic_multiplier, beta_binom
 from stream_metrics.inference.tables import Tables, cells_of, make_cells, tables_of
 
 __all__ = [
-    "ONE_CLASS", "TOO_EARLY", "early_level", "exact_bounds", "exact_classes", "late_multiplier",
-    "rests_on_enough", "steady", "steady_classes",
+    "ONE_CLASS", "STEADY", "TOO_EARLY", "early_level", "exact_bounds", "exact_classes", "late_multiplier",
+    "padded", "rests_on_enough", "steady", "steady_classes",
 ]  # fmt: skip
 
 STEADY = 30
@@ -96,15 +96,18 @@ def early_level(level: float, parts: int) -> float:
     return 1 - (1 - LATE) * (1 - level) / parts
 
 
-@shared
-def _padded(c: Counts) -> Tables:
-    """Return counts as tables whose totals have half a sample more of each kind in every class, seen or not."""
-    where = cells_of(c)
-    one = tables_of(where.values, where)
+def padded(one: Tables) -> Tables:
+    """Return tables whose totals have half a sample more of each kind in every class, seen or not."""
     return one._replace(
         diagonal=one.diagonal + HALF, true=one.true + 2 * HALF, predicted=one.predicted + 2 * HALF,
-        total=one.total + 3 * HALF * c.k,
+        total=one.total + 3 * HALF * one.true.shape[-1],
     )  # fmt: skip
+
+
+@shared
+def _padded(c: Counts) -> Tables:
+    where = cells_of(c)
+    return padded(tables_of(where.values, where))
 
 
 def steady(key: str, c: Counts, zero: float) -> bool:
@@ -117,10 +120,10 @@ def steady(key: str, c: Counts, zero: float) -> bool:
     return rests_on_enough(weights, f, 3 * c.k)
 
 
-def rests_on_enough(weights: Any, f: Any, added: int) -> bool:
+def rests_on_enough(weights: Any, f: Any, added: int, enough: float = STEADY) -> bool:
     """Tell whether a variance rests on enough samples, and little of it on those that were added, the last ones."""
     parts = weights * f * f
-    return effective_count(weights, f) >= STEADY and bool(parts[-added:].sum() <= ADDED * parts.sum())
+    return effective_count(weights, f) >= enough and bool(parts[-added:].sum() <= ADDED * parts.sum())
 
 
 def steady_classes(key: str, c: Counts, zero: float) -> Any:

@@ -1,13 +1,14 @@
 """What is known of two models at one moment: differences with their uncertainty, tests, evidence.
 
-**Which method.** Independent samples of weight 1: the delta method, and the bootstrap where the metric has no
-derivative at the counts or the derivative says nothing. Samples with units, and whatever is read of scores: folds.
-Weights without units have no method, because nothing says how much a weighted sample tells; the error says so. Measured
-at 95 %: see `benchmarks/README.md`.
+**Which method.** Independent samples of weight 1: Tango's score interval for accuracy, recalls and means of recalls;
+for other metrics the delta method where the variance rests on enough samples, otherwise the posterior of the joint
+counts. Samples with units, and metrics of scores: folds. Weights without units have no method, because nothing says how
+much a weighted sample tells; the error says so. Measured at 95 %: see `benchmarks/README.md`.
 
-**Valid at any time.** Standard error times the multiplier of an asymptotic confidence sequence, once each class that
-the metric depends on has 30 samples; before, the interval is everything that the difference could be. The e-value of
-the discordant samples needs no such start.
+**Valid at any time.** Accuracy, and recall and specificity of a class: bets, exact from the first sample on. The mean
+of the recalls: bets for each class until the standard error rests on enough samples, then an asymptotic sequence. Other
+metrics: everything that the difference could be until then, with a note. Folds: once the rarest class has 50 samples.
+The e-value of the discordant samples needs no such start.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from stream_metrics.catalog import find
 from stream_metrics.catalog_row import Row
 from stream_metrics.inference import comparison_methods as methods
 from stream_metrics.inference import comparison_scores as scores
+from stream_metrics.inference import comparison_shares as shares
+from stream_metrics.inference.anytime import STEADY, TOO_EARLY, early_level, late_multiplier
 from stream_metrics.inference.comparison_methods import Joint
 from stream_metrics.inference.comparison_tests import Better, Evidence, discordant_evidence, mcnemar_test
 from stream_metrics.inference.resampling import DRAWS, SEED
@@ -34,17 +37,15 @@ from stream_metrics.options import real
 
 __all__ = ["ComparisonSnapshot", "Difference", "Joint"]
 
-METHODS = ("delta", "bootstrap", "folds")
-OF_ALL = {
-    "accuracy",
-    "zero_one_loss",
-    "micro_f1",
-    "micro_precision",
-    "micro_recall",
-    "micro_jaccard",
-    "weighted_recall",
-}
-ENOUGH, BURN_IN = 20, 30  # samples of the rarest class, for one look and for many
+METHODS = ("tango", "delta", "posterior", "bootstrap", "folds")
+OF_ALL = {*shares.ACCURACIES, "zero_one_loss", "micro_jaccard", "log_loss", "brier_score"}
+ENOUGH = 20  # samples that a variance rests on, or of the rarest class, for one look
+BURN_IN = 50  # samples of the rarest class for many looks at folds
+
+
+def _signed(ends: tuple[float, float], sign: int) -> tuple[float, float]:
+    """Return limits, exchanged if the metric falls where the share rises."""
+    return ends if sign > 0 else (-ends[1], -ends[0])
 
 
 class Difference(NamedTuple):
@@ -133,7 +134,8 @@ class ComparisonSnapshot:
     ) -> Difference:
         """Return a metric of both models, b - a and its interval; a per-class key takes a label.
 
-        `method`: "delta", "bootstrap" or "folds"; None chooses. `valid` is "fixed" for one look or "anytime" for any
+        `method`: "tango" (accuracy, recall, specificity, means of recalls), "delta", "posterior", "bootstrap" or
+        "folds"; None chooses, and is the only choice for all looks. `valid` is "fixed" for one look or "anytime" for any
         number of looks; the latter is tightest near `t_opt` samples, to be fixed before the first look. KeyError for
         an unknown key, ValueError for one that cannot be compared and for a method that samples do not allow.
         """
@@ -155,43 +157,84 @@ class ComparisonSnapshot:
             return Difference(
                 key, label, a, b, math.nan, math.nan, math.nan, math.nan, level, "none", valid, "0/0 for a model"
             )
-        found = self._method(key, label, method, draws, seed, level)
-        if found[0] == "bootstrap" and valid == "fixed":
-            _, se, low, high, note = found
-            low, high = np.minimum(low, b - a).item(), np.maximum(high, b - a).item()  # all draws may lie beside it
-            return Difference(
-                key, label, a, b, b - a, low, high, se, level, "bootstrap", valid, note or self._rare(row, label)
-            )
-        return self._finished(row, label, (a, b, *found), level, valid, t_opt)
+        self._check(method, valid)
+        empty = Difference(key, label, a, b, b - a, math.nan, math.nan, math.nan, level, "", valid)
+        if self._units:
+            return self._finished(row, label, (a, b, *self._of_folds(key, label)), level, valid, t_opt)
+        if valid == "anytime":
+            return self._watched(row, empty, t_opt)
+        return self._once(row, empty, method, draws, seed)
 
-    def _method(self, key: str, label: Any, method: str | None, draws: int, seed: int, level: float) -> Any:
-        """Return the method used, its standard error, the limits of the bootstrap, and a note."""
+    def _check(self, method: str | None, valid: str) -> None:
+        """Raise ValueError for a method that there is not, or that the samples do not allow."""
         if method not in (None, *METHODS):
             raise ValueError(f"Expected `method` to be one of {METHODS}, but got {method!r}")
+        if valid == "anytime" and method not in (None, "folds"):
+            raise ValueError(f"Expected no `method` with valid='anytime', which has its own, but got {method!r}")
         if 0 < self._units < self.n:
             raise ValueError(f"Expected all samples or none to have a unit, but got {self._units} of {self.n} with one")
-        if self._units and method in (None, "folds"):
-            rows = methods.without_folds(self.joint)
-            a, b = (methods.value_of(key, side, side.tables(rows), label) for side in self._sides)
-            return "folds", methods.jackknife(b - a), math.nan, math.nan, f"{len(rows)} folds"
-        if method == "folds":
+        if self._units and method not in (None, "folds"):
+            raise ValueError(f"Expected the method 'folds' for samples with a `unit`, but got {method!r}")
+        if method == "folds" and not self._units:
             raise ValueError("Expected samples with a `unit` for the method 'folds', but got none")
-        if self._weighted:
+        if self._weighted and not self._units:
             raise ValueError(
                 f"Expected samples of weight 1, or each with its `unit`, for an interval, "
                 f"but got {self._weighted} of another weight"
             )
-        se = math.nan if method == "bootstrap" else methods.delta_se(key, self._sides, self.joint.values, label)
-        if method == "delta" or se > 0:
-            return "delta", se, math.nan, math.nan, ""
-        low, high, se, lost = methods.bootstrap(key, self._sides, self.joint.values, label, draws, seed, level)
-        if se == 0:
-            return "delta", se, math.nan, math.nan, ""
-        return "bootstrap", se, low, high, f"{lost} of {draws} draws were 0/0" if lost else ""
 
-    def _finished(self, row: Row, label: Any, found: Any, level: float, valid: str, t_opt: float) -> Difference:
-        """Return the difference with the interval that a standard error gives."""
-        a, b, method, se, _, _, note = found
+    def _of_folds(self, key: str, label: Any) -> tuple[str, float, str]:
+        rows = methods.without_folds(self.joint)
+        a, b = (methods.value_of(key, side, side.tables(rows), label) for side in self._sides)
+        return "folds", methods.jackknife(b - a), f"{len(rows)} folds"
+
+    def _once(self, row: Row, empty: Difference, method: str | None, draws: int, seed: int) -> Difference:
+        """Return a difference with its interval for one look."""
+        key, label, level, value = row.key, empty.label, empty.level, empty.value
+        pairs, sign = shares.pairs_of(key, self.joint, label)
+        se = methods.delta_se(key, self._sides, self.joint.values, label)
+        if method == "tango" and not pairs:
+            raise ValueError(f"Expected a rate or a mean of recalls for the method 'tango', but got {key!r}")
+        note = self._rare(row, label)
+        if pairs and method in (None, "tango"):
+            low, high = _signed(shares.paired_bounds(pairs, level), sign)
+            return empty._replace(low=low, high=high, se=se, method="tango", note=note)
+        if method is None:
+            method = "delta" if methods.steady(key, self._sides, self.joint, label, ENOUGH) else "posterior"
+        if method == "delta":
+            reach = -normal_quantile((1 - level) / 2) * se
+            return empty._replace(low=value - reach, high=value + reach, se=se, method="delta", note=note)
+        if method == "posterior":
+            low, high, se, lost = methods.posterior(key, self.joint, label, draws, seed, level)
+        else:
+            low, high, se, lost = methods.bootstrap(
+                key, self._sides, self.joint.values, label, draws, seed, level
+            )
+        note = f"{lost} of {draws} draws were 0/0" if lost else note
+        low, high = min(low, value), max(high, value)  # all draws may lie beside it
+        return empty._replace(low=low, high=high, se=se, method=method, note=note)
+
+    def _watched(self, row: Row, empty: Difference, t_opt: float) -> Difference:
+        """Return a difference with its interval for all looks: by bets where they can be had, else asymptotic."""
+        key, label, level = row.key, empty.label, empty.level
+        pairs, sign = shares.pairs_of(key, self.joint, label)
+        se = methods.delta_se(key, self._sides, self.joint.values, label)
+        empty = empty._replace(se=se)
+        if len(pairs) == 1:
+            low, high = _signed(shares.paired_sequence(pairs, level), sign)
+            return empty._replace(low=low, high=high, method="bets")
+        if methods.steady(key, self._sides, self.joint, label, STEADY):
+            reach = late_multiplier(self.n, t_opt, level) * se
+            return empty._replace(low=empty.value - reach, high=empty.value + reach, method="asymptotic")
+        if pairs:
+            low, high = _signed(shares.paired_sequence(pairs, early_level(level, 1)), sign)
+            return empty._replace(low=low, high=high, method="bets")
+        most = row.high - row.low
+        return empty._replace(low=-most, high=most, method="asymptotic", note=TOO_EARLY)
+
+    def _finished(self, row: Row, label: Any, parts: Any, level: float, valid: str, t_opt: float) -> Difference:
+        """Return the difference with the interval that the standard error of folds gives."""
+        a, b, method, se, note = parts
         value = b - a
         if not se > 0:
             note = (
@@ -199,33 +242,22 @@ class ComparisonSnapshot:
                 if se == 0
                 else note or "0/0 without some fold"
             )
-            low, high = self._never_apart(row, level) if se == 0 else (math.nan, math.nan)
-            return Difference(row.key, label, a, b, value, low, high, se, level, method, valid, note)
-        reach = -normal_quantile((1 - level) / 2)
-        if method == "folds":
-            parts = int(note.split()[0])
-            reach, note = t_reach(level, parts - 1), "" if parts > 7 else note
+            return Difference(row.key, label, a, b, value, math.nan, math.nan, se, level, method, valid, note)
+        folds = int(note.split()[0])
+        reach, note = t_reach(level, folds - 1), "" if folds > 7 else note
         if valid == "anytime":
             if self._rarest(row, label) < BURN_IN:
                 most, note = row.high - row.low, f"too early: a class has fewer than {BURN_IN} samples"
                 return Difference(row.key, label, a, b, value, -most, most, se, level, method, valid, note)
-            small = reach / -normal_quantile((1 - level) / 2)
-            reach = small * asymptotic_multiplier(self.n, t_opt, 1 - level)
+            reach *= asymptotic_multiplier(self.n, t_opt, 1 - level) / -normal_quantile((1 - level) / 2)
         note = note or (self._rare(row, label) if valid == "fixed" else "")
         return Difference(
             row.key, label, a, b, value, value - reach * se, value + reach * se, se, level, method, valid, note
         )
 
-    def _never_apart(self, row: Row, level: float) -> tuple[float, float]:
-        """Return what the difference of accuracies can be if no sample of n was discordant: 1 - alpha^(1/n) at most."""
-        if row.key not in OF_ALL or self._units or self._weighted or sum(self.discordant):
-            return math.nan, math.nan
-        most = -math.expm1(math.log(1 - level) / self.n)
-        return -most, most
-
     def _rarest(self, row: Row, label: Any) -> float:
         """Return the number of samples of the rarest class that the metric depends on."""
-        if row.key in OF_ALL or row.key in ("log_loss", "brier_score"):
+        if row.key in OF_ALL:
             return self.n
         totals = np.bincount(self.joint.truth, self.joint.values, len(self.labels))
         if label is not None and label in self.labels:
@@ -250,9 +282,9 @@ class ComparisonSnapshot:
         wholes, rest = self._kept[row.reads]
         a, b = (scores.read(row, state, label) for state in wholes)
         if not self._units and scores.uneven(self._scored, self.joint.parts):
-            return a, b, "folds", math.nan, 0, 0, "0 folds: samples repeat, so that each needs a unit"
+            return a, b, "folds", math.nan, "0 folds: samples repeat, so that each needs a unit"
         estimates = np.array([scores.read(row, y, label) - scores.read(row, x, label) for x, y in rest])
-        return a, b, "folds", methods.jackknife(estimates), 0, 0, f"{len(estimates)} folds"
+        return a, b, "folds", methods.jackknife(estimates), f"{len(estimates)} folds"
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Return everything that the report shows as plain Python types."""

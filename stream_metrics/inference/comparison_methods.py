@@ -17,12 +17,16 @@ from numpy.typing import NDArray
 
 from stream_metrics.catalog import find
 from stream_metrics.formulas.protocol import Floats
+from stream_metrics.inference.adequacy import HALF, effective_count
+from stream_metrics.inference.anytime import padded, rests_on_enough
 from stream_metrics.inference.forms import CELLS, MARGINS
-from stream_metrics.inference.forms_classes import PER_CLASS, RATES
-from stream_metrics.inference.gradients import gradient, ratio_parts, step_classes
+from stream_metrics.inference.forms_classes import PER_CLASS
+from stream_metrics.inference.gradients import Gradient, class_slopes, gradient
 from stream_metrics.inference.tables import Cells, Tables, make_cells, tables_of
 
-__all__ = ["Joint", "Side", "bootstrap", "delta_se", "jackknife", "sides", "value_of", "without_folds"]
+__all__ = [
+    "Joint", "Side", "bootstrap", "delta_se", "jackknife", "posterior", "sides", "steady", "value_of", "without_folds",
+]  # fmt: skip
 
 CHUNK = 2**22  # numbers that are drawn at a time
 
@@ -102,23 +106,113 @@ def delta_se(key: str, both: tuple[Side, Side], values: Floats, label: Any = Non
 
 def _influence(key: str, side: Side, values: Floats, label: Any) -> Floats:
     """Return the derivative of a model's metric in every joint cell."""
-    tables, zero = side.tables(values), find(key).zero_division
     rows, columns, *_ = side.where
-    if key in PER_CLASS:
-        if label not in side.labels:
-            return np.full(len(values), np.nan)
-        at = side.labels.index(label)
-        a, b, p = ratio_parts(tables, RATES[key])[1] if key in RATES else step_classes(key, tables, zero)
-        own, said = rows == at, columns == at
-        g = np.where(own & said, a[at], 0.0) + np.where(own, b[at], 0.0) + np.where(said, p[at], 0.0)
-    else:
-        found = gradient(key, tables, zero)
-        g = found.cells
-        if g is None:
-            d, true, predicted = (np.broadcast_to(part, (len(side.labels),)) for part in found[:3])
-            g = true[rows] + predicted[columns] + np.where(rows == columns, d[rows], 0.0)
+    slopes = _slopes(key, side, side.tables(values), label)
+    g = slopes.cells
+    if g is None:
+        g = slopes.true[rows] + slopes.predicted[columns] + np.where(rows == columns, slopes.diagonal[rows], 0.0)
     influence: Floats = g[side.cell]
     return influence
+
+
+def _slopes(key: str, side: Side, tables: Tables, label: Any) -> Gradient:
+    """Return the gradient of a model's metric; of a value of one class it is 0 in all others."""
+    zero, k = find(key).zero_division, len(side.labels)
+    if key not in PER_CLASS:
+        slopes = gradient(key, tables, zero)
+        return slopes if slopes.cells is not None else Gradient(*(np.broadcast_to(p, (k,)) for p in slopes[:3]))
+    if label not in side.labels:
+        return Gradient(*np.full((3, k), np.nan))
+    here = np.arange(k) == side.labels.index(label)
+    return Gradient(*(np.where(here, part, 0.0) for part in class_slopes(key, tables, zero)))
+
+
+def steady(key: str, both: tuple[Side, Side], joint: Joint, label: Any, enough: int) -> bool:
+    """Tell whether the variance of a difference rests on enough samples; see `adequacy` and `anytime`.
+
+    Half a sample more of each kind that only one model gets right is added to every class: missed by one of them, or
+    taken for it by one of them.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first, second = (_influence(key, side, joint.values, label) for side in both)
+    f, weights = second - first, joint.values
+    if key not in MARGINS and key not in PER_CLASS:  # the gradient in empty cells is not known
+        f = f - weights @ f / weights.sum()
+        return bool(least_discordant(joint) >= enough and effective_count(weights, f) >= enough)
+    added = _added(key, both, joint, label)
+    f = np.concatenate([f, added])
+    weights = np.concatenate([weights, np.full(len(added), HALF)])
+    f = f - weights @ f / weights.sum()
+    return bool(np.isfinite(f).all()) and rests_on_enough(weights, f, len(added), enough)
+
+
+def least_discordant(joint: Joint) -> int:
+    """Return the fewest samples of any true class that only one of the models gets right."""
+    one = (joint.a == joint.truth) != (joint.b == joint.truth)
+    return int(np.bincount(joint.truth, joint.values * one)[np.unique(joint.truth)].min())
+
+
+def _added(key: str, both: tuple[Side, Side], joint: Joint, label: Any) -> Floats:
+    """Return the influence of a sample of each class that one model misses, and that one takes for the class."""
+    true = np.bincount(joint.truth, joint.values, len(joint.labels))
+    (hit_a, missed_a, taken_a), (hit_b, missed_b, taken_b) = (_kinds(key, side, joint, label) for side in both)
+    parts = [(missed_b - hit_a)[true > 0], (hit_b - missed_a)[true > 0]]
+    parts += [true @ hit_b / true.sum() - taken_a, taken_b - true @ hit_a / true.sum()]
+    return np.concatenate([part[np.isfinite(part)] for part in parts])
+
+
+def _kinds(key: str, side: Side, joint: Joint, label: Any) -> tuple[Floats, Floats, Floats]:
+    """Return the derivative of a model's metric in a hit of each class of both, a miss, and a false alarm.
+
+    A miss goes to an average class, a false alarm comes from one; nan where the model never says the class.
+    """
+    tables = padded(side.tables(joint.values))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        a, b, p, _ = _slopes(key, side, tables, label)
+    n = float(tables.total[0])
+    own = a + b + p, b + tables.predicted @ p / n, p + tables.true @ b / n
+    places = {name: at for at, name in enumerate(side.labels)}
+    at = np.array([places.get(name, -1) for name in joint.labels])
+    hit, missed, taken = (np.where(at >= 0, part[at], np.nan) for part in own)
+    return np.nan_to_num(hit), np.nan_to_num(missed), taken
+
+
+def posterior(
+    key: str, joint: Joint, label: Any, draws: int, seed: int, level: float
+) -> tuple[float, float, float, int]:
+    """Return quantiles and standard deviation of the difference over draws of the joint cells, and draws lost.
+
+    Cells follow a Dirichlet distribution; its prior has up to half a sample in every class for each of: both right, one
+    right, the other right, both wrong. Of more than two classes it has as much as the matrix of one model has.
+    """
+    k = len(joint.labels)
+    if k < 2:
+        return math.nan, math.nan, math.nan, draws
+    at, true = np.arange(k), np.bincount(joint.truth, joint.values, k)
+    often = np.argsort(-true, kind="stable")[:2]
+    wrong = np.where(at == often[0], often[1], often[0])  # the most frequent class but this one
+    truth, a, b = np.tile(at, 4), np.concatenate([at, at, wrong, wrong]), np.concatenate([at, wrong, at, wrong])
+    extended = joint._replace(
+        folds=np.zeros(len(joint.values) + 4 * k, np.int64),
+        truth=np.concatenate([joint.truth, truth]), a=np.concatenate([joint.a, a]), b=np.concatenate([joint.b, b]),
+        values=np.concatenate([joint.values, np.full(4 * k, min(HALF, 1 / k))]),
+    )  # fmt: skip
+    both, random, parts = sides(extended), np.random.default_rng(seed), []
+    size = max(1, CHUNK // len(extended.values))
+    for start in range(0, draws, size):
+        drawn = random.standard_gamma(extended.values, (min(size, draws - start), len(extended.values)))
+        first, second = (value_of(key, side, side.tables(drawn), label) for side in both)
+        parts.append(second - first)
+    return _summary(np.concatenate(parts), draws, level)
+
+
+def _summary(differences: Floats, draws: int, level: float) -> tuple[float, float, float, int]:
+    """Return two quantiles, the standard deviation, and how many draws were 0/0."""
+    kept = differences[np.isfinite(differences)]
+    if len(kept) < 2:
+        return math.nan, math.nan, math.nan, draws - len(kept)
+    low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2]).tolist()
+    return low, high, float(kept.std(ddof=1)), draws - len(kept)
 
 
 def bootstrap(
@@ -132,12 +226,7 @@ def bootstrap(
         drawn = random.multinomial(n, values / values.sum(), min(size, draws - start)).astype(np.float64)
         a, b = (value_of(key, side, side.tables(drawn), label) for side in both)
         found.append(b - a)
-    differences = np.concatenate(found)
-    kept = differences[np.isfinite(differences)]
-    if len(kept) < 2:
-        return math.nan, math.nan, math.nan, draws - len(kept)
-    low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2]).tolist()
-    return low, high, float(kept.std(ddof=1)), draws - len(kept)
+    return _summary(np.concatenate(found), draws, level)
 
 
 def without_folds(joint: Joint) -> Floats:

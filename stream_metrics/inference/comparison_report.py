@@ -79,20 +79,20 @@ def _tests(snapshot: ComparisonSnapshot, data: dict[str, Any]) -> list[str]:
         f"Only {a} right: {only['only_a']:,}; only {b} right: {only['only_b']:,}. "
         f"McNemar (mid-p), for one look: p = {data['mcnemar']['midp']:.3g}"
     ]
+    alpha = 1 - data["level"]
     for side, name in (("b", b), ("a", a)):
         found = data["evidence"][side]
+        shown = "shown" if found["log_e"] >= -math.log(alpha) else "not shown"
         lines.append(
-            f"{name} is right more often: {_sure(found['sure'])} sure, having looked all along "
-            f"(p = {found['p_value']:.3g}, log e = {found['log_e']:.2f})"
+            f"{name} is right more often: {shown} at {100 * alpha:.3g} %, at any number of looks "
+            f"(e-value {_e_value(found['log_e'])}, p = {found['p_value']:.3g})"
         )
     return lines
 
 
-def _sure(share: float) -> str:
-    """Return a share in percent that never rounds up to certainty."""
-    if share > 0.9999:
-        return "more than 99.99 %"
-    return f"{100 * share:.2f} %"
+def _e_value(log_e: float) -> str:
+    """Return an e-value as text, however large."""
+    return f"{math.exp(log_e):.3g}" if log_e < 700 else f"10^{log_e / math.log(10):.0f}"
 
 
 def _number(value: float, sign: str = "") -> str:

@@ -28,14 +28,15 @@ Better = Literal["a", "b", "either"]
 class Evidence(NamedTuple):
     """Evidence that a model is better, valid at any time.
 
-    `log_e` is the natural logarithm of the e-value; `p_value` = min(1, 1/e); `sure` = 1 - p_value; `low` and `high`
-    hold the share of the discordant samples that the second model gets right, at all looks together.
+    `log_e` is the natural logarithm of the e-value: by how much a stake bet against the hypothesis that the model is
+    not better would have grown. `p_value` = min(1, 1/e) stays valid for any number of looks; neither is the
+    probability that the model is better. `low` and `high` hold the share of the discordant samples that the second
+    model gets right, at all looks together.
     """
 
     better: str
     log_e: float
     p_value: float
-    sure: float
     low: float
     high: float
 
@@ -95,4 +96,4 @@ def discordant_evidence(
     p_value = min(1.0, math.exp(-log_e)) if log_e > -700 else 1.0
     low, high = beta_binomial_sequence(np.array(c), np.array(b + c), level)
     name = {"a": names[0], "b": names[1], "either": "either"}[better]
-    return Evidence(name, log_e, p_value, 1 - p_value, float(low), float(high))
+    return Evidence(name, log_e, p_value, float(low), float(high))

@@ -8,16 +8,23 @@ samples are expected, within one where 100 are.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from statistics import NormalDist
 from typing import Any
 
-from stream_metrics.inference.sequences import asymptotic_multiplier
+import numpy as np
+
+from stream_metrics.catalog import find
+from stream_metrics.inference.anytime import late_multiplier
+from stream_metrics.inference.matrix_counts import MatrixCounts
+from stream_metrics.inference.sequences import beta_binomial_sequence
 from stream_metrics.inference.special import normal_quantile
 from stream_metrics.options import real
 
 __all__ = ["power", "samples_for_power", "samples_needed"]
 
 MOST = 2**62
+MOST_CLASSES = 512  # whose matrix is scaled
 TINY = 1e-300
 
 
@@ -37,11 +44,11 @@ def samples_needed(
     """Return how many samples there must be until the interval of a metric is at most `width` wide, both sides
     together.
 
-    Of a proportion near `rate`: the smallest n whose Wilson interval is that narrow. Of any metric: from the standard
-    error `se` that it has at `n` samples, or from a snapshot, whose interval of `key` (of the class `label`) is taken
-    to shrink as 1/sqrt(n). With `valid="anytime"` the interval is that of an asymptotic confidence sequence. For a rate
-    per class the samples of `rate` are those of the class; from a snapshot they are all samples, classes as frequent as
-    there.
+    Of a proportion near `rate`: the smallest n whose interval (Wilson; with `valid="anytime"` the beta-binomial
+    sequence) is that narrow. For a rate per class the samples are those of the class. Of any metric from a `snapshot`:
+    with `valid="anytime"` by the interval that counts in the same proportions would have; otherwise, and for metrics of
+    scores, the interval of `key` (of the class `label`) is taken to shrink as 1/sqrt(n). Or from the standard error `se`
+    that a metric has at `n` samples; with `valid="anytime"` for the asymptotic sequence.
 
     ValueError for a width not above 0, for a guess that is none or more than one, or that says nothing (a standard
     error of 0).
@@ -61,10 +68,13 @@ def samples_needed(
     if rate is not None:
         if not 0 <= rate <= 1:
             raise ValueError(f"Expected `rate` to be between 0 and 1, but got {rate!r}")
-        if valid == "fixed":
-            return _first(lambda m: _wilson_width(rate, m, level) <= width)
-        deviation = math.sqrt(rate * (1 - rate))
-    elif snapshot is not None:
+        ends = _wilson_width if valid == "fixed" else _sequence_width
+        return _first(lambda m: ends(rate, m, level) <= width)
+    if snapshot is not None:
+        if valid == "anytime":
+            narrow_at = _scaled(snapshot, key, label, level, t_opt)
+            if narrow_at is not None:
+                return _first(lambda m: narrow_at(m) <= width)
         deviation = _deviation(snapshot, key, label, level)
     else:
         if se is None or samples is None or not samples >= 1:
@@ -77,7 +87,7 @@ def samples_needed(
     z = -normal_quantile((1 - level) / 2)
 
     def narrow(m: int) -> bool:
-        reach = z if valid == "fixed" else asymptotic_multiplier(m, t_opt, 1 - level)
+        reach = z if valid == "fixed" else late_multiplier(m, t_opt, level)
         return 2 * reach * deviation / math.sqrt(m) <= width
 
     return _first(narrow)
@@ -90,6 +100,52 @@ def _deviation(snapshot: Any, key: str, label: Any, level: float) -> float:
         raise ValueError(f"Expected the `label` of a class for {key!r}, which has a value for each, but got none")
     z = -normal_quantile((1 - level) / 2)
     return float(found.high - found.low) / (2 * z) * math.sqrt(snapshot.n)
+
+
+def _scaled(snapshot: Any, key: str, label: Any, level: float, t_opt: float) -> Callable[[int], float] | None:
+    """Return the width of an interval for all looks by the number of samples; None if it is not one of few classes.
+
+    The counts have the proportions of the snapshot's.
+    """
+    from stream_metrics.inference import counted
+    from stream_metrics.inference.intervals import Asked
+
+    now, row = snapshot.interval(key, level, label=label, valid="anytime", t_opt=t_opt), find(key)
+    if isinstance(now, dict):
+        raise ValueError(f"Expected the `label` of a class for {key!r}, which has a value for each, but got none")
+    if math.isnan(now.low):
+        raise ValueError(f"Expected a guess with a value of {key!r}, but it is 0/0")
+    if key == "top_k_accuracy":
+        return lambda m: _sequence_width(now.value, m, level)
+    if row.reads != "counts" or snapshot._views["counts"].k > MOST_CLASSES:
+        return None
+    view, asked = snapshot._views["counts"], Asked(level, None, "anytime", t_opt, 2, 0)
+    matrix, zero = np.zeros((view.k, view.k)), row.zero_division
+    rows, columns, counts = view.cells()
+    totals = _totals(view)
+    matrix[rows, columns] = counts / view.total
+    values = np.full(view.k, now.value)
+
+    def width_at(m: int) -> float:
+        scaled: Any = MatrixCounts(np.rint(matrix * m).astype(np.int64), view.labels)
+        if any(((before > 0) & (then == 0)).any() for before, then in zip(totals, _totals(scaled), strict=True)):
+            return math.inf  # a class would not have occurred yet
+        if row.kind == "whole":
+            found = counted.whole(row, scaled, (now.value, False), asked, zero)
+        else:
+            found = counted.per_class(row, scaled, (values, ()), asked, zero)[label]
+        return found.high - found.low if found.low == found.low else math.inf
+
+    return width_at
+
+
+def _totals(c: Any) -> tuple[Any, Any]:
+    return c.true_totals, c.predicted_totals
+
+
+def _sequence_width(p: float, n: int, level: float) -> float:
+    low, high = beta_binomial_sequence(np.array(p * n), np.array(n), level)
+    return float(high - low)
 
 
 def _wilson_width(p: float, n: int, level: float) -> float:

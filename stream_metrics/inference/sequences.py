@@ -14,10 +14,13 @@ import numpy as np
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.inference.special import log_beta
 
-__all__ = ["area_sequence", "asymptotic_multiplier", "beta_binomial_sequence"]
+__all__ = ["area_sequence", "asymptotic_multiplier", "beta_binomial_sequence", "difference_sequence"]
 
 STEPS = 100
+BISECTIONS = 50
 MIX = 0.5  # both parameters of the mixing beta distribution
+SHARES: Floats = np.geomspace(1e-5, 0.9, 64)  # of the wealth that is bet
+SHARE_WEIGHTS: Floats = np.log(SHARES**0.25 / (SHARES**0.25).sum())
 
 
 def beta_binomial_sequence(x: Numbers, n: Numbers, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -61,6 +64,32 @@ def _root(x: float, n: float, goal: float, middle: float, side: float) -> float:
 def _cost(x: float, n: float, u: float) -> float:
     """Return -x log p - (n - x) log(1 - p) for the logit u of p."""
     return n * (max(u, 0.0) + math.log1p(math.exp(-abs(u)))) - x * u
+
+
+def difference_sequence(b: int, c: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """The differences of two paired proportions that bets have not refuted: valid from the first sample on, at any n.
+
+    Of n samples b are -1, c are 1 and the others 0, and d is their mean in the population. A bet of the share r of all
+    wealth against every mean of d or less turns a unit into the product of 1 - r + r (x + 1) / (d + 1) over the
+    samples, a non-negative supermartingale; so does the mean over `SHARES` of r, with more weight on the larger ones.
+    It falls with d; the lower end is where it is 2 / alpha, and the upper end the same with the signs exchanged.
+    Waudby-Smith and Ramdas 2024; Choe and Ramdas 2024 (the mean may also change from sample to sample).
+    """
+    return _bet_limit(b, c, n, 1 - level), -_bet_limit(c, b, n, 1 - level)
+
+
+def _bet_limit(b: int, c: int, n: int, alpha: float) -> float:
+    if b >= n:
+        return -1.0
+    low, high = -1.0, (c - b) / n
+    goal = math.log(2 / alpha)
+    lost = b * np.log1p(-SHARES) + SHARE_WEIGHTS
+    for _ in range(BISECTIONS):
+        d = (low + high) / 2
+        logs = lost + c * np.log1p(SHARES * (1 - d) / (1 + d)) + (n - b - c) * np.log1p(-SHARES * d / (1 + d))
+        most = logs.max()
+        low, high = (d, high) if most + math.log(np.exp(logs - most).sum()) >= goal else (low, d)
+    return low
 
 
 def area_sequence(area: tuple[float, float], own: float, rest: float, level: float) -> tuple[float, float]:

@@ -13,7 +13,9 @@ from scipy import stats
 
 from stream_metrics import Comparison
 from stream_metrics.inference.comparison_methods import jackknife
+from stream_metrics.inference.comparison_shares import _upper, tango
 from stream_metrics.inference.comparison_tests import discordant_evidence, log_e_discordant, mcnemar_test
+from stream_metrics.inference.sequences import SHARE_WEIGHTS, SHARES, difference_sequence
 from stream_metrics.inference.special import t_reach
 
 
@@ -70,37 +72,116 @@ def test_one_sided_evidence_is_a_supermartingale_wherever_the_other_is_better() 
 
 
 def test_evidence_speaks_for_the_better_model() -> None:
-    """It names the model, and is certain only as far as 1 - 1/E; neither is sure where both are equal."""
+    """It names the model; the p-value is 1/E, and 1 for both where both are equal."""
     for_b = discordant_evidence(100, 180, ("old", "new"), "b")
     for_a = discordant_evidence(100, 180, ("old", "new"), "a")
 
     assert for_b.better == "new"
     assert for_b.at_least(0.05)
-    assert for_b.sure == pytest.approx(1 - 1 / for_b.e)
+    assert for_b.p_value == pytest.approx(1 / for_b.e)
     assert for_b.low > 0.5
-    assert for_a.sure == 0
+    assert for_a.p_value == 1
     assert discordant_evidence(50, 50, ("a", "b")).p_value == 1
     assert discordant_evidence(0, 10**7, ("a", "b")).p_value == 0
 
 
 def test_the_accuracy_difference_is_the_paired_formula() -> None:
-    """mean (c - b)/n, SE^2 = ((b + c)/n - mean^2)/n."""
+    """Delta method: mean (c - b)/n, SE^2 = ((b + c)/n - mean^2)/n; with many samples Tango's interval is about that."""
     snapshot = compared(2000)
     b, c = snapshot.discordant
     mean = (c - b) / 2000
     se = math.sqrt(((b + c) / 2000 - mean**2) / 2000)
-    found = snapshot.difference("accuracy", level=0.9)
+    found, score = (snapshot.difference("accuracy", 0.9, method) for method in ("delta", None))
 
     assert (found.value, found.se) == (pytest.approx(mean), pytest.approx(se))
     assert (found.low, found.high) == tuple(pytest.approx(mean + z * se) for z in stats.norm.ppf([0.05, 0.95]))
+    assert score.method == "tango"
+    assert (score.low, score.high) == (pytest.approx(found.low, abs=0.1 * se), pytest.approx(found.high, abs=0.1 * se))
     always = snapshot.difference("accuracy", valid="anytime")
+    assert always.method == "bets"
     assert always.low < found.low < found.high < always.high
+    wrong = snapshot.difference("zero_one_loss", valid="anytime")
+    assert (wrong.low, wrong.high) == (-always.high, -always.low)
+
+
+@pytest.mark.parametrize(("b", "c", "n"), [(9, 14, 50), (0, 4, 1000), (3, 3, 10), (0, 0, 20), (10, 0, 10)])
+def test_tango_inverts_the_score_test(b: int, c: int, n: int) -> None:
+    """At the ends the score statistic is the normal quantile, with the probabilities that are most likely there."""
+
+    def statistic(d: float) -> float:
+        """Maximise the likelihood on a fine grid of P[only the first is right]."""
+        q = np.linspace(max(0.0, -d), (1 - d) / 2, 200_001)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = [x * np.log(p) if x else 0.0 * p for x, p in ((b, q), (c, q + d), (n - b - c, 1 - 2 * q - d))]
+            best = q[np.nanargmax(sum(logs))]
+        return (c - b - n * d) / math.sqrt(n * (2 * best + d - d * d))
+
+    z = stats.norm.ppf(0.975)
+    for end, sign in zip((-_upper(c, b, n, z), _upper(b, c, n, z)), (1, -1), strict=True):
+        if -1 < end < 1:
+            assert statistic(end) == pytest.approx(sign * z, abs=2e-3)
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
+def test_interval_and_test_agree(level: float) -> None:
+    """Tango's interval lacks 0 exactly where McNemar's mid-p test rejects."""
+    for n in range(1, 60):
+        for c in range(n + 1):
+            low, high = tango(n - c, c, 300, level)
+            assert (low > 0 or high < 0) == (mcnemar_test(n - c, c) <= 1 - level)
+
+
+def ever_wrong(s: float, d: float, looks: int) -> float:
+    """Return the probability that the sequence of bets is ever wrong, by recursion over b and c; no simulation."""
+    win, lose, goal = (s + d) / 2, (s - d) / 2, math.log(40)
+    most = [int(looks * p + 8 * math.sqrt(looks * p) + 12) if p else 0 for p in (lose, win)]
+    b, c = np.arange(most[0] + 1)[:, None, None], np.arange(most[1] + 1)[None, :, None]
+    lost = np.log1p(-SHARES)
+    parts = []
+    for x, y, mean in ((b, c, d), (c, b, -d)):  # against a smaller and against a larger difference
+        stay = np.log1p(-SHARES * mean / (1 + mean))
+        parts.append((x * lost + y * np.log1p(SHARES * (1 - mean) / (1 + mean)) - (x + y) * stay + SHARE_WEIGHTS, stay))
+    chances, wrong = np.zeros((most[0] + 1, most[1] + 1)), 0.0
+    chances[0, 0] = 1
+    for n in range(1, looks + 1):
+        after = chances * (1 - s)
+        after[:, 1:] += chances[:, :-1] * win
+        after[1:] += chances[:-1] * lose
+        i, j = (slice(x.min(), x.max() + 1) for x in np.nonzero(after > 1e-13))
+        near, refuted = after[i, j], False
+        for part, stay in parts:
+            logs = part[i, j] + n * stay
+            most_ = logs.max(-1)
+            refuted |= most_ + np.log(np.exp(logs - most_[..., None]).sum(-1)) >= goal
+        wrong += near[refuted].sum()
+        near[refuted] = 0
+        chances = after
+    return wrong
+
+
+@pytest.mark.parametrize(("s", "d", "looks"), [(0.5, 0.5, 600), (0.1, 0.1, 1000), (0.01, 0.01, 4000), (0.05, 0, 200)])
+def test_bets_are_ever_wrong_as_seldom_as_promised(s: float, d: float, looks: int) -> None:
+    """Exactly: a new model that is never worse, and one that is as good; the claim is 5 %."""
+    assert 0.001 < ever_wrong(s, d, looks) < 0.05
+
+
+def test_a_model_that_is_never_worse() -> None:
+    """Without a discordant sample, and with four of a thousand, bets hold 0; more samples make them narrower."""
+    none = difference_sequence(0, 0, 1000)
+    few, many = difference_sequence(0, 4, 1000), difference_sequence(0, 400, 100_000)
+
+    assert none[0] == -none[1]
+    assert none[1] > 2 * (1 - 0.05 ** (1 / 1000))  # of one look
+    assert few[0] < 0 < 0.004 < few[1]
+    assert 0 < many[0] < 0.004 < many[1] < few[1]
+    assert difference_sequence(5, 0, 5)[0] == -1.0
+    assert difference_sequence(0, 0, 0) == (-1.0, 1.0)
 
 
 @pytest.mark.parametrize(
     ("key", "label"),
-    [("macro_f1", None), ("cohen_kappa", None), ("matthews_corrcoef", None), ("balanced_accuracy", None),
-     ("generalized_mcc", None), ("weighted_f1", None), ("recall", 1), ("f1", 2), ("ova_matthews_corrcoef", 0)],
+    [("macro_f1", None), ("cohen_kappa", None), ("matthews_corrcoef", None), ("precision", 1),
+     ("generalized_mcc", None), ("weighted_f1", None), ("f1", 2), ("ova_matthews_corrcoef", 0)],
 )  # fmt: skip
 def test_the_delta_method_agrees_with_the_bootstrap(key: str, label: Any) -> None:
     """Both standard errors agree within the error of 2,000 draws, and the bootstrap with rows drawn one by one."""
@@ -203,45 +284,42 @@ def test_what_cannot_be_said_is_not_said() -> None:
         weighted.snapshot().mcnemar()
     with pytest.raises(KeyError, match="did you mean"):
         equal.snapshot().difference("acuracy")
-    assert equal.snapshot().difference("accuracy").high == pytest.approx(1 - 0.05**0.01)
-    assert math.isnan(equal.snapshot().difference("macro_f1").high)
+    z = stats.norm.ppf(0.975)
+    assert equal.snapshot().difference("accuracy").high == pytest.approx(z * z / (100 + z * z))
+    same = equal.snapshot().difference("macro_f1")
+    assert (same.method, same.value) == ("posterior", 0.0)
+    assert -0.1 < same.low < 0 < same.high < 0.1
+    with pytest.raises(ValueError, match="no `method` with"):
+        equal.snapshot().difference("accuracy", method="delta", valid="anytime")
+    with pytest.raises(ValueError, match="'tango'"):
+        equal.snapshot().difference("macro_f1", method="tango")
     assert equal.snapshot().mcnemar() == 1
     assert math.isnan(Comparison().snapshot().difference("accuracy").low)
 
 
 def test_intervals_for_all_looks_wait_for_the_rarest_class() -> None:
-    """Before 30 samples of a class the interval is everything; for one look a note says that samples are few."""
+    """Until the variance rests on enough samples the interval is everything, or by bets; for one look there is a note."""
     few = Comparison()
     few.update_many(["a"] * 100 + ["b"] * 5, ["a"] * 103 + ["b"] * 2, ["a"] * 95 + ["b"] * 10)
 
-    assert few.snapshot().difference("macro_f1", valid="anytime")[5:7] == (-1.0, 1.0)
+    watched = few.snapshot().difference("macro_f1", valid="anytime")
+    assert (watched.low, watched.high) == (-1.0, 1.0)
+    assert watched.note.startswith("too early")
+    assert few.snapshot().difference("balanced_accuracy", valid="anytime").method == "bets"
     assert "5 samples" in few.snapshot().difference("macro_f1").note
     assert few.snapshot().difference("accuracy", valid="anytime").high < 1
 
 
-def test_looking_all_the_time_is_wrong_as_seldom_as_promised() -> None:
-    """Both models equally good, 60 looks to 6,000: peeking errs often, the sequence and the e-value at most 5 %."""
+def test_evidence_is_ever_wrong_as_seldom_as_promised() -> None:
+    """Both models equally good, 60 looks to 6,000: peeking at the test errs often, the e-value at most 5 %."""
     random, runs = np.random.default_rng(7), 300
     outcomes = random.choice([0, 1, -1], size=(runs, 6000), p=[0.84, 0.08, 0.08])
-    sums = np.cumsum(outcomes, axis=1)[:, 99::100]
-    counts = np.cumsum(outcomes != 0, axis=1)[:, 99::100]
-    n = np.arange(100, 6001, 100)
-    from stream_metrics.inference.sequences import asymptotic_multiplier
+    c, b = (np.cumsum(outcomes == x, axis=1)[:, 99::100].tolist() for x in (1, -1))
+    peeking = np.mean([any(mcnemar_test(*pair) <= 0.05 for pair in zip(*run, strict=True)) for run in zip(b, c, strict=True)])
+    log_e = [max(log_e_discordant(*pair) for pair in zip(*run, strict=True)) for run in zip(b, c, strict=True)]
 
-    se = np.sqrt((counts / n - (sums / n) ** 2) / n)
-    reach = np.array([asymptotic_multiplier(int(x), 1000.0) for x in n])
-    ever = [(np.abs(sums / n) > times * se).any(axis=1).mean() for times in (1.96, reach)]
-    b, c = (counts - sums) // 2, (counts + sums) // 2
-    rejected = np.mean(
-        [
-            max(log_e_discordant(int(x), int(y)) for x, y in zip(b[run], c[run], strict=True)) >= math.log(20)
-            for run in range(runs)
-        ]
-    )
-
-    assert ever[0] > 0.25
-    assert ever[1] <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / runs)
-    assert rejected <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / runs)
+    assert peeking > 0.25
+    assert np.mean(np.array(log_e) >= math.log(20)) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / runs)
 
 
 def test_the_report_says_what_the_data_say() -> None:
@@ -253,7 +331,10 @@ def test_the_report_says_what_the_data_say() -> None:
     assert json.loads(snapshot.to_json())["differences"].keys() == data["differences"].keys()
     assert data["mcnemar"]["midp"] == snapshot.mcnemar()
     assert "new less old: 3,000 samples" in text
-    assert "new is right more often: " in text
+    evidence = snapshot.evidence("b")
+    assert f"new is right more often: shown at 5 %, at any number of looks (e-value {evidence.e:.3g}, p = " in text
+    assert "old is right more often: not shown at 5 %" in text
+    assert "sure" not in text
     assert f"{snapshot.difference('macro_f1').value:+.4f}" in text
     weighted = Comparison()
     weighted.update("a", "a", "b", 2)

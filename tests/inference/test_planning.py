@@ -11,6 +11,7 @@ import stream_metrics as sm
 from stream_metrics.inference.comparison_tests import mcnemar_test
 from stream_metrics.inference.planning import power, samples_for_power, samples_needed
 from stream_metrics.inference.proportions import wilson
+from stream_metrics.inference.sequences import beta_binomial_sequence
 
 
 @pytest.mark.parametrize(("rate", "width"), [(0.5, 0.1), (0.9, 0.02), (0.01, 0.005), (0.0, 0.01), (1.0, 0.001)])
@@ -43,6 +44,28 @@ def test_a_standard_error_shrinks_as_the_root() -> None:
     assert samples_needed(0.05, se=0.05, n=100) == 1537
     assert samples_needed(0.1, se=0.05, n=100, valid="anytime") > 2 * 385
     assert samples_needed(0.02, 0.9, valid="anytime") > 2 * samples_needed(0.02, 0.9)
+
+
+@pytest.mark.parametrize(("rate", "width"), [(0.9, 0.02), (0.5, 0.1), (0.01, 0.005), (1.0, 0.01)])
+def test_a_sequence_is_that_narrow_then_and_not_before(rate: float, width: float) -> None:
+    """Of a proportion, for all looks: n samples are enough, n - 1 are not."""
+    n = samples_needed(width, rate, valid="anytime")
+    widths = [float(np.subtract(*beta_binomial_sequence(np.array(rate * m), np.array(m))[::-1])) for m in (n, n - 1)]
+
+    assert widths[0] <= width < widths[1]
+
+
+@pytest.mark.parametrize(("key", "label"), [("accuracy", None), ("matthews_corrcoef", None), ("balanced_accuracy", None),
+                                            ("recall", 2), ("p4", 1)])  # fmt: skip
+def test_planned_sequences_are_the_ones_given(key: str, label: Any) -> None:
+    """Counts in the same proportions have, at the number planned, an interval for all looks that is that narrow."""
+    matrix = np.array([[900, 60, 40], [30, 200, 20], [5, 10, 85]])
+    pilot = sm.ConfusionMatrix.from_matrix(matrix).snapshot()
+    n = samples_needed(0.04, snapshot=pilot, key=key, label=label, valid="anytime")
+    then = sm.ConfusionMatrix.from_matrix(np.rint(matrix * (n / matrix.sum())).astype(int)).snapshot()
+    found = then.interval(key, label=label, valid="anytime")
+
+    assert found.high - found.low == pytest.approx(0.04, rel=0.01)
 
 
 @pytest.mark.parametrize(
