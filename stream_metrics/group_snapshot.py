@@ -63,7 +63,7 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         """The number of groups that are kept apart."""
         return len(self._groups)
 
-    def with_intervals(self, level: float = 0.95, valid: str = "fixed", *, t_opt: float = 1000.0) -> GroupSnapshot:
+    def with_intervals(self, level: float = 0.95, valid: str = "fixed", *, t_opt: float | None = None) -> GroupSnapshot:
         """Return these groups with intervals beside their values; see `Snapshot.with_intervals`."""
 
         def shown(view: Snapshot) -> Snapshot:

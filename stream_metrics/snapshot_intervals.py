@@ -27,7 +27,7 @@ class Shown(NamedTuple):
 
     level: float
     valid: str
-    t_opt: float
+    t_opt: float | None
 
 
 class IntervalReadings:
@@ -46,7 +46,7 @@ class IntervalReadings:
         *,
         label: Label | None = None,
         valid: str = "fixed",
-        t_opt: float = 1000.0,
+        t_opt: float | None = None,
         draws: int = 1000,
         seed: int = 20101,
         **options: Any,
@@ -59,9 +59,9 @@ class IntervalReadings:
         `method`: "wilson", "jeffreys", "clopper_pearson" (proportions), "delta", "bootstrap", "posterior" (any metric
         of counts), "delong", "influence" (areas); without it the best measured for the metric and its counts.
         `valid`: "fixed" is for one look at a moment chosen beforehand; "anytime" for looking as often as one likes, by
-        confidence sequences: exact for proportions; for others asymptotic, tightest near `t_opt` samples, which must
-        be chosen beforehand, and the whole range until the rarest class has 50 samples and 50 predictions each are
-        right and wrong. `draws` and `seed` are those of the bootstrap and the posterior: equal counts give equal
+        confidence sequences: exact for proportions; for others exact or the whole range at first, and asymptotic once
+        the standard error rests on enough samples. They are tightest near `t_opt` samples, which must be chosen before
+        the first look; None is 1,000 for asymptotic ones, and for proportions a sequence that suits any number. `draws` and `seed` are those of the bootstrap and the posterior: equal counts give equal
         intervals.
 
         Metrics whose gradient needs the whole table are refused beyond 2,048 classes, those of all pairs of classes and
@@ -76,7 +76,7 @@ class IntervalReadings:
         given = {"label": label, "valid": valid, "t_opt": t_opt, "draws": draws, "seed": seed, **options}
         return interval(self, key, level, method, **given)
 
-    def with_intervals(self, level: float = 0.95, valid: str = "fixed", *, t_opt: float = 1000.0) -> Self:
+    def with_intervals(self, level: float = 0.95, valid: str = "fixed", *, t_opt: float | None = None) -> Self:
         """Return this snapshot with `interval`s beside its values in report, HTML, `to_dict`, `to_frame` and plots."""
         from stream_metrics.inference.intervals import checked, refuse_sliding
 

@@ -46,6 +46,7 @@ __all__ = [
 STEADY = 30
 ADDED = 0.1
 LATE = 0.8
+T_OPT = 1000.0  # samples at which the asymptotic sequence is tightest, if nothing else is asked for
 GRID = 129  # shares of a class at which a metric is evaluated
 TWO = make_cells(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.zeros(4), 2)
 TOO_EARLY = "too early: the standard error rests on too few samples"
@@ -86,9 +87,9 @@ MEANS: dict[str, tuple[tuple[Form, Form], Callable[[Any], Any]]] = {  # a rate, 
 OF_ONE = ("fowlkes_mallows", "ova_balanced_accuracy", "ova_matthews_corrcoef", "p4", "power_mean_four_rates")
 
 
-def late_multiplier(n: float, t_opt: float, level: float) -> float:
+def late_multiplier(n: float, t_opt: float | None, level: float) -> float:
     """Return how many standard errors the asymptotic sequence reaches, with its share of the allowed error."""
-    return asymptotic_multiplier(n, t_opt, LATE * (1 - level))
+    return asymptotic_multiplier(n, T_OPT if t_opt is None else t_opt, LATE * (1 - level))
 
 
 def early_level(level: float, parts: int) -> float:

@@ -7,7 +7,8 @@ much a weighted sample tells; the error says so. Measured at 95 %: see `benchmar
 
 **Valid at any time.** Accuracy, and recall and specificity of a class: bets, exact from the first sample on. The mean
 of the recalls: bets for each class until the standard error rests on enough samples, then an asymptotic sequence. Other
-metrics: everything that the difference could be until then, with a note. Folds: once the rarest class has 50 samples.
+metrics: until then the difference of the exact sequences of both models, or, if there are none, everything that the
+difference could be, with a note. Folds: once the rarest class has 50 samples.
 The e-value of the discordant samples needs no such start.
 """
 
@@ -229,6 +230,9 @@ class ComparisonSnapshot:
         if pairs:
             low, high = _signed(shares.paired_sequence(pairs, early_level(level, 1)), sign)
             return empty._replace(low=low, high=high, method="bets")
+        bounds = methods.apart(key, self._sides, label, level)
+        if bounds is not None:
+            return empty._replace(low=bounds[0], high=bounds[1], method="beta_binomial")
         most = row.high - row.low
         return empty._replace(low=-most, high=most, method="asymptotic", note=TOO_EARLY)
 

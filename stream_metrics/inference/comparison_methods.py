@@ -18,17 +18,19 @@ from numpy.typing import NDArray
 from stream_metrics.catalog import find
 from stream_metrics.formulas.protocol import Floats
 from stream_metrics.inference.adequacy import HALF, effective_count
-from stream_metrics.inference.anytime import padded, rests_on_enough
+from stream_metrics.inference.anytime import exact_bounds, exact_classes, padded, rests_on_enough
 from stream_metrics.inference.forms import CELLS, MARGINS
 from stream_metrics.inference.forms_classes import PER_CLASS
 from stream_metrics.inference.gradients import Gradient, class_slopes, gradient
+from stream_metrics.inference.matrix_counts import MatrixCounts
 from stream_metrics.inference.tables import Cells, Tables, make_cells, tables_of
 
 __all__ = [
-    "Joint", "Side", "bootstrap", "delta_se", "jackknife", "posterior", "sides", "steady", "value_of", "without_folds",
+    "Joint", "Side", "apart", "bootstrap", "delta_se", "jackknife", "posterior", "sides", "steady", "value_of", "without_folds",
 ]  # fmt: skip
 
 CHUNK = 2**22  # numbers that are drawn at a time
+DENSE = 512  # classes of a matrix that is written out
 
 
 class Joint(NamedTuple):
@@ -144,6 +146,27 @@ def steady(key: str, both: tuple[Side, Side], joint: Joint, label: Any, enough: 
     weights = np.concatenate([weights, np.full(len(added), HALF)])
     f = f - weights @ f / weights.sum()
     return bool(np.isfinite(f).all()) and rests_on_enough(weights, f, len(added), enough)
+
+
+def apart(key: str, both: tuple[Side, Side], label: Any, level: float) -> tuple[float, float] | None:
+    """Return the limits of a difference from the exact sequence of each model, each with half of the error."""
+    ends = []
+    for side in both:
+        k = len(side.labels)
+        if k > DENSE or (key in PER_CLASS and label not in side.labels):
+            return None
+        matrix = np.zeros((k, k), np.int64)
+        matrix[side.where.rows, side.where.columns] = side.where.values
+        counts: Any = MatrixCounts(matrix, side.labels)
+        if key in PER_CLASS:
+            bounds = exact_classes(key, counts, np.array([side.labels.index(label)]), (1 + level) / 2)
+        else:
+            bounds = exact_bounds(key, counts, (1 + level) / 2)
+        if bounds is None:
+            return None
+        ends.append((np.max(bounds.low), np.max(bounds.high)))
+    (low_a, high_a), (low_b, high_b) = ends
+    return float(low_b - high_a), float(high_b - low_a)
 
 
 def least_discordant(joint: Joint) -> int:

@@ -153,7 +153,7 @@ def share_bounds(key: str, x: Any, n: Any, asked: Asked, k: int) -> tuple[Any, A
     for few hits or misses.
     """
     if asked.valid == "anytime":
-        low, high = beta_binomial_sequence(x, n, asked.level)
+        low, high = beta_binomial_sequence(x, n, asked.level, asked.t_opt)
         exact = np.zeros(np.shape(x), bool)
     elif asked.method is None:
         low, high, exact = default_proportion(x, n, asked.level)

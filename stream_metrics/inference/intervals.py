@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
 Snapshot: TypeAlias = Any  # a `stream_metrics.snapshot.Snapshot`, which is built on this room and not known to it
-__all__ = ["T_OPT", "Asked", "Interval", "checked", "interval", "known", "refuse_sliding", "refuse_weights", "weighted"]
+__all__ = ["Asked", "Interval", "checked", "interval", "known", "refuse_sliding", "refuse_weights", "weighted"]
 
-T_OPT = 1000.0  # samples at which an asymptotic sequence is tightest
 MOST_DRAWS = 2**31
 VALID = ("fixed", "anytime")
 
@@ -55,7 +54,7 @@ class Asked(NamedTuple):
     level: float
     method: str | None
     valid: str
-    t_opt: float
+    t_opt: float | None
     draws: int
     seed: int
 
@@ -68,7 +67,7 @@ def interval(
     *,
     label: Label | None = None,
     valid: str = "fixed",
-    t_opt: float = T_OPT,
+    t_opt: float | None = None,
     draws: int = DRAWS,
     seed: int = SEED,
     **options: Any,
@@ -107,7 +106,7 @@ def _check(asked: Asked) -> Asked:
         raise ValueError(f"Expected `valid` to be 'fixed' or 'anytime', but got {asked.valid!r}")
     if asked.valid == "anytime" and asked.method is not None:
         raise ValueError(f"Expected no `method` with valid='anytime', which has its own, but got {asked.method!r}")
-    if not asked.t_opt > 0:
+    if asked.t_opt is not None and not asked.t_opt > 0:
         raise ValueError(f"Expected `t_opt` to be a number of samples above 0, but got {asked.t_opt!r}")
     return asked
 
@@ -121,7 +120,7 @@ def refuse_sliding(snapshot: Snapshot, valid: str) -> None:
         )
 
 
-def checked(level: float, valid: str, t_opt: float) -> tuple[float, str, float]:
+def checked(level: float, valid: str, t_opt: float | None) -> tuple[float, str, float | None]:
     """Return what was asked for if it can be had; `ValueError` otherwise."""
     asked = _check(Asked(level, None, valid, t_opt, DRAWS, SEED))
     return asked.level, valid, asked.t_opt

@@ -39,7 +39,7 @@ def samples_needed(
     n: int | None = None,
     level: float = 0.95,
     valid: str = "fixed",
-    t_opt: float = 1000.0,
+    t_opt: float | None = None,
 ) -> int:
     """Return how many samples there must be until the interval of a metric is at most `width` wide, both sides
     together.
@@ -61,15 +61,16 @@ def samples_needed(
         raise ValueError(
             f"Expected a `level` in (0, 1) and `valid` 'fixed' or 'anytime', but got {level!r} and {valid!r}"
         )
-    if not t_opt > 0:
+    if t_opt is not None and not t_opt > 0:
         raise ValueError(f"Expected `t_opt` to be a number of samples above 0, but got {t_opt!r}")
     if sum(guess is not None for guess in (rate, snapshot, se)) != 1:
         raise ValueError("Expected exactly one of `rate`, `snapshot` and `se` with `n`")
     if rate is not None:
         if not 0 <= rate <= 1:
             raise ValueError(f"Expected `rate` to be between 0 and 1, but got {rate!r}")
-        ends = _wilson_width if valid == "fixed" else _sequence_width
-        return _first(lambda m: ends(rate, m, level) <= width)
+        if valid == "fixed":
+            return _first(lambda m: _wilson_width(rate, m, level) <= width)
+        return _first(lambda m: _sequence_width(rate, m, level, t_opt) <= width)
     if snapshot is not None:
         if valid == "anytime":
             narrow_at = _scaled(snapshot, key, label, level, t_opt)
@@ -102,7 +103,9 @@ def _deviation(snapshot: Any, key: str, label: Any, level: float) -> float:
     return float(found.high - found.low) / (2 * z) * math.sqrt(snapshot.n)
 
 
-def _scaled(snapshot: Any, key: str, label: Any, level: float, t_opt: float) -> Callable[[int], float] | None:
+def _scaled(
+    snapshot: Any, key: str, label: Any, level: float, t_opt: float | None
+) -> Callable[[int], float] | None:
     """Return the width of an interval for all looks by the number of samples; None if it is not one of few classes.
 
     The counts have the proportions of the snapshot's.
@@ -116,7 +119,7 @@ def _scaled(snapshot: Any, key: str, label: Any, level: float, t_opt: float) -> 
     if math.isnan(now.low):
         raise ValueError(f"Expected a guess with a value of {key!r}, but it is 0/0")
     if key == "top_k_accuracy":
-        return lambda m: _sequence_width(now.value, m, level)
+        return lambda m: _sequence_width(now.value, m, level, t_opt)
     if row.reads != "counts" or snapshot._views["counts"].k > MOST_CLASSES:
         return None
     view, asked = snapshot._views["counts"], Asked(level, None, "anytime", t_opt, 2, 0)
@@ -143,8 +146,8 @@ def _totals(c: Any) -> tuple[Any, Any]:
     return c.true_totals, c.predicted_totals
 
 
-def _sequence_width(p: float, n: int, level: float) -> float:
-    low, high = beta_binomial_sequence(np.array(p * n), np.array(n), level)
+def _sequence_width(p: float, n: int, level: float, t_opt: float | None) -> float:
+    low, high = beta_binomial_sequence(np.array(p * n), np.array(n), level, t_opt)
     return float(high - low)
 
 

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import betaln
 
 import stream_metrics as sm
-from stream_metrics.inference.sequences import asymptotic_multiplier, beta_binomial_sequence
+from stream_metrics.inference.sequences import area_sequence, asymptotic_multiplier, beta_binomial_sequence
 from stream_metrics.inference.special import log_beta
 
 
@@ -57,18 +58,92 @@ def test_multipliers():
     assert 300 < best < 1000
 
 
-def test_watching_a_proportion_misses_rarely():
-    """4000 looks in each of 300 streams: at most 5 % and three standard errors are ever missed."""
-    rng, n, p = np.random.default_rng(8), np.arange(1, 4001), 0.1
-    half = np.array([math.lgamma(k + 0.5) for k in range(4001)])
-    whole = np.array([math.lgamma(k + 1) for k in n])
-    missed = 0
-    for _ in range(300):
-        x = (rng.random(4000) < p).cumsum()
-        log = half[x] + half[n - x] - whole - log_beta(0.5, 0.5) - x * math.log(p) - (n - x) * math.log1p(-p)
-        missed += bool((log >= math.log(20)).any())
+def log_mixtures(n, p, t_opt):
+    """Return the log of the mixture against p for every x of n, as the docstring of the sequence has it."""
+    a = b = 0.5
+    if t_opt is not None:
+        reach = 2 * math.log(20)
+        c = t_opt / (reach + math.log1p(reach))
+        a, b = c * p, c * (1 - p)
+    x = np.arange(n + 1)
+    return betaln(a + x, b + n - x) - betaln(a, b) - x * math.log(p) - (n - x) * math.log1p(-p)
 
-    assert missed / 300 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
+
+@pytest.mark.parametrize("t_opt", [None, 100.0, 1000.0])
+@pytest.mark.parametrize("p", [0.5, 0.1, 0.01])
+def test_watching_a_proportion_is_ever_wrong_as_seldom_as_promised(p, t_opt):
+    """The exact probability over 1,500 looks, by recursion over the counts; the claim is 5 %."""
+    chances, wrong = np.array([1.0]), 0.0
+    for n in range(1, 1501):
+        chances = np.append(chances * (1 - p), 0.0) + np.append(0.0, chances * p)
+        refuted = log_mixtures(n, p, t_opt) >= math.log(20)
+        wrong += chances[refuted].sum()
+        chances[refuted] = 0
+
+    assert 0.001 < wrong < 0.05
+
+
+@pytest.mark.parametrize("t_opt", [30.0, 1000.0])
+@pytest.mark.parametrize(("x", "n"), [(3, 10), (0, 7), (7, 7), (500, 1000), (20, 1000), (10, 10**6)])
+def test_a_tuned_sequence_is_where_its_mixture_is_small(x, n, t_opt):
+    """The ends are where the mixture reaches 20; it has the mean 1, and is narrower from t_opt samples on."""
+    low, high = (float(end) for end in beta_binomial_sequence(np.array(x), np.array(n), 0.95, t_opt))
+    plain = beta_binomial_sequence(np.array(x), np.array(n))
+
+    assert low <= x / n <= high
+    for end in (low, high):
+        if 0 < end < 1:
+            assert log_mixtures(n, end, t_opt)[x] == pytest.approx(math.log(20), abs=1e-6)
+    if (n, t_opt) == (1000, 1000.0):
+        assert high - low < 0.87 * float(plain[1] - plain[0])
+
+
+def test_a_proportion_takes_t_opt():
+    """Accuracy and rates per class are tightest near the number that is asked for."""
+    snapshot = matrix([[900, 100], [100, 900]])
+    for key in ("accuracy", "recall"):
+        plain, tuned = (snapshot.interval(key, valid="anytime", t_opt=t) for t in (None, 1000))
+        plain, tuned = (found if key == "accuracy" else found[0] for found in (plain, tuned))
+        assert plain.low < tuned.low < tuned.high < plain.high
+
+
+@pytest.mark.parametrize(("own", "rest"), [(1, 1), (50, 5000), (5000, 50), (300, 300)])
+def test_the_sequence_of_an_area_holds_it(own, rest):
+    """A perfect ranking of few samples may be far from one; equal classes are alike in both directions."""
+    low, high = area_sequence((1.0, 1.0), own, rest, 0.95)
+    assert 0 <= low < 1 == high
+    down = area_sequence((0.0, 0.0), rest, own, 0.95)
+    assert down == pytest.approx((0.0, 1 - low), abs=1e-12)
+    assert area_sequence((0.9, 0.9), 10**6, 10**7, 0.95)[0] > 0.89
+
+
+def watched(population, key, looks, rng):
+    """Return whether the package's interval misses the value of the population at any look of one stream."""
+    shares = population / population.sum()
+    truth = matrix(np.rint(shares * 2**40).astype(np.int64))[key]
+    drawn = rng.multinomial(np.diff(looks, prepend=0), shares.ravel()).cumsum(0)
+    for counts in drawn:
+        found = matrix(counts.reshape(shares.shape)).interval(key, valid="anytime")
+        if found.low > truth or found.high < truth:
+            return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("population", "key"),
+    [
+        ([[90, 10], [0.03, 0.97]], "balanced_accuracy"),  # an easy rare class: all of 50 are right in 22 % of streams
+        ([[9801, 99], [99, 1]], "matthews_corrcoef"),  # chance, 1:100
+        ([[9900, 0.5], [90, 9.5]], "macro_precision"),  # precise, but rarely predicted
+        ([[300, 20, 10], [20, 150, 10], [3, 3, 50]], "balanced_accuracy"),  # ordinary
+    ],
+)
+def test_watching_misses_rarely_where_it_is_hard(population, key):
+    """40 streams, 30 looks to 40,000 samples: streams that are ever wrong, with three standard errors."""
+    rng, looks = np.random.default_rng(4), np.unique(np.geomspace(20, 40_000, 30).astype(int))
+    missed = np.mean([watched(np.array(population, float), key, looks, rng) for _ in range(40)])
+
+    assert missed <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 40)
 
 
 def matrix(cells):
