@@ -61,8 +61,8 @@ class IntervalReadings:
         `valid`: "fixed" is for one look at a moment chosen beforehand; "anytime" for looking as often as one likes, by
         confidence sequences: exact for proportions; for others exact or the whole range at first, and asymptotic once
         the standard error rests on enough samples. They are tightest near `t_opt` samples, which must be chosen before
-        the first look; None is 1,000 for asymptotic ones, and for proportions a sequence that suits any number. `draws` and `seed` are those of the bootstrap and the posterior: equal counts give equal
-        intervals.
+        the first look; None is 1,000 for asymptotic ones, and for proportions a sequence that suits any number.
+        `draws` and `seed` are those of the bootstrap and the posterior: equal counts give equal intervals.
 
         Metrics whose gradient needs the whole table are refused beyond 2,048 classes, those of all pairs of classes and
         the determinant beyond 128.

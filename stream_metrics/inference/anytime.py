@@ -133,7 +133,9 @@ def steady_classes(key: str, c: Counts, zero: float) -> Any:
     cells = np.stack([tp, true - tp, predicted - tp, float(c.total) - true - predicted + tp]) + HALF
     total = cells.sum(0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        a, b, p = class_slopes(key, Tables(cells[0], true + 2 * HALF, predicted + 2 * HALF, total, None, None), zero)
+        a, b, p = class_slopes(
+            key, Tables(cells[0], true + 2 * HALF, predicted + 2 * HALF, total, None, cells_of(c)), zero
+        )
     f = np.stack([a + b + p, b + 0 * a, p + 0 * a, 0 * a])
     f -= (cells * f).sum(0) / total
     squares = f * f

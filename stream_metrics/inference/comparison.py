@@ -136,9 +136,10 @@ class ComparisonSnapshot:
         """Return a metric of both models, b - a and its interval; a per-class key takes a label.
 
         `method`: "tango" (accuracy, recall, specificity, means of recalls), "delta", "posterior", "bootstrap" or
-        "folds"; None chooses, and is the only choice for all looks. `valid` is "fixed" for one look or "anytime" for any
-        number of looks; the latter is tightest near `t_opt` samples, to be fixed before the first look. KeyError for
-        an unknown key, ValueError for one that cannot be compared and for a method that samples do not allow.
+        "folds"; None chooses, and is the only choice for all looks. `valid` is "fixed" for one look or "anytime" for
+        any number of looks; asymptotic sequences are tightest near `t_opt` samples, to be fixed before the first look.
+        KeyError for an unknown key, ValueError for one that cannot be compared and for a method that samples do not
+        allow.
         """
         row = find(key)
         level, t_opt = real(level, "level"), real(t_opt, "t_opt")
@@ -208,9 +209,7 @@ class ComparisonSnapshot:
         if method == "posterior":
             low, high, se, lost = methods.posterior(key, self.joint, label, draws, seed, level)
         else:
-            low, high, se, lost = methods.bootstrap(
-                key, self._sides, self.joint.values, label, draws, seed, level
-            )
+            low, high, se, lost = methods.bootstrap(key, self._sides, self.joint.values, label, draws, seed, level)
         note = f"{lost} of {draws} draws were 0/0" if lost else note
         low, high = min(low, value), max(high, value)  # all draws may lie beside it
         return empty._replace(low=low, high=high, se=se, method=method, note=note)

@@ -26,7 +26,8 @@ from stream_metrics.inference.matrix_counts import MatrixCounts
 from stream_metrics.inference.tables import Cells, Tables, make_cells, tables_of
 
 __all__ = [
-    "Joint", "Side", "apart", "bootstrap", "delta_se", "jackknife", "posterior", "sides", "steady", "value_of", "without_folds",
+    "Joint", "Side", "apart", "bootstrap", "delta_se", "jackknife", "posterior", "sides", "steady", "value_of",
+    "without_folds",
 ]  # fmt: skip
 
 CHUNK = 2**22  # numbers that are drawn at a time
@@ -263,4 +264,3 @@ def jackknife(estimates: Floats) -> float:
     if f < 2:
         return math.nan
     return math.sqrt((f - 1) / f * float(((estimates - estimates.mean()) ** 2).sum()))
-

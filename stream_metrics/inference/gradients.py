@@ -20,7 +20,17 @@ from stream_metrics.inference.forms import CELLS, MARGINS
 from stream_metrics.inference.forms_classes import PER_CLASS, RATES
 from stream_metrics.inference.tables import Tables, tables_of
 
-__all__ = ["ANALYTIC", "OF_CELLS", "Gradient", "class_slopes", "class_spreads", "gradient", "ratio_parts", "spread", "step_classes"]
+__all__ = [
+    "ANALYTIC",
+    "OF_CELLS",
+    "Gradient",
+    "class_slopes",
+    "class_spreads",
+    "gradient",
+    "ratio_parts",
+    "spread",
+    "step_classes",
+]
 
 STEP = 1e-30  # of the complex step, relative to a count of 1: no difference is taken, so nothing cancels
 CHUNK = 2**21  # complex numbers at a time

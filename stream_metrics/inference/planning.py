@@ -47,8 +47,8 @@ def samples_needed(
     Of a proportion near `rate`: the smallest n whose interval (Wilson; with `valid="anytime"` the beta-binomial
     sequence) is that narrow. For a rate per class the samples are those of the class. Of any metric from a `snapshot`:
     with `valid="anytime"` by the interval that counts in the same proportions would have; otherwise, and for metrics of
-    scores, the interval of `key` (of the class `label`) is taken to shrink as 1/sqrt(n). Or from the standard error `se`
-    that a metric has at `n` samples; with `valid="anytime"` for the asymptotic sequence.
+    scores, the interval of `key` (of the class `label`) is taken to shrink as 1/sqrt(n). Or from the standard error
+    `se` that a metric has at `n` samples; with `valid="anytime"` for the asymptotic sequence.
 
     ValueError for a width not above 0, for a guess that is none or more than one, or that says nothing (a standard
     error of 0).
@@ -103,9 +103,7 @@ def _deviation(snapshot: Any, key: str, label: Any, level: float) -> float:
     return float(found.high - found.low) / (2 * z) * math.sqrt(snapshot.n)
 
 
-def _scaled(
-    snapshot: Any, key: str, label: Any, level: float, t_opt: float | None
-) -> Callable[[int], float] | None:
+def _scaled(snapshot: Any, key: str, label: Any, level: float, t_opt: float | None) -> Callable[[int], float] | None:
     """Return the width of an interval for all looks by the number of samples; None if it is not one of few classes.
 
     The counts have the proportions of the snapshot's.

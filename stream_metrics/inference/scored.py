@@ -47,9 +47,7 @@ DRAWN = ("bootstrap", "posterior")
 MOST_UNITS = 2**30  # of all samples together, so that a product of two sums has room
 
 
-def interval(
-    snapshot: Snapshot, row: Row, asked: Asked, label: Label | None
-) -> Interval | dict[Label, Interval]:
+def interval(snapshot: Snapshot, row: Row, asked: Asked, label: Label | None) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric of scores; of a per-class key that of `label`, or all by label."""
     view = snapshot._view(row.reads, row.key)
     refuse_weights(snapshot)
@@ -203,7 +201,8 @@ def _mean(row: Row, view: Any, value: Certified, asked: Asked) -> Interval:
         return Interval(value.value, row.low, row.high, asked.level, name, asked.valid, n=n)
     anytime = asked.valid == "anytime"
     if anytime and (len(kept) < len(pairs) or not all(_steady(row.key, column) for column in kept)):
-        return _early_mean(row, pairs, value, Interval(value.value, row.low, row.high, asked.level, name, "anytime", n=n))
+        whole = Interval(value.value, row.low, row.high, asked.level, name, "anytime", n=n)
+        return _early_mean(row, pairs, value, whole)
     errors = np.array([(_se if anytime else _widened_se)(row.key, column) for column in kept])
     least = min(min(column.weight(OWN), column.weight(REST)) for column in kept)
     weights = np.array([column.weight(OWN) for column in kept]) if row.key.endswith("weighted") else np.ones(len(kept))

@@ -55,8 +55,10 @@ def test_a_sequence_is_that_narrow_then_and_not_before(rate: float, width: float
     assert widths[0] <= width < widths[1]
 
 
-@pytest.mark.parametrize(("key", "label"), [("accuracy", None), ("matthews_corrcoef", None), ("balanced_accuracy", None),
-                                            ("recall", 2), ("p4", 1)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "label"),
+    [("accuracy", None), ("matthews_corrcoef", None), ("balanced_accuracy", None), ("recall", 2), ("p4", 1)],
+)
 def test_planned_sequences_are_the_ones_given(key: str, label: Any) -> None:
     """Counts in the same proportions have, at the number planned, an interval for all looks that is that narrow."""
     matrix = np.array([[900, 60, 40], [30, 200, 20], [5, 10, 85]])

@@ -35,9 +35,7 @@ def test_the_ends_are_where_the_evidence_is_enough(x, n):
 @pytest.mark.parametrize("p", [0.02, 0.5, 0.7])
 def test_the_evidence_has_the_mean_1(n, p):
     """Summed over all outcomes, not simulated: the martingale is heavy-tailed."""
-    total = sum(
-        math.comb(n, x) * p**x * (1 - p) ** (n - x) * math.exp(evidence(x, n, p)) for x in range(n + 1)
-    )
+    total = sum(math.comb(n, x) * p**x * (1 - p) ** (n - x) * math.exp(evidence(x, n, p)) for x in range(n + 1))
 
     assert total == pytest.approx(1, rel=1e-12)
 
