@@ -51,20 +51,24 @@ def main() -> int:
     parser.add_argument("--thorough", action="store_true", help="400 streams, looks 1 %% apart")
     given = parser.parse_args()
     runs, step = (20, 1.1) if given.quick else (400, 1.01) if given.thorough else (100, 1.03)
-    tables = [
-        table("proportions, exactly", shares()),
-        table("differences of accuracy, exactly", bets()),
-        table(f"metrics of the matrix, {runs} streams", matrices(runs, step)),
-        table(f"differences of two models, {max(runs // 2, 10)} streams", differences(max(runs // 2, 10), step)),
-        table(f"areas, {max(runs // 2, 10)} streams", areas(max(runs // 2, 10), max(step, 1.05))),
-    ]
+    fewer = max(runs // 2, 10)
+    parts = {
+        "proportions, exactly": shares(),
+        "differences of accuracy, exactly": bets(),
+        f"differences of two models, {fewer} streams": differences(fewer, step),
+        f"areas, {fewer} streams": areas(fewer, max(step, 1.05)),
+        f"metrics of the matrix, {runs} streams, of 20 classes {fewer}": matrices(runs, step),
+    }
+    tables = []
+    for title, rows in parts.items():
+        tables.append(table(title, rows))
+        print(tables[-1][0], end="\n\n", flush=True)
     text = "\n\n".join(part for part, _ in tables)
-    print(text)
     if given.write:
         head, _, rest = README.read_text(encoding="utf-8").partition(MARKS[0])
         _, _, tail = rest.partition(MARKS[1])
         README.write_text(f"{head}{MARKS[0]}\n{text}\n{MARKS[1]}{tail}", encoding="utf-8")
-    return int(any(most > 0.05 + 3 * math.sqrt(0.0475 / max(runs // 2, 10)) for _, most in tables))
+    return int(any(most > 0.05 + 3 * math.sqrt(0.0475 / fewer) for _, most in tables))
 
 
 Row = tuple[str, dict[str, float]]  # stream, and the share that is ever wrong by metric

@@ -129,7 +129,7 @@ def _steady(key: str, column: RankColumn) -> bool:
     is not counted, one that matters as much as the most important of those seen.
     """
     own, rest = column.weight(OWN), column.weight(REST)
-    if not (own and rest):
+    if min(own, rest) < 2:
         return False
     if key in PRECISIONS:
         weights, squares = precision_influence(column)
