@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import stream_metrics as sm
+from stream_metrics.inference.comparison import ComparisonSnapshot, Joint
 from stream_metrics.inference.sequences import SHARE_WEIGHTS, SHARES
 
 README = Path(__file__).with_name("README.md")
@@ -227,8 +228,6 @@ def joint_cells(share: float, *rates: float) -> tuple[Any, Any]:
 
 def compared(rows: Any, counts: Any) -> Any:
     """Return the snapshot of a comparison with so many samples of each cell."""
-    from stream_metrics.inference.comparison import ComparisonSnapshot, Joint
-
     there = np.flatnonzero(counts)
     there = there[np.lexsort(rows[there].T[::-1])]
     joint = Joint(np.zeros(len(there), np.int64), *rows[there].T, counts[there].astype(float), (0, 1), 0, 32)

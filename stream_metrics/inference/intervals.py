@@ -98,7 +98,7 @@ def interval(
 
 def _check(asked: Asked) -> Asked:
     """Return what is asked with its numbers as int and float; `ValueError` for what cannot be asked."""
-    level, t_opt = real(asked.level, "level"), real(asked.t_opt, "t_opt")
+    level, t_opt = real(asked.level, "level"), None if asked.t_opt is None else real(asked.t_opt, "t_opt")
     asked = asked._replace(level=level, t_opt=t_opt, draws=whole(asked.draws, "draws", 2, MOST_DRAWS))
     if not 0 < asked.level < 1:
         raise ValueError(f"Expected `level` to be between 0 and 1, such as 0.95, but got {asked.level!r}")

@@ -142,15 +142,17 @@ def value_text(row: Score, separator: str = " ") -> str:
 
 
 def significance(snapshot: Snapshot, names: Sequence[str]) -> str:
-    """Return the p-values of accuracy against always guessing the most frequent class; empty with chosen keys."""
+    """Return the p-value of accuracy against always guessing the most frequent class; empty with chosen keys.
+
+    That of McNemar's test: the binomial test takes the estimated share of that class as known and rejects too often.
+    """
     if not is_default(snapshot):
         return ""
     against = f"Accuracy against {guesses(snapshot, names)[BASELINES[0]]}"
     found = snapshot._obstacle("majority_p_value")
     if found is not None:
         return f"{against}: no p-value, which {found.reason}"
-    mcnemar, binomial = (_p_value(snapshot[key]) for key in ("majority_p_value", "nir_p_value"))
-    return f"{against}: p {mcnemar} (McNemar), p {binomial} (binomial)"
+    return f"{against}: p {_p_value(snapshot['majority_p_value'])} (McNemar)"
 
 
 def omissions(snapshot: Snapshot) -> list[str]:
