@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from stream_metrics.formulas.protocol import Floats, Numbers
-from stream_metrics.inference.special import log_beta
+from stream_metrics.inference.special import expit, log_beta
 
 __all__ = ["area_sequence", "asymptotic_multiplier", "beta_binomial_sequence", "difference_sequence"]
 
@@ -82,11 +82,11 @@ def _root(x: float, n: float, goal: float, middle: float, side: float) -> float:
         reach *= 2
     u = middle + side * reach
     for _ in range(STEPS):
-        step = (_cost(x, n, u) - goal) / (n / (1 + math.exp(-u)) - x)
+        step = (_cost(x, n, u) - goal) / (n * expit(u) - x)
         u -= step
         if abs(step) <= 1e-15 * max(1.0, abs(u)):
             break
-    return 1 / (1 + math.exp(-u))
+    return expit(u)
 
 
 def _cost(x: float, n: float, u: float) -> float:

@@ -115,6 +115,14 @@ def test_the_sequence_of_an_area_holds_it(own, rest):
     assert area_sequence((0.9, 0.9), 10**6, 10**7, 0.95)[0] > 0.89
 
 
+@pytest.mark.parametrize("share", [1e-300, 1e-17, 1e-9, 1 - 2**-53])
+def test_a_share_of_a_sample_is_no_obstacle(share):
+    """Sums of shares in [0, 1] may be as close to 0 or to n as floats are."""
+    low, high = beta_binomial_sequence(np.array(share), np.array(1.0))
+
+    assert 0 <= low <= share <= high <= 1
+
+
 def watched(population, key, looks, rng):
     """Return whether the package's interval misses the value of the population at any look of one stream."""
     shares = population / population.sum()
