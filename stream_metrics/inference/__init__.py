@@ -4,6 +4,7 @@ intervals.py      from a snapshot and a key to an interval: the way in
 choice.py         which metrics have intervals, by which methods, and the default of each; what is refused, and why
 counted.py        metrics of the matrix          scored.py     metrics of scores          users.py    a user's formula
 proportions.py    Wilson, Jeffreys, Clopper and Pearson          sequences.py    intervals for looking all the time
+anytime.py        of the matrix, for looking all the time: when asymptotic sequences start, exact ones before
 gradients.py      delta method                   resampling.py bootstrap and posterior draws
 posterior.py      balanced accuracy of two classes, exactly
 tables.py         many matrices at once          forms.py, forms_classes.py    the formulas for them

@@ -36,7 +36,7 @@ from stream_metrics.inference.forms import MARGINS, averaged, power_mean_of
 from stream_metrics.inference.forms_classes import PER_CLASS
 from stream_metrics.inference.gradients import class_slopes, gradient
 from stream_metrics.inference.sequences import asymptotic_multiplier, beta_binomial_sequence
-from stream_metrics.inference.tables import Tables, cells_of, make_cells, tables_of
+from stream_metrics.inference.tables import Tables, cells_of, make_cells, table, tables_of
 
 __all__ = [
     "ONE_CLASS", "STEADY", "TOO_EARLY", "early_level", "exact_bounds", "exact_classes", "late_multiplier",
@@ -107,8 +107,7 @@ def padded(one: Tables) -> Tables:
 
 @shared
 def _padded(c: Counts) -> Tables:
-    where = cells_of(c)
-    return padded(tables_of(where.values, where))
+    return padded(table(c))
 
 
 def steady(key: str, c: Counts, zero: float) -> bool:
@@ -147,7 +146,7 @@ def exact_bounds(key: str, c: Counts, level: float) -> Exact | None:
     """Return the bounds of a whole value before the asymptotic sequence starts; None where there are none."""
     if key in MEANS and c.k > 1:
         form, mean = MEANS[key]
-        one = tables_of((where := cells_of(c)).values, where)
+        one = table(c)
         x, n = (np.broadcast_to(one.form(part), one.true.shape) for part in form)
         low, high = (mean(end) for end in beta_binomial_sequence(x, n, early_level(level, c.k)))
         return Exact(float(low), float(high))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from stream_metrics.catalog import CATALOG, Row
-from stream_metrics.formulas.frozen import shared
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.inference.adequacy import asymptotic, asymptotic_classes, least_samples, padded
 from stream_metrics.inference.anytime import (
@@ -31,20 +30,13 @@ from stream_metrics.inference.proportions import PROPORTION_METHODS, default_pro
 from stream_metrics.inference.resampling import drawn_classes, evaluated, percentiles
 from stream_metrics.inference.sequences import beta_binomial_sequence
 from stream_metrics.inference.special import normal_quantile
-from stream_metrics.inference.tables import Tables, cells_of, tables_of
+from stream_metrics.inference.tables import table
 
 __all__ = ["on_logit_scale", "per_class", "whole"]
 
 ROUNDING = 1e-6  # a sample that moves a metric at all moves it by about 1/n
 CELL_SAMPLES = 10  # a cell, of metrics that read every cell
 SPARSE = ("cramers_v", "generalized_mcc", *(key for key in CELLS if "ovo" in key))
-
-
-@shared
-def table(c: Counts) -> Tables:
-    """Return the counts as tables of one matrix."""
-    where = cells_of(c)
-    return tables_of(where.values, where)
 
 
 def whole(row: Row, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float) -> Interval:

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics.formulas.frozen import shared
 from stream_metrics.formulas.protocol import Counts, Floats, Form
 
-__all__ = ["Cells", "Tables", "cells_of", "make_cells", "tables_of"]
+__all__ = ["Cells", "Tables", "cells_of", "make_cells", "table", "tables_of"]
 
 
 class Cells(NamedTuple):
@@ -88,6 +89,13 @@ def tables_of(values: Any, where: Cells) -> Tables:
     order = np.argsort(columns, kind="stable")
     true, predicted = _sums(values, rows, k), _sums(values[..., order], columns[order], k)
     return Tables(diagonal, true, predicted, true.sum(-1, keepdims=True), values, where)
+
+
+@shared
+def table(c: Counts) -> Tables:
+    """Return the counts as tables of one matrix."""
+    where = cells_of(c)
+    return tables_of(where.values, where)
 
 
 def _sums(values: Any, places: NDArray[np.int64], k: int) -> Any:

@@ -12,11 +12,12 @@ import numpy as np
 from stream_metrics.catalog import Row, compute, evaluate
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.inference.adequacy import ENOUGH, few_samples, least_cells
-from stream_metrics.inference.counted import ROUNDING, table
+from stream_metrics.inference.counted import ROUNDING
 from stream_metrics.inference.intervals import Asked, Interval, Snapshot
 from stream_metrics.inference.matrix_counts import MatrixCounts
 from stream_metrics.inference.resampling import drawn, percentiles
 from stream_metrics.inference.special import normal_quantile
+from stream_metrics.inference.tables import table
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
