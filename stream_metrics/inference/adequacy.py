@@ -147,9 +147,12 @@ def _thin_classes(c: Counts) -> str:
     return f"{few} of {c.k} classes have fewer than {least} samples or predictions" if few else ""
 
 
-def padded(c: Tables) -> Tables:
-    """Return the totals of one matrix with half a sample more of each kind in each class that occurs, without cells."""
-    more = HALF * ((c.true + c.predicted) > 0)
+def padded(c: Tables, unseen: bool = False) -> Tables:
+    """Return the totals of one matrix with half a sample more of each kind in each class that occurs, without cells.
+
+    With `unseen` also in the classes that do not.
+    """
+    more = HALF * (unseen | ((c.true + c.predicted) > 0))
     diagonal, true, predicted = c.diagonal + more, c.true + 2 * more, c.predicted + 2 * more
     return c._replace(diagonal=diagonal, true=true, predicted=predicted, total=c.total + 3 * more.sum())
 

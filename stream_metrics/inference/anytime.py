@@ -31,7 +31,7 @@ import numpy as np
 from stream_metrics.formulas.frozen import shared
 from stream_metrics.formulas.protocol import Counts, Form
 from stream_metrics.formulas.rates import F1, JACCARD, PRECISION, RECALL, SPECIFICITY
-from stream_metrics.inference.adequacy import HALF, effective_count, influence, least_cells
+from stream_metrics.inference.adequacy import HALF, effective_count, influence, least_cells, padded
 from stream_metrics.inference.forms import MARGINS, averaged, power_mean_of
 from stream_metrics.inference.forms_classes import PER_CLASS
 from stream_metrics.inference.gradients import class_slopes, gradient
@@ -40,7 +40,7 @@ from stream_metrics.inference.tables import Tables, cells_of, make_cells, table,
 
 __all__ = [
     "ONE_CLASS", "STEADY", "TOO_EARLY", "early_level", "exact_bounds", "exact_classes", "late_multiplier",
-    "padded", "rests_on_enough", "steady", "steady_classes",
+    "rests_on_enough", "steady", "steady_classes",
 ]  # fmt: skip
 
 STEADY = 30
@@ -97,17 +97,9 @@ def early_level(level: float, parts: int) -> float:
     return 1 - (1 - LATE) * (1 - level) / parts
 
 
-def padded(one: Tables) -> Tables:
-    """Return tables whose totals have half a sample more of each kind in every class, seen or not."""
-    return one._replace(
-        diagonal=one.diagonal + HALF, true=one.true + 2 * HALF, predicted=one.predicted + 2 * HALF,
-        total=one.total + 3 * HALF * one.true.shape[-1],
-    )  # fmt: skip
-
-
 @shared
 def _padded(c: Counts) -> Tables:
-    return padded(table(c))
+    return padded(table(c), unseen=True)
 
 
 def steady(key: str, c: Counts, zero: float) -> bool:

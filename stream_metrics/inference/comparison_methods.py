@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from stream_metrics.catalog import find
 from stream_metrics.formulas.protocol import Floats
-from stream_metrics.inference.adequacy import HALF, effective_count
-from stream_metrics.inference.anytime import exact_bounds, exact_classes, padded, rests_on_enough
+from stream_metrics.inference.adequacy import HALF, effective_count, padded
+from stream_metrics.inference.anytime import exact_bounds, exact_classes, rests_on_enough
 from stream_metrics.inference.forms import CELLS, MARGINS
 from stream_metrics.inference.forms_classes import PER_CLASS
 from stream_metrics.inference.gradients import Gradient, class_slopes, gradient
@@ -190,7 +190,7 @@ def _kinds(key: str, side: Side, joint: Joint, label: Any) -> tuple[Floats, Floa
 
     A miss goes to an average class, a false alarm comes from one; nan where the model never says the class.
     """
-    tables = padded(side.tables(joint.values))
+    tables = padded(side.tables(joint.values), unseen=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         a, b, p, _ = _slopes(key, side, tables, label)
     n = float(tables.total[0])
