@@ -53,7 +53,7 @@ def samples_needed(
     ValueError for a width not above 0, for a guess that is none or more than one, or that says nothing (a standard
     error of 0).
     """
-    width, level, t_opt = real(width, "width"), real(level, "level"), real(t_opt, "t_opt")
+    width, level, t_opt = real(width, "width"), real(level, "level"), _optional(t_opt, "t_opt")
     rate, se, samples = _optional(rate, "rate"), _optional(se, "se"), _optional(n, "n")
     if not width > 0:
         raise ValueError(f"Expected `width` to be above 0, but got {width!r}")
