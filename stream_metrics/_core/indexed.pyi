@@ -5,6 +5,9 @@ from typing_extensions import disjoint_base
 from stream_metrics._core.readings import Readings
 from stream_metrics.labels import Label
 
+LARGEST_INT: int
+LONGEST_LABEL: int
+
 @disjoint_base
 class Indexed(Readings):
     def __new__(cls, labels: Any = None, other: Any = None) -> Self: ...
