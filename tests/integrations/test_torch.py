@@ -230,7 +230,7 @@ def test_tensors_that_are_elsewhere_are_named(elsewhere: Any, what: str) -> None
     state = sm.MetricSet(scores=True)
     refused: dict[str, tuple[type[Exception], tuple[Any, ...], dict[str, Any]]] = {
         "y_true": (sm.LabelError, (elsewhere(y), y), {}),
-        "y_pred": (sm.ScoreError, (y, elsewhere(y)), {}),
+        "y_pred": (sm.LabelError, (y, elsewhere(y)), {}),
         "w": (sm.WeightError, (y, y, elsewhere(y)), {}),
         "scores": (sm.ScoreError, (y,), {"scores": elsewhere(p), "classes": ranks.CLASSES}),
     }
