@@ -8,11 +8,11 @@ cdef class RollingFeed(Ring):
     cdef object live                # the state of the samples in the window; None while it is not kept
     cdef ConfusionCounters counts   # what `live` counts with, if it is labels only
     cdef bint soft, hard            # whether a prediction may be scores, and then also a label
+    cdef bint slow                  # whether labels in the ring may run Python code when they are looked up: tuples do
 
     cdef int give(self, object truth, object predicted, object weight) except -1
     cdef int take(self, object truth, object predicted, object weight) except -1
     cdef int pass_on(self, object truth, object predicted, object weight) except -1
-    cdef bint leaves_quickly(self) noexcept
     cdef int pass_labels(self, object truth, object predicted, object weight) except -1
     cdef int pass_score(self, object truth, object predicted, object weight) except -1
     cdef int note(self, tuple old, object truth, object predicted, object weight) except -1
@@ -24,4 +24,5 @@ cdef class RollingFeed(Ring):
     cdef int refill(self, live, list samples) except -1
     cdef int copy_to(self, RollingFeed twin) except -1
     cdef object shared(self, object label)
+    cdef tuple labelled(self, object truth, object predicted)
     cdef object current(self)

@@ -75,7 +75,7 @@ cdef class RollingFeed(Ring):
         if scores is None and classes is None and group is None and (w is ONE or type(w) is float or type(w) is int):
             if self.counts is not None:
                 if plain(y_true) and (plain(y_pred) or y_pred is None):
-                    if self.holder != 0 or self.counts.holder != 0 or not self.leaves_quickly():
+                    if self.slow or self.holder != 0 or self.counts.holder != 0:
                         self._pass(y_true, y_pred, w)
                     else:
                         self.pass_labels(y_true, y_pred, w)
@@ -145,7 +145,7 @@ cdef class RollingFeed(Ring):
                 self.put_back([old])
             raise
         if self.counts is not None:
-            truth, predicted = self.shared(truth), self.shared(predicted)
+            truth, predicted = self.labelled(truth, predicted)
         self.push(truth, predicted, weight)
         self.note(old, truth, predicted, weight)
         return 0
@@ -158,33 +158,27 @@ cdef class RollingFeed(Ring):
         """Learn that the state has counted a sample, and taken the oldest one back (None if there was none)."""
         return 0
 
-    cdef bint leaves_quickly(self) noexcept:
-        """Whether the oldest sample can be taken back without running Python code: labels that are tuples cannot."""
-        cdef Sample *old
-        if self.held < self.window:
-            return True
-        old = self.sample + self.head
-        return plain(<object> old.truth) and (plain(<object> old.predicted) or old.predicted == <PyObject *> None)
-
     cdef int pass_labels(self, object truth, object predicted, object weight) except -1:
-        """As `pass_on`, for plain labels and weights: a stretch, unless the sample is refused."""
+        """As `pass_on`, for a ring and a sample of plain labels: a stretch, unless the sample is refused."""
         cdef Sample old
         cdef ConfusionCounters counts = self.counts
         cdef int64_t whole = 1
         cdef uint64_t part = 0
+        cdef bint other_weight
         self.reserve()
         if self.held < self.window:
             counts.count(truth, predicted, weight)
             self.push(self.shared(truth), self.shared(predicted), weight)
             return 0
-        if weight is not ONE:
+        old = self.sample[self.head]
+        other_weight = <PyObject *> weight != old.weight
+        if other_weight:
             split(weight, &whole, &part)
         if counts.fixed_labels is not None or type(truth) is float or type(predicted) is float:  # others are never refused
             counts.admitted(truth, "y_true", None)
             counts.admit_prediction(predicted)
-        old = self.sample[self.head]
         counts.uncount(<object> old.truth, <object> old.predicted, <object> old.weight)
-        if not has_room(counts, whole):
+        if other_weight and not has_room(counts, whole):
             counts.count(<object> old.truth, <object> old.predicted, <object> old.weight)
             counts.check_room(whole)
         try:
@@ -218,6 +212,12 @@ cdef class RollingFeed(Ring):
             name = label if found == NULL else self.counts.names[<Py_ssize_t> <object> found]
         return name if type(name) is type(label) else label
 
+    cdef tuple labelled(self, object truth, object predicted):
+        """The labels of a sample for the ring, in a section."""
+        if not plain(truth) or not (predicted is None or plain(predicted)):
+            self.slow = True
+        return self.shared(truth), self.shared(predicted)
+
     cdef int put_back(self, list dropped) except -1:
         """Count samples again that were the oldest ones."""
         for old in reversed(dropped):
@@ -229,7 +229,7 @@ cdef class RollingFeed(Ring):
         """Note samples that the state has counted; there is room for them."""
         for truth, predicted, weight in samples:
             if self.counts is not None:
-                truth, predicted = self.shared(truth), self.shared(predicted)
+                truth, predicted = self.labelled(truth, predicted)
             self.push(truth, predicted, weight)
         return 0
 
@@ -268,6 +268,7 @@ cdef class RollingFeed(Ring):
 
     cdef int refill(self, live, list samples) except -1:
         self.clear()
+        self.slow = False
         self._attach(live)
         self.append(samples)
         return 0
