@@ -43,7 +43,7 @@ __all__ = [
 ENOUGH = 10
 THIN, THIN_OF_MANY = 5, 10  # samples of a class, fewer of which say next to nothing of it; of more than two classes
 FEW_CLASSES = 10  # of more, the prior of the posterior weighs next to nothing in a single class
-THIN_SHARE = 0.1  # of a variance
+THIN_SHARE = 0.25  # of a variance
 ONE_CLASS = "only one class has samples, and the value says nothing of any other"
 HALF = 0.5  # a sample: what Jeffreys' prior adds
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_metrics.catalog import CATALOG, Row
 from stream_metrics.formulas.protocol import Counts
-from stream_metrics.inference.adequacy import asymptotic, asymptotic_classes, least_samples, padded
+from stream_metrics.inference.adequacy import ENOUGH, asymptotic, asymptotic_classes, least_cells, least_samples, padded
 from stream_metrics.inference.anytime import (
     ONE_CLASS,
     TOO_EARLY,
@@ -23,14 +23,14 @@ from stream_metrics.inference.choice import DEFAULTS, SHARES
 from stream_metrics.inference.cramer import folded, unbiased_bounds
 from stream_metrics.inference.forms import CELLS, MARGINS
 from stream_metrics.inference.forms_classes import PER_CLASS
-from stream_metrics.inference.gradients import class_spreads, gradient, spread
+from stream_metrics.inference.gradients import Gradient, class_spreads, gradient, spread
 from stream_metrics.inference.intervals import Asked, Interval
 from stream_metrics.inference.posterior import balanced_accuracy_posterior
 from stream_metrics.inference.proportions import PROPORTION_METHODS, default_proportion
 from stream_metrics.inference.resampling import drawn_classes, evaluated, percentiles
 from stream_metrics.inference.sequences import beta_binomial_sequence
 from stream_metrics.inference.special import normal_quantile
-from stream_metrics.inference.tables import table
+from stream_metrics.inference.tables import Tables, table
 
 __all__ = ["on_logit_scale", "per_class", "whole"]
 
@@ -92,11 +92,11 @@ def _modelled_whole(row: Row, c: Counts, value: float, asked: Asked, zero: float
 
     That of the posterior is not narrower than that of the delta method: with a handful of errors the prior weighs.
     """
-    key, n, one = row.key, int(c.total), table(c)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    key, n, one, note = row.key, int(c.total), table(c), ""
+    if enough := least_cells(c) >= ENOUGH:
         slopes = gradient(key, one, zero)
-        unseen = key in MARGINS and least_samples(c) == 0  # 0/0 has no gradient, but half a sample has one
-        enough, note = asymptotic(c, one, gradient(key, padded(one), zero) if unseen else slopes)
+    else:
+        slopes, enough, note = _judged(key, c, one, zero)
     if key in SPARSE and c.k > 2 and n < CELL_SAMPLES * c.k**2:
         note = note or f"{n} samples are few for the {c.k**2} cells of the matrix, all of which the value reads"
     inner = value, value
@@ -109,6 +109,14 @@ def _modelled_whole(row: Row, c: Counts, value: float, asked: Asked, zero: float
     low, high, se, skipped, method = _drawn_bounds(key, c, asked, zero)
     ends = max(row.low, min(float(low), inner[0])), min(row.high, max(float(high), inner[1]))
     return Interval(value, *ends, asked.level, method, "fixed", float(se), n, int(skipped), note)
+
+
+def _judged(key: str, c: Counts, one: Tables, zero: float) -> tuple[Gradient, bool, str]:
+    """Return the gradient of a whole value where cells are few, and what `asymptotic` says of it."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        slopes = gradient(key, one, zero)
+        unseen = key in MARGINS and least_samples(c) == 0  # 0/0 has no gradient, but half a sample has one
+        return slopes, *asymptotic(c, one, gradient(key, padded(one), zero) if unseen else slopes)
 
 
 def _drawn_bounds(key: str, c: Counts, asked: Asked, zero: float) -> tuple[Any, Any, Any, Any, str]:
