@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import difflib
 import math
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from stream_metrics._core.numeric import real_number
 from stream_metrics.catalog_row import Row
 from stream_metrics.catalog_rows import ROWS as LABELS
 from stream_metrics.catalog_scores import SCORES
@@ -152,7 +152,8 @@ def _instead(row: Row, zero_division: float | None) -> float:
 
 def checked_zero_division(value: float) -> float:
     """Return `value` as a float if it is 0.0, 1.0 or nan; `ValueError` otherwise."""
-    number = None if isinstance(value, bool | np.bool_) else real_number(value)
-    if number is not None and (number in (0, 1) or math.isnan(number)):
-        return number + 0.0  # -0.0 becomes 0.0
+    with suppress(ValueError):
+        number = real(value, "zero_division")
+        if number in (0, 1) or math.isnan(number):
+            return number
     raise ValueError(f"Expected `zero_division` to be 0.0, 1.0 or nan, but got {value!r}")

@@ -27,7 +27,7 @@ from stream_metrics.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.wire import Portable
+from stream_metrics.wire import Portable, encoded
 
 __all__ = ["CLASSES", "Live", "Metric"]
 
@@ -110,7 +110,7 @@ class Live(Feed, Portable):
 
     def _checked(self, content: Any) -> Self:
         """Return self if it would write the configuration that was read."""
-        if repr(content[0]) != repr(self._configuration()):
+        if encoded(content[0]) != encoded(self._configuration()):
             raise ValueError(f"a configuration as it is written, {self._configuration()}, but got {content[0]}")
         return self
 

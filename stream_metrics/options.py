@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,14 @@ __all__ = ["real", "sequence", "truth", "whole"]
 
 
 def real(value: Any, argument: str) -> float:
-    """Return an option that is a real number, nan and infinities included; ``ValueError`` for anything else."""
+    """Return an option that is a real number, nan and infinities included; ``ValueError`` for anything else.
+
+    Equal options are written as equal bytes, so there is one nan and one zero.
+    """
     number = None if isinstance(value, bool | np.bool_) else real_number(value)
     if number is None:
         raise ValueError(f"Expected `{argument}` to be a number, but got {value!r:.60}")
-    return number
+    return math.nan if math.isnan(number) else number + 0.0  # -0.0 becomes 0.0
 
 
 def truth(value: Any, argument: str) -> bool:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import pickle
+import struct
+import zlib
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -133,6 +136,25 @@ def test_a_zero_has_no_sign() -> None:
     for make in (lambda zero: sm.Accuracy(zero_division=zero), lambda zero: sm.MetricSet(zero_division=zero)):
         assert make(-0.0).merge(make(0.0)) == make(0)
     assert str(sm.Accuracy(zero_division=-0.0).get()) == "0.0"
+
+
+def test_there_is_one_nan() -> None:
+    """A nan of another sign or payload is the same option: equal states are equal bytes, and others are refused."""
+    others = [struct.unpack(">d", bytes.fromhex(text))[0] for text in ("fff8000000000000", "7ff8000000000001")]
+    makes: list[Callable[[float], Any]] = [
+        lambda nan: sm.Accuracy(zero_division=nan),
+        lambda nan: sm.MetricSet(zero_division=nan),
+        lambda nan: sm.Rolling(sm.ROCAUC(zero_division=nan), 3),
+    ]
+    for make in makes:
+        data = make(math.nan).to_bytes()
+        assert all(make(nan).to_bytes() == data for nan in others)
+        for payload in ("fff8000000000000", "7ff8000000000001", "7ff0000000000001", "fff7fffffff60000"):
+            body = data[9:].replace(struct.pack(">d", math.nan), bytes.fromhex(payload))
+            assert body != data[9:]
+            with pytest.raises(sm.DecodeError):
+                sm.from_bytes(data[:5] + zlib.crc32(body).to_bytes(4, "little") + body)
+
 
 
 @pytest.mark.parametrize(("metric", "of"), [(sm.GeneralF1, "f1"), (sm.GeneralFowlkesMallows, "fowlkes_mallows")])
