@@ -30,6 +30,7 @@ SECOND = 10**9
 LIMIT = 2**62
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND, "d": 86400 * SECOND}
+LONGEST_TEXT = 100  # characters of a length of time; the pattern below takes quadratic time for digits without a unit
 PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s|m|h|d)")
 
 
@@ -44,7 +45,7 @@ def length(value: Length, argument: str, *, zero: bool = False) -> int:
         least = "of at least 0" if zero else "above 0"
         raise ValueError(
             f'Expected `{argument}` to be a length of time {least}: seconds, a timedelta, or text such as "30s", "5m", '
-            f'"1h", "2d", but got {value!r}'
+            f'"1h", "2d", but got {value!r:.60}'
         )
     return found
 
@@ -53,7 +54,7 @@ def _length(value: object) -> int | None:
     if isinstance(value, timedelta):
         return value // timedelta(microseconds=1) * 1000
     if isinstance(value, str):
-        parts = PART.findall(value)
+        parts = PART.findall(value) if len(value) <= LONGEST_TEXT else []
         if not parts or PART.sub("", value).strip():
             return None
         exact = sum(Fraction(number) * UNITS[unit] for number, unit in parts)

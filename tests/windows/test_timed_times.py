@@ -41,6 +41,14 @@ def test_bad_lengths(bad: Any) -> None:
         length(bad, "half_life")
 
 
+@pytest.mark.parametrize("text", ["9" * 100_000, "1s" * 51, " " * 100_000 + "1s"])
+def test_long_text_is_no_length(text: str) -> None:
+    """It is refused without a search that takes minutes, and not repeated in the message."""
+    with pytest.raises(ValueError, match="Expected `half_life` to be a length of time") as caught:
+        length(text, "half_life")
+    assert len(str(caught.value)) < 300
+
+
 @pytest.mark.parametrize(
     ("t", "expected"),
     [
