@@ -10,6 +10,8 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.math cimport floor, ldexp, rint
 from libc.stdint cimport int64_t, uint64_t
 
+from operator import index
+
 import numpy as np
 
 from stream_metrics._core.numeric cimport as_number, to_double
@@ -62,7 +64,10 @@ cdef object plain_weight(object weight):
         return weight
     number = weight if PyFloat_Check(weight) else as_number(weight)
     if hasattr(number, "__index__"):
-        return number.__index__()
+        try:
+            return index(number)  # not its method, which may return anything
+        except TypeError:
+            raise refusal(weight, "") from None
     if not to_double(number, &x):
         raise refusal(weight, "")
     return x
@@ -72,8 +77,12 @@ def checked_weight(weight):
     """The int or float that a weight stands for; WeightError if it is none, or out of range."""
     cdef int64_t whole = 0
     cdef uint64_t part = 0
-    split(weight, &whole, &part)
-    return plain_weight(weight)
+    number = plain_weight(weight)  # read once: what is returned is what was checked
+    try:
+        split(number, &whole, &part)
+    except WeightError:
+        raise refusal(weight, "") from None
+    return number
 
 
 cdef bint split_some(object weight, int64_t *whole, uint64_t *part) except -1:

@@ -2,7 +2,8 @@
 
 What a caller brings becomes a label, a number, or a dict of the window's own. Labels are canonical, scores are floats,
 a row of scores with its classes is a mapping, so a sample is the same whether it came alone or in a batch, in whatever
-form. What cannot be made plain is passed on as it is: the state inside refuses it, and its message is the better one.
+form. A label or a score that cannot be made plain is passed on as it is: the state inside refuses it, and its message
+is the better one.
 """
 
 from __future__ import annotations
@@ -180,8 +181,8 @@ def _soft(scores: Any, classes: Any) -> Any:
     return dict(zip(unique(classes), map(_number, values), strict=True))
 
 
-@_passed_on
 def _weight(w: Any) -> Any:
+    """Return a weight as an int or a float, so that what is taken back later is what was counted."""
     return w if type(w) in (int, float) else checked_weight(w)
 
 

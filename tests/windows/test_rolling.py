@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from rank_streams import binary, several
 
 import stream_metrics as sm
 from stream_metrics import testing
+from stream_metrics.errors import WeightError
 from stream_metrics.windows.rolling import Rolling
 
 WINDOWS = (1, 2, 5, 10)
@@ -204,6 +206,45 @@ def test_what_is_refused_changes_nothing(make: Any, good: Any, bad: Any, window:
         rolling.update(*sample)
 
     assert rolling.held == min(window, 2 * len(good))
+
+
+class SecondTime:
+    """A weight that is a number only when it is read again."""
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    def __float__(self) -> float:
+        self.read += 1
+        if self.read == 1:
+            raise ValueError("not yet")
+        return 0.5
+
+
+def test_a_weight_is_kept_as_a_number_or_refused() -> None:
+    """No object whose reading runs Python code gets into the window, where plain samples leave without a lock."""
+    rolling = Rolling(sm.ConfusionMatrix(), 3)
+    rolling.update("a", "b", 2)
+    with pytest.raises(WeightError, match="Expected `w` to be a finite number"):
+        rolling.update("a", "a", SecondTime())
+
+    class Strange(int):
+        """An int that is none of Python's own."""
+
+    class Indexed:
+        """A weight that is asked for its index."""
+
+        def __index__(self) -> Any:
+            return Strange(2)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of an index that is no plain int
+        rolling.update("a", "a", Indexed())
+    weights = [w for _, _, w in rolling._samples()]
+
+    assert weights == [2, 2]
+    assert {type(w) for w in weights} == {int}
+    assert sm.from_bytes(rolling.to_bytes()) == rolling
 
 
 def test_what_is_too_heavy_beside_the_others_may_fit_when_one_leaves() -> None:
