@@ -99,17 +99,18 @@ class Aggregate(Portable):
         the other workers, and for one that differs from what the same worker sent under the same numbers.
         """
         key, now = _name(worker), time.monotonic()
-        held = from_bytes(bytes(state)) if isinstance(state, bytes | bytearray | memoryview) else state
-        if isinstance(held, Aggregate) or not (isinstance(held, Portable) and hasattr(held, "snapshot")):
-            raise MergeError(f"Expected `state` to be an accumulator or its bytes, but got {held!r:.60}")
+        given = from_bytes(bytes(state)) if isinstance(state, bytes | bytearray | memoryview) else state
+        if isinstance(given, Aggregate) or not (isinstance(given, Portable) and hasattr(given, "snapshot")):
+            raise MergeError(f"Expected `state` to be an accumulator or its bytes, but got {given!r:.60}")
         numbers = _number(epoch, "epoch"), _number(sequence, "sequence")
+        held: Any = given.copy() if given is state else given  # of one moment: other threads may still feed it
         with self._lock:
             self._check_fits(held)
             new, old = _Entry(*numbers, held, now, load_of([held])), self._entries.get(key)
             if _newer(key, old, new) is not new:
                 return False
             self._load = self._load_with({key: new})
-            self._entries[key] = new if held is not state else new._replace(state=held.copy())
+            self._entries[key] = new
             self._total = None
         return True
 

@@ -263,3 +263,20 @@ def test_windows_and_groups_of_workers() -> None:
 
     assert total.total() == whole
     assert total.snapshot().overall["accuracy"] == whole.snapshot().overall["accuracy"]
+
+
+def test_a_state_that_is_still_fed_is_taken_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a worker counts while its state is taken is in the next one: all that is known of it is of one moment."""
+    total, state = sm.Aggregate(), sm.ConfusionMatrix()
+    state.update("a", "a")
+    load_of = module.load_of
+
+    def while_it_counts(states: Any) -> Any:
+        load = load_of(states)
+        state.update("a", "b")
+        return load
+
+    monkeypatch.setattr(module, "load_of", while_it_counts)
+    total.put("w", state, 1)
+
+    assert total.workers()["w"].n == total._load[1] == 1

@@ -397,16 +397,22 @@ def merged_both_ways(seed: int) -> None:
     assert p * s - q * r == 1, (p, q, r, s)
 
 
+AGGREGATED = (
+    "MetricSet", "Comparison of scores", "ByGroup", "TimeWindow of scores", "Fading by time", "RankSketch, coarse",
+)  # fmt: skip
+
+
 def aggregated(seed: int) -> None:
-    """Let workers send their states to one aggregate, in any order: the newest of each counts."""
-    total, rng = sm.Aggregate(), random.Random(seed)
-    streams = [[labels_only(rng) for _ in range(SAMPLES)] for _ in range(WRITERS)]
-    live = [sm.MetricSet() for _ in streams]
+    """Let workers send states that others are feeding to one aggregate, in any order: the newest of each counts."""
+    total, rng, case = sm.Aggregate(), random.Random(seed), CASES[AGGREGATED[seed % len(AGGREGATED)]]
+    streams = [[case.sample(rng) for _ in range(SAMPLES)] for _ in range(WRITERS)]
+    live = [case.make() for _ in streams]
 
     def work(number: int) -> None:
+        sent = live[(number + 1) % WRITERS]
         for at, sample in enumerate(streams[number]):
             feed(live[number], [sample])
-            total.put(f"worker {number}", live[number] if at % 2 else live[number].to_bytes(), at)
+            total.put(f"worker {number}", sent if at % 2 else sent.to_bytes(), at)
 
     def readings() -> None:
         other = sm.Aggregate()
@@ -418,6 +424,8 @@ def aggregated(seed: int) -> None:
             repr(total)
 
     Threads().run([*(lambda number=number: work(number) for number in range(WRITERS)), readings])
+    for number, state in enumerate(live):
+        total.put(f"worker {number}", state, SAMPLES)
     assert total.total() == sm.merge(live)
 
 
