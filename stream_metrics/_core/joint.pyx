@@ -186,14 +186,16 @@ cdef class JointCounters(Triples):
         split(w, &whole, &part)
         self.count_checked(y_true, pred_a, pred_b, self._checked(y_true, pred_a, pred_b), whole, part, fold)
 
-    def _room(self, w):
-        """Raise WeightError if a sample of this weight cannot be counted."""
+    def _room(self, w, labels):
+        """Raise WeightError or LabelError if a sample of this weight and of these admitted labels cannot be counted."""
         if self.spare <= 0:
             self.look_for_room(1)
         cdef int64_t whole = 1
         cdef uint64_t part = 0
         split(w, &whole, &part)
         self.check_room(whole)
+        if (whole | <int64_t> part) != 0:
+            self.check_labels(list(labels))
 
     def admit(self, label, argument, position=None):
         """The canonical label to count for `label`; LabelError if it is none, or outside the fixed labels."""

@@ -110,7 +110,7 @@ class Comparison(JointCounters, Portable):
                 for scored, pred in zip(pair, (pred_a, pred_b), strict=True)
             )
             truth, label_a, label_b = self._checked(y_true, head_a[1][1], head_b[1][1])
-            self._room(w)
+            self._room(w, {truth, label_a, label_b})
             self._take_room(sample_cost(w))
             _all(rest_a + rest_b)
             self._count(truth, label_a, label_b, w, fold)

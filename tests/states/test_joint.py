@@ -203,3 +203,20 @@ def test_weights_beyond_a_double_are_exact() -> None:
     assert [x if x is None else x.tolist() for x in halves.cells()] == [
         x if x is None else x.tolist() for x in whole.cells()
     ]
+
+
+def test_a_class_too_many_is_in_no_state() -> None:
+    """A sample with scores that brings a label too many is refused before any state has counted it."""
+    state, most = Comparison(scores=True), 2**18 - 1
+    state.update(0, {0: 0.9}, {0: 0.8}, unit=1)
+    rows = np.arange(most)
+    state._commit([list(range(most)), [0], [0]], [rows, rows * 0, rows * 0], rows * 0 + state.folds, None, None)
+    with pytest.raises(sm.LabelError, match=f"at most {most} labels"):
+        state.update("new", {0: 0.9}, {0: 0.8}, unit=1)
+    ((a, b),) = state._scored.values()
+
+    assert a.ranks.n == b.ranks.n == 1
+    assert len(state.labels) == most
+    state.update("new", {0: 0.9}, {0: 0.8}, 0, unit=1)
+    state.update(most - 1, {0: 0.9}, {0: 0.8}, unit=1)
+    assert a.ranks.n == b.ranks.n == state.n - most == 3
