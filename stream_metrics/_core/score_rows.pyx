@@ -28,10 +28,11 @@ cdef list names_of(object classes):
     global last_classes, last_names
     if type(classes) is not tuple:
         return list(unique(classes, "classes"))
-    if classes is not last_classes:
-        last_names = list(unique(classes, "classes"))
-        last_classes = classes
-    return last_names
+    if classes is last_classes:
+        return last_names
+    names = list(unique(classes, "classes"))
+    last_names, last_classes = names, classes
+    return names  # to let go of the tuple of before may run Python code
 
 
 cdef double number(object score, object label, object position) except? -1.0:

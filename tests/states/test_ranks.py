@@ -251,3 +251,20 @@ def test_reset_and_copy() -> None:
 
     assert sketch == RankSketch()
     assert twin == filled()
+
+
+def test_letting_go_of_the_names_of_before_may_count_others() -> None:
+    """The names of the last row of scores are kept; when the next ones take their place, a finalizer may use others."""
+    state, other = RankSketch(), RankSketch()
+
+    class Counts(str):
+        __slots__ = ()
+
+        def __del__(self) -> None:
+            other.update("x", [0.1, 0.9], classes=("x", "y"))
+
+    state.update("a", [0.5, 0.25], classes=(Counts("a"), "b"))
+    state.update("c", [0.5, 0.25], classes=("c", "d"))
+
+    assert other.n == 1
+    assert state.labels == ("a", "b", "c", "d")
