@@ -23,9 +23,10 @@ from typing import Any, ClassVar, Literal, Self
 
 from stream_metrics._core.detectors import Detector, Outcome
 from stream_metrics._core.numeric import real_number
-from stream_metrics.errors import MergeError
+from stream_metrics.errors import MergeError, WeightError
 from stream_metrics.inference.detectors import DetectorSnapshot, reference_levels
-from stream_metrics.states.columns import coded, column
+from stream_metrics.states.columns import coded, column, weights
+from stream_metrics.states.tensors import materialize
 from stream_metrics.wire import Portable, written_as
 
 __all__ = ["ChangeDetector", "outcome"]
@@ -106,9 +107,9 @@ class ChangeDetector(Detector, Portable):
 
         One bad row rejects the whole batch; the error names the position.
         """
-        if w is not None and not all(weight == 1 for weight in w):
-            raise ValueError("Expected no `w`, or weights of 1, where changes are detected")
         rows = self._losses(x, y_pred) if self.of is None else self._pairs(x, y_pred)
+        if w is not None and any(weight != 1 for weight in weights(w, len(rows))):
+            raise WeightError("Expected no `w`, or weights of 1, where changes are detected")
         with self._writing():
             twin = self._twin()
             for position, row in enumerate(rows):
@@ -121,6 +122,7 @@ class ChangeDetector(Detector, Portable):
     def _losses(self, x: Any, y_pred: Any) -> list[tuple[Any, ...]]:
         if y_pred is not None:
             raise ValueError("Expected no `y_pred` for a detector of losses: give it `of`, such as outcome('accuracy')")
+        x = materialize(x, "x")
         values = x.tolist() if hasattr(x, "tolist") else list(x)
         return [(value,) for value in values]
 

@@ -20,6 +20,7 @@ COLUMNS: dict[str, tuple[type[ValueError], str]] = {
     "scores": (ScoreError, "a column or a table of scores"),
     "w": (WeightError, "a column of weights"),
     "t": (ValueError, "a column of times"),
+    "x": (ValueError, "a column of losses"),
 }  # by argument; all others are of labels
 LABELS = LabelError, "a column of labels"
 
