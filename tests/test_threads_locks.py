@@ -236,6 +236,18 @@ class CallingWeight:
         return 1.0
 
 
+@pytest.mark.parametrize("make", [make for name, make in MAKES.items() if name != "scores"])
+def test_a_weight_may_use_the_object_that_reads_it(make: Callable[[], Any]) -> None:
+    """Weights are read before the lock is taken."""
+    state = make()
+    seen = []
+    feed(state, "a", "b", CallingWeight(lambda: seen.append(state.to_bytes())))
+    feed(state, "a", "b", CallingWeight(lambda: seen or feed(state, "a", "a")))
+
+    assert seen
+    assert state.n == 2
+
+
 def test_a_column_that_shrinks_while_it_is_read() -> None:
     """A list that is cut short while it is counted, by a thread or by what it holds, does no harm."""
     state = sm.ConfusionMatrix()

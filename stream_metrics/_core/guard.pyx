@@ -8,7 +8,9 @@ There are two ways to touch what an object counts:
 - a *section*, between `enter` or `enter_reading` and `leave`: code that may run Python (also by allocating an object that
   the garbage collector tracks, which may run finalizers), and so may let other threads run. These wait until it is closed.
 
-What a caller passes is turned into plain labels and numbers before either, because that may run any code at all.
+What a caller passes to a counter is turned into plain labels and numbers before either, because that may run any code at
+all. Where several states count one sample together (sets of scores, windows and groups of these, `Fading`), and in batches
+for windows and groups, labels may be read in the section, and so may not use the object that reads them.
 Sections that only read can be nested. A call that would write in a section of its own thread, or read in one that writes,
 comes from a finalizer or a signal handler in the middle of the section: RuntimeError.
 

@@ -144,8 +144,8 @@ class Fading(Portable):
             if own < newest - 1:
                 self.dropped += 1
                 return
-            if float(w) + 1 > self._room or newest != self._newest(self._latest or 0):
-                self._look_for_room(self._states, latest, float(w) + 1)
+            if float(weight) + 1 > self._room or newest != self._newest(self._latest or 0):
+                self._look_for_room(self._states, latest, float(weight) + 1)
             states = {}
             for stretch in (newest - 1, newest):
                 state = self._states.get(stretch)
@@ -155,7 +155,7 @@ class Fading(Portable):
                 if state is not None:
                     states[stretch] = state
             self._states, self._latest = states, latest
-            self._room -= float(w) + 1
+            self._room -= float(weight) + 1
 
     def _shown(self, states: dict[int, Any], latest: int) -> float:
         """Return a bound of the sum of weights that is read at the latest time."""
