@@ -34,7 +34,7 @@ from stream_metrics.errors import WeightError
 from stream_metrics.labels import Label
 from stream_metrics.snapshot_intervals import of_window
 from stream_metrics.states.columns import weights as checked_weights
-from stream_metrics.states.room import MOST, load_of
+from stream_metrics.states.room import MOST
 from stream_metrics.states.tensors import is_single
 from stream_metrics.windows.panes import Batch, blank, check_same, inside, mergeable, restorer
 from stream_metrics.windows.times import Length, Time, instant, instants, length, shown
@@ -181,7 +181,8 @@ class Fading(Portable):
         self._room = min([left, *(free / self._scale(end, stretch) for free, stretch in rooms)])
 
     def _load(self) -> tuple[int, int, int]:
-        weights, samples, abstentions = load_of([self._read()])
+        loads = [state._load() for state in (self._read(), *self._states.values())]
+        weights, samples, abstentions = map(max, zip(*loads, strict=True))
         return max(weights, 2 * int(self._shown(self._states, self._latest or 0))), samples, abstentions
 
     def update_many(
