@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from stream_metrics.formulas.protocol import Floats, Numbers
-from stream_metrics.inference.special import beta_quantile, normal_quantile
+from stream_metrics.inference.special import beta_quantile, distinct_pairs, normal_quantile
 
 __all__ = ["FEW", "PROPORTION_METHODS", "clopper_pearson", "default_proportion", "jeffreys", "wilson"]
 
@@ -68,6 +68,9 @@ def default_proportion(x: Numbers, n: Numbers, level: float = 0.95) -> tuple[Flo
 
 def _quantiles(x: Numbers, n: Numbers, level: float, inner: float, outer: float) -> Bounds:
     x, n = np.asarray(x, np.float64), np.asarray(n, np.float64)
+    if (pairs := distinct_pairs(x, n)) is not None:
+        low, high = _quantiles(pairs.x, pairs.n, level, inner, outer)
+        return low[pairs.places], high[pairs.places]
     low, high, tail = np.empty(x.shape), np.empty(x.shape), (1 - level) / 2
     for at in np.ndindex(x.shape):
         hits, misses = float(x[at]), float(n[at] - x[at])

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from stream_metrics.formulas.protocol import Floats, Numbers
-from stream_metrics.inference.special import expit, log_beta
+from stream_metrics.inference.special import distinct_pairs, expit, log_beta
 
 __all__ = ["area_sequence", "asymptotic_multiplier", "beta_binomial_sequence", "difference_sequence"]
 
@@ -35,6 +35,9 @@ def beta_binomial_sequence(
     and wider long before. Robbins 1970; Howard et al. 2021.
     """
     x, n = np.asarray(x, np.float64), np.asarray(n, np.float64)
+    if (pairs := distinct_pairs(x, n)) is not None:
+        low, high = beta_binomial_sequence(pairs.x, pairs.n, level, t_opt)
+        return low[pairs.places], high[pairs.places]
     low, high = np.zeros(x.shape), np.ones(x.shape)
     for at in np.ndindex(x.shape):
         if n[at] > 0:

@@ -11,13 +11,34 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from stream_metrics.formulas.protocol import Floats
 from stream_metrics.formulas.tails import ENOUGH, HALF_LOG_2PI, TINY, beta_tail, beta_term, stirling_error
 
-__all__ = ["beta_cdf", "beta_quantile", "expit", "log_beta", "normal_quantile", "t_reach"]
+__all__ = ["beta_cdf", "beta_quantile", "distinct_pairs", "expit", "log_beta", "normal_quantile", "t_reach"]
 
 STEPS = 200
 FARTHEST = 700.0  # on the logit scale
+FEW = 16  # numbers that are not worth a search for equal ones
+
+
+class DistinctPairs(NamedTuple):
+    """The distinct ones of some pairs (x, n), and the place of each pair among them."""
+
+    x: Floats
+    n: Floats
+    places: Any
+
+
+def distinct_pairs(x: Floats, n: Floats) -> DistinctPairs | None:
+    """Return the distinct pairs; None if there are no equal ones, or few pairs. Of many classes many are alike."""
+    if x.size <= FEW:
+        return None
+    (own, all_), places = np.unique(np.stack([x.ravel(), n.ravel()]), axis=1, return_inverse=True)
+    return DistinctPairs(own, all_, places.reshape(x.shape)) if len(own) < x.size else None
 
 
 @lru_cache(maxsize=64)

@@ -3,6 +3,10 @@
 A window slides, so what it estimates moves: its intervals are for one look. The total starts once and is looked at all
 the time: its intervals are valid for all looks together, and wider. Areas by class have none here, since the page reads
 them a few times a second and each takes milliseconds.
+
+An interval is about chance alone. It says nothing of labels that are missing, late or corrected, unless these do not
+depend on whether the prediction was right: if wrong predictions are labelled later, the error rate of those that have a
+label is too low at every look. `assumption` says so in words, and `label_bounds` what the missing labels can change.
 """
 
 from __future__ import annotations
@@ -11,13 +15,19 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from stream_metrics.inference.intervals import Interval
+import numpy as np
+
+from stream_metrics.catalog import CATALOG
+from stream_metrics.inference import missing_labels
+from stream_metrics.inference.intervals import Interval, weighted
 from stream_metrics.labels import Label
 from stream_metrics.snapshot import Snapshot
 
-__all__ = ["LEVEL", "class_intervals", "intervals"]
+__all__ = ["LEVEL", "assumption", "class_intervals", "class_label_bounds", "intervals", "label_bounds"]
 
 LEVEL = 0.95
+LOOKS = {"anytime": "all looks together", "fixed": "one look at one moment"}
+UNKNOWN = "no bound is known for this metric"
 Bounds = list[float]
 
 
@@ -41,6 +51,65 @@ def class_intervals(snapshot: Snapshot, keys: Sequence[str], valid: str) -> dict
     for key in keys:
         by_label = _found(snapshot, key, valid) or {}
         found[key] = {label: bounds for label, each in by_label.items() if (bounds := _bounds(each)) is not None}
+    return found
+
+
+def assumption(valid: str) -> str:
+    """Return for which looks intervals hold, and what must be true of samples and labels."""
+    return (
+        f"for {LOOKS[valid]}, if samples are independent and no label comes late, is missing or is corrected because "
+        "the prediction was wrong"
+    )
+
+
+def label_bounds(
+    snapshot: Snapshot, keys: Sequence[str], unlabelled: int
+) -> tuple[dict[str, Bounds], dict[str, str]]:
+    """Return between what metrics lie whatever the missing labels are, and why others have no such bounds.
+
+    Of the samples that were counted and `unlabelled` more, each of any of the classes seen so far. Both are empty if no
+    label is missing.
+    """
+    if unlabelled <= 0:
+        return {}, {}
+    if reason := weighted(snapshot):
+        return {}, dict.fromkeys(keys, f"weights of samples without a label are not known; {reason}")
+    found = {key: bounds for key in keys if (bounds := _label_bounds(snapshot, key, unlabelled)) is not None}
+    return (
+        {key: [float(low), float(high)] for key, (low, high) in found.items()},
+        {key: UNKNOWN for key in keys if key not in found},
+    )
+
+
+def _label_bounds(snapshot: Snapshot, key: str, unlabelled: int) -> tuple[float, float] | None:
+    reads = CATALOG[key].reads
+    if reads == "counts":
+        return missing_labels.label_bounds(key, snapshot._view("counts", key), unlabelled)
+    if snapshot.scored != snapshot.n:
+        return None
+    if key == "brier_score":
+        return missing_labels.mean_bounds(snapshot[key], snapshot.n, unlabelled, (0.0, 2.0))
+    if key != "roc_auc_ovr":
+        return None
+    ends = []
+    for label in snapshot.per_class["roc_auc"]:
+        area, own = snapshot.estimate("roc_auc", label), snapshot.per_class["support"].get(label, 0)
+        if area.kind == "undefined":
+            return None
+        ends.append(missing_labels.area_bounds(area.low, area.high, int(own), snapshot.n - int(own), unlabelled))
+    low, high = (sum(side) / len(ends) for side in zip(*ends, strict=True))
+    return low, high
+
+
+def class_label_bounds(snapshot: Snapshot, keys: Sequence[str], unlabelled: int) -> dict[str, dict[Label, Bounds]]:
+    """Return `label_bounds` of per-class metrics, by metric and label; empty if no label is missing."""
+    if unlabelled <= 0 or weighted(snapshot):
+        return {}
+    view, found = snapshot._view("counts", keys[0]), {}
+    for key in keys:
+        bounds = missing_labels.class_label_bounds(key, view, unlabelled)
+        if bounds is not None:
+            found[key] = dict(zip(view.labels, np.transpose(bounds).tolist(), strict=True))
     return found
 
 

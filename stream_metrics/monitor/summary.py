@@ -59,6 +59,7 @@ def facts(view: View) -> list[tuple[str, str]]:
     reasons = ", ".join(f"{number(count)} for {visible(reason)}" for reason, count in records["rejected"].items())
     found = [
         (f"labels ({name})", f"{_share(coverage['ratio'])} of {number(coverage['due'])} predictions have theirs"),
+        *_open(part, view["headline"]),
         ("delay", f"{duration(delay['p50'])} median, {duration(delay['p90'])} p90, {duration(delay['p99'])} p99"),
         ("join", ", ".join(f"{number(join[key])} {word}" for key, word in JOIN.items() if join[key] or key in ALWAYS)),
         ("records", f"{number(records['read'])} read, {f'rejected {reasons}' if reasons else 'none rejected'}"),
@@ -82,6 +83,13 @@ JOIN = {
     "corrections": "corrected",
     "corrections_refused": "not corrected",
 }
+
+
+def _open(part: View, keys: Sequence[str]) -> list[tuple[str, str]]:
+    """Return a line that says between what the headline lies whatever the missing labels are; none if none is."""
+    bounds = part.get("label_bounds", {})
+    found = [f"{title_of(key)} {figure(bounds[key][0])} to {figure(bounds[key][1])}" for key in keys if key in bounds]
+    return [("any labels", ", ".join(found))] if found else []
 
 
 def _share(ratio: float | None) -> str:

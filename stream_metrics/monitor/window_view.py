@@ -19,7 +19,14 @@ from stream_metrics.catalog import CATALOG
 from stream_metrics.group_snapshot import GroupSnapshot, value_of
 from stream_metrics.groups import ByGroup
 from stream_metrics.labels import Label
-from stream_metrics.monitor.certainty import LEVEL, class_intervals, intervals
+from stream_metrics.monitor.certainty import (
+    LEVEL,
+    assumption,
+    class_intervals,
+    class_label_bounds,
+    intervals,
+    label_bounds,
+)
 from stream_metrics.monitor.curve_points import curves
 from stream_metrics.monitor.names import names_of
 from stream_metrics.monitor.reading import Reading
@@ -69,7 +76,9 @@ def window_view(
     values, estimates = _metrics(snapshot, keys)
     names = dict(zip(snapshot.labels, names_of(snapshot.labels), strict=True))
     due, labelled, delays = reading.covered
-    bounds, notes = intervals(snapshot, [key for key in keys if values[key] is not None], valid)
+    unlabelled, known = due - labelled, [key for key in keys if values[key] is not None]
+    bounds, notes = intervals(snapshot, known, valid)
+    by_labels, unbounded = label_bounds(snapshot, known, unlabelled)
     return {
         "n": snapshot.n,
         "weight": plain_number(snapshot.weight),
@@ -79,10 +88,12 @@ def window_view(
         "estimates": estimates,
         "intervals": bounds,
         "interval_notes": notes,
-        "interval": {"level": LEVEL, "valid": valid},
+        "interval": {"level": LEVEL, "valid": valid, "assumption": assumption(valid)},
+        "label_bounds": by_labels,
+        "label_bounds_missing": unbounded,
         "better": {key: CATALOG[key].better for key in keys},
         "range": {key: [plain_number(CATALOG[key].low), plain_number(CATALOG[key].high)] for key in keys},
-        **_classes(snapshot, names, valid),
+        **_classes(snapshot, names, valid, unlabelled),
         "curves": curves(snapshot, names),
         "groups": _groups(reading.groups, tuple(dict.fromkeys((*headline, *also)))),
         "coverage": {"ratio": labelled / due if due else None, "labelled": labelled, "due": due},
@@ -110,7 +121,7 @@ def _metrics(snapshot: Snapshot, keys: Sequence[str]) -> tuple[dict[str, Any], d
     return values, estimates
 
 
-def _classes(snapshot: Snapshot, names: Mapping[Label, str], valid: str) -> dict[str, Any]:
+def _classes(snapshot: Snapshot, names: Mapping[Label, str], valid: str, unlabelled: int) -> dict[str, Any]:
     """Return the table of classes and the matrix, each of the classes with the most samples, in the order of report."""
     support = snapshot._entry("support")[0]
     most = np.argsort(-support, kind="stable")
@@ -121,6 +132,7 @@ def _classes(snapshot: Snapshot, names: Mapping[Label, str], valid: str) -> dict
     columns = {key: snapshot._entry(key)[0].tolist() for key in ("support", "predicted_count", *CLASSES)}
     lost = {key: set(snapshot._entry(key)[1] or ()) for key in CLASSES}
     bounds = class_intervals(snapshot, CLASSES, valid)
+    by_labels = class_label_bounds(snapshot, CLASSES, unlabelled)
     rows = []
     for at in shown:
         label = snapshot.labels[at]
@@ -128,6 +140,7 @@ def _classes(snapshot: Snapshot, names: Mapping[Label, str], valid: str) -> dict
         row |= {key: None if label in lost[key] else columns[key][at] for key in CLASSES}
         row["roc_auc"] = plain_number(areas.get(label, math.nan))
         row["intervals"] = {key: found[label] for key, found in bounds.items() if label in found}
+        row["label_bounds"] = {key: ends[label] for key, ends in by_labels.items() if row[key] is not None}
         rows.append(row)
     matrix = _matrix(snapshot, np.sort(most[:MOST_CELLS]), list(names.values()))
     return {"classes": rows, "classes_omitted": len(most) - len(rows), "matrix": matrix}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from stream_metrics.inference.proportions import clopper_pearson, jeffreys, wilson
+from stream_metrics.inference.sequences import beta_binomial_sequence
 
 METHODS = [wilson, jeffreys, clopper_pearson]
 
@@ -86,3 +87,14 @@ def test_large_counts(method):
     reach = 1.959963984540054 * math.sqrt(0.25 * 0.75 / n)
 
     assert float(high - low) == pytest.approx(2 * reach, rel=1e-4)
+
+
+@pytest.mark.parametrize("interval", [jeffreys, clopper_pearson, beta_binomial_sequence])
+def test_many_proportions_are_computed_as_one_by_one(interval):
+    """Of many proportions equal ones are computed once; each gets what it gets alone."""
+    x = np.arange(60).reshape(5, 12) % 7
+    n = 10 + x % 3
+    low, high = interval(x, n)
+
+    for at in np.ndindex(x.shape):
+        assert (low[at], high[at]) == tuple(map(float, interval(x[at], n[at])))

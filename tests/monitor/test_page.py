@@ -129,6 +129,33 @@ def test_intervals_are_shown_where_there_are_any(visit):
     assert page.locator("main .interval:visible").all_inner_texts() == []
 
 
+def test_bounds_of_missing_labels_are_shown_where_labels_are_missing(visit):
+    """Below the interval stands what missing labels leave open, and below the tiles what both assume."""
+    view = make_view(3, 0)
+    part = view["by_window"]["1h"]
+    part["interval"] = {"level": 0.95, "valid": "fixed", "assumption": "for one look, if samples are independent"}
+    part["intervals"] = {"accuracy": [0.9051, 0.919]}
+    part["label_bounds"] = {"accuracy": [0.86, 0.96]}
+    part["label_bounds_missing"] = {"macro_f1": "no bound is known for this metric"}
+    part["classes"][1]["label_bounds"] = {"recall": [0.7, 0.97]}
+    missing = part["coverage"]["due"] - part["coverage"]["labelled"]
+    page, _ = visit(view)
+    recall = number(part["classes"][1]["recall"])
+
+    assert page.locator("#tiles .open:visible").all_inner_texts() == ["any labels: 0.8600 to 0.9600"]
+    assert cells(page, "#classes-table tbody tr", "td:nth-child(5)")[1] == [f"{recall}0.7000 to 0.9700"]
+    assert page.inner_text("#assumption") == (
+        "In brackets: 95 % confidence interval, for one look, if samples are independent. Any labels: the value can be "
+        f"anything between these two, whatever the true classes of the {missing:,} predictions without a label."
+    )
+    rows = {row[0]: row[4:6] for row in cells(page, "#metrics-table tbody tr")}
+    assert (rows["accuracy"], rows["macro_f1"]) == (["0.8600", "0.9600"], [DASH, DASH])
+    reason = page.get_attribute("#metrics-table tbody tr:has-text('macro_f1') td:nth-child(5)", "title")
+    assert reason == "no bound is known for this metric"
+    page.check("#windows input[value='1d']", force=True)
+    assert page.locator("main .open:visible, #assumption:visible").all_inner_texts() == []
+
+
 def test_matrix_equals_the_api(visit):
     """Cells are the counts, in order, zeros empty; the largest confusions are those of the matrix."""
     view = make_view(6, 0, drift=0.5)

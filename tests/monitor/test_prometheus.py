@@ -198,6 +198,17 @@ def test_intervals_are_gauges_beside_their_metric():
     assert ("accuracy_ratio_low", "total") not in found
 
 
+def test_bounds_of_missing_labels_are_gauges_beside_their_metric():
+    """What missing labels leave open is called like the metric, with `_least` and `_most`."""
+    view = make_view(2, 0)
+    view["by_window"]["1h"]["label_bounds"] = {"accuracy": [0.8, 0.97]}
+
+    found = read(text(view, Serve()))
+
+    assert (found["accuracy_ratio_least", "1h"], found["accuracy_ratio_most", "1h"]) == (0.8, 0.97)
+    assert ("accuracy_ratio_least", "total") not in found
+
+
 def test_no_two_metrics_are_called_alike():
     """The name of a metric follows from its key and range, and tells metrics apart."""
     names = {key: metric_name(key, (row.low, row.high)) for key, row in CATALOG.items()}
@@ -217,6 +228,7 @@ def test_promtool_finds_nothing():
         part["metrics"] = dict.fromkeys(CATALOG, 0.5)
         part["range"] = {key: [row.low, row.high if math.isfinite(row.high) else None] for key, row in CATALOG.items()}
         part["intervals"] = {key: [0.4, 0.6] for key in CATALOG}
+        part["label_bounds"] = {key: [0.3, 0.7] for key in CATALOG}
 
     for each in (view, hostile_view(HOSTILE), empty_view()):
         written = text(each, Serve(matrix=True)).encode()

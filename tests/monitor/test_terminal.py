@@ -161,3 +161,12 @@ def test_a_screen_draws_views_and_lines() -> None:
     assert "second line" in shown
     assert file.getvalue().startswith(shown)
     assert "second line" not in file.getvalue()[len(shown) + 100 :]
+
+
+def test_missing_labels_leave_something_open() -> None:
+    """The facts say between what the headline lies whatever the missing labels; nothing if none is missing."""
+    view = make_view(3, 0)
+    assert "any labels" not in dict(facts(view))
+    view["by_window"]["1h"]["label_bounds"] = {"macro_f1": [0.8, 0.95], "accuracy": [0.85, 0.97], "log_loss": [0, 1]}
+
+    assert dict(facts(view))["any labels"] == "accuracy 0.850 to 0.970, macro F1 0.800 to 0.950"

@@ -30,9 +30,9 @@ TOP = {
 }  # fmt: skip
 WINDOW = {
     "n", "weight", "abstained", "metrics", "estimates", "better", "range", "classes", "matrix", "curves", "groups",
-    "coverage", "delay", "intervals", "interval_notes", "interval",
+    "coverage", "delay", "intervals", "interval_notes", "interval", "label_bounds", "label_bounds_missing",
 }  # fmt: skip
-CLASS = {"label", "support", "predicted", "precision", "recall", "f1", "roc_auc", "intervals"}
+CLASS = {"label", "support", "predicted", "precision", "recall", "f1", "roc_auc", "intervals", "label_bounds"}
 MORE = {"late", "classes_omitted"}  # beyond the contract
 
 
@@ -296,7 +296,7 @@ def test_intervals_are_those_of_the_snapshot() -> None:
 
     for name, valid in (("total", "anytime"), ("4s", "fixed"), ("10s", "fixed")):
         snapshot, found = Snapshot(sets[name].state), windows[name]
-        assert found["interval"] == {"level": 0.95, "valid": valid}
+        assert (found["interval"]["level"], found["interval"]["valid"]) == (0.95, valid)
         assert found["intervals"].keys() & {"no_information_rate", "log_loss"} == set()
         for key in ("accuracy", "balanced_accuracy", "matthews_corrcoef"):
             expected = snapshot.interval(key, valid=valid)
@@ -305,6 +305,60 @@ def test_intervals_are_those_of_the_snapshot() -> None:
         for row in found["classes"]:
             expected = snapshot.interval("recall", label=row["label"], valid=valid)
             assert row["intervals"]["recall"] == [expected.low, expected.high]
+
+
+def unlabelled(counts: Counts, missing: int) -> Counts:
+    """Return counts with some predictions more, which get no label."""
+    counts.predictions([100.0] * missing)
+    return counts
+
+
+def test_missing_labels_have_bounds() -> None:
+    """Beside intervals stands what the metrics would be with the least and the most favourable missing labels."""
+    counts = unlabelled(fed(SOFT, stream(["a", "b", "c"], 300, scores=True)), 20)
+    window = shown(counts)["by_window"]["total"]
+    hits = round(300 * window["metrics"]["accuracy"])
+
+    assert window["coverage"] == {"ratio": 300 / 320, "labelled": 300, "due": 320}
+    bounds, reasons = window["label_bounds"], window["label_bounds_missing"]
+    assert bounds["accuracy"] == [hits / 320, (hits + 20) / 320]
+    brier = window["metrics"]["brier_score"] * 300 / 320
+    assert bounds["brier_score"] == pytest.approx([brier, brier + 2 * 20 / 320])
+    assert {"balanced_accuracy", "macro_f1", "cohen_kappa", "matthews_corrcoef", "roc_auc_ovr"} <= set(bounds)
+    for key, (low, high) in bounds.items():
+        assert low < window["metrics"][key] < high
+    assert reasons.keys() == {key for key, value in window["metrics"].items() if value is not None} - set(bounds)
+    assert reasons["weighted_f1"] == "no bound is known for this metric"
+    for row in window["classes"]:
+        right, all_true = row["recall"] * row["support"], row["support"] + 20
+        assert row["label_bounds"]["recall"] == pytest.approx([right / all_true, (right + 20) / all_true])
+
+
+def test_no_missing_label_leaves_nothing_open() -> None:
+    """With a label for every prediction there are no such bounds, and no reasons."""
+    window = shown(unlabelled(fed(HARD, stream(["a", "b"], 50, scores=False)), 0))["by_window"]["total"]
+
+    assert window["coverage"]["ratio"] == 1.0
+    assert (window["label_bounds"], window["label_bounds_missing"]) == ({}, {})
+    assert [row["label_bounds"] for row in window["classes"]] == [{}, {}]
+
+
+def test_missing_labels_of_weighted_samples_have_no_bounds() -> None:
+    """The weight of a sample without a label is not known, and the reason says so."""
+    pairs = [each._replace(weight=0.5) for each in stream(["a", "b"], 50, scores=False)]
+    window = shown(unlabelled(fed(HARD, pairs), 5))["by_window"]["total"]
+
+    assert window["label_bounds"] == {}
+    assert window["label_bounds_missing"]["accuracy"].startswith("weights of samples without a label are not known")
+
+
+def test_the_view_says_what_intervals_assume() -> None:
+    """No view promises anything of missing, late or corrected labels."""
+    windows = shown(unlabelled(fed(HARD, stream(["a", "b"], 50, scores=False)), 5))["by_window"]
+
+    for name, looks in (("total", "all looks together"), ("4s", "one look at one moment")):
+        said = windows[name]["interval"]["assumption"]
+        assert said.startswith(f"for {looks}, if samples are independent and no label comes late, is missing")
 
 
 def test_notes_of_intervals_are_sent() -> None:

@@ -53,6 +53,7 @@ const CLASSES = [
     bar: true,
     value: (row) => row[key],
     interval: (row) => row.intervals?.[key],
+    open: (row) => row.label_bounds?.[key],
   })),
 ];
 const AREA = { key: "roc_auc", name: "ROC AUC", kind: "metric", bar: true, value: (row) => row.roc_auc };
@@ -101,6 +102,14 @@ const metrics = new Table(byId("metrics-table"), {
       kind: "metric",
       value: (row) => row.high,
     },
+    ...["Worst", "Best"].map((name, side) => ({
+      key: name,
+      name: `${name} labels`,
+      title: `With the ${side === 0 ? "lowest" : "highest"} value that missing labels allow`,
+      lacks: (row) => row.unbounded ?? "no label is missing",
+      kind: "metric",
+      value: (row) => row.open?.[side],
+    })),
     { key: "range", name: "Range", kind: "text", raw: true, lacks: "unknown", value: (row) => row.range },
     { key: "better", name: "Better", kind: "text", lacks: "neither", value: (row) => row.better },
   ],
@@ -195,6 +204,8 @@ function showMetrics(part) {
       key,
       value,
       interval: part.intervals?.[key],
+      open: part.label_bounds?.[key],
+      unbounded: part.label_bounds_missing?.[key],
       low: part.estimates[key]?.low,
       high: part.estimates[key]?.high,
       better: part.better[key],

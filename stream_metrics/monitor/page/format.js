@@ -44,12 +44,19 @@ export const standing = (alert) => alert.note ?? `now ${metric(alert.value)}`;
 export const interval = (bounds) =>
   Array.isArray(bounds) && bounds.every(defined) ? `[${bounds.map(metric).join(", ")}]` : "";
 
-/** What intervals promise: {level, valid} of a window in words. */
+/** What intervals promise, and what they assume: {level, assumption} of a window in words. */
 export function certainty(kind) {
   if (!kind) return "confidence interval";
-  const promise = kind.valid === "anytime" ? "valid however often you look" : "valid for one look at one moment";
-  return `${Math.round(100 * kind.level)} % confidence interval, ${promise}, of independent samples`;
+  return `${Math.round(100 * kind.level)} % confidence interval, ${kind.assumption}`;
 }
+
+/** What missing labels leave open: 0.8712 to 0.9101; nothing where nothing is missing. */
+export const open = (bounds) =>
+  Array.isArray(bounds) && bounds.every(defined) ? `${metric(bounds[0])} to ${metric(bounds[1])}` : "";
+
+/** Why a value has bounds beside its interval: {due, labelled} of a window in words. */
+export const openness = (coverage) =>
+  `whatever the true classes of the ${count(coverage.due - coverage.labelled)} predictions without a label`;
 
 /** A change of a metric, with its sign: +0.0120. */
 export const change = (x) => (defined(x) && x > 0 ? `+${metric(x)}` : metric(x));

@@ -6,12 +6,12 @@
 //
 // A column is {key, name, kind, value(row)} with kind "label", "text", "metric", "count" or one of its own with
 // `text(value)`; `bar: true` draws the value, 0 to 1, as a line below it; `down: true` sorts the largest first at first;
-// `interval(row)` is a pair of bounds to be shown below the value, if there is one;
-// `lacks` is the title of a dash, "undefined" unless told; `title` explains the column; `raw: true` is a column that is
+// `interval(row)` is a pair of bounds to be shown below the value, if there is one, and `open(row)` those that missing
+// labels allow; `lacks` is the title of a dash, a text or a function of the row, "undefined" unless told; `title` explains the column; `raw: true` is a column that is
 // not sorted by; `wide: true` one whose labels get more room.
 
 import { el, labelNode, setAttribute, setLabel, setText, show, sized } from "./dom.js";
-import { count, DASH, interval, metric } from "./format.js";
+import { count, DASH, interval, metric, open } from "./format.js";
 
 const TEXT = { metric, count, text: (value) => value, label: (value) => value };
 const FEW = 10; // rows that need no filter
@@ -180,11 +180,14 @@ export class Table {
       }
       const text = value === null || value === undefined ? DASH : (column.text ?? TEXT[column.kind])(value);
       setText(cell, text);
-      if (cell.undefinedShown !== (text === DASH)) {
-        cell.undefinedShown = text === DASH;
-        setAttribute(cell, "title", text === DASH ? (column.lacks ?? "undefined") : null);
+      const lacks = typeof column.lacks === "function" ? column.lacks(row) : (column.lacks ?? "undefined");
+      const title = text === DASH ? lacks : null;
+      if (cell.titleShown !== title) {
+        cell.titleShown = title;
+        setAttribute(cell, "title", title);
       }
-      if (column.interval) setBounds(cell, interval(column.interval(row)));
+      if (column.interval) setBounds(cell, "interval", interval(column.interval(row)), "confidence interval");
+      if (column.open) setBounds(cell, "open", open(column.open(row)), "whatever the missing labels are");
       if (column.bar) setBar(cell, Math.round(100 * Math.min(1, Math.max(0, value ?? 0))));
     });
   }
@@ -197,12 +200,11 @@ function setBar(cell, percent) {
   cell.style.backgroundSize = `${percent}% 2px, 100% 2px`;
 }
 
-/** The interval below a value; cells have no place for one before they need it. */
-function setBounds(cell, text) {
-  let place = cell.lastElementChild;
-  if (place === null && text !== "")
-    place = cell.appendChild(el("span", { class: "interval", title: "confidence interval" }));
-  if (place !== null) setText(place, text);
+/** Bounds below a value; cells have no place for them before they need it. */
+function setBounds(cell, name, text, title) {
+  let place = cell[name];
+  if (place === undefined && text !== "") place = cell[name] = cell.appendChild(el("span", { class: name, title }));
+  if (place !== undefined) setText(place, text);
 }
 
 function compare(a, b, sign) {

@@ -17,6 +17,8 @@ import {
   metric,
   metricName,
   moment,
+  open,
+  openness,
   rate,
   share,
   windowSeconds,
@@ -56,8 +58,20 @@ export function showHeadline(view, window) {
   const part = view.by_window[window];
   const tiles = sized(byId("tiles"), view.headline.length, newTile);
   view.headline.forEach((key, i) => showTile(tiles[i], view, part, key, window));
+  showAssumption(part);
   showFacts(view, part);
   showWeakest(view, part);
+}
+
+/** What the numbers in brackets assume, and what those without brackets allow for. */
+function showAssumption(part) {
+  const [intervals, missing] = [part.intervals, part.label_bounds].map((found) => Object.keys(found ?? {}).length > 0);
+  const text = [
+    intervals ? `In brackets: ${certainty(part.interval)}.` : "",
+    missing ? `Any labels: the value can be anything between these two, ${openness(part.coverage)}.` : "",
+  ];
+  setText(byId("assumption"), text.filter(Boolean).join(" "));
+  show(byId("assumption"), intervals || missing);
 }
 
 function newTile() {
@@ -73,6 +87,7 @@ function newTile() {
     el("h3"),
     el("p", { class: "value" }),
     el("p", { class: "interval" }),
+    el("p", { class: "open" }),
     el("p", { class: "change" }, el("span", { class: "by" }), el("span", { class: "than" })),
     line,
     el("p", { class: "alarm" }),
@@ -80,7 +95,7 @@ function newTile() {
 }
 
 function showTile(tile, view, part, key, window) {
-  const [name, value, between, changed, spark, alarm] = tile.children;
+  const [name, value, between, unknown, changed, spark, alarm] = tile.children;
   const now = part.metrics[key] ?? null;
   setText(name, metricName(key));
   setAttribute(name, "title", key);
@@ -91,6 +106,10 @@ function showTile(tile, view, part, key, window) {
   setText(between, bounds + (note ? "?" : ""));
   setAttribute(between, "title", certainty(part.interval) + (note ? `; not to be trusted: ${note}` : ""));
   show(between, bounds !== "");
+  const least = open(part.label_bounds?.[key]);
+  setText(unknown, least && `any labels: ${least}`);
+  setAttribute(unknown, "title", least ? openness(part.coverage) : null);
+  show(unknown, least !== "");
   const old = before(view.history[window], key, window);
   showChange(changed, now, old, part.better[key], Math.sqrt(2 / Math.max(1, part.n)));
   const alerts = alertsOn(view, key, window);

@@ -176,6 +176,10 @@ class Exporter:
             for side, bound in zip(("low", "high"), bounds or (None, None), strict=True):
                 told = f"The {side} end of the confidence interval of {key}."
                 yield f"{names.get(key, key)}_{side}", told, bound, ()
+        for key, bounds in part.get("label_bounds", {}).items():
+            for side, bound in zip(("least", "most"), bounds, strict=True):
+                told = f"The {side} that {key} can be, whatever the missing labels are."
+                yield f"{names.get(key, key)}_{side}", told, bound, ()
         for row in part["groups"]["rows"]:
             group = self._groups.names.get(row["group"])
             for key, value in row["metrics"].items() if group is not None else ():

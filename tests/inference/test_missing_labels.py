@@ -1,0 +1,135 @@
+"""Bounds for missing labels hold every way in which they can arrive, and are reached where they can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_metrics import ConfusionMatrix
+from stream_metrics.inference.missing_labels import area_bounds, class_label_bounds, label_bounds, mean_bounds
+from stream_metrics.snapshot import Snapshot
+
+WHOLE = (
+    "accuracy", "average_accuracy", "balanced_accuracy", "cohen_kappa", "macro_f1", "macro_jaccard", "macro_precision",
+    "macro_recall", "matthews_corrcoef", "micro_jaccard", "weighted_recall", "zero_one_loss",
+)  # fmt: skip
+REACHED = ("accuracy", "micro_jaccard", "zero_one_loss")
+CLASS = ("f1", "jaccard", "precision", "recall")
+MOST = 3
+ROUNDING = 1e-12
+
+
+def snapshot(matrix: np.ndarray) -> Snapshot:
+    """A snapshot of a matrix."""
+    return ConfusionMatrix.from_matrix(matrix, list(range(len(matrix)))).snapshot()
+
+
+def outcomes(matrix: np.ndarray, unlabelled: int) -> Iterator[Snapshot]:
+    """Every matrix that at most so many more samples can make of one."""
+    for more in range(unlabelled + 1):
+        for cells in combinations_with_replacement(range(matrix.size), more):
+            yield snapshot(matrix + np.bincount(cells, minlength=matrix.size).reshape(matrix.shape))
+
+
+def matrices(k: int) -> st.SearchStrategy[np.ndarray]:
+    """Matrices of k classes with some sample."""
+    cells = st.lists(st.integers(0, 9), min_size=k * k, max_size=k * k).filter(any)
+    return cells.map(lambda counts: np.array(counts).reshape(k, k))
+
+
+@given(st.one_of(matrices(2), matrices(3)), st.integers(1, MOST))
+def test_every_outcome_is_inside(matrix: np.ndarray, unlabelled: int) -> None:
+    """Whatever the missing labels are, and however many arrive, the values are between the bounds."""
+    unlabelled = min(unlabelled, 5 - len(matrix))
+    now = snapshot(matrix)._counts
+    ends = {key: bounds for key in WHOLE if (bounds := label_bounds(key, now, unlabelled)) is not None}
+    rates = {key: class_label_bounds(key, now, unlabelled) for key in CLASS}
+    assert set(ends) == set(WHOLE)
+    values: dict[str, list[float]] = {key: [] for key in ends}
+    classes: dict[str, list[list[float]]] = {key: [] for key in CLASS}
+    for later in outcomes(matrix, unlabelled):
+        for key in ends:
+            value, undefined = later._entry(key)
+            values[key] += [] if undefined else [value]
+        for key in CLASS:
+            found, undefined = later._entry(key)
+            classes[key].append([np.nan if at in (undefined or ()) else x for at, x in enumerate(found.tolist())])
+
+    for key, (low, high) in ends.items():
+        if values[key]:
+            assert low - ROUNDING <= min(values[key]), key
+            assert high + ROUNDING >= max(values[key]), key
+        if key in REACHED:
+            assert (low, high) == pytest.approx((min(values[key]), max(values[key])), abs=ROUNDING)
+    for key, bounds in rates.items():
+        assert bounds is not None
+        assert np.nanmin(classes[key], axis=0) == pytest.approx(bounds[0], abs=ROUNDING), key
+        assert np.nanmax(classes[key], axis=0) == pytest.approx(bounds[1], abs=ROUNDING), key
+
+
+@pytest.mark.parametrize(
+    "key", ["balanced_accuracy", "cohen_kappa", "macro_f1", "macro_precision", "matthews_corrcoef"]
+)
+def test_bounds_are_nearly_reached(key: str) -> None:
+    """Of two classes with many samples, hits or errors in some shares come close to both bounds."""
+    matrix, unlabelled = np.array([[900, 100], [30, 170]]), 60
+    splits = [(at, unlabelled - at) for at in range(unlabelled + 1)]
+    right = [snapshot(matrix + np.diag(split))[key] for split in splits]
+    wrong = [snapshot(matrix + np.fliplr(np.diag(split)))[key] for split in splits]
+
+    low, high = label_bounds(key, snapshot(matrix)._counts, unlabelled) or (0.0, 0.0)
+
+    assert min(wrong) == pytest.approx(low, abs=0.004)
+    assert max(right) == pytest.approx(high, abs=0.004)
+
+
+@pytest.mark.parametrize("key", ["cohen_kappa", "matthews_corrcoef", "macro_f1", "balanced_accuracy"])
+@pytest.mark.parametrize("unlabelled", [1, 10**5, 10**12])
+def test_any_number_of_labels_may_be_missing(key: str, unlabelled: int) -> None:
+    """Bounds stay in the range of the metric, and with next to no labels they are all of it."""
+    for matrix in (np.array([[9000, 100], [40, 80]]), np.array([[50, 1, 1], [2, 30, 0], [0, 0, 9]])):
+        now = snapshot(matrix)
+        bounds = label_bounds(key, now._counts, unlabelled)
+        assert bounds is not None
+        assert -1 <= bounds[0] <= now[key] <= bounds[1] <= 1
+        assert unlabelled < 10**12 or bounds[1] - bounds[0] > 0.99
+
+
+def test_few_missing_labels_leave_little_doubt() -> None:
+    """With one label in twenty missing the bounds of kappa and MCC of many classes say something."""
+    matrix = 90 * np.eye(5, dtype=int) + 2
+    for key in ("cohen_kappa", "matthews_corrcoef"):
+        low, high = label_bounds(key, snapshot(matrix)._counts, 25) or (0.0, 0.0)
+
+        assert 0.8 < low < snapshot(matrix)[key] < high < 0.95
+
+
+@given(st.lists(st.booleans(), min_size=4, max_size=9), st.integers(1, 3), st.randoms(use_true_random=False))
+def test_areas_hold_every_label_and_score(truth: list[bool], unlabelled: int, random: object) -> None:
+    """Ranks of missing samples may be anything; the area is between its bounds."""
+    scores = [random.random() for _ in truth]  # type: ignore[attr-defined]
+    if len(set(truth)) == 1:
+        return
+    area = _area(truth, scores)
+    low, high = area_bounds(area, area, sum(truth), len(truth) - sum(truth), unlabelled)
+    for own in range(unlabelled + 1):
+        for signs in (1, -1):
+            more = [True] * own + [False] * (unlabelled - own)
+            later = _area(truth + more, scores + [signs * (2.0 if one else -2.0) for one in more])
+            assert low - ROUNDING <= later <= high + ROUNDING
+
+
+def _area(truth: list[bool], scores: list[float]) -> float:
+    own = [score for score, one in zip(scores, truth, strict=True) if one]
+    rest = [score for score, one in zip(scores, truth, strict=True) if not one]
+    return float(np.mean([[(a > b) + (a == b) / 2 for b in rest] for a in own]))
+
+
+def test_a_mean_of_bounded_losses() -> None:
+    """A mean over samples has the missing ones at the ends of its range."""
+    assert mean_bounds(0.5, 30, 10, (0.0, 2.0)) == (0.375, 0.875)
