@@ -157,7 +157,7 @@ ONE_AGAINST_ONE = family(
 
 SIGNIFICANCE = family(
     "Tests",
-    whole("nir_p_value", "NIRPValue", "p-value: accuracy above the no-information rate", significance.nir_p_value,
+    whole("nir_p_value", "NIRPValue", "Rough p-value: accuracy above the no-information rate", significance.nir_p_value,
         UNIT, NEVER, CARET, None, needs="samples"),
     whole("majority_p_value", "MajorityPValue", "p-value: better than the most frequent class",
         significance.majority_p_value, UNIT, NEVER, "McNemar 1947", None, needs="samples"),

@@ -68,7 +68,9 @@ class IntervalReadings:
         the determinant beyond 128.
 
         Samples are taken as independent and of one stream from its start: an "anytime" interval is refused for a window
-        that slides. `ValueError` says why a metric has none, or that samples have weights other than 1.
+        that slides. For proportions at all looks a martingale is enough: the share may change, and the interval holds
+        the mean of the probabilities of the samples, each given those before.
+        `ValueError` says why a metric has none, or that samples have weights other than 1.
         `note` of the interval says why it is not to be trusted; it is empty if nothing speaks against it.
         """
         from stream_metrics.inference.intervals import interval

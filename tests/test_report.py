@@ -218,3 +218,14 @@ def test_chosen_keys_are_what_the_report_shows():
     assert re.search(r"^Covariance.* 5 106$", text, re.M)
     assert re.search(r"Class +recall$", text, re.M)
     assert "F1" not in text
+
+
+def test_a_rough_test_is_called_one():
+    """Who asks for the binomial test reads that it is not valid, in text and HTML, and which one is."""
+    caution = "nir_p_value is no valid test"
+    asked = snap(BLEIK_GAUHER, ABC, keys=["nir_p_value", "accuracy"])
+
+    assert caution in report(asked, 80)
+    assert caution in asked._repr_html_()
+    assert caution not in report(snap(BLEIK_GAUHER, ABC), 80)
+    assert "majority_p_value tests the same question" in " ".join(report(asked, 80).split())

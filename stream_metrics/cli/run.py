@@ -56,7 +56,7 @@ last N records of two streams do not.
 --intervals prints intervals beside the values, of 95 % or of another level. They
 hold for one look at the end; those of --every, which are looked at again and
 again, hold for all looks together, and so do the others with --anytime. In a
-window, each interval is for one look.
+window, each interval is for one look. All assume independent samples.
 
 --jobs counts on several processors: the row groups of Parquet, or the files of
 the other formats, are dealt out, and the counts merged to what one process would

@@ -12,6 +12,7 @@ __all__ = ["report", "to_dict"]
 
 KEYS = ("accuracy", "balanced_accuracy", "macro_f1", "cohen_kappa", "matthews_corrcoef")
 OF_SCORES = {"ranks": ("roc_auc_ovr", "average_precision_ovr"), "losses": ("log_loss", "brier_score")}
+ASSUMPTION = "Intervals and tests assume independent samples, or independent units where samples have them."
 OF_ONE = {"ranks": ("roc_auc", "average_precision"), "losses": OF_SCORES["losses"]}  # for two classes
 
 
@@ -67,7 +68,7 @@ def report(snapshot: ComparisonSnapshot, level: float) -> str:
     table = [
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:6], widths[1:]), row[6]]).rstrip() for row in rows
     ]
-    return "\n".join([head, "", *table, "", *_tests(snapshot, data)])
+    return "\n".join([head, "", *table, "", ASSUMPTION, *_tests(snapshot, data)])
 
 
 def _tests(snapshot: ComparisonSnapshot, data: dict[str, Any]) -> list[str]:

@@ -1,7 +1,10 @@
 """From a snapshot and the name of a metric to its interval.
 
-All of this takes samples as independent, each counted once. Weights other than 1 are refused, since the counts do not
-say how many samples stand behind them. A class is one that occurs; what is said holds for these classes.
+All of this takes samples as independent draws from one population, each counted once and none missing because of how it
+turned out. Proportions for all looks need less: the share of right answers may change with time and with what was seen;
+then the interval holds the mean of the probabilities, each given the samples before (a martingale is enough). Weights
+other than 1 are refused, since the counts do not say how many samples stand behind them. A class is one that occurs;
+what is said holds for these classes.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ VALID = ("fixed", "anytime")
 class Interval(NamedTuple):
     """A value and the interval that holds the value of the population, with the confidence `level`.
 
+    It assumes independent samples; for proportions at all looks a martingale is enough.
     `low <= value <= high`, both nan where the value is 0/0. `method` is how it was found, `valid` is "fixed" for one
     look at a moment chosen beforehand, "anytime" for all looks together. `se` is the standard error of the value, nan
     where the method has none; `n` the number of samples that the value rests on; `skipped` the draws of a bootstrap

@@ -69,6 +69,10 @@ ACCURACIES = dict(
 )
 TITLES = {"matthews_corrcoef": "MCC (Matthews)"}  # where a reader looks for another name than the catalogue's
 EQUAL_TO_ACCURACY = {"accuracy", "micro_precision", "micro_recall", "micro_f1"}
+CAUTIONS = {
+    "nir_p_value": "nir_p_value is no valid test: it takes the estimated rate as known and rejects too often. "
+    "majority_p_value tests the same question and keeps its level",
+}
 ZERO_BY_CHANCE = {"matthews_corrcoef", "cohen_kappa"}
 
 
@@ -156,10 +160,13 @@ def significance(snapshot: Snapshot, names: Sequence[str]) -> str:
 
 
 def omissions(snapshot: Snapshot) -> list[str]:
-    """Return a note for each key that the snapshot was asked for and cannot compute; none without chosen keys."""
+    """Return a note for each key that the snapshot was asked for and cannot compute, or that is easily misread; none
+    without chosen keys.
+    """
     if is_default(snapshot):
         return []
-    return [f"Left out: {CATALOG[key].title} {reason}" for key, reason in snapshot.omitted.items()]
+    left = [f"Left out: {CATALOG[key].title} {reason}" for key, reason in snapshot.omitted.items()]
+    return left + [caution for key, caution in CAUTIONS.items() if key in snapshot]
 
 
 def _p_value(value: float) -> str:
