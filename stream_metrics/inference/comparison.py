@@ -8,7 +8,8 @@ much a weighted sample tells; the error says so. Measured at 95 %: see `benchmar
 **Valid at any time.** Accuracy, and recall and specificity of a class: bets, exact from the first sample on. The mean
 of the recalls: bets for each class until the standard error rests on enough samples, then an asymptotic sequence. Other
 metrics: until then the difference of the exact sequences of both models, or, if there are none, everything that the
-difference could be, with a note. Folds: once the rarest class has 50 samples.
+difference could be, with a note. Folds: an asymptotic sequence by the same rule, where samples that depend on each
+other count as so many fewer as their standard error is larger; of scores, once the rarest class has 50 samples.
 The e-value of the discordant samples needs no such start.
 """
 
@@ -41,7 +42,8 @@ __all__ = ["ComparisonSnapshot", "Difference", "Joint"]
 METHODS = ("tango", "delta", "posterior", "bootstrap", "folds")
 OF_ALL = {*shares.ACCURACIES, "zero_one_loss", "micro_jaccard", "log_loss", "brier_score"}
 ENOUGH = 20  # samples that a variance rests on, or of the rarest class, for one look
-BURN_IN = 50  # samples of the rarest class for many looks at folds
+FEW_SAMPLES = "the standard error rests on too few samples"
+BURN_IN = 50  # samples of the rarest class for many looks at folds of scores
 
 
 def _signed(ends: tuple[float, float], sign: int) -> tuple[float, float]:
@@ -248,15 +250,30 @@ class ComparisonSnapshot:
             return Difference(row.key, label, a, b, value, math.nan, math.nan, se, level, method, valid, note)
         folds = int(note.split()[0])
         reach, note = t_reach(level, folds - 1), "" if folds > 7 else note
+        doubt = self._doubt(row, label, se, valid)
         if valid == "anytime":
-            if self._rarest(row, label) < BURN_IN:
-                most, note = row.high - row.low, f"too early: a class has fewer than {BURN_IN} samples"
-                return Difference(row.key, label, a, b, value, -most, most, se, level, method, valid, note)
+            if doubt:
+                most = row.high - row.low
+                return Difference(row.key, label, a, b, value, -most, most, se, level, method, valid, doubt)
             reach *= asymptotic_multiplier(self.n, t_opt, 1 - level) / -normal_quantile((1 - level) / 2)
-        note = note or (self._rare(row, label) if valid == "fixed" else "")
+        note = note or doubt
         return Difference(
             row.key, label, a, b, value, value - reach * se, value + reach * se, se, level, method, valid, note
         )
+
+    def _doubt(self, row: Row, label: Any, se: float, valid: str) -> str:
+        """Return why the standard error of folds is no reason for an interval, or ""."""
+        watched = valid == "anytime"
+        if row.reads != "counts":
+            if watched and self._rarest(row, label) < BURN_IN:
+                return f"too early: a class has fewer than {BURN_IN} samples"
+            return "" if watched else self._rare(row, label)
+        values = self.joint.values * (self.n / self.joint.values.sum())
+        alone = methods.delta_se(row.key, self._sides, values, label)
+        joint = self.joint._replace(values=values * min(1.0, (alone / se) ** 2))
+        if methods.steady(row.key, self._sides, joint, label, STEADY if watched else ENOUGH):
+            return ""
+        return TOO_EARLY if watched else FEW_SAMPLES
 
     def _rarest(self, row: Row, label: Any) -> float:
         """Return the number of samples of the rarest class that the metric depends on."""

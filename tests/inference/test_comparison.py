@@ -254,6 +254,38 @@ def test_the_area_difference_is_about_as_sure_as_paired_delong() -> None:
     assert snapshot.difference("log_loss").high < 0
 
 
+@pytest.mark.parametrize("key", ["balanced_accuracy", "macro_f1", "recall"])
+@pytest.mark.parametrize("repeats", [1, 20])
+def test_folds_start_where_the_cells_allow_it(key: str, repeats: int) -> None:
+    """A class of 60 samples, of which each model misses one, says next to nothing of their difference there; nor do
+    twenty copies of each sample. Folds once started at 50 samples of a class.
+    """
+    rng = np.random.default_rng(3)
+    truth = np.repeat(["rare", "often"], [60, 1500])
+    a, b = truth.copy(), truth.copy()
+    a[0], b[1] = "often", "often"
+    for model in (a, b):
+        model[60 + rng.choice(1500, 150, replace=False)] = "rare"
+    label = "rare" if key == "recall" else None
+    few, many = Comparison(), Comparison()
+    unit = np.arange(len(truth))
+    few.update_many(*(np.repeat(part, repeats) for part in (truth, a, b)), unit=np.repeat(unit, repeats))
+    a[:60:3], b[1:60:3] = "often", "often"
+    for copy in range(10):
+        many.update_many(truth, a, b, unit=unit + copy * len(truth))
+
+    early = few.snapshot().difference(key, label=label, valid="anytime")
+    once = few.snapshot().difference(key, label=label)
+    late = many.snapshot().difference(key, label=label, valid="anytime")
+
+    if key != "macro_f1":  # which leans on the false alarms, of which there are many
+        assert (early.low, early.high, early.method) == (-1.0, 1.0, "folds")
+        assert early.note == "too early: the standard error rests on too few samples"
+        assert once.note == "the standard error rests on too few samples"
+    assert -0.3 < late.low < late.value < late.high < 0.3
+    assert late.note == ""
+
+
 def test_samples_that_repeat_need_units() -> None:
     """Scores of a few values only fall into few folds: no interval is given, and the note says why."""
     comparison = Comparison(scores=True)
