@@ -6,6 +6,7 @@ from stream_metrics.group_snapshot import GroupSnapshot
 from stream_metrics.groups import ByGroup
 from stream_metrics.inference.intervals import Interval
 from stream_metrics.inference.planning import power, samples_for_power, samples_needed
+from stream_metrics.inference.running import RunningInterval
 from stream_metrics.metric import CLASSES, Metric
 from stream_metrics.metric_set import MetricSet
 from stream_metrics.snapshot import Estimate, Snapshot
@@ -43,6 +44,7 @@ __all__ = [
     "ProbabilityLosses",
     "RankSketch",
     "Rolling",
+    "RunningInterval",
     "ScoreError",
     "Snapshot",
     "StreamMetricsError",

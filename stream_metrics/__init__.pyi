@@ -16,6 +16,7 @@ from stream_metrics.inference.intervals import Interval as Interval
 from stream_metrics.inference.planning import power as power
 from stream_metrics.inference.planning import samples_for_power as samples_for_power
 from stream_metrics.inference.planning import samples_needed as samples_needed
+from stream_metrics.inference.running import RunningInterval as RunningInterval
 from stream_metrics.labels import Label
 from stream_metrics.metric import Metric as Metric
 from stream_metrics.metric_set import MetricSet as MetricSet
@@ -143,6 +144,7 @@ __all__ = [
     "RankSketch",
     "Recall",
     "Rolling",
+    "RunningInterval",
     "ScoreError",
     "SingleScoreAUC",
     "Snapshot",

@@ -9,7 +9,8 @@ need not be empty in the population: each class gets half a sample more of each 
 without a single error counts as one whose errors are few, not as one that cannot have any.
 
 Nothing here helps a mean over classes some of which have next to no samples: their values are biased, and all of them
-in the same direction. `thin_share` tells how much of a variance comes from such classes.
+in the same direction. `thin_share` tells how much of a variance comes from such classes. Classes that were never seen
+make it worse: where they are likely, so are classes seen once, and the note gives their share of the samples.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ __all__ = [
 ENOUGH = 10
 THIN, THIN_OF_MANY = 5, 10  # samples of a class, fewer of which say next to nothing of it; of more than two classes
 FEW_CLASSES = 10  # of more, the prior of the posterior weighs next to nothing in a single class
+FEWEST_SINGLE = 2  # classes with one sample
 THIN_SHARE = 0.25  # of a variance
 ONE_CLASS = "only one class has samples, and the value says nothing of any other"
 HALF = 0.5  # a sample: what Jeffreys' prior adds
@@ -144,7 +146,18 @@ def _thin_classes(c: Counts) -> str:
     """Return how many classes have next to no samples or predictions, as text; "" if none has."""
     true, predicted, least = c.true_totals, c.predicted_totals, _thin(c)
     few = int(np.count_nonzero(np.minimum(true, predicted)[true + predicted > 0] < least))
-    return f"{few} of {c.k} classes have fewer than {least} samples or predictions" if few else ""
+    return f"{few} of {c.k} classes have fewer than {least} samples or predictions{_unseen(c)}" if few else ""
+
+
+def _unseen(c: Counts) -> str:
+    """Return how many samples are probably of classes that never occurred, as text; "" if little speaks for such.
+
+    Their share is about that of classes with a single sample (Good 1953), one of which alone says little.
+    """
+    single = int(np.count_nonzero(c.true_totals == 1))
+    if c.k <= 2 or single < FEWEST_SINGLE:
+        return ""
+    return f", and about {100 * single / int(c.total):.2g} % of samples are of classes never seen"
 
 
 def padded(c: Tables, unseen: bool = False) -> Tables:

@@ -217,3 +217,18 @@ def test_groups_in_a_window_have_none_either():
             state.update(i % 2, 0, group="g")
         with pytest.raises(ValueError, match="valid='fixed' for a window"):
             state.snapshot()["g"].interval("accuracy", valid="anytime")
+
+
+def test_classes_never_seen_are_said():
+    """Where several classes occurred once, others exist that did not; the note says how many samples they are."""
+    matrix = np.diag([40, 30, 20, 1, 1, 1, 1]) + np.eye(7, k=1, dtype=int)[::1] * [0, 3, 3, 3, 0, 0, 0]
+    matrix[0, 1] = 5
+    found = snap(matrix)
+    single = np.count_nonzero(matrix.sum(1) == 1)
+    share = f"about {100 * single / matrix.sum():.2g} % of samples are of classes never seen"
+
+    assert single == 4
+    assert share in found.interval("macro_f1").note
+    assert share in found.interval("balanced_accuracy").note
+    assert "never seen" not in snap(np.array([[40, 3, 1], [2, 30, 1], [0, 0, 1]])).interval("macro_f1").note
+    assert "never seen" not in snap([[40, 1], [1, 0]]).interval("macro_f1").note

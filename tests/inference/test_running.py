@@ -1,0 +1,106 @@
+"""A running interval is the intersection of what was seen, holds as often as it says, and goes through bytes."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import stream_metrics as sm
+
+MATRIX = np.array([[60, 10], [5, 25]])
+
+
+def snapshot(times: int = 1, matrix: np.ndarray = MATRIX) -> sm.Snapshot:
+    """A snapshot of some times the counts."""
+    return sm.ConfusionMatrix.from_matrix(times * matrix, ["a", "b"]).snapshot()
+
+
+@pytest.mark.parametrize(
+    ("key", "label"), [("accuracy", None), ("recall", "b"), ("macro_f1", None), ("matthews_corrcoef", None)]
+)
+def test_it_is_the_intersection_of_all_looks(key: str, label: str | None) -> None:
+    """Ends are the largest lower and the smallest upper end so far, whatever the last look says."""
+    running = sm.RunningInterval(key, label=label)
+    low, high = -math.inf, math.inf
+    for times in (1, 3, 4, 10, 11, 30):
+        alone = snapshot(times).interval(key, label=label, valid="anytime")
+        low, high = max(low, alone.low), min(high, alone.high)
+
+        assert running.look(snapshot(times)) == alone._replace(low=low, high=high)
+    assert (running.n, running.looks) == (3000, 6)
+
+
+def test_it_is_wrong_as_rarely_as_it_says() -> None:
+    """Over 1,000 samples, with a look at each, at most 5 % of streams ever lose the share, and the end is narrower."""
+    rng, wrong, narrower = np.random.default_rng(4), 0, []
+    for _ in range(60):
+        hits = np.cumsum(rng.random(1000) < 0.8)
+        running = sm.RunningInterval("accuracy")
+        for n in range(20, 1001, 20):
+            right = int(hits[n - 1])
+            view = sm.ConfusionMatrix.from_matrix([[right, n - right], [0, 0]], ["a", "b"]).snapshot()
+            found = running.look(view)
+        last = view.interval("accuracy", valid="anytime")
+        wrong += not found.low <= 0.8 <= found.high
+        narrower.append((found.high - found.low) / (last.high - last.low))
+
+    assert wrong <= 4
+    assert np.mean(narrower) < 0.95
+
+
+def test_nothing_is_left_of_a_population_that_changes() -> None:
+    """Looks that contradict each other have no interval, and say why; so have later ones."""
+    running = sm.RunningInterval("accuracy")
+    running.look(snapshot(30))
+    for times in (200, 300):
+        found = running.look(snapshot(times, np.array([[10, 50], [30, 10]])))
+
+        assert math.isnan(found.low)
+        assert math.isnan(found.high)
+        assert found.note.startswith("no value was in all intervals so far")
+    assert sm.from_bytes(running.to_bytes()) == running
+
+
+def test_it_goes_through_bytes_and_copies() -> None:
+    """A restored interval goes on where it was; copies are independent; a reset forgets."""
+    running = sm.RunningInterval("recall", 0.9, label="b", t_opt=500)
+    running.look(snapshot(2))
+    again, copied = sm.from_bytes(running.to_bytes()), running.copy()
+
+    assert again == copied == pickle.loads(pickle.dumps(running)) == running
+    assert again.look(snapshot(3)) == running.look(snapshot(3))
+    assert again == running != copied
+    assert repr(again) == "RunningInterval(recall of 'b', 90 %, 2 looks, n=300)"
+    again.reset()
+    assert again == sm.RunningInterval("recall", 0.9, label="b", t_opt=500)
+
+
+def test_what_is_refused() -> None:
+    """Shards, other streams, metrics without a sequence and damaged bytes are errors, and nothing has changed."""
+    running = sm.RunningInterval("accuracy")
+    running.look(snapshot(3))
+    before = running.to_bytes()
+
+    with pytest.raises(sm.MergeError, match="merge the counts"):
+        running.merge(sm.RunningInterval("accuracy"))
+    with pytest.raises(ValueError, match="one stream, which grows, but got 100 samples after 300"):
+        running.look(snapshot(1))
+    weighted = sm.ConfusionMatrix()
+    weighted.update_many(["a"] * 400, ["a"] * 400, [0.5] * 400)
+    with pytest.raises(ValueError, match="weight 1"):
+        running.look(weighted.snapshot())
+    assert running.to_bytes() == before
+    for key, label in (("accuracy", "a"), ("recall", None), ("cramers_v", None), ("chi2", None)):
+        with pytest.raises(ValueError, match="Expected a"):
+            sm.RunningInterval(key, label=label)
+    for level, t_opt in ((1.5, None), (0.95, -1)):
+        with pytest.raises(ValueError, match="Expected"):
+            sm.RunningInterval("accuracy", level, t_opt=t_opt)
+    for at, value in ((4, -1), (5, "x"), (6, -0.5), (7, 2.0), (7, math.nan), (1, 2.0), (0, "nothing")):
+        content = running._content()
+        content[at] = value
+        with pytest.raises(sm.DecodeError):
+            sm.RunningInterval._restored(content)
