@@ -62,15 +62,15 @@ class IntervalReadings:
         confidence sequences: exact for proportions; for others exact or the whole range at first, and asymptotic once
         the standard error rests on enough samples. They are tightest near `t_opt` samples, which must be chosen before
         the first look; None is 1,000 for asymptotic ones, and for proportions a sequence that suits any number.
+        For proportions at all looks a martingale is enough: the share may change, and the interval holds the mean of
+        the probabilities of the samples, each given those before.
         `draws` and `seed` are those of the bootstrap and the posterior: equal counts give equal intervals.
 
         Metrics whose gradient needs the whole table are refused beyond 2,048 classes, those of all pairs of classes and
         the determinant beyond 128.
 
         Samples are taken as independent and of one stream from its start: an "anytime" interval is refused for a window
-        that slides. For proportions at all looks a martingale is enough: the share may change, and the interval holds
-        the mean of the probabilities of the samples, each given those before.
-        `ValueError` says why a metric has none, or that samples have weights other than 1.
+        that slides. `ValueError` says why a metric has none, or that samples have weights other than 1.
         `note` of the interval says why it is not to be trusted; it is empty if nothing speaks against it.
         """
         from stream_metrics.inference.intervals import interval

@@ -1,10 +1,11 @@
 """From a snapshot and the name of a metric to its interval.
 
-All of this takes samples as independent draws from one population, each counted once and none missing because of how it
-turned out. Proportions for all looks need less: the share of right answers may change with time and with what was seen;
-then the interval holds the mean of the probabilities, each given the samples before (a martingale is enough). Weights
-other than 1 are refused, since the counts do not say how many samples stand behind them. A class is one that occurs;
-what is said holds for these classes.
+All of this takes samples as independent, each counted once. Weights other than 1 are refused, since the counts do not
+say how many samples stand behind them. A class is one that occurs; what is said holds for these classes.
+
+Nothing is said of samples that are missing, such as those without a label (see `missing_labels`). Proportions for all
+looks need less than independence: the share of right answers may change with time and with what was seen before; then
+the interval holds the mean of the probabilities, each given the samples before (a martingale is enough).
 """
 
 from __future__ import annotations
