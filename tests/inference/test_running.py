@@ -104,3 +104,15 @@ def test_what_is_refused() -> None:
         content[at] = value
         with pytest.raises(sm.DecodeError):
             sm.RunningInterval._restored(content)
+
+
+def test_bytes_of_format_1_stay_readable() -> None:
+    """Bytes that were once written are read, and written again."""
+    written = bytes.fromhex(
+        "534d455401dcba595692a772756e6e696e6798a6726563616c6ccb3feccccccccccccda162cb407f400000000000cd012c02"
+        "cb3fd0000000000000cb3fe8000000000000"
+    )
+    running = sm.from_bytes(written)
+
+    assert running._content() == ["recall", 0.9, "b", 500.0, 300, 2, 0.25, 0.75]
+    assert running.to_bytes() == written
