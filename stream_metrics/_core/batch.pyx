@@ -309,13 +309,16 @@ cdef int raise_outside(Py_ssize_t r) except -1 nogil:
 
 
 def count_codes(const int32_t[::1] t, const int32_t[::1] p, Py_ssize_t true_labels, Py_ssize_t predicted_labels, wholes, parts):
-    """Count pairs of codes, with weights or None: (cells as in `commit`, (appearances of true codes, of predicted codes), abstained)."""
+    """Count pairs of codes, with weights or None.
+
+    Returns cells as in `commit`, (appearances of true codes, of predicted codes), abstentions, and samples whose weight is not 1.
+    """
     cdef Cells cells = Cells.__new__(Cells)
     cdef const int64_t[::1] whole = wholes
     cdef const uint64_t[::1] part = parts
     cdef Py_ssize_t r, n = t.shape[0]
     cdef bint weighted = wholes is not None, fractional = parts is not None
-    cdef int64_t w = 1, abstained = 0
+    cdef int64_t w = 1, abstained = 0, other_weights = 0
     cdef uint64_t f = 0
     seen_true, seen_predicted = np.zeros(max(true_labels, 1), np.int64), np.zeros(max(predicted_labels, 1), np.int64)
     cdef int64_t[::1] seen_t = seen_true, seen_p = seen_predicted
@@ -334,10 +337,11 @@ def count_codes(const int32_t[::1] t, const int32_t[::1] p, Py_ssize_t true_labe
                 w = whole[r]
             if fractional:
                 f = part[r]
+            other_weights += (w != 1) | (f != 0)
             if w == 0 and f == 0:
                 continue
             cells.check_room(w)
             cells.add(t[r], p[r], w, f)
             seen_t[t[r]] += 1
             seen_p[p[r]] += 1
-    return cells.export(), (seen_true, seen_predicted), abstained
+    return cells.export(), (seen_true, seen_predicted), abstained, other_weights

@@ -6,6 +6,7 @@ from stream_metrics._core.indexed cimport Indexed
 cdef class ConfusionCounters(Indexed):
     cdef readonly int64_t n
     cdef readonly int64_t abstained
+    cdef readonly int64_t weighted  # samples whose weight was not 1, as far as they are known
     cdef int64_t spare  # samples that may come before any counter of samples can be full; a lower bound
 
     cdef int check_samples(self, int64_t n, int64_t abstained, int64_t seen) except -1
@@ -15,7 +16,8 @@ cdef class ConfusionCounters(Indexed):
     cdef int count_slowly(self, object y_true, object y_pred, object w) except -1
     cdef int uncount(self, object y_true, object y_pred, object w) except -1
     cdef int take_back(self, object y_true, object y_pred, object w, bint only_look) except -1
-    cdef int add_batch(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained) except -1
+    cdef int add_batch(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained, int64_t weighted) except -1
+    cdef void forget_samples(self, int64_t n, int64_t weighted) noexcept
     cdef int add_state(self, ConfusionCounters other) except -1
     cdef int take_state(self, ConfusionCounters other) except -1
     cdef ConfusionCounters twin(self)

@@ -38,6 +38,7 @@ cdef inline int count_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, i
         self.totals[i].seen[form_i] += 1
         self.totals[j].seen[form_j] += 1
     self.n += 1
+    self.weighted += (whole != 1) | (part != 0)
     self.spare -= 1
     return 0
 
@@ -54,6 +55,7 @@ cdef int count_labels(ConfusionCounters self, object truth, object predicted, ob
         return 0
     if (whole | <int64_t> part) == 0:
         self.n += 1
+        self.weighted += 1
         self.spare -= 1
         return 0
     self.check_room(whole)
@@ -97,7 +99,8 @@ cdef inline bint uncount_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j
     """
     cdef bint spare = self.n > self.live
     if (whole | <int64_t> part) == 0:
-        self.n -= spare and not only_look
+        if spare and not only_look:
+            self.forget_samples(1, 1)
         return spare
     if i < 0 or j < 0 or not (spare or self.is_all(i, j, whole, part)) or not self.holds(i, j, whole, part):
         return False
@@ -106,7 +109,7 @@ cdef inline bint uncount_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j
         self.unsee(i, form_i, 1)
         self.unsee(j, form_j, 1)
         self.settle()
-        self.n -= 1
+        self.forget_samples(1, whole != 1 or part != 0)
     return True
 
 
@@ -145,6 +148,11 @@ cdef class ConfusionCounters(Indexed):
         if more > self.spare:
             refuse_samples(more, MOST_SAMPLES - self.spare)
         return 0
+
+    cdef void forget_samples(self, int64_t n, int64_t weighted) noexcept:
+        """Count fewer samples. Bytes written before `weighted` was counted hold fewer of those than there are."""
+        self.n -= n
+        self.weighted = min(max(self.weighted - weighted, 0), self.n)
 
     cdef int check_samples(self, int64_t n, int64_t abstained, int64_t seen) except -1:
         """Refuse more samples, abstentions or appearances of a label than there is room for."""
@@ -197,16 +205,17 @@ cdef class ConfusionCounters(Indexed):
                               f"but got y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
         return 0
 
-    def _commit(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained):
+    def _commit(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained, int64_t weighted):
         """Count a batch that was checked: cells = (rows, columns, whole parts, fraction parts or None) index the two lists of
-        canonical labels; seen = (appearances of each true label, of each predicted label)."""
+        canonical labels; seen = (appearances of each true label, of each predicted label); of the n samples `weighted` have a
+        weight other than 1."""
         self.enter()
         try:
-            self.add_batch(truth, predicted, cells, seen, n, abstained)
+            self.add_batch(truth, predicted, cells, seen, n, abstained, weighted)
         finally:
             self.leave()
 
-    cdef int add_batch(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained) except -1:
+    cdef int add_batch(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained, int64_t weighted) except -1:
         rows, columns, wholes, parts = cells
         near = wholes.sum(dtype=np.float64) > 2.0**62  # then an int64 sum could overflow
         total = int(wholes.sum(dtype=object if near else np.int64)) + (0 if parts is None else len(parts))
@@ -224,6 +233,7 @@ cdef class ConfusionCounters(Indexed):
         self.see(to_column, forms_predicted, seen[1])
         self.n += n
         self.abstained += abstained
+        self.weighted += weighted
         self.spare = max(self.spare - n - abstained, 0)
         return 0
 
@@ -252,7 +262,7 @@ cdef class ConfusionCounters(Indexed):
             self.add(to_row[row[r]], to_column[column[r]], whole[r], part[r] if fractional else 0)
         return 0
 
-    def _refill(self, list labels, bytes cells, list appearances, int64_t n, int64_t abstained):
+    def _refill(self, list labels, bytes cells, list appearances, int64_t n, int64_t abstained, int64_t weighted):
         """Fill an empty state with what was read of another; ValueError names what cannot have been counted."""
         cdef Py_ssize_t i, at = 0, form
         if not (0 <= n <= MOST_SAMPLES and 0 <= abstained <= MOST_SAMPLES):
@@ -288,7 +298,9 @@ cdef class ConfusionCounters(Indexed):
             raise ValueError("appearances of the labels only")
         if n < self.live:
             raise ValueError("a sample for every cell")
-        self.n, self.abstained, self.spare = n, abstained, 0
+        if not 0 <= weighted <= n:
+            raise ValueError("no more samples with a weight other than 1 than samples")
+        self.n, self.abstained, self.weighted, self.spare = n, abstained, weighted, 0
 
     cdef int check_same(self, other, str verb) except -1:
         if not isinstance(other, ConfusionCounters):
@@ -336,6 +348,7 @@ cdef class ConfusionCounters(Indexed):
                     self.totals[to[a]].seen[form] += o.totals[a].seen[form]
         self.n += o.n
         self.abstained += o.abstained
+        self.weighted += o.weighted
         self.spare = 0
         return 0
 
@@ -389,7 +402,7 @@ cdef class ConfusionCounters(Indexed):
             if to[a] >= 0:
                 for form in range(3):
                     self.unsee(to[a], form, o.totals[a].seen[form])
-        self.n -= o.n
+        self.forget_samples(o.n, o.weighted)
         self.abstained -= o.abstained
         self.settle()
         return 0
@@ -425,7 +438,7 @@ cdef class ConfusionCounters(Indexed):
         Cells.clear(twin)
         twin.copy_cells(self)
         twin.adopt(self)
-        twin.n, twin.abstained, twin.spare = self.n, self.abstained, self.spare
+        twin.n, twin.abstained, twin.weighted, twin.spare = self.n, self.abstained, self.weighted, self.spare
         return twin
 
     def reset(self):
@@ -434,7 +447,7 @@ cdef class ConfusionCounters(Indexed):
         try:
             Cells.clear(self)
             self.start()
-            self.n, self.abstained, self.spare = 0, 0, 0
+            self.n, self.abstained, self.weighted, self.spare = 0, 0, 0, 0
         finally:
             self.leave()
 

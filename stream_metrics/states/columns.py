@@ -62,7 +62,10 @@ class Column:
 
 
 class Tally(NamedTuple):
-    """A batch, counted: its columns, labels by code, cells of codes, appearances of codes, samples, abstentions."""
+    """A batch, counted: its columns, labels by code, cells of codes, appearances of codes, and numbers of samples.
+
+    `weighted` of the `n` samples have a weight other than 1; `abstained` are not among them.
+    """
 
     columns: tuple[Column, Column]
     truth: list[Any]
@@ -71,6 +74,7 @@ class Tally(NamedTuple):
     seen: tuple[Any, Any]
     n: int
     abstained: int
+    weighted: int
 
 
 def column(values: Any, argument: str, may_abstain: bool) -> Column:
@@ -161,8 +165,8 @@ def tally(truth: Any, predicted: Any, w: Any) -> Tally:
         check_codes(p, (int(p.values.min()), int(p.values.max())), "y_pred", True)
     t_codes, t_labels = coded(t)
     p_codes, p_labels = coded(p)
-    cells, seen, abstained = count_codes(t_codes, p_codes, len(t_labels), len(p_labels), wholes, parts)
-    return Tally((t, p), t_labels, p_labels, cells, seen, n - abstained, abstained)
+    cells, seen, abstained, weighted = count_codes(t_codes, p_codes, len(t_labels), len(p_labels), wholes, parts)
+    return Tally((t, p), t_labels, p_labels, cells, seen, n - abstained, abstained, weighted)
 
 
 def _from_table(t: Column, p: Column, n: int, low: int, table: Array) -> Tally:
@@ -186,6 +190,7 @@ def _from_table(t: Column, p: Column, n: int, low: int, table: Array) -> Tally:
         (table.sum(axis=1), table.sum(axis=0)),
         n - abstained,
         abstained,
+        0,
     )
 
 

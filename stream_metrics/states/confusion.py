@@ -46,7 +46,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         batch = tally(y_true, y_pred, w)
         truth = self._admitted(batch.truth, batch.columns[0], "y_true")
         predicted = self._admitted(batch.predicted, batch.columns[1], "y_pred")
-        self._commit(truth, predicted, batch.cells, batch.seen, batch.n, batch.abstained)
+        self._commit(truth, predicted, batch.cells, batch.seen, batch.n, batch.abstained, batch.weighted)
 
     def _admitted(self, labels: list[Label], column: Column, argument: str) -> list[Label]:
         """Return the labels under which to count, or name the first row whose label is not allowed."""
@@ -88,9 +88,10 @@ class ConfusionMatrix(ConfusionCounters, Portable):
             wholes, parts = split_weights(weights)
         except WeightError as error:
             raise WeightError(str(error).replace("`w`", "`matrix`").replace("position", "non-zero cell")) from None
-        n = int(wholes.sum()) if parts is None else int(wholes[parts == 0].sum()) + int((parts != 0).sum())
+        weighted = 0 if parts is None else int((parts != 0).sum())
+        n = weighted + int(wholes.sum() if parts is None else wholes[parts == 0].sum())
         unseen = np.zeros(len(names), np.int64)
-        state._commit(names, names, (rows, columns, wholes, parts), (unseen, unseen), n, 0)
+        state._commit(names, names, (rows, columns, wholes, parts), (unseen, unseen), n, 0, weighted)
         return state
 
     def snapshot(self, *, zero_division: float | None = None) -> Snapshot:
@@ -109,20 +110,23 @@ class ConfusionMatrix(ConfusionCounters, Portable):
             labels if fixed is None else labels[len(fixed) :],
             state.appearances(),
             pack_cells(rows, columns, wholes, parts, len(labels)),
+            *([state.weighted] if state.weighted else []),  # not in bytes of earlier versions
         ]
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
-        fixed, other, n, abstained, labels, appearances, cells = content
+        fixed, other, n, abstained, labels, appearances, cells, *weighted = content
+        if len(weighted) > 1 or 0 in weighted:
+            raise ValueError("the samples of another weight than 1, if there are any")
         if {*map(type, (fixed or (), other, labels, appearances))} != {tuple}:
             raise ValueError("arrays of labels and of appearances")
-        if {*map(type, (n, abstained, *appearances))} != {int}:
+        if {*map(type, (n, abstained, *weighted, *appearances))} != {int}:
             raise ValueError("whole numbers of samples and appearances")
         state = cls(fixed, *other)
         held = state.fixed_labels, () if state.other is None else (state.other,)
         if repr(held) != repr((fixed, other)):
             raise ValueError("fixed labels in their plain form")
-        state._refill(list(labels), cells, list(appearances), n, abstained)
+        state._refill(list(labels), cells, list(appearances), n, abstained, sum(weighted))
         return state
 
     def __repr__(self) -> str:

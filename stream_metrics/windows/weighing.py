@@ -41,7 +41,7 @@ def _faded_counts(counts: ConfusionMatrix, factor: float) -> ConfusionMatrix:
     seen = np.ones(len(labels), np.int64)  # labels are shown as they were
     twin = counts.copy()
     twin.reset()
-    twin._commit(labels, labels, cells, (seen, seen), counts.n, counts.abstained)
+    twin._commit(labels, labels, cells, (seen, seen), counts.n, counts.abstained, counts.weighted)
     return twin
 
 

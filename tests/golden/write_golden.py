@@ -89,25 +89,29 @@ LOSSES = ("log_loss", "brier", "spherical")
 LABELS = [False, 1, 2.5, -(2**63), 2**64 - 1, 2**70, -(2**70), "a", "é", "", "\ud800", b"a", b"", (), (1, "x", (b"y",))]
 
 # Weights of scores were rounded to multiples of 2^-20 then, and a single score of exactly 0.5 was not positive.
-EARLIER = ("comparison_v1_scores", "ranks_v1_fractions", "set_v1_scored")
+EARLIER = ("comparison_v1_scores", "ranks_v1_fractions", "set_v1_scored") + (
+    # samples whose weight is not 1 were not counted then
+    "confusion_v1_fractions", "confusion_v1_large", "confusion_v1_other", "fading_v1_count", "fading_v1_time",
+    "groups_v1_folded", "groups_v1_timed", "set_v1_default", "set_v1_fine", "timed_v1_set",
+)  # fmt: skip
 
 STATES: dict[str, Callable[[], Any]] = {
     "confusion_v1_empty": sm.ConfusionMatrix,
     "confusion_v1_plain": lambda: counted(sm.ConfusionMatrix(), ("cat", "dog"), ("cat", "cat"), ("dog", None)),
     "confusion_v1_every_label": lambda: counted(sm.ConfusionMatrix(), *((x, y) for x in LABELS for y in LABELS[::4])),
-    "confusion_v1_fractions": lambda: counted(sm.ConfusionMatrix(), (1, 2, 0.1), (True, 1.0, 2.0**-64), (2.0, 2, 1e15)),
-    "confusion_v1_large": lambda: counted(
+    "confusion_v1_fractions_weighted": lambda: counted(sm.ConfusionMatrix(), (1, 2, 0.1), (True, 1.0, 2.0**-64), (2.0, 2, 1e15)),
+    "confusion_v1_large_weighted": lambda: counted(
         sm.ConfusionMatrix(), ("a", "a", 2**62), ("a", "b", 2**53 + 1), ("b", "b", 0)
     ),
     "confusion_v1_fixed": lambda: counted(sm.ConfusionMatrix(labels=["b", "a", 1.0]), ("a", True), ("b", {})),
-    "confusion_v1_other": lambda: counted(sm.ConfusionMatrix(labels=["a"], other="rest"), ("a", "z"), ("y", "a", 0.5)),
+    "confusion_v1_other_weighted": lambda: counted(sm.ConfusionMatrix(labels=["a"], other="rest"), ("a", "z"), ("y", "a", 0.5)),
     "confusion_v1_sparse": sparse,
     "metric_v1_mcc": lambda: counted(sm.MCC(), ("a", "b"), ("a", "a"), ("b", "b")),
     "metric_v1_fbeta": lambda: counted(sm.FBeta(2.0, pos_label="a", zero_division=1.0), ("a", "b"), ("a", "a")),
     "metric_v1_weights": lambda: counted(
         sm.WeightedBalancedAccuracy({"b": 3, "a": 0.5}, labels=["a", "b"], zero_division=float("nan")), ("a", "a")
     ),
-    "set_v1_default": lambda: counted(sm.MetricSet(), (1, 1), (1, 0), (0, 0, 3)),
+    "set_v1_default_weighted": lambda: counted(sm.MetricSet(), (1, 1), (1, 0), (0, 0, 3)),
     "ranks_v1_empty": RankSketch,
     "ranks_v1_every_label": lambda: counted(
         RankSketch(),
@@ -132,7 +136,7 @@ STATES: dict[str, Callable[[], Any]] = {
         sm.ProbabilityLosses(classes=["b", 1, (2, "c")]),
         *((y, [0.5, 0.125, 0.375 * w], w) for y in ("b", 1.0, "none") for w in (0.1, 2.0**-64, 1.0)),
     ),
-    "set_v1_fine": lambda: counted(
+    "set_v1_fine_weighted": lambda: counted(
         sm.MetricSet(["accuracy", "roc_auc", "log_loss"], pos_label="a", labels=["a", "b"]),
         ("a", {"a": 0.75, "b": 0.25}),
         ("b", 0.5, 0.1),
@@ -141,11 +145,11 @@ STATES: dict[str, Callable[[], Any]] = {
     ),
     "rolling_v1_labels": lambda: timed(sm.Rolling(sm.MetricSet(["accuracy"]), 3)),
     "rolling_v1_scores": lambda: counted(sm.Rolling(sm.ROCAUC(), 3), *((i % 2, i / 8) for i in range(6))),
-    "timed_v1_set": lambda: timed(sm.TimeWindow(sm.MetricSet(["accuracy"]), "1m", 6, "10s"), t=True),
-    "fading_v1_time": lambda: timed(sm.Fading(sm.MetricSet(["accuracy"]), "20s"), t=True),
-    "fading_v1_count": lambda: timed(sm.Fading(sm.MetricSet(["accuracy"]), 2)),
-    "groups_v1_folded": lambda: timed(sm.ByGroup(sm.MetricSet(["accuracy"]), 3), group=True),
-    "groups_v1_timed": lambda: timed(
+    "timed_v1_set_weighted": lambda: timed(sm.TimeWindow(sm.MetricSet(["accuracy"]), "1m", 6, "10s"), t=True),
+    "fading_v1_time_weighted": lambda: timed(sm.Fading(sm.MetricSet(["accuracy"]), "20s"), t=True),
+    "fading_v1_count_weighted": lambda: timed(sm.Fading(sm.MetricSet(["accuracy"]), 2)),
+    "groups_v1_folded_weighted": lambda: timed(sm.ByGroup(sm.MetricSet(["accuracy"]), 3), group=True),
+    "groups_v1_timed_weighted": lambda: timed(
         sm.ByGroup(sm.TimeWindow(sm.MetricSet(["accuracy"]), "1m", 6)), t=True, group=True
     ),
     "aggregate_v1_workers": lambda: workers(),
@@ -214,6 +218,7 @@ def contents(state: Any) -> dict[str, Any]:
         "total": str(counts.total),
         "true_dot_predicted": str(counts.true_dot_predicted),
         "cells": [rows, columns, values] if counts.k < 100 else sum(map(mul, rows, columns)),
+        **({"weighted": counts.weighted} if counts.weighted else {}),
     }
 
 
