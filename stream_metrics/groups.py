@@ -19,6 +19,7 @@ from stream_metrics.group_keys import coded, rank, shown
 from stream_metrics.group_snapshot import GroupSnapshot
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.states.room import MOST, grown, load_of, room
+from stream_metrics.states.tensors import is_single
 from stream_metrics.windows.panes import Batch, blank, check_same, inside, mergeable, restorer
 from stream_metrics.windows.times import is_one_time
 from stream_metrics.wire import Portable, packed, unpacked, written_as
@@ -86,12 +87,16 @@ class ByGroup(GroupFeed, Portable):
         t: Any = None,
         scores: Any = None,
         classes: Iterable[Label] | None = None,
+        unit: Any = None,
     ) -> None:
         """Count a batch, `group` being a column of labels, or one label; one bad row rejects the whole batch."""
         columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
         if t is not None and not is_one_time(t):
             columns["t"] = t
-        batch = Batch(columns, classes=classes, t=None if "t" in columns else t)
+        if not is_single(unit):
+            columns["unit"] = unit
+        beside = {"t": t, "unit": unit, "classes": classes}
+        batch = Batch(columns, **{name: value for name, value in beside.items() if name not in columns})
         names, forms, codes = coded(group, batch.n)
         with self._writing():
             self._count_batch(batch, names, forms, codes)

@@ -14,13 +14,14 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from stream_metrics._core.confusion import Feed
 from stream_metrics._core.numeric import real_number
 from stream_metrics.catalog import CATALOG, Row, checked_options, checked_zero_division, compute, find, plain
 from stream_metrics.errors import MergeError
 from stream_metrics.labels import Label, canonical, ordering
+from stream_metrics.metric_folds import batch_of, copied, merge_folds, read_folds, revert_unit, update_unit, written
 from stream_metrics.obstacles import ObstacleError, check
 from stream_metrics.options import sequence
 from stream_metrics.snapshot import Snapshot
@@ -45,23 +46,64 @@ class Live(Feed, Portable):
     zero_division: float | None
     works_with_weights: ClassVar[bool] = True
 
-    def update_many(self, y_true: Any, y_pred: Any, w: Any = None, *, classes: Iterable[Label] | None = None) -> None:
-        """Count a batch; see `update_many` of the state. `classes` names the columns of a table of scores."""
-        if classes is None:
+    def update_many(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        w: Any = None,
+        *,
+        classes: Iterable[Label] | None = None,
+        unit: Any = None,
+    ) -> None:
+        """Count a batch; see `update_many` of the state.
+
+        `classes` names the columns of a table of scores; `unit` is a column of units, or one for all rows.
+        """
+        if unit is not None:
+            self.merge(batch_of(self, {"y_true": y_true, "y_pred": y_pred, "w": w}, unit, classes))
+        elif classes is None:
             self.state.update_many(y_true, y_pred, w)
         else:
             self.state.update_many(y_true, y_pred, w, classes)
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another shard and return self; MergeError if the configurations differ."""
-        self._check_merge(other)
-        self.state.merge(other.state)
+        self._check_same(other)
+        with self._merging(other):
+            self._check_merge(other)
+            self._merge_states(other)
+            merge_folds(self, other)
         return self
 
     def _check_merge(self, other: Self) -> None:
         """Raise what `merge` would, before anything is changed."""
         self._check_same(other)
         self.state._check_merge(other.state)
+
+    def _merge_states(self, other: Self) -> None:
+        """Add the counts of all samples, but not those of the folds."""
+        self.state.merge(other.state)
+
+    @property
+    def _reads(self) -> Literal["labels", "scores", "both"]:
+        """What a sample is made of."""
+        raise NotImplementedError
+
+    def _update_unit(self, unit: Label, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+        """Count a sample that has a unit."""
+        update_unit(self, unit, (y_true, y_pred), w, more)
+
+    def _revert_unit(self, unit: Label | None, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+        """Undo one update, where some samples have units."""
+        revert_unit(self, unit, (y_true, y_pred), w, more)
+
+    def _count(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+        """Count a plain sample in all states but the folds; called in a section that writes."""
+        self.state.update(y_true, y_pred, w)
+
+    def _uncount(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+        """Undo `_count`."""
+        self.state.revert(y_true, y_pred, w)
 
     def _load(self) -> tuple[int, int, int]:
         """Return bounds of what a merge adds up: the sum of weights, samples, abstentions."""
@@ -77,7 +119,10 @@ class Live(Feed, Portable):
 
     def copy(self) -> Self:
         """Return an independent copy of configuration and counts."""
-        return self._with(self.state.copy())
+        with self._reading():
+            twin = self._with(self.state.copy())
+            twin._folds = copied(self)
+        return twin
 
     def _with(self, state: Any) -> Self:
         twin = type(self).__new__(type(self))
@@ -87,6 +132,11 @@ class Live(Feed, Portable):
 
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
+        with self._writing():
+            self._reset_states()
+            self._folds.clear()
+
+    def _reset_states(self) -> None:
         self.state.reset()
 
     def clone(self, new_params: Mapping[str, Any] | None = None, include_attributes: bool = False) -> Self:
@@ -115,7 +165,8 @@ class Live(Feed, Portable):
         return self
 
     def _content(self) -> list[Any]:
-        return [self._configuration(), self.state._content()]
+        with self._reading():
+            return [self._configuration(), self.state._content(), *written(self)]
 
 
 class Metric(Live):
@@ -175,7 +226,15 @@ class Metric(Live):
 
     def snapshot(self) -> Snapshot:
         """Return a frozen copy of the state, from which this and every other metric of it can be read."""
-        return Snapshot(**{self.row.reads: self.state.copy()}, zero_division=self.zero_division)
+        reads: str = self.row.reads
+        with self._reading():
+            state, parts = self.state.copy(), copied(self)
+        folds = {fold: {reads: part.state} for fold, part in parts.items()}
+        return Snapshot(**{reads: state}, folds=folds, zero_division=self.zero_division)
+
+    @property
+    def _reads(self) -> Literal["labels", "scores", "both"]:
+        return "labels" if self.row.reads == "counts" else "scores"
 
     def is_better_than(self, other: Any) -> bool:
         """Tell whether the value here is the better one; False if one of them is nan."""
@@ -198,7 +257,7 @@ class Metric(Live):
 
     @classmethod
     def _restore(cls, content: Any) -> Metric:
-        (key, zero_division, pos_label, options), held = content
+        (key, zero_division, pos_label, options), held, *folds = content
         row = find(key)
         kind, taken = STATES[row.reads]
         state = kind._restore(held)
@@ -210,7 +269,9 @@ class Metric(Live):
         metric = made(zero_division=zero_division, **kwargs, **options)
         if metric.state._content()[0] != state._content()[0] and row.reads == "ranks":
             raise ValueError("a sketch such as this metric makes")
-        return metric._with(state)._checked(content)
+        metric._attach(state)
+        read_folds(metric, content[0], folds)
+        return metric._checked(content)
 
     def __repr__(self) -> str:
         try:

@@ -4,10 +4,10 @@ A square table of many classes would need more memory than anybody expects. A te
 samples, and counts do not say how many stand behind a weight: the same weights in another unit would give another
 p-value. Pairs of samples cannot be counted where a weight has a fraction.
 
-A sample of weight 0 has a weight other than 1; an abstention is no sample of the matrix and does not matter. A confusion
-matrix counts the samples with such a weight, since their sum may happen to be the number of samples. Bytes of earlier
-versions lack that number; for them, and for sketches and losses alone, weights that sum to the number of samples count
-as weights of 1.
+A sample of weight 0 has a weight other than 1; an abstention is no sample of the matrix and does not matter. A
+confusion matrix counts the samples with such a weight, since their sum may happen to be the number of samples. Bytes of
+earlier versions lack that number; for them, and for sketches and losses alone, weights that sum to the number of
+samples count as weights of 1.
 """
 
 from __future__ import annotations

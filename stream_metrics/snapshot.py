@@ -65,8 +65,8 @@ class Snapshot(ScoreReadings, IntervalReadings):
     """
 
     __slots__ = (
-        "_cache", "_counts", "_estimates", "_intervals", "_keys", "_obstacles", "_shown", "_slides", "_states",
-        "_tables", "_views", "_zero_division",
+        "_cache", "_counts", "_estimates", "_folds", "_intervals", "_keys", "_left_out", "_obstacles",
+        "_shown", "_slides", "_states", "_tables", "_views", "_zero_division",
     )  # fmt: skip
 
     def __init__(
@@ -76,16 +76,22 @@ class Snapshot(ScoreReadings, IntervalReadings):
         ranks: Any = None,
         confidence: Any = None,
         losses: Any = None,
+        folds: Mapping[int, dict[str, Any]] | None = None,
         keys: Sequence[str] | None = None,
         zero_division: float | None = None,
     ) -> None:
-        """Take over the states, which nobody else may change from now on; at least one must be given."""
+        """Take over the states, which nobody else may change from now on; at least one must be given.
+
+        `folds` are the states of the samples of each fold of units, by the same names; see `metric_folds`.
+        """
         given = {"counts": counts, "ranks": ranks, "confidence": confidence, "losses": losses}
         self._states: dict[str, Any] = {name: state for name, state in given.items() if state is not None}
         if not self._states:
             raise ValueError("Expected at least one state, but got none")
         self._views = {name: FrozenCounts(state) for name, state in self._states.items()}
         self._counts: Any = self._views.get("counts")
+        self._folds = dict(folds or {})
+        self._left_out: dict[str, list[Any]] = {}  # what `inference.fold_intervals` has made of them
         self._keys = self._default() if keys is None else tuple(dict.fromkeys(find(key).key for key in keys))
         self._zero_division = None if zero_division is None else checked_zero_division(zero_division)
         self._cache: dict[str, tuple[Any, Any]] = {}
@@ -244,7 +250,7 @@ class Snapshot(ScoreReadings, IntervalReadings):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the counters and the choices, not the values."""
-        return _restore, (self._states, self._keys, self._zero_division, self._shown, self._slides)
+        return _restore, (self._states, self._keys, self._zero_division, self._shown, self._slides, self._folds)
 
     def __repr__(self) -> str:
         """Return one line: size and accuracy."""
@@ -363,8 +369,9 @@ def _restore(
     zero_division: float | None,
     shown: Shown | None = None,
     slides: bool = False,
+    folds: dict[int, dict[str, Any]] | None = None,
 ) -> Snapshot:
-    snapshot = Snapshot(**states, keys=keys, zero_division=zero_division)
+    snapshot = Snapshot(**states, folds=folds, keys=keys, zero_division=zero_division)
     snapshot._shown, snapshot._slides = shown, slides
     return snapshot
 

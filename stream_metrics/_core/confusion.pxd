@@ -31,6 +31,8 @@ cdef class ConfusionCounters(Indexed):
 cdef class Feed(Guarded):
     cdef readonly object state
     cdef ConfusionCounters counts  # the state, if it is one of labels
+    cdef public dict _folds  # by number, what has counted the samples of each fold of units; see `states.folds`
+    cdef public object _empty  # what has counted nothing, of which each fold has a copy; None until it is needed
 
 cdef class SetFeed(Feed):
     cdef readonly object scored

@@ -56,8 +56,10 @@ class Feed(Guarded):
     def state(self) -> Any: ...
     def _attach(self, state: Any) -> None: ...
     def _read(self, function: Callable[[Any], Any]) -> Any: ...
-    def update(self, y_true: Any, y_pred: Any, w: Any = 1) -> None: ...
-    def revert(self, y_true: Any, y_pred: Any, w: Any = 1) -> None: ...
+    _folds: dict[int, Any]
+    _empty: Any
+    def update(self, y_true: Any, y_pred: Any, w: Any = 1, *, unit: Any = None) -> None: ...
+    def revert(self, y_true: Any, y_pred: Any, w: Any = 1, *, unit: Any = None) -> None: ...
 
 @disjoint_base
 class SetFeed(Feed):
@@ -65,8 +67,22 @@ class SetFeed(Feed):
     def scored(self) -> Any: ...
     def _attach_scored(self, scored: Any) -> None: ...
     def update(
-        self, y_true: Any, y_pred: Any = None, w: Any = 1, *, scores: Any = None, classes: Any = None
+        self,
+        y_true: Any,
+        y_pred: Any = None,
+        w: Any = 1,
+        *,
+        scores: Any = None,
+        classes: Any = None,
+        unit: Any = None,
     ) -> None: ...
     def revert(
-        self, y_true: Any, y_pred: Any = None, w: Any = 1, *, scores: Any = None, classes: Any = None
+        self,
+        y_true: Any,
+        y_pred: Any = None,
+        w: Any = 1,
+        *,
+        scores: Any = None,
+        classes: Any = None,
+        unit: Any = None,
     ) -> None: ...

@@ -478,6 +478,7 @@ cdef class Feed(Guarded):
     """What passes samples on to its state: a method in Python around the state's own would cost more than counting."""
 
     def __cinit__(self, *args, **kwargs):
+        self._folds = {}
         self._attach(ConfusionCounters.__new__(ConfusionCounters))
 
     def _attach(self, state not None):
@@ -485,16 +486,24 @@ cdef class Feed(Guarded):
         self.state = state
         self.counts = state if isinstance(state, ConfusionCounters) else None
 
-    def update(self, y_true, y_pred, w=1):
-        """Count one sample; see `update` of the state."""
-        if self.counts is not None:
+    def update(self, y_true, y_pred, w=1, *, unit=None):
+        """Count one sample; see `update` of the state.
+
+        `unit` is any label: samples of one unit (a customer, a session, an hour) depend on each other.
+        """
+        if unit is not None:
+            self._update_unit(unit, y_true, y_pred, w, {})
+        elif self.counts is not None:
             self.counts.count(y_true, y_pred, w)
         else:
             self.state.update(y_true, y_pred, w)
 
-    def revert(self, y_true, y_pred, w=1):
-        """Undo one update; see `revert` of the state."""
-        self.state.revert(y_true, y_pred, w)
+    def revert(self, y_true, y_pred, w=1, *, unit=None):
+        """Undo one update with the same arguments; see `revert` of the state."""
+        if unit is not None or self._folds:
+            self._revert_unit(unit, y_true, y_pred, w, {})
+        else:
+            self.state.revert(y_true, y_pred, w)
 
     def _read(self, function):
         """What a function reads of the state, at one moment."""
@@ -506,6 +515,11 @@ cdef class Feed(Guarded):
             state.leave()
 
 
+cdef dict beside(object scores, object classes):
+    """What is given beside a prediction."""
+    return {name: value for name, value in (("scores", scores), ("classes", classes)) if value is not None}
+
+
 @cython.auto_pickle(False)
 cdef class SetFeed(Feed):
     """A feed that also takes scores, where they are kept."""
@@ -514,20 +528,25 @@ cdef class SetFeed(Feed):
         """Feed these states of scores beside the state of labels; None if there are none."""
         self.scored = scored
 
-    def update(self, y_true, y_pred=None, w=1, *, scores=None, classes=None):
+    def update(self, y_true, y_pred=None, w=1, *, scores=None, classes=None, unit=None):
         """Count one sample: a label, a mapping from label to score, or a number, the score of `pos_label`.
 
         None or {} is an abstention. `scores` may stand beside a prediction that is not their largest. A sequence of
-        scores needs `classes`.
+        scores needs `classes`. `unit` is any label: samples of one unit (a customer, a session, an hour) depend on each
+        other.
         """
-        if self.scored is None and scores is None and classes is None:
+        if unit is not None:
+            self._update_unit(unit, y_true, y_pred, w, beside(scores, classes))
+        elif self.scored is None and scores is None and classes is None:
             self.counts.count(y_true, y_pred, w)
         else:
             self._update_scored(y_true, y_pred, w, scores, classes)
 
-    def revert(self, y_true, y_pred=None, w=1, *, scores=None, classes=None):
-        """Undo one update."""
-        if self.scored is None and scores is None and classes is None:
+    def revert(self, y_true, y_pred=None, w=1, *, scores=None, classes=None, unit=None):
+        """Undo one update with the same arguments."""
+        if unit is not None or self._folds:
+            self._revert_unit(unit, y_true, y_pred, w, beside(scores, classes))
+        elif self.scored is None and scores is None and classes is None:
             self.counts.revert(y_true, y_pred, w)
         else:
             self._revert_scored(y_true, y_pred, w, scores, classes)

@@ -15,7 +15,7 @@ from stream_metrics._core.guard cimport Guarded
 @cython.final
 @cython.auto_pickle(False)
 cdef class Kept:
-    """A prediction with what came beside it: scores, or the group of the sample."""
+    """A prediction with what came beside it: scores, or the group or unit of the sample."""
 
     def __cinit__(self, predicted, dict more):
         self.predicted, self.more = predicted, more

@@ -15,7 +15,15 @@ class RollingFeed(Ring):
     @property
     def abstained(self) -> int: ...
     def update(
-        self, y_true: Any, y_pred: Any = ..., w: Any = 1, *, scores: Any = None, classes: Any = None, group: Any = None
+        self,
+        y_true: Any,
+        y_pred: Any = ...,
+        w: Any = 1,
+        *,
+        scores: Any = None,
+        classes: Any = None,
+        group: Any = None,
+        unit: Any = None,
     ) -> None: ...
     def reset(self) -> None: ...
     def get(self) -> Any: ...

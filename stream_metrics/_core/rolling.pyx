@@ -70,9 +70,10 @@ cdef class RollingFeed(Ring):
         """Say whether a prediction may be scores, and then whether it may also be a label."""
         self.soft, self.hard = soft, hard
 
-    def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None, group=None):
+    def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None, group=None, unit=None):
         """Count one sample, and forget the one that is older than the last `window`; see `update` of the state inside."""
-        if scores is None and classes is None and group is None and (w is ONE or type(w) is float or type(w) is int):
+        if (scores is None and classes is None and group is None and unit is None
+                and (w is ONE or type(w) is float or type(w) is int)):
             if self.counts is not None:
                 if plain(y_true) and (plain(y_pred) or y_pred is None):
                     if self.slow or self.holder != 0 or self.counts.holder != 0:
@@ -87,7 +88,8 @@ cdef class RollingFeed(Ring):
                     if self.holder != 0 or not self.pass_score(y_true, kept, w):
                         self._pass(y_true, kept, w)
                     return
-        more = {name: value for name, value in (("scores", scores), ("classes", classes), ("group", group)) if value is not None}
+        beside = (("scores", scores), ("classes", classes), ("group", group), ("unit", unit))
+        more = {name: value for name, value in beside if value is not None}
         given = (y_true,) if y_pred is MISSING else (y_true, y_pred)
         self._pass(*self._plainly(given, w, more))
 
@@ -108,7 +110,7 @@ cdef class RollingFeed(Ring):
     cdef int give(self, object truth, object predicted, object weight) except -1:
         """Let the state count a sample."""
         cdef Kept kept
-        if self.counts is not None:
+        if self.counts is not None and type(predicted) is not Kept:
             return self.counts.count(truth, predicted, weight)
         state = self.current()
         if type(predicted) is Kept:
@@ -121,7 +123,7 @@ cdef class RollingFeed(Ring):
     cdef int take(self, object truth, object predicted, object weight) except -1:
         """Let the state take a sample back."""
         cdef Kept kept
-        if self.counts is not None:
+        if self.counts is not None and type(predicted) is not Kept:
             return self.counts.uncount(truth, predicted, weight)
         state = self.current()
         if type(predicted) is Kept:
@@ -216,7 +218,7 @@ cdef class RollingFeed(Ring):
         """The labels of a sample for the ring, in a section."""
         if not plain(truth) or not (predicted is None or plain(predicted)):
             self.slow = True
-        return self.shared(truth), self.shared(predicted)
+        return self.shared(truth), predicted if type(predicted) is Kept else self.shared(predicted)
 
     cdef int put_back(self, list dropped) except -1:
         """Count samples again that were the oldest ones."""

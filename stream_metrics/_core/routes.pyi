@@ -44,6 +44,7 @@ class PaneFeed(Guarded):
         group: Any = None,
         scores: Any = None,
         classes: Any = None,
+        unit: Any = None,
     ) -> None: ...
 
 @disjoint_base
@@ -71,6 +72,7 @@ class GroupFeed(Guarded):
         t: Any = None,
         scores: Any = None,
         classes: Any = None,
+        unit: Any = None,
     ) -> None: ...
     def _revert(
         self,
@@ -82,4 +84,5 @@ class GroupFeed(Guarded):
         t: Any = None,
         scores: Any = None,
         classes: Any = None,
+        unit: Any = None,
     ) -> None: ...

@@ -67,21 +67,22 @@ cdef inline int64_t since_1970(object moment):
     return (seconds * 1000000 + datetime_microsecond(moment)) * 1000
 
 
-cdef dict named(object t, object group, object scores, object classes):
+cdef dict named(object t, object group, object scores, object classes, object unit):
     """The arguments that were given."""
-    return {name: value for name, value in (("t", t), ("group", group), ("scores", scores), ("classes", classes)) if value is not None}
+    given = (("t", t), ("group", group), ("scores", scores), ("classes", classes), ("unit", unit))
+    return {name: value for name, value in given if value is not None}
 
 
 cdef inline int deliver(object state, ConfusionCounters counts, object y_true, object y_pred, object w, object t, object group, object scores,
-                 object classes) except -1:
+                 object classes, object unit) except -1:
     """Let the state count a sample."""
-    if t is None and group is None and scores is None and classes is None:
+    if t is None and group is None and scores is None and classes is None and unit is None:
         if counts is not None:
             counts.count(y_true, y_pred, w)
         else:
             state.update(y_true, y_pred, w)
     else:
-        state.update(y_true, y_pred, w, **named(t, group, scores, classes))
+        state.update(y_true, y_pred, w, **named(t, group, scores, classes, unit))
     return 0
 
 
@@ -145,7 +146,7 @@ cdef class PaneFeed(Guarded):
         """What tells the time of a sample that is given none."""
         return self.clock_
 
-    def update(self, y_true, y_pred=None, w=1, *, t=None, group=None, scores=None, classes=None):
+    def update(self, y_true, y_pred=None, w=1, *, t=None, group=None, scores=None, classes=None, unit=None):
         """Count one sample at the time `t`, by default that of the clock; the other arguments are those of the inner state.
 
         `t` is in seconds since 1970 (int, float), a datetime (a naive one is in UTC) or a NumPy datetime64. A sample for a
@@ -159,23 +160,23 @@ cdef class PaneFeed(Guarded):
             now = since_1970(moment)
         else:
             now = self._instant(moment)
-        if (group is None and scores is None and classes is None and self.first <= now < self.last
+        if (group is None and scores is None and classes is None and unit is None and self.first <= now < self.last
                 and (now <= self._latest or now < self._due) and self.counts is not None and self.holder == 0
                 and taken <= self._room and self.counts.try_count(y_true, y_pred, w)):
             self._room -= taken
             self._timed |= t is not None
             self._latest = max(self._latest, now)
             return
-        self.count_slowly(now, t is not None, y_true, y_pred, w, group, scores, classes)
+        self.count_slowly(now, t is not None, y_true, y_pred, w, group, scores, classes, unit)
 
     cdef int count_slowly(self, int64_t now, bint timed, object y_true, object y_pred, object w, object group, object scores,
-                          object classes) except -1:
+                          object classes, object unit) except -1:
         """Count one sample in a section; labels and a weight are read before it."""
-        if self.counted and group is None and scores is None and classes is None:
+        if self.counted and group is None and scores is None and classes is None and unit is None:
             y_true, y_pred, w = made_plain(counters_in(self.inner), y_true, y_pred, w)
         self.enter()
         try:
-            self.place(now, timed, y_true, y_pred, w, group, scores, classes)
+            self.place(now, timed, y_true, y_pred, w, group, scores, classes, unit)
         finally:
             self.leave()
         if self._watched:
@@ -183,7 +184,7 @@ cdef class PaneFeed(Guarded):
         return 0
 
     cdef int place(self, int64_t now, bint timed, object y_true, object y_pred, object w, object group, object scores,
-                   object classes) except -1:
+                   object classes, object unit) except -1:
         """Count one sample in its pane, in a section."""
         cdef ConfusionCounters counts = self.counts
         cdef object state = self.state
@@ -204,7 +205,7 @@ cdef class PaneFeed(Guarded):
         taken = cost(w)
         if taken > self._room:
             self._look_for_room(taken)
-        deliver(state, counts, y_true, y_pred, w, None, group, scores, classes)
+        deliver(state, counts, y_true, y_pred, w, None, group, scores, classes, unit)
         self._room -= taken
         if moved:
             if new:
@@ -303,7 +304,7 @@ cdef class GroupFeed(Guarded):
     def __cinit__(self, *args, **kwargs):
         self._slots, self._folded = {}, {}
 
-    def update(self, y_true, y_pred=None, w=1, *, group, t=None, scores=None, classes=None):
+    def update(self, y_true, y_pred=None, w=1, *, group, t=None, scores=None, classes=None, unit=None):
         """Count one sample of the group `group`, a label; the other arguments are those of the inner state."""
         cdef Slot slot = None
         cdef PyObject *found
@@ -313,7 +314,7 @@ cdef class GroupFeed(Guarded):
         if type(group) is not str:
             key = group if plain(group) and type(group) is not float else canonical(group, "group")
             form = form_of(key)
-        if t is None and scores is None and classes is None:
+        if t is None and scores is None and classes is None and unit is None:
             found = PyDict_GetItemWithError(self._slots, key)
             if found != NULL:
                 slot = <Slot> found
@@ -324,12 +325,13 @@ cdef class GroupFeed(Guarded):
                 slot.seen[form] += 1
                 self._room -= taken
                 return
-        self.count_slowly(key, form, y_true, y_pred, w, t, scores, classes)
+        self.count_slowly(key, form, y_true, y_pred, w, t, scores, classes, unit)
 
     cdef int count_slowly(self, object key, int form, object y_true, object y_pred, object w, object t, object scores,
-                          object classes) except -1:
+                          object classes, object unit) except -1:
         """Count one sample in a section; labels and a weight are read before it."""
-        cdef ConfusionCounters counts = counters_of(self.inner) if t is None and scores is None and classes is None else None
+        cdef bint labels_only = t is None and scores is None and classes is None and unit is None
+        cdef ConfusionCounters counts = counters_of(self.inner) if labels_only else None
         cdef Slot slot
         cdef bint new
         cdef int64_t taken = cost(w)
@@ -344,7 +346,7 @@ cdef class GroupFeed(Guarded):
             check_samples(1, slot.seen[form])
             if taken > self._room:
                 self._look_for_room(taken)
-            deliver(slot.state, slot.counts, y_true, y_pred, w, t, None, scores, classes)
+            deliver(slot.state, slot.counts, y_true, y_pred, w, t, None, scores, classes, unit)
             if new:
                 self._settle(key, slot)
             slot.seen[form] += 1
@@ -362,7 +364,7 @@ cdef class GroupFeed(Guarded):
             return self._rest
         return None
 
-    def _revert(self, y_true, y_pred=None, w=1, *, group, t=None, scores=None, classes=None):
+    def _revert(self, y_true, y_pred=None, w=1, *, group, t=None, scores=None, classes=None, unit=None):
         """Undo one update."""
         cdef Slot slot
         key = canonical(group, "group")
@@ -371,7 +373,7 @@ cdef class GroupFeed(Guarded):
             slot = self._slots.get(key)
             if slot is None:
                 raise WeightError(f"Expected to revert a sample that was counted, but got one of the group {group!r}, which has none")
-            slot.state.revert(y_true, y_pred, w, **named(t, None, scores, classes))
+            slot.state.revert(y_true, y_pred, w, **named(t, None, scores, classes, unit))
             slot.unsee(form_of(key))
             if not slot.state.n and not slot.state.abstained:
                 del self._slots[key]

@@ -91,7 +91,8 @@ def view(state: Any, keys: Sequence[str] | None) -> Snapshot | GroupSnapshot:
 
 
 def _narrowed(snapshot: Snapshot, keys: Sequence[str]) -> Snapshot:
-    narrowed = Snapshot(**snapshot._states, keys=keys, zero_division=snapshot._zero_division)
+    zero_division = snapshot._zero_division
+    narrowed = Snapshot(**snapshot._states, folds=snapshot._folds, keys=keys, zero_division=zero_division)
     narrowed._slides = snapshot._slides
     return narrowed
 

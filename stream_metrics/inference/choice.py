@@ -18,6 +18,7 @@ areas         "delong" for ROC areas, "influence" for average precision and the 
               with the standard error of the sketch and never inside its certified interval. Where a few samples make
               up the standard error it is widened, and below 10 samples of a class (20 for precision) there is a note.
               Means over classes are wider than they had to be: measured coverage 98 to 100 %.
+units         "folds" for all of these, and for losses and micro areas, once samples have units; see `fold_intervals`.
 points        "band" for the Kolmogorov-Smirnov distance, coverage 99.7 to 100 %; "posterior" of the rows of the sketch,
               not narrower than its bootstrap, for what else is read off a curve.
 """
@@ -42,6 +43,7 @@ __all__ = [
     "ONE_LOOK",
     "REFUSED",
     "SHARES",
+    "WITH_UNITS",
     "Share",
     "refusal",
 ]
@@ -126,6 +128,15 @@ REFUSED: dict[str, str] = {
     "roc_auc_single_score": "it is not offered for pairs of classes; 'roc_auc' has one",
     **{key: BINNED for key in CATALOG if "calibration_error" in key},
 }
+WITH_UNITS = frozenset(METHODS) - {"ks_statistic", "cramers_v"} | {
+    "log_loss",
+    "brier_score",
+    "spherical_score",
+    "roc_auc_micro",
+    "average_precision_micro",
+    "pr_auc_trapezoid_ovr",
+    "roc_auc_single_score",
+}  # what folds of units give an interval: all that is not biased near its lowest value
 FAMILIES = {
     "Counts": "it is a count, or follows from counts of another size; 'prevalence' and the rates are shares",
     "Baselines": "a baseline says what a guess would reach with these class frequencies; 'prevalence' has intervals",

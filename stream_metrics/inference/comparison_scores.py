@@ -42,7 +42,7 @@ def left_out(folds: Folds, reads: str) -> tuple[list[Any], list[list[Any]]]:
 
 def _running(folds: list[list[Any]]) -> list[list[Any]]:
     """Return the merges of no fold, of the first, of the first two, and so on."""
-    total: list[list[Any]] = [[None, None]]
+    total: list[list[Any]] = [[None] * len(folds[0])]
     for pair in folds:
         total.append([y.copy() if x is None else x.copy().merge(y) for x, y in zip(total[-1], pair, strict=True)])
     return total

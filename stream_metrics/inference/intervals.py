@@ -1,7 +1,8 @@
 """From a snapshot and the name of a metric to its interval.
 
-All of this takes samples as independent, each counted once. Weights other than 1 are refused, since the counts do not
-say how many samples stand behind them. A class is one that occurs; what is said holds for these classes.
+All of this takes samples as independent, each counted once, unless they have units: then see `fold_intervals`. Without
+units, weights other than 1 are refused, since the counts do not say how many samples stand behind them. A class is one
+that occurs; what is said holds for these classes.
 
 Nothing is said of samples that are missing, such as those without a label (see `missing_labels`). Proportions for all
 looks need less than independence: the share of right answers may change with time and with what was seen before; then
@@ -80,6 +81,12 @@ def interval(
     """Return the interval of a metric; see `Snapshot.interval`."""
     asked = _check(Asked(level, method, valid, t_opt, draws, seed))
     refuse_sliding(snapshot, valid)
+    if snapshot._folds:
+        from stream_metrics.inference import fold_intervals
+
+        return fold_intervals.interval(snapshot, key, asked, label, options)
+    if method == "folds":
+        raise ValueError("Expected samples with a `unit` for the method 'folds', but got none")
     if callable(key):
         from stream_metrics.inference.users import of_function
 
@@ -132,10 +139,14 @@ def checked(level: float, valid: str, t_opt: float | None) -> tuple[float, str, 
 
 
 def weighted(snapshot: Snapshot) -> str:
-    """Return why the weights of a snapshot do not allow intervals; empty if they do.
+    """Return why the weights or units of a snapshot do not allow intervals; empty if they do.
 
-    See `obstacles` for which weights can be told from 1.
+    See `obstacles` for which weights can be told from 1. Samples with units may have any weights.
     """
+    if snapshot._folds:
+        from stream_metrics.inference.fold_intervals import some_without_unit
+
+        return some_without_unit(snapshot)
     reason = next(filter(None, map(weights_of, snapshot._states.values())), "")
     return reason and (
         f"{reason}: intervals count independent samples, and the counts do not say how many stand behind a weight"
@@ -182,6 +193,10 @@ def _most_classes(row: Row) -> float:
 def known(snapshot: Snapshot, key: str, valid: str) -> bool:
     """Tell whether a metric has an interval in a snapshot, for one look or for all."""
     row = CATALOG[key]
+    if snapshot._folds:
+        from stream_metrics.inference.fold_intervals import can_have
+
+        return can_have(row, valid)
     if refusal(row) is not None or (valid == "anytime" and key in ONE_LOOK):
         return False
     return row.reads != "counts" or snapshot._view("counts", key).k <= _most_classes(row)

@@ -86,6 +86,8 @@ def _intervals(snapshot: Snapshot, names: dict[Any, str]) -> dict[str, Any]:
     shown = snapshot._shown
     assert shown is not None
     found: dict[str, Any] = {"level": shown.level, "valid": shown.valid, "metrics": {}, "per_class": {}}
+    if snapshot._folds:
+        found["folds"] = len(snapshot._folds)
     if reason := snapshot._unweighted():
         found["reason"] = reason
     for key in snapshot._computable():

@@ -36,7 +36,9 @@ def interval_notes(snapshot: Snapshot) -> list[str]:
     if reason := snapshot._unweighted():
         return [f"No intervals: {reason}"]
     looks = "this one look" if shown.valid == "fixed" else "every look, as often as you like"
-    return [f"{100 * shown.level:g} % intervals, valid for {looks}, of independent samples"]
+    folds = len(snapshot._folds)
+    of = f"independent units, by leaving out each of {folds} folds" if folds else "independent samples"
+    return [f"{100 * shown.level:g} % intervals, valid for {looks}, of {of}"]
 
 
 def value_bounds(snapshot: Snapshot, key: str, *labels: Label) -> Any:

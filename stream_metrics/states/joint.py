@@ -106,7 +106,7 @@ class Comparison(JointCounters, Portable):
         with self._writing():
             pair = self._scored.get(place) or (self._empty(), self._empty())
             (head_a, *rest_a), (head_b, *rest_b) = (
-                scored._sample(None, y_true, pred, w, None, None)
+                scored.steps(None, y_true, pred, w, None, None)
                 for scored, pred in zip(pair, (pred_a, pred_b), strict=True)
             )
             truth, label_a, label_b = self._checked(y_true, head_a[1][1], head_b[1][1])

@@ -115,21 +115,29 @@ class Scored:
 
     def update(self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
         """Count one sample in all states, or in none, in one section of their owner."""
-        steps = self._sample(counts, y_true, y_pred, w, scores, classes)
+        steps = self.steps(counts, y_true, y_pred, w, scores, classes)
         taken = sample_cost(w)
         with owner._writing():
-            if len(steps) > 1:
-                self._take_room(taken)
-            _all_or_none(steps, "update", "revert")
+            self.count(steps, taken)
+
+    def count(self, steps: Steps, taken: int) -> None:
+        """Count one sample, which takes so much room, in all states or in none."""
+        if len(steps) > 1:
+            self._take_room(taken)
+        _all_or_none(steps, "update", "revert")
 
     def revert(self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
         """Undo one update in all states, or in none; the sketches must not have coarsened."""
-        steps = self._sample(counts, y_true, y_pred, w, scores, classes)[::-1]
+        steps = self.steps(counts, y_true, y_pred, w, scores, classes)
         with owner._writing():
-            for state, arguments in steps[1:]:
-                state._check_revert(*arguments)
-            for state, arguments in steps:
-                state.revert(*arguments)
+            self.uncount(steps)
+
+    def uncount(self, steps: Steps) -> None:
+        """Undo `count` in all states, or in none."""
+        for state, arguments in steps[-2::-1]:
+            state._check_revert(*arguments)
+        for state, arguments in reversed(steps):
+            state.revert(*arguments)
 
     def update_many(
         self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any
@@ -156,7 +164,7 @@ class Scored:
                 self._take_room(taken)
                 _all_or_none(steps, "update_many", "", at)
 
-    def _sample(self, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> Steps:
+    def steps(self, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> Steps:
         """Return what each state is to count."""
         if nothing(scores) and (classes is not None or is_soft(y_pred)):
             scores, y_pred = y_pred, None

@@ -11,7 +11,7 @@ from stream_metrics._core.confusion import Feed
 from stream_metrics._core.rolling_area import AreaFeed
 from stream_metrics.errors import MergeError
 from stream_metrics.labels import unique
-from stream_metrics.metric import CLASSES, Metric
+from stream_metrics.metric import CLASSES, Live, Metric
 from stream_metrics.metric_set import MetricSet
 from stream_metrics.snapshot_intervals import of_window
 from stream_metrics.states.losses import ProbabilityLosses
@@ -161,11 +161,9 @@ def _check_reverts(inner: Any) -> None:
 
 def _reads(leaf: Any) -> Reads:
     """Tell what a sample of a state is made of."""
-    if isinstance(leaf, MetricSet):
-        return "labels" if leaf.scored is None else "both"
-    if isinstance(leaf, RankSketch | ProbabilityLosses):
-        return "scores"
-    return "scores" if isinstance(leaf, Metric) and leaf.row.reads != "counts" else "labels"
+    if isinstance(leaf, Live):
+        return leaf._reads
+    return "scores" if isinstance(leaf, RankSketch | ProbabilityLosses) else "labels"
 
 
 def _is_plain(metric: Metric) -> bool:
@@ -207,7 +205,7 @@ def _kept(values: Any, argument: str) -> Any:
     """Return what can be read more than once, and floats as doubles, as which they are kept."""
     if argument == "classes":
         return unique(values, argument)
-    if argument == "group" and is_single(values):
+    if argument in ("group", "unit") and is_single(values):
         return values
     values = rereadable(values, argument)
     if getattr(values, "dtype", None) in (np.dtype(np.float32), np.dtype(np.float16)):

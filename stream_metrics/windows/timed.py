@@ -120,16 +120,17 @@ class TimeWindow(PaneFeed, Portable):
         group: Any = None,
         scores: Any = None,
         classes: Iterable[Label] | None = None,
+        unit: Any = None,
     ) -> None:
         """Count a batch, `t` being a column of times, or one time for all; one bad row rejects the whole batch.
 
         What was in time before the batch is counted, whatever the order of its rows.
         """
         columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
-        one_group = is_single(group)
-        if not one_group:
-            columns["group"] = group
-        batch = Batch(columns, classes=classes, group=group if one_group else None)
+        beside = {"group": group, "unit": unit}
+        columns |= {name: values for name, values in beside.items() if not is_single(values)}
+        alone = {name: value for name, value in beside.items() if is_single(value)}
+        batch = Batch(columns, classes=classes, **alone)
         if not batch.n:
             return
         times = instants(self.clock() if t is None else t, batch.n)

@@ -85,12 +85,21 @@ def workers() -> sm.Aggregate:
     return total
 
 
+def units(state: Any) -> Any:
+    """Count samples of units of every kind of label, some of weight 2."""
+    for i in range(20):
+        predicted = i / 20 if getattr(state, "scores", False) else i % 2 == 0
+        state.update(i % 3 == 0, predicted, 1 + i % 2, unit=LABELS[i % len(LABELS)])
+    return state
+
+
 LOSSES = ("log_loss", "brier", "spherical")
 LABELS = [False, 1, 2.5, -(2**63), 2**64 - 1, 2**70, -(2**70), "a", "é", "", "\ud800", b"a", b"", (), (1, "x", (b"y",))]
 
 # Weights of scores were rounded to multiples of 2^-20 then, and a single score of exactly 0.5 was not positive.
-EARLIER = ("comparison_v1_scores", "ranks_v1_fractions", "set_v1_scored") + (
-    # samples whose weight is not 1 were not counted then
+EARLIER = (
+    "comparison_v1_scores", "ranks_v1_fractions", "set_v1_scored",
+    # Samples whose weight is not 1 were not counted then.
     "confusion_v1_fractions", "confusion_v1_large", "confusion_v1_other", "fading_v1_count", "fading_v1_time",
     "groups_v1_folded", "groups_v1_timed", "set_v1_default", "set_v1_fine", "timed_v1_set",
 )  # fmt: skip
@@ -99,12 +108,16 @@ STATES: dict[str, Callable[[], Any]] = {
     "confusion_v1_empty": sm.ConfusionMatrix,
     "confusion_v1_plain": lambda: counted(sm.ConfusionMatrix(), ("cat", "dog"), ("cat", "cat"), ("dog", None)),
     "confusion_v1_every_label": lambda: counted(sm.ConfusionMatrix(), *((x, y) for x in LABELS for y in LABELS[::4])),
-    "confusion_v1_fractions_weighted": lambda: counted(sm.ConfusionMatrix(), (1, 2, 0.1), (True, 1.0, 2.0**-64), (2.0, 2, 1e15)),
+    "confusion_v1_fractions_weighted": lambda: counted(
+        sm.ConfusionMatrix(), (1, 2, 0.1), (True, 1.0, 2.0**-64), (2.0, 2, 1e15)
+    ),
     "confusion_v1_large_weighted": lambda: counted(
         sm.ConfusionMatrix(), ("a", "a", 2**62), ("a", "b", 2**53 + 1), ("b", "b", 0)
     ),
     "confusion_v1_fixed": lambda: counted(sm.ConfusionMatrix(labels=["b", "a", 1.0]), ("a", True), ("b", {})),
-    "confusion_v1_other_weighted": lambda: counted(sm.ConfusionMatrix(labels=["a"], other="rest"), ("a", "z"), ("y", "a", 0.5)),
+    "confusion_v1_other_weighted": lambda: counted(
+        sm.ConfusionMatrix(labels=["a"], other="rest"), ("a", "z"), ("y", "a", 0.5)
+    ),
     "confusion_v1_sparse": sparse,
     "metric_v1_mcc": lambda: counted(sm.MCC(), ("a", "b"), ("a", "a"), ("b", "b")),
     "metric_v1_fbeta": lambda: counted(sm.FBeta(2.0, pos_label="a", zero_division=1.0), ("a", "b"), ("a", "a")),
@@ -177,6 +190,10 @@ STATES: dict[str, Callable[[], Any]] = {
     "detector_v1_recall": lambda: counted(
         ChangeDetector(0.25, of=("recall", "é"), direction="down", restart="stop"), ("é", "é"), ("é", "x"), ("x", None)
     ),
+    "set_v1_units": lambda: units(sm.MetricSet()),
+    "set_v1_scored_units": lambda: units(sm.MetricSet(scores=True)),
+    "metric_v1_units": lambda: units(sm.MCC()),
+    "rolling_v1_units": lambda: units(sm.Rolling(sm.MetricSet(), 7)),
     "set_v1_chosen": lambda: counted(sm.MetricSet(["accuracy", "recall"], labels=[0, 1], other=9), (1, 5)),
 }
 
@@ -205,6 +222,7 @@ def contents(state: Any) -> dict[str, Any]:
         return {"type": "Aggregate", "configuration": {}, "workers": held, "total": contents(state.total())}
     counts = getattr(state, "state", state)
     rows, columns, values = (column.tolist() for column in counts.cells())
+    folds = {str(fold): part.n for fold, part in sorted(getattr(state, "_folds", {}).items())}
     return {
         "type": type(state).__name__,
         "configuration": {name: repr(getattr(state, name)) for name in signature(type(state)).parameters}
@@ -219,6 +237,7 @@ def contents(state: Any) -> dict[str, Any]:
         "true_dot_predicted": str(counts.true_dot_predicted),
         "cells": [rows, columns, values] if counts.k < 100 else sum(map(mul, rows, columns)),
         **({"weighted": counts.weighted} if counts.weighted else {}),
+        **({"folds": folds} if folds else {}),
     }
 
 
