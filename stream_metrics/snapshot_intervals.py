@@ -83,9 +83,9 @@ class IntervalReadings:
 
     def with_intervals(self, level: float = 0.95, valid: str = "fixed", *, t_opt: float | None = None) -> Self:
         """Return this snapshot with `interval`s beside its values in report, HTML, `to_dict`, `to_frame` and plots."""
-        from stream_metrics.inference.intervals import checked, refuse_sliding
+        from stream_metrics.inference.intervals import checked, refuse_looks
 
-        refuse_sliding(self, valid)
+        refuse_looks(self, valid)
         twin: Any = copy(self)
         twin._shown, twin._intervals = Shown(*checked(level, valid, t_opt)), {}
         for name in ("_views", "_counts", "_cache", "_estimates", "_tables"):  # what was read once is read for both

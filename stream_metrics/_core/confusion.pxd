@@ -17,7 +17,6 @@ cdef class ConfusionCounters(Indexed):
     cdef int uncount(self, object y_true, object y_pred, object w) except -1
     cdef int take_back(self, object y_true, object y_pred, object w, bint only_look) except -1
     cdef int add_batch(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained, int64_t weighted) except -1
-    cdef void forget_samples(self, int64_t n, int64_t weighted) noexcept
     cdef int add_state(self, ConfusionCounters other) except -1
     cdef int take_state(self, ConfusionCounters other) except -1
     cdef ConfusionCounters twin(self)

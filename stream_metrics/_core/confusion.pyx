@@ -38,9 +38,15 @@ cdef inline int count_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, i
         self.totals[i].seen[form_i] += 1
         self.totals[j].seen[form_j] += 1
     self.n += 1
-    self.weighted += (whole != 1) | (part != 0)
     self.spare -= 1
     return 0
+
+
+cdef inline void forget_samples(ConfusionCounters self, int64_t n, int64_t weighted) noexcept:
+    """Count fewer samples. Bytes written before `weighted` was counted hold fewer of those than there are."""
+    self.n -= n
+    if self.weighted != 0:
+        self.weighted = min(max(self.weighted - weighted, 0), self.n)
 
 
 cdef int count_labels(ConfusionCounters self, object truth, object predicted, object y_true, object y_pred, int64_t whole,
@@ -62,7 +68,9 @@ cdef int count_labels(ConfusionCounters self, object truth, object predicted, ob
     i, j = self.intern(truth), self.intern(predicted)
     self.remember(y_true, i, form_of(truth))
     self.remember(y_pred, j, form_of(predicted))
-    return count_cell(self, i, j, form_of(truth), form_of(predicted), whole, part)
+    count_cell(self, i, j, form_of(truth), form_of(predicted), whole, part)
+    self.weighted += whole != 1 or part != 0
+    return 0
 
 
 cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_pred, object w) except -1:
@@ -80,6 +88,8 @@ cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_p
     t, p = slot(self, y_true), slot(self, y_pred)
     if t.label == <PyObject *> y_true and p.label == <PyObject *> y_pred:
         count_cell(self, t.index, p.index, t.form, p.form, whole, part)
+        if w is not ONE:
+            self.weighted += whole != 1 or part != 0
         return True
     if not plain(y_true) or not (plain(y_pred) or y_pred is None):
         return False
@@ -100,7 +110,7 @@ cdef inline bint uncount_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j
     cdef bint spare = self.n > self.live
     if (whole | <int64_t> part) == 0:
         if spare and not only_look:
-            self.forget_samples(1, 1)
+            forget_samples(self, 1, 1)
         return spare
     if i < 0 or j < 0 or not (spare or self.is_all(i, j, whole, part)) or not self.holds(i, j, whole, part):
         return False
@@ -109,7 +119,7 @@ cdef inline bint uncount_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j
         self.unsee(i, form_i, 1)
         self.unsee(j, form_j, 1)
         self.settle()
-        self.forget_samples(1, whole != 1 or part != 0)
+        forget_samples(self, 1, whole != 1 or part != 0)
     return True
 
 
@@ -148,11 +158,6 @@ cdef class ConfusionCounters(Indexed):
         if more > self.spare:
             refuse_samples(more, MOST_SAMPLES - self.spare)
         return 0
-
-    cdef void forget_samples(self, int64_t n, int64_t weighted) noexcept:
-        """Count fewer samples. Bytes written before `weighted` was counted hold fewer of those than there are."""
-        self.n -= n
-        self.weighted = min(max(self.weighted - weighted, 0), self.n)
 
     cdef int check_samples(self, int64_t n, int64_t abstained, int64_t seen) except -1:
         """Refuse more samples, abstentions or appearances of a label than there is room for."""
@@ -402,7 +407,7 @@ cdef class ConfusionCounters(Indexed):
             if to[a] >= 0:
                 for form in range(3):
                     self.unsee(to[a], form, o.totals[a].seen[form])
-        self.forget_samples(o.n, o.weighted)
+        forget_samples(self, o.n, o.weighted)
         self.abstained -= o.abstained
         self.settle()
         return 0

@@ -71,7 +71,10 @@ def with_intervals(taken: Snapshot | GroupSnapshot, arguments: argparse.Namespac
     """Return a snapshot with the intervals that were asked for."""
     if arguments.intervals is None:
         return taken
-    return taken.with_intervals(arguments.intervals, "anytime" if arguments.anytime else "fixed")
+    try:
+        return taken.with_intervals(arguments.intervals, "anytime" if arguments.anytime else "fixed")
+    except ValueError as error:
+        raise UsageProblem(str(error)) from None
 
 
 def view(state: Any, keys: Sequence[str] | None) -> Snapshot | GroupSnapshot:

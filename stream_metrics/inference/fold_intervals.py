@@ -47,9 +47,9 @@ def some_without_unit(snapshot: Snapshot) -> str:
     return f"{keyed} of {state.n} samples have a unit, and either all or none must have one" if keyed < state.n else ""
 
 
-def can_have(row: Row, valid: str) -> bool:
+def can_have(row: Row) -> bool:
     """Tell whether a metric has an interval from folds."""
-    return valid == "fixed" and row.key in WITH_UNITS
+    return row.key in WITH_UNITS
 
 
 def interval(
@@ -62,8 +62,6 @@ def interval(
     """Return the interval of a metric or of a function of counts; of a per-class key that of `label`, or all."""
     if asked.method not in (None, "folds"):
         raise ValueError(f"Expected the method 'folds' for samples with a `unit`, but got {asked.method!r}")
-    if asked.valid != "fixed":
-        raise ValueError(f"Expected valid='fixed' for samples with a `unit`, but got {asked.valid!r}")
     if reason := some_without_unit(snapshot):
         raise ValueError(f"Expected all samples or none to have a unit, but {reason}")
     if callable(key):

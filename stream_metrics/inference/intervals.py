@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
 Snapshot: TypeAlias = Any  # a `stream_metrics.snapshot.Snapshot`, which is built on this room and not known to it
-__all__ = ["Asked", "Interval", "checked", "interval", "known", "refuse_sliding", "refuse_weights", "weighted"]
+__all__ = ["Asked", "Interval", "checked", "interval", "known", "refuse_looks", "refuse_weights", "weighted"]
 
 MOST_DRAWS = 2**31
 VALID = ("fixed", "anytime")
@@ -80,7 +80,7 @@ def interval(
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric; see `Snapshot.interval`."""
     asked = _check(Asked(level, method, valid, t_opt, draws, seed))
-    refuse_sliding(snapshot, valid)
+    refuse_looks(snapshot, valid)
     if snapshot._folds:
         from stream_metrics.inference import fold_intervals
 
@@ -123,13 +123,15 @@ def _check(asked: Asked) -> Asked:
     return asked
 
 
-def refuse_sliding(snapshot: Snapshot, valid: str) -> None:
-    """Raise `ValueError` for intervals of all looks at a window: each look is at another truth."""
+def refuse_looks(snapshot: Snapshot, valid: str) -> None:
+    """Raise `ValueError` for intervals of all looks at a window, where each look is at another truth, and by folds."""
     if valid == "anytime" and snapshot._slides:
         raise ValueError(
             "Expected valid='fixed' for a window that forgets, whose value estimates something else at each look, "
             f"but got {valid!r}"
         )
+    if valid == "anytime" and snapshot._folds:
+        raise ValueError(f"Expected valid='fixed' for samples with a `unit`, but got {valid!r}")
 
 
 def checked(level: float, valid: str, t_opt: float | None) -> tuple[float, str, float | None]:
@@ -196,7 +198,7 @@ def known(snapshot: Snapshot, key: str, valid: str) -> bool:
     if snapshot._folds:
         from stream_metrics.inference.fold_intervals import can_have
 
-        return can_have(row, valid)
+        return can_have(row)
     if refusal(row) is not None or (valid == "anytime" and key in ONE_LOOK):
         return False
     return row.reads != "counts" or snapshot._view("counts", key).k <= _most_classes(row)
