@@ -80,6 +80,10 @@ class Live(Feed, Portable):
         self._check_same(other)
         self.state._check_merge(other.state)
 
+    def _states(self) -> list[Any]:
+        """Return the states of all samples."""
+        return [self.state]
+
     def _merge_states(self, other: Self) -> None:
         """Add the counts of all samples, but not those of the folds."""
         self.state.merge(other.state)

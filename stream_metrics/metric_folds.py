@@ -52,9 +52,10 @@ def revert_unit(owner: Live, unit: Label | None, given: tuple[Any, ...], w: Any,
     sample = _plain(owner, given, w, more)
     with owner._writing():
         if unit is None:
-            if _size(owner) == sum(map(_size, owner._folds.values())):
-                raise WeightError("Expected the `unit` of the sample, since all samples have one, but got none")
             owner._uncount(*sample)
+            if not _holds_folds(owner):
+                owner._count(*sample)
+                raise WeightError("Expected the `unit` of the sample, since no such sample has none, but got none")
             return
         part = owner._folds.get(fold)
         if part is None:
@@ -115,9 +116,23 @@ def read_folds(owner: Live, configuration: Any, content: Any) -> None:
             if not _size(part) or part._folds:
                 raise ValueError("samples in every fold")
             owner._folds[fold] = part
+    if not _holds_folds(owner):
+        raise ValueError("no more samples in folds than there are")
+
+
+def _holds_folds(owner: Live) -> bool:
+    """Tell whether the whole can hold the samples of all folds, so that whatever it can merge they can."""
     parts = owner._folds.values()
     if sum(part.n for part in parts) > owner.n or sum(part.abstained for part in parts) > owner.abstained:
-        raise ValueError("no more samples in folds than there are")
+        return False
+    for whole, *held in zip(owner._states(), *(part._states() for part in parts), strict=True):
+        most, labels = whole._load(), set(getattr(whole, "labels", ()))
+        for state in held:
+            if any(x > y for x, y in zip(state._load(), most, strict=True)):
+                return False
+            if not labels.issuperset(getattr(state, "labels", ())):
+                return False
+    return True
 
 
 def _size(owner: Live) -> int:

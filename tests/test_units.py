@@ -158,6 +158,17 @@ def test_reverts_that_cannot_be_are_refused(make: Callable[[], Any]) -> None:
     assert state.to_bytes() == before
 
 
+def test_a_sample_of_a_unit_is_not_reverted_as_one_without() -> None:
+    """What is left would be less than the folds hold."""
+    state = fed(sm.MetricSet(), [("a", "a", 5, 1), ("b", "b", 1, None)])
+    before = state.to_bytes()
+    with pytest.raises(sm.WeightError, match="unit"):
+        state.revert("a", "a", 5)
+    assert state.to_bytes() == before
+    state.revert("b", "b", 1)
+    assert state == fed(sm.MetricSet(), [("a", "a", 5, 1)])
+
+
 def test_a_unit_of_any_type_is_one_unit_by_value() -> None:
     """Equal numbers are one unit; a column, an array and a single value for all rows agree."""
     import numpy as np
@@ -201,7 +212,9 @@ def test_containers_pass_units_on(make: Callable[[], Any]) -> None:
     assert group.state(1) == fed(make(), samples[1::2])
 
 
-@pytest.mark.parametrize("damage", ["order", "range", "empty part", "empty", "too many", "nested", "twice"])
+@pytest.mark.parametrize(
+    "damage", ["order", "range", "empty part", "empty", "too many", "nested", "twice", "heavier", "other labels"]
+)
 def test_impossible_folds_are_refused(damage: str) -> None:
     """Bytes in which folds are out of order or range, hold nothing, or more than the whole."""
     state = fed(sm.MetricSet(), [("a", "b", 1, unit) for unit in range(10)])
@@ -216,6 +229,8 @@ def test_impossible_folds_are_refused(damage: str) -> None:
         "too many": [[fold, sm.MetricSet._content(state)[1:-1]] for fold, _ in folds],
         "nested": [[folds[0][0], [*folds[0][1], [folds[0]]]], *folds[1:]],
         "twice": folds,
+        "heavier": [[folds[0][0], fed(sm.MetricSet(), [("a", "b", 2**62, 0)])._content()[1:-1]], *folds[1:]],
+        "other labels": [[folds[0][0], fed(sm.MetricSet(), [("a", "z", 1, 0)])._content()[1:-1]], *folds[1:]],
     }[damage]
     damaged = [*content[:-1], changed, *([folds] if damage == "twice" else [])]
     with pytest.raises(sm.DecodeError):

@@ -156,6 +156,17 @@ def grouped(sample: Callable[[random.Random], Sample], groups: int = 6) -> Calla
     return draw
 
 
+def of_units(sample: Callable[[random.Random], Sample], units: int = 20) -> Callable[[random.Random], Sample]:
+    """Return samples with units."""
+
+    def draw(rng: random.Random) -> Sample:
+        arguments, more = sample(rng)
+        unit = rng.randrange(units)
+        return arguments, {**more, "unit": rng.choice((unit, float(unit), f"unit {unit}", np.str_(f"unit {unit}")))}
+
+    return draw
+
+
 def models(rng: random.Random) -> Sample:
     """Return (truth, predictions of two models, weight)."""
     return (label(rng), prediction(rng), prediction(rng), weight(rng)), {}
@@ -240,6 +251,9 @@ CASES: dict[str, Case] = {
     "ConfusionMatrix, plain": Case(sm.ConfusionMatrix, plain_labels, reverts=True),
     "ConfusionMatrix, fixed": Case(lambda: sm.ConfusionMatrix(list("abc"), other="d"), fixed_labels, reverts=True),
     "MetricSet": Case(sm.MetricSet, labels_only, reverts=True),
+    "MetricSet of units": Case(sm.MetricSet, of_units(labels_only), reverts=True),
+    "MetricSet of scores of units": Case(lambda: sm.MetricSet(scores=True), of_units(soft), reverts=True),
+    "ROCAUC of units": Case(sm.ROCAUC, of_units(binary), reverts=True),
     "MacroF1": Case(sm.MacroF1, labels_only, reverts=True),
     "Recall": Case(lambda: sm.Recall(pos_label="a"), labels_only, reverts=True),
     "RankSketch": Case(RankSketch, soft, reverts=True),
@@ -255,6 +269,9 @@ CASES: dict[str, Case] = {
     "ChangeDetector, taught": Case(lambda: sm.ChangeDetector(reference=9, arl=50), losses, merges=False, check=as_many),
     "Rolling": Case(lambda: sm.Rolling(sm.ConfusionMatrix(), 20), labels_only, merges=False, check=in_window),
     "Rolling, plain": Case(lambda: sm.Rolling(sm.MetricSet(), 20), plain_labels, merges=False, check=in_window),
+    "Rolling of units": Case(
+        lambda: sm.Rolling(sm.MetricSet(), 20), of_units(labels_only), merges=False, check=in_window
+    ),
     "Rolling of scores": Case(lambda: sm.Rolling(sm.MetricSet(scores=True), 20), soft, merges=False, check=in_window),
     "Rolling of losses": Case(lambda: sm.Rolling(sm.CrossEntropy(), 20), soft, merges=False, check=in_window),
     "Rolling area": Case(lambda: sm.Rolling(sm.ROCAUC(), 20), binary, merges=False, check=in_window),
@@ -263,6 +280,7 @@ CASES: dict[str, Case] = {
     ),
     "TimeWindow": Case(lambda: sm.TimeWindow(sm.ConfusionMatrix(), "60s", 12, "60s"), timed(labels_only)),
     "TimeWindow, plain": Case(lambda: sm.TimeWindow(sm.MetricSet(), "60s", 12, "60s"), timed(plain_labels)),
+    "TimeWindow of units": Case(lambda: sm.TimeWindow(sm.MetricSet(), "60s", 12, "60s"), of_units(timed(plain_labels))),
     "TimeWindow of scores": Case(lambda: sm.TimeWindow(sm.MetricSet(scores=True), "60s", 12, "60s"), timed(soft)),
     "TimeWindow of groups": Case(
         lambda: sm.TimeWindow(sm.ByGroup(sm.MetricSet()), "60s", 12, "60s"), grouped(timed(labels_only))
