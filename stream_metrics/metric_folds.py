@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from stream_metrics._core.ring import Kept
 from stream_metrics.errors import WeightError
 from stream_metrics.labels import Label, canonical
+from stream_metrics.states.batches import Batch
 from stream_metrics.states.folds import fold_of, folds_of
 from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.samples import plain_sample
 from stream_metrics.states.tensors import is_single
-from stream_metrics.windows.panes import Batch
-from stream_metrics.windows.samples import plain_sample
 
 if TYPE_CHECKING:
     from stream_metrics.metric import Live

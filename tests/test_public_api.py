@@ -56,7 +56,7 @@ def test_every_state_has_the_methods_of_an_accumulator(name: str) -> None:
     if name.startswith(("update", "revert")):
         assert arguments[0] == ["self", "y_true", "y_pred", "w"]
         only = inspect.signature(getattr(sm.MetricSet, name)).parameters.values()
-        assert [p.name for p in only if p.kind is p.KEYWORD_ONLY] == ["scores", "classes"]
+        assert [p.name for p in only if p.kind is p.KEYWORD_ONLY] == ["scores", "classes", "unit"]
         for state in (sm.RankSketch, sm.ProbabilityLosses):
             names = list(inspect.signature(getattr(state, name)).parameters)
             assert names[:4] == ["self", "y_true", "scores", "w"]

@@ -16,11 +16,11 @@ from stream_metrics.metric_set import MetricSet
 from stream_metrics.snapshot_intervals import of_window
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
+from stream_metrics.states.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
 from stream_metrics.states.score_tables import rereadable
 from stream_metrics.states.scored import Scored
 from stream_metrics.states.tensors import is_single
 from stream_metrics.windows.panes import blank, inside
-from stream_metrics.windows.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
 from stream_metrics.wire import Portable, packed, unpacked
 
 __all__ = ["Rolling"]
