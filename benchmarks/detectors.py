@@ -114,6 +114,11 @@ def odds(p0: float, rates: tuple[float, ...]) -> list[float]:
     return [p / (1 - p) * (1 - p0) / p0 for p in rates]
 
 
+def bounded() -> sm.ChangeDetector:
+    """Return a detector that freezes the level that its reference allows."""
+    return sm.ChangeDetector(reference=1000, learn="bound")
+
+
 def run_lengths() -> Iterator[list[str]]:
     """Yield the rows of detectors on errors at a constant rate, then at a higher one."""
     for p0, rates in ((0.1, (0.12, 0.15, 0.2, 0.3)), (0.02, (0.03, 0.05, 0.1))):
@@ -124,6 +129,7 @@ def run_lengths() -> Iterator[list[str]]:
     cases: dict[str, tuple[Detector, int]] = {
         "e-SR, arl=10000, level given": (lambda: sm.ChangeDetector(0.1), 0),
         "e-SR, arl=10000, reference=1000": (lambda: sm.ChangeDetector(reference=1000), 1000),
+        "e-SR, arl=10000, reference=1000, learn=bound": (bounded, 1000),
         "e-CUSUM, arl=10000, level given": (lambda: sm.ChangeDetector(0.1, method="cusum"), 0),
         "river ADWIN": (lambda: River(drift.ADWIN()), 1000),
         "river Page-Hinkley": (lambda: River(drift.PageHinkley()), 1000),
@@ -170,6 +176,7 @@ def drifts(runs: int = 10) -> Iterator[list[str]]:
     """Yield the rows of detectors on river's drifts: alarms before the change, runs that speak, how soon."""
     makes: dict[str, Detector] = {
         "e-SR, reference=1000": lambda: sm.ChangeDetector(reference=1000),
+        "e-SR, reference=1000, learn=bound": bounded,
         "e-CUSUM, reference=1000": lambda: sm.ChangeDetector(reference=1000, method="cusum"),
         "river ADWIN": lambda: River(drift.ADWIN()),
         "river Page-Hinkley": lambda: River(drift.PageHinkley()),

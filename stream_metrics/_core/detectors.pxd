@@ -17,10 +17,11 @@ cdef class Detector(Guarded):
     cdef readonly int64_t n, abstained, alarms
     cdef readonly bint alarm, stopped, learning
     cdef readonly Outcome of
-    cdef int64_t reference, learned
-    cdef double total
+    cdef int64_t reference, learned  # how many losses to learn from, and how many were
+    cdef int64_t apart               # of these, how many the ranks leave out
+    cdef double total, first         # the sum of what was learned; of the errors ranked, that when the reference ended
     cdef Py_ssize_t bets
-    cdef bint up, down, cusum, learns_again, stops
+    cdef bint up, down, cusum, learns_again, stops, running
     cdef double bar
     cdef double odds[MOST_BETS]
     cdef double level[2]               # the rate before the change, for bets on a rise and on a fall
@@ -30,5 +31,9 @@ cdef class Detector(Guarded):
 
     cdef int watch_one(self, int judged, double loss) except -1
     cdef int watch(self, double x) except -1
+    cdef double weigh(self, double x) noexcept
+    cdef double compare(self, double x, int64_t at) noexcept
+    cdef double compare_sum(self, int64_t errors, int64_t n) noexcept
+    cdef int check_running(self, int64_t learned, double total, levels, bets, double first) except -1
     cdef int place_bets(self) noexcept
     cdef int close(self, double total) except -1

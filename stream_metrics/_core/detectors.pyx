@@ -6,17 +6,25 @@ A bet stakes the share s on the loss x being above (s > 0) or below (s < 0) the 
 of the rate p1 against p with s = (p1 - p) / (p (1 - p)). Before it multiplies, the e-SR procedure adds 1 to the evidence (a
 change could begin now), the e-CUSUM procedure takes at least 1. The sum of the evidence of all bets less the number of bets
 times the number of samples is a supermartingale, so the mean number of samples to an alarm at the mean evidence A is at least A.
+
+A level that is not known is compared by ranks ("running"). Among the losses of the reference and all later ones, the rank of each
+new loss from above, with ties broken at random, is uniform on [0, 1] and independent of earlier ranks while the losses are
+exchangeable, whatever their level (Vovk, Gammerman & Shafer 2005, theorem 8.1). So "the rank is at most c" has the known probability c:
+the bets are on that, and the guarantee above holds with no error of estimation. For c near the rate of errors it is the error itself,
+but for a few errors (or others) at random. c comes from the first quarter of the reference, which is not ranked, as the ranks must
+not depend on c. The random numbers are a fixed function of the number of the sample, so bytes are a function of the samples.
 """
 
 cimport cython
 from collections.abc import Mapping
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from libc.math cimport exp, log1p
-from libc.stdint cimport int64_t
+from libc.math cimport exp, floor, log1p
+from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.indexed cimport plain
+from stream_metrics._core.scores cimport mixed
 from stream_metrics._core.weights cimport MOST_SAMPLES, check_samples
 from stream_metrics.errors import WeightError
 from stream_metrics.labels import canonical, most_likely
@@ -67,6 +75,11 @@ cdef class Outcome:
         return f"outcome({self.key!r})" if self.kind == 0 else f"outcome({self.key!r}, {self.label!r})"
 
 
+cdef inline double uniform(int64_t at, uint64_t use) noexcept nogil:
+    """The random number in [0, 1) of a sample, one for each `use` below 4."""
+    return (mixed((4 * <uint64_t> at + use + 1) * <uint64_t> 0x9E3779B97F4A7C15) >> 11) * (1.0 / 9007199254740992.0)
+
+
 cdef inline bint absent(object y_pred):
     return y_pred is None or (not plain(y_pred) and isinstance(y_pred, Mapping) and not y_pred)
 
@@ -75,7 +88,7 @@ cdef inline bint absent(object y_pred):
 cdef class Detector(Guarded):
     """The evidence of up to eight bets in each direction, the level that they are against, and the alarms so far."""
 
-    def _configure(self, of, odds, directions, bint cusum, double arl, int64_t reference, restart):
+    def _configure(self, of, odds, directions, bint cusum, double arl, int64_t reference, restart, bint running):
         """Set what does not change; `reference` is 0 where the level is given."""
         cdef Py_ssize_t at
         self.of = of
@@ -83,14 +96,15 @@ cdef class Detector(Guarded):
         for at in range(self.bets):
             self.odds[at] = odds[at]
         self.up, self.down = directions
-        self.cusum, self.reference = cusum, reference
+        self.cusum, self.reference, self.running = cusum, reference, running
+        self.apart = max(reference // 4, 1)
         self.bar = arl
         self.learns_again, self.stops = restart == "reference", restart == "stop"
         self._start()
 
     def _start(self):
         """Forget every sample."""
-        self.n, self.abstained, self.alarms, self.learned, self.total = 0, 0, 0, 0, 0.0
+        self.n, self.abstained, self.alarms, self.learned, self.total, self.first = 0, 0, 0, 0, 0.0, 0.0
         self.alarm, self.stopped, self.learning, self.times = False, False, self.reference > 0, []
         self._set((), [0.0] * (2 * self.bets))
 
@@ -101,7 +115,7 @@ cdef class Detector(Guarded):
             self.mass[at] = evidence[at]
         if levels:
             self.level[0], self.level[1] = levels
-            self.learning = False
+            self.learning = self.running and self.learned < self.reference
             self.place_bets()
 
     cdef int place_bets(self) noexcept:
@@ -157,7 +171,7 @@ cdef class Detector(Guarded):
         elif judged < 0:
             self.n += 1
             self.alarm = False
-        elif self.learning and self.learned + 1 >= self.reference:
+        elif self.learning and not self.running and self.learned + 1 >= self.reference:
             self.enter()
             try:
                 self.n += 1
@@ -173,16 +187,22 @@ cdef class Detector(Guarded):
 
     cdef int watch(self, double x) except -1:
         """Let every bet see a loss."""
-        cdef Py_ssize_t at, side
-        cdef double total = 0, m
         if self.stopped:
             return 0
+        if self.running:
+            return self.close(self.compare(x, self.n))
         if self.learning:
             self.total += x
             self.learned += 1
             if self.learned >= self.reference:
                 self._learned()
             return 0
+        return self.close(self.weigh(x))
+
+    cdef double weigh(self, double x) noexcept:
+        """Multiply the evidence of every bet by what it made of a loss; return the sum."""
+        cdef Py_ssize_t at, side
+        cdef double total = 0, m
         for side in range(2):
             if not (self.down if side else self.up) or not 0 < self.level[side] < 1:
                 continue
@@ -192,7 +212,27 @@ cdef class Detector(Guarded):
                 m *= 1 + self.share[at] * (x - self.level[side])
                 self.mass[at] = m
                 total += m
-        return self.close(total)
+        return total
+
+    cdef double compare(self, double x, int64_t at) noexcept:
+        """Learn from loss number `at`, or bet on its rank among those of the reference and since; return the evidence."""
+        cdef double share, place
+        if 0 < x < 1:
+            x = uniform(at, 0) < x
+        self.learned += 1
+        self.total += x
+        if self.learning:
+            if self.learned == self.apart:
+                self.level[0] = self.level[1] = (self.total + 0.5) / (self.apart + 1)
+                self.total = 0
+                self.place_bets()
+            if self.learned >= self.reference:
+                self.learning = False
+                self.first = self.total
+            return 0
+        share, place = self.total / (self.learned - self.apart), uniform(at, 1)
+        place = place * share if x else share + place * (1 - share)
+        return self.weigh(place <= self.level[0])
 
     def _learned(self):
         """Freeze the level of what was learned."""
@@ -212,7 +252,9 @@ cdef class Detector(Guarded):
         if self.stops:
             self.stopped = True
         elif self.learns_again:
-            self.learning, self.learned, self.total = True, 0, 0.0
+            self.learning, self.learned, self.total, self.first = True, 0, 0.0, 0.0
+        elif self.running:
+            self.learned, self.total = self.reference, self.first
         return 0
 
     def _watch_sum(self, double total, int64_t n):
@@ -226,6 +268,9 @@ cdef class Detector(Guarded):
         self.n += n
         self.alarm = False
         if self.stopped or n == 0:
+            return
+        if self.running:
+            self.close(self.compare_sum(<int64_t> total, n))
             return
         if self.learning:
             self.total += total
@@ -243,6 +288,33 @@ cdef class Detector(Guarded):
                 self.mass[at] = min(m * exp(min(step, 300.0)), 1e300)
                 evidence += self.mass[at]
         self.close(evidence)
+
+    cdef double compare_sum(self, int64_t errors, int64_t n) noexcept:
+        """Compare n losses of 0 and 1 whose order is not known: any order is as likely, and one is drawn."""
+        cdef int64_t at
+        cdef double evidence = 0
+        cdef bint error
+        for at in range(n):
+            error = uniform(self.n - at, 2) * (n - at) < errors
+            errors -= error
+            evidence = self.compare(error, self.n - at)
+        return evidence
+
+    def _first_alarm(self, double rate, int64_t longest, uint64_t seed):
+        """Watch random errors of this rate from a new start; return the samples after the reference until an alarm, 0 for none."""
+        cdef int64_t at = 0
+        cdef uint64_t state = mixed(seed)
+        self.reset()
+        self.n = state >> 24  # where other random numbers break ties
+        while at < longest:
+            at += not self.learning
+            self.n += 1
+            state += <uint64_t> 0x9E3779B97F4A7C15
+            self.alarm = False
+            self.watch((mixed(state) >> 11) * (1.0 / 9007199254740992.0) < rate)
+            if self.alarm:
+                return at
+        return 0
 
     @property
     def evidence(self):
@@ -262,20 +334,24 @@ cdef class Detector(Guarded):
     @property
     def levels(self):
         """The mean losses that a rise and a fall are measured against; None while they are learned."""
+        if self.running and not self.learning and self.learned > self.apart:
+            return (self.total / (self.learned - self.apart),) * 2
         return None if self.learning else (self.level[0], self.level[1])
 
     def _numbers(self):
         """What changes, as plain data."""
+        known = self.learned >= self.apart if self.running else not self.learning
         bets = [] if self.learning else [self.mass[at] for at in range(2 * self.bets)]
-        return [self.n, self.abstained, self.alarms, self.alarm, self.stopped, list(self.times), self.learned, self.total,
-                [] if self.learning else [self.level[0], self.level[1]], bets]
+        numbers = [self.n, self.abstained, self.alarms, self.alarm, self.stopped, list(self.times), self.learned, self.total,
+                   [self.level[0], self.level[1]] if known else [], bets]
+        return [*numbers, self.first] if self.running else numbers
 
     def _take(self, numbers):
         """Become what `_numbers` has written; ValueError for what it cannot have."""
-        n, abstained, alarms, alarm, stopped, times, learned, total, levels, bets = numbers
+        n, abstained, alarms, alarm, stopped, times, learned, total, levels, bets, *first = numbers
         if {*map(type, (n, abstained, alarms, learned, *times))} != {int} or not {*map(type, (alarm, stopped))} == {bool}:
             raise ValueError("whole numbers of samples and alarms")
-        if {*map(type, (total, *levels, *bets))} != {float} or len(levels) != (2 if bets else 0):
+        if {*map(type, (total, *levels, *bets, *first))} != {float} or len(first) != self.running:
             raise ValueError("levels and evidence as floats")
         if not (0 <= n <= MOST_SAMPLES and 0 <= abstained <= MOST_SAMPLES and 0 <= learned <= n and 0 <= total <= learned and 0 <= alarms <= n):
             raise ValueError("no more samples than there were")
@@ -283,8 +359,26 @@ cdef class Detector(Guarded):
             raise ValueError("alarms one after the other")
         if not all(0 <= m <= 1e300 for m in bets) or not all(0 <= p <= 1 for p in levels) or (bets and len(bets) != 2 * self.bets):
             raise ValueError("the evidence of every bet")
-        if (not levels and self.reference == 0) or (alarm and max(times, default=0) != n):
-            raise ValueError("a level, and an alarm at the last sample")
+        if alarm and max(times, default=0) != n:
+            raise ValueError("an alarm at the last sample")
+        if self.running:
+            self.check_running(learned, total, levels, bets, first[0])
+            self.first = first[0]
+        elif len(levels) != (2 if bets else 0) or (not levels and self.reference == 0):
+            raise ValueError("a level")
         self.n, self.abstained, self.alarms, self.learned, self.total = n, abstained, alarms, learned, total
-        self.alarm, self.stopped, self.times, self.learning = alarm, stopped, list(times), not levels
+        self.alarm, self.stopped, self.times, self.learning = alarm, stopped, list(times), not bets
         self._set(levels, bets or [0.0] * (2 * self.bets))
+
+    cdef int check_running(self, int64_t learned, double total, levels, bets, double first) except -1:
+        """Refuse numbers that a comparison by ranks cannot have."""
+        cdef int64_t ranked = learned - self.apart if learned >= self.apart else learned
+        if len(levels) != (2 if learned >= self.apart else 0) or bool(bets) != (learned >= self.reference):
+            raise ValueError("a level once enough was learned")
+        if levels and not 0 < levels[0] == levels[1] < 1:
+            raise ValueError("one level between 0 and 1")
+        if not (0 <= total <= ranked and total == floor(total) and first == floor(first)):
+            raise ValueError("whole numbers of errors")
+        if not (0 <= first <= total and first <= self.reference - self.apart) or (first and not bets):
+            raise ValueError("the errors of the reference among all")
+        return 0

@@ -9,7 +9,8 @@ at: one pair is one outcome.
 **Partitions.** Their detectors cannot be merged, and each raises its own alarm. Let M(k) be the evidence of partition k
 after n(k) outcomes. Each M(k) - n(k) is a supermartingale while nothing changes, and so is their sum. When the first
 M(k) reaches `arl`, their sum has as well: therefore the mean number of outcomes of all partitions together until a
-false alarm is at least `arl`, for independent losses, however many partitions there are. The mean of the M(k) against
+false alarm is at least `arl`, for independent losses, however many partitions there are; and an alarm within n
+outcomes has a probability of at most n / `arl`. The mean of the M(k) against
 `arl`, which is at most the largest, would alarm later. The evidence shown is the largest.
 
 **After an alarm** the partition learns a new level from its next `reference` outcomes, or watches on against `p0`. The

@@ -183,10 +183,14 @@ STATES: dict[str, Callable[[], Any]] = {
         [(i % 3 == 0, i / 40, {True: (i * 7 % 40) / 40, False: 0.5}) for i in range(40)],
     ),
     "detector_v1_given": lambda: watched(ChangeDetector(0.1, arl=50), [0, 1, 0.25, 0, 1, 1, 1, 1, 1, 1, 0, 0.5]),
-    "detector_v1_learning": lambda: watched(ChangeDetector(reference=8, direction="both"), [0.5, 0, 1]),
-    "detector_v1_learned": lambda: watched(
-        ChangeDetector(reference=4, method="cusum", arl=20, restart="same", bets=(2, 4)), [0, 1, 0, 0.5, 1, 1, 1, 0, 1]
+    "detector_v1_learning": lambda: watched(
+        ChangeDetector(reference=8, direction="both", learn="bound"), [0.5, 0, 1]
     ),
+    "detector_v1_learned": lambda: watched(
+        ChangeDetector(reference=4, method="cusum", arl=20, restart="same", bets=(2, 4), learn="bound"),
+        [0, 1, 0, 0.5, 1, 1, 1, 0, 1],
+    ),
+    "detector_v1_running": lambda: watched(ChangeDetector(reference=8, arl=50), [0, 1] + [0] * 12 + [0.5, 1, 1, 1, 1]),
     "detector_v1_recall": lambda: counted(
         ChangeDetector(0.25, of=("recall", "é"), direction="down", restart="stop"), ("é", "é"), ("é", "x"), ("x", None)
     ),

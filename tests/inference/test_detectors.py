@@ -20,6 +20,7 @@ LOSSES = st.one_of(st.sampled_from([0, 1, 0.0, 1.0, True, False]), st.floats(0, 
 MAKES = {
     "given": lambda: ChangeDetector(0.2, arl=20),
     "learned": lambda: ChangeDetector(reference=5, arl=10, direction="both", method="cusum"),
+    "bound": lambda: ChangeDetector(reference=5, arl=10, direction="both", learn="bound"),
     "stopped": lambda: ChangeDetector(0.3, arl=5, direction="down", restart="stop", bets=(2.0,)),
     "same": lambda: ChangeDetector(reference=3, arl=5, restart="same"),
 }
@@ -88,10 +89,10 @@ def test_an_alarm_comes_when_the_evidence_reaches_the_run_length() -> None:
 
 def test_after_an_alarm_it_goes_on_as_told() -> None:
     """Same level, new level, or nothing more."""
-    rise = [0.0] * 20 + [1.0] * 100
+    rise = [0.0] * 150 + [1.0] * 140
     same, stop = (ChangeDetector(0.1, arl=100, restart=restart) for restart in ("same", "stop"))
-    learn = ChangeDetector(reference=20, arl=100)
-    for detector in (same, stop, learn):
+    learn, back = (ChangeDetector(reference=100, arl=100, restart=restart) for restart in ("reference", "same"))
+    for detector in (same, stop, learn, back):
         detector.update_many(rise)
 
     assert same.alarms > 5
@@ -101,11 +102,14 @@ def test_after_an_alarm_it_goes_on_as_told() -> None:
     assert learn.alarms == 1
     assert learn.levels is not None
     assert learn.levels[1] > 0.8
+    assert back.alarms > 2
+    assert back.levels is not None
+    assert back.levels[1] < 0.5
 
 
 def test_a_level_is_learned_once_and_stays() -> None:
     """The first `reference` losses give the levels, by the bound of Hoeffding; later ones do not move them."""
-    detector = ChangeDetector(reference=100, direction="both", arl=1e9)
+    detector = ChangeDetector(reference=100, direction="both", arl=1e9, learn="bound")
     detector.update_many([0.0, 1.0, 0.5, 0.5] * 25)
     levels = detector.levels
     detector.update_many([0.4, 0.6] * 500)
@@ -256,6 +260,13 @@ def test_detectors_are_merged_by_nothing() -> None:
         (lambda: ChangeDetector(0.1, reference=5), "either `p0` or `reference`"),
         (lambda: ChangeDetector(1.0), "`p0`"),
         (lambda: ChangeDetector(reference=0), "`reference`"),
+        (lambda: ChangeDetector(0.1, learn="bound"), "`learn`"),
+        (lambda: ChangeDetector(reference=5, learn="never"), "`learn`"),  # type: ignore[arg-type]
+        (lambda: ChangeDetector(reference=5).update_sum(2.5, 5), "whole number of errors"),
+        (lambda: ChangeDetector(reference=5).update_sum(2, 2**31), "whole number of errors"),
+        (lambda: ChangeDetector(reference=5).alarm_probability(), "`rate`"),
+        (lambda: ChangeDetector(reference=5).alarm_probability(rate=1), "`rate`"),
+        (lambda: ChangeDetector(0.1).alarm_probability(0), "`n`"),
         (lambda: ChangeDetector(0.1, arl=1), "`arl`"),
         (lambda: ChangeDetector(0.1, bets=[]), "`bets`"),
         (lambda: ChangeDetector(0.1, bets=[0.5]), "`bets`"),
