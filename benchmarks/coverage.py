@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import stream_metrics as sm
+from stream_metrics.group_snapshot import GroupSnapshot
 from stream_metrics.inference.choice import DEFAULTS
 
 README = Path(__file__).with_name("README.md")
@@ -69,7 +70,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=2000, help="runs at one look (default: 2000)")
     given = parser.parse_args()
     one = [*fixed_counts(given.runs), *fixed_scores(given.runs)]
-    text = one_look(one, given.runs)
+    text = f"{one_look(one, given.runs)}\n\n{groups(max(given.runs // 10, 1))}"
     print(text)
     if given.write:
         head, _, rest = README.read_text(encoding="utf-8").partition(MARKS[0])
@@ -179,6 +180,33 @@ def one_look(lines: list[Line], runs: int) -> str:
     sizes = " / ".join(f"{n:,}" for n in SIZES)
     said = f"Coverage in per cent at n = {sizes}, nominal 95 %; {runs} runs, of scores at the largest n a quarter."
     return f"{said}\n\n{markdown(rows)}\n\nOutside 93.5 to 97 %: {'; '.join(outside) or 'none'}."
+
+
+def groups(runs: int) -> str:
+    """Return the table of coverage for the worst of equal groups and for the largest gap between groups."""
+    heads = "groups", "worst, its own interval", "worst, together", "largest gap", "largest gap, one group at .8"
+    rows = [heads, ("---",) * 5]
+    rng = np.random.default_rng(SEED + 2)
+    for many in (5, 20, 50):
+        held = [0.0] * 4
+        for _ in range(runs):
+            equal, apart = grouped([0.9] * many, rng), grouped([0.8, *[0.9] * (many - 1)], rng)
+            worst, one = next(iter(equal.intervals("accuracy", LEVEL).items()))
+            alone: Any = equal[worst].interval("accuracy", LEVEL)
+            gaps = equal.gap_interval("accuracy", LEVEL), apart.gap_interval("accuracy", LEVEL)
+            holds = (alone, 0.9), (one, 0.9), (gaps[0], 0.0), (gaps[1], 0.1)
+            for at, (bounds, truth) in enumerate(holds):
+                held[at] += (bounds.low - 1e-12 <= truth <= bounds.high + 1e-12) / runs
+        rows.append((str(many), *(f"{100 * value:.1f}" for value in held)))
+    said = f"Accuracy of groups of 400 samples, of .9 unless said otherwise: coverage in per cent; {runs} runs."
+    return f"{said}\n\n{markdown(rows)}"
+
+
+def grouped(rates: Sequence[float], rng: np.random.Generator) -> GroupSnapshot:
+    """Return groups of 400 samples whose predictions are right at these rates."""
+    cells = [rng.multinomial(400, [p / 2, (1 - p) / 2, (1 - p) / 2, p / 2]).reshape(2, 2) for p in rates]
+    views: Any = {at: sm.ConfusionMatrix.from_matrix(counts).snapshot() for at, counts in enumerate(cells)}
+    return GroupSnapshot(views, None, None)
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:

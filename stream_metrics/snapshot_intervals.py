@@ -98,11 +98,12 @@ class IntervalReadings:
             return None
         if key not in self._intervals:
             from stream_metrics.inference.intervals import known
+            from stream_metrics.inference.resampling import enough_draws
 
             level, valid, t_opt = self._shown
             found = None
             if known(self, key, valid) and not self._unweighted():
-                found = self.interval(key, level, valid=valid, t_opt=t_opt)
+                found = self.interval(key, level, valid=valid, t_opt=t_opt, draws=enough_draws(level))
             self._intervals[key] = found
         return self._intervals[key]
 

@@ -19,7 +19,7 @@ from stream_metrics.inference.special import beta_quantile, distinct_pairs, norm
 
 __all__ = ["FEW", "PROPORTION_METHODS", "clopper_pearson", "default_proportion", "jeffreys", "wilson"]
 
-FEW = 20  # hits or misses, below which a normal distribution does not describe a proportion
+FEW = 20  # hits or misses, below which a normal distribution does not describe a proportion at 95 %
 
 Bounds = tuple[Floats, Floats]
 
@@ -54,16 +54,24 @@ def clopper_pearson(x: Numbers, n: Numbers, level: float = 0.95) -> Bounds:
 
 
 def default_proportion(x: Numbers, n: Numbers, level: float = 0.95) -> tuple[Floats, Floats, Any]:
-    """Wilson's interval; where x or n - x is below `FEW` that of Clopper and Pearson. The third value tells where."""
+    """Wilson's interval; where x or n - x is below `few` that of Clopper and Pearson. The third value tells where."""
     x, n = np.asarray(x, np.float64), np.asarray(n, np.float64)
     low, high = wilson(x, n, level)
-    few: Any = np.minimum(x, n - x) < FEW
+    few: Any = np.minimum(x, n - x) < few_at(level)
     if few.any():
         few = np.asarray(few)
         low, high = np.atleast_1d(low), np.atleast_1d(high)
         low[few.ravel()], high[few.ravel()] = clopper_pearson(x[few], n[few], level)
         low, high = low.reshape(x.shape), high.reshape(x.shape)
     return low, high, few
+
+
+def few_at(level: float) -> float:
+    """Return the hits or misses that Wilson's interval needs: `FEW` up to 95 %, more for tails further out.
+
+    The relative error of the normal tail at z is about z^3 skewness / 6, and the skewness about 1 / sqrt(misses).
+    """
+    return FEW * max(normal_quantile((1 - level) / 2) / normal_quantile(0.025), 1.0) ** 6
 
 
 def _quantiles(x: Numbers, n: Numbers, level: float, inner: float, outer: float) -> Bounds:

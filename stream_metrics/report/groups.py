@@ -7,6 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from stream_metrics.catalog import CATALOG
+from stream_metrics.inference.selection import range_of
 from stream_metrics.jsonable import label_names
 from stream_metrics.report.intervals import beside, group_bounds, interval_notes, value_bounds
 from stream_metrics.report.layout import Column, aligned, number, numbers, score, shorten, table, visible, wrap
@@ -14,6 +15,7 @@ from stream_metrics.report.rated import doubts
 
 if TYPE_CHECKING:
     from stream_metrics.group_snapshot import GroupSnapshot
+    from stream_metrics.inference.intervals import Interval
     from stream_metrics.labels import Label
     from stream_metrics.snapshot import Snapshot
 
@@ -41,14 +43,24 @@ def report(groups: GroupSnapshot, width: int | None = None) -> str:
         width = min(shutil.get_terminal_size().columns, WIDEST)
     width = max(width, NARROWEST)
     blocks = [wrap(_sizes(groups), width)]
-    first = group_bounds(groups)
-    if first is not None:
-        blocks += [wrap(note, width) for note in interval_notes(first)]
+    blocks.append([line for note in _together(groups) for line in wrap(note, width)])
     if len(groups):
         keys = _keys(groups)
         names = dict(zip(groups, map(visible, label_names(list(groups))), strict=True))
         blocks += [_table(groups, names, keys, width), _gaps(groups, names, keys, width)]
     return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _together(groups: GroupSnapshot) -> list[str]:
+    """Return what has to be said of the intervals of groups."""
+    first = group_bounds(groups)
+    if first is None or first._shown is None or groups._level is None:
+        return []
+    notes = interval_notes(first.with_intervals(groups._level, first._shown.valid))
+    if len(groups) > 1 and not first._unweighted():
+        each = f"{100 * first._shown.level:.4g} %"
+        notes.append(f"The intervals of all groups in a column hold together, also for the worst: each has {each}")
+    return notes
 
 
 def _sizes(groups: GroupSnapshot) -> str:
@@ -135,12 +147,21 @@ def _gaps(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], width
         [f"{shorten(names[gap[end]], most)} {score(_at(groups, gap[end], key))}" for key, gap in gaps.items()]
         for end in (1, 2)
     ]
+    sizes = beside([score(gap.size) for gap in gaps.values()], [_gap_bounds(groups, key) for key in gaps])
     columns = [
-        Column("gap", "gap", [score(gap.size) for gap in gaps.values()]),
+        Column("gap", "gap", sizes),
         Column("lowest", "lowest", ends[0], drop=1),
         Column("highest", "highest", ends[1], drop=2),
     ]
     return table("Largest difference", [_title(key) for key in gaps], columns, width)[0]
+
+
+def _gap_bounds(groups: GroupSnapshot, key: str) -> Interval | None:
+    """Return the interval of the largest difference as it is shown, None if there is none."""
+    if groups._level is None:
+        return None
+    found = {group: _bounds(groups[group], key) for group in groups.values_of(key)}
+    return None if None in found.values() else range_of(found, groups._level, next(iter(found.values())).valid)
 
 
 def _at(groups: GroupSnapshot, group: Label, key: str) -> float:

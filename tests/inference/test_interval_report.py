@@ -177,7 +177,7 @@ def test_groups():
     text = shown.report(120)
 
     first = next(iter(shown))
-    low, high = shown[first].interval("accuracy", 0.9)[1:3]
+    low, high = shown.intervals("accuracy", 0.9)[first][1:3]
     written = [f"[{', '.join(bounds(low, high, digits))}]" for digits in (2, 3)]
     assert any(one in text for one in written)
     assert shown.to_dict()["groups"][first]["intervals"]["metrics"]["accuracy"]["low"] == low
