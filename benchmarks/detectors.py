@@ -139,6 +139,30 @@ def run_lengths() -> Iterator[list[str]]:
         yield [name, "0.1", *row(make, 0.1, few, longest if few == runs else 20_000, reference)]
 
 
+def in_runs(rate: float, correlation: float, n: int, draw: np.random.Generator) -> Any:
+    """Return errors with a rate, each with probability `correlation` the same as the one before."""
+    fresh = draw.random(n) >= correlation
+    fresh[0] = True
+    return (draw.random(n) < rate)[np.maximum.accumulate(np.where(fresh, np.arange(n), 0))].astype(float)
+
+
+def dependent(runs: int = 50, arl: int = 2000) -> Iterator[list[str]]:
+    """Yield mean run length / arl for errors that depend on the one before, by correlation."""
+    for options in ({"p0": 0.1}, {"reference": 1000}):
+        for block in (1, 20, 50):
+            cells = []
+            for correlation in (0.0, 0.2, 0.5, 0.8):
+                draw, lengths = np.random.default_rng(1), []
+                for _ in range(runs):
+                    detector = sm.ChangeDetector(**options, arl=arl, block=block)  # type: ignore[arg-type]
+                    longest = 6 * arl + (detector.reference or 0)
+                    at = first_alarm(detector, in_runs(0.1, correlation, longest, draw)) or longest
+                    lengths.append(at - (detector.reference or 0))
+                cells.append(f"{np.mean(lengths) / arl:.2f}")
+            name = ", ".join(f"{key}={value}" for key, value in options.items())
+            yield [f"e-SR, {name}, block={block}", *cells]
+
+
 def learned(samples: Any, model: Any) -> list[bool]:
     """Return the errors of a model that predicts each sample before it learns it."""
     errors = []
@@ -211,6 +235,7 @@ def main() -> None:
     parts = [
         machine(),
         table(("detector", "p0", "run length", *rises), run_lengths()),
+        table(("mean run length / arl, correlation of errors", "0", ".2", ".5", ".8"), dependent()),
         table(("errors of", "detector", "alarms before the change", "runs that speak", "median delay"), drifts()),
     ]
     report = "\n\n".join(parts)

@@ -20,6 +20,8 @@ cdef class Detector(Guarded):
     cdef int64_t reference, learned  # how many losses to learn from, and how many were
     cdef int64_t apart               # of these, how many the ranks leave out
     cdef double total, first         # the sum of what was learned; of the errors ranked, that when the reference ended
+    cdef int64_t block, filled       # how many losses are bet on together, and how many of them have come
+    cdef double part                 # their sum
     cdef Py_ssize_t bets
     cdef bint up, down, cusum, learns_again, stops, running
     cdef double bar
@@ -32,6 +34,7 @@ cdef class Detector(Guarded):
     cdef int watch_one(self, int judged, double loss) except -1
     cdef int watch(self, double x) except -1
     cdef double weigh(self, double x) noexcept
+    cdef double multiply(self, double x, int64_t n) noexcept
     cdef double compare(self, double x, int64_t at) noexcept
     cdef double compare_sum(self, int64_t errors, int64_t n) noexcept
     cdef int check_running(self, int64_t learned, double total, levels, bets, double first) except -1

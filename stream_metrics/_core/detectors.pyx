@@ -13,6 +13,9 @@ exchangeable, whatever their level (Vovk, Gammerman & Shafer 2005, theorem 8.1).
 the bets are on that, and the guarantee above holds with no error of estimation. For c near the rate of errors it is the error itself,
 but for a few errors (or others) at random. c comes from the first quarter of the reference, which is not ranked, as the ranks must
 not depend on c. The random numbers are a fixed function of the number of the sample, so bytes are a function of the samples.
+
+Losses that depend on those shortly before them are bet on in blocks: 1 + s (mean of the block - p) has a mean of at most 1 if that
+of the block is at most p whatever happened before the block. How the losses within a block depend on each other does not matter.
 """
 
 cimport cython
@@ -88,7 +91,7 @@ cdef inline bint absent(object y_pred):
 cdef class Detector(Guarded):
     """The evidence of up to eight bets in each direction, the level that they are against, and the alarms so far."""
 
-    def _configure(self, of, odds, directions, bint cusum, double arl, int64_t reference, restart, bint running):
+    def _configure(self, of, odds, directions, bint cusum, double arl, int64_t reference, restart, bint running, int64_t block):
         """Set what does not change; `reference` is 0 where the level is given."""
         cdef Py_ssize_t at
         self.of = of
@@ -97,7 +100,7 @@ cdef class Detector(Guarded):
             self.odds[at] = odds[at]
         self.up, self.down = directions
         self.cusum, self.reference, self.running = cusum, reference, running
-        self.apart = max(reference // 4, 1)
+        self.apart, self.block = max(reference // 4, 1), block
         self.bar = arl
         self.learns_again, self.stops = restart == "reference", restart == "stop"
         self._start()
@@ -105,6 +108,7 @@ cdef class Detector(Guarded):
     def _start(self):
         """Forget every sample."""
         self.n, self.abstained, self.alarms, self.learned, self.total, self.first = 0, 0, 0, 0, 0.0, 0.0
+        self.filled, self.part = 0, 0.0
         self.alarm, self.stopped, self.learning, self.times = False, False, self.reference > 0, []
         self._set((), [0.0] * (2 * self.bets))
 
@@ -119,15 +123,25 @@ cdef class Detector(Guarded):
             self.place_bets()
 
     cdef int place_bets(self) noexcept:
-        """Compute what each bet stakes: its share makes the odds of the level `odds` times as large, or as small."""
+        """Compute what each bet stakes: its share makes the odds of the level `odds` times as large, or as small.
+
+        On means of blocks, it is the one that is best on average for independent losses, so far that no mean can lose more than 90 %.
+        """
         cdef Py_ssize_t at, side
-        cdef double p, ratio, q
+        cdef double p, ratio, q, share
         for side in range(2):
             p = self.level[side]
             for at in range(self.bets):
                 ratio = 1 / self.odds[at] if side else self.odds[at]
                 q = p * ratio / (1 - p + p * ratio)
-                self.share[side * self.bets + at] = 0.0 if p <= 0 or p >= 1 else (q - p) / (p * (1 - p))
+                if p <= 0 or p >= 1:
+                    share = 0
+                elif self.block == 1:
+                    share = (q - p) / (p * (1 - p))
+                else:
+                    share = (q - p) / (p * (1 - p) / self.block + (q - p) * (q - p))
+                    share = max(share, -0.9 / (1 - p)) if side else min(share, 0.9 / p)
+                self.share[side * self.bets + at] = share
         return 0
 
     def update(self, x, y_pred=None, w=1):
@@ -200,7 +214,18 @@ cdef class Detector(Guarded):
         return self.close(self.weigh(x))
 
     cdef double weigh(self, double x) noexcept:
-        """Multiply the evidence of every bet by what it made of a loss; return the sum."""
+        """Multiply the evidence of every bet by what it made of a loss, or of the block that it ends; return the sum, or 0."""
+        if self.block == 1:
+            return self.multiply(x, 1)
+        self.part += x
+        self.filled += 1
+        if self.filled < self.block:
+            return 0
+        x, self.filled, self.part = self.part / self.block, 0, 0
+        return self.multiply(x, self.block)
+
+    cdef double multiply(self, double x, int64_t n) noexcept:
+        """Multiply the evidence of every bet by what it made of the mean of n losses; return the sum."""
         cdef Py_ssize_t at, side
         cdef double total = 0, m
         for side in range(2):
@@ -208,7 +233,7 @@ cdef class Detector(Guarded):
                 continue
             for at in range(side * self.bets, (side + 1) * self.bets):
                 m = self.mass[at]
-                m = (m if m > 1 else 1) if self.cusum else m + 1
+                m = (m if m > 1 else 1) if self.cusum else m + n
                 m *= 1 + self.share[at] * (x - self.level[side])
                 self.mass[at] = m
                 total += m
@@ -249,6 +274,7 @@ cdef class Detector(Guarded):
             del self.times[0]
         for at in range(2 * self.bets):
             self.mass[at] = 0
+        self.filled, self.part = 0, 0
         if self.stops:
             self.stopped = True
         elif self.learns_again:
@@ -278,6 +304,9 @@ cdef class Detector(Guarded):
             if self.learned >= self.reference:
                 self._learned()
             return
+        if self.block > 1:
+            self.close(self.multiply(total / n, n))
+            return
         for side in range(2):
             if not (self.down if side else self.up) or not 0 < self.level[side] < 1:
                 continue
@@ -297,7 +326,7 @@ cdef class Detector(Guarded):
         for at in range(n):
             error = uniform(self.n - at, 2) * (n - at) < errors
             errors -= error
-            evidence = self.compare(error, self.n - at)
+            evidence = max(self.compare(error, self.n - at), evidence if self.block > 1 else 0)
         return evidence
 
     def _first_alarm(self, double rate, int64_t longest, uint64_t seed):
@@ -344,14 +373,15 @@ cdef class Detector(Guarded):
         bets = [] if self.learning else [self.mass[at] for at in range(2 * self.bets)]
         numbers = [self.n, self.abstained, self.alarms, self.alarm, self.stopped, list(self.times), self.learned, self.total,
                    [self.level[0], self.level[1]] if known else [], bets]
-        return [*numbers, self.first] if self.running else numbers
+        return [*numbers, *([self.first] if self.running else []), *([self.filled, self.part] if self.block > 1 else [])]
 
     def _take(self, numbers):
         """Become what `_numbers` has written; ValueError for what it cannot have."""
-        n, abstained, alarms, alarm, stopped, times, learned, total, levels, bets, *first = numbers
+        n, abstained, alarms, alarm, stopped, times, learned, total, levels, bets, *rest = numbers
+        first, filled = rest[:self.running], rest[self.running:] or [0, 0.0]
         if {*map(type, (n, abstained, alarms, learned, *times))} != {int} or not {*map(type, (alarm, stopped))} == {bool}:
             raise ValueError("whole numbers of samples and alarms")
-        if {*map(type, (total, *levels, *bets, *first))} != {float} or len(first) != self.running:
+        if {*map(type, (total, *levels, *bets, *first))} != {float} or len(first) != self.running or [*map(type, filled)] != [int, float]:
             raise ValueError("levels and evidence as floats")
         if not (0 <= n <= MOST_SAMPLES and 0 <= abstained <= MOST_SAMPLES and 0 <= learned <= n and 0 <= total <= learned and 0 <= alarms <= n):
             raise ValueError("no more samples than there were")
@@ -359,6 +389,8 @@ cdef class Detector(Guarded):
             raise ValueError("alarms one after the other")
         if not all(0 <= m <= 1e300 for m in bets) or not all(0 <= p <= 1 for p in levels) or (bets and len(bets) != 2 * self.bets):
             raise ValueError("the evidence of every bet")
+        if not (0 <= filled[1] <= filled[0] < self.block and filled[0] <= n) or len(rest) != self.running + 2 * (self.block > 1):
+            raise ValueError("a block that is not full")
         if alarm and max(times, default=0) != n:
             raise ValueError("an alarm at the last sample")
         if self.running:
@@ -368,6 +400,7 @@ cdef class Detector(Guarded):
             raise ValueError("a level")
         self.n, self.abstained, self.alarms, self.learned, self.total = n, abstained, alarms, learned, total
         self.alarm, self.stopped, self.times, self.learning = alarm, stopped, list(times), not bets
+        self.filled, self.part = filled
         self._set(levels, bets or [0.0] * (2 * self.bets))
 
     cdef int check_running(self, int64_t learned, double total, levels, bets, double first) except -1:

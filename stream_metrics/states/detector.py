@@ -43,6 +43,7 @@ __all__ = ["ChangeDetector", "outcome"]
 DIRECTIONS = {"up": (True, False), "down": (False, True), "both": (True, True)}
 RESTARTS = ("same", "reference", "stop")
 LEARN = ("running", "bound")
+MOST_BLOCK = 10**6
 MOST_STEPS = 2**30
 MOST_BETS, LARGEST = 8, 1e6
 
@@ -66,6 +67,9 @@ class ChangeDetector(Detector, Portable):
     errors. `direction`: "up", "down", "both". `method`: "sr" uses the run length up and is the fastest, "cusum" raises
     far fewer false alarms and is slower. `bets`: by how much the odds of an error could have changed.
 
+    `block`: how many samples in a row are bet on together, by their mean, where errors depend on those shortly before
+    them; 1 is for independent ones. An alarm comes at the end of a block.
+
     After an alarm, "same" watches on against the same level, "reference" (the default with `reference`) learns a new
     one, "stop" watches no more. `alarm` tells whether the last update raised one, `changed` whether any did, `changes`
     when.
@@ -83,6 +87,11 @@ class ChangeDetector(Detector, Portable):
     with "sr", `p0` given or learned by "running"; 26 times or more with "cusum", whose threshold is the guaranteed one
     and not calibrated. For a learned level: a mean over references with learn="running", with probability 95 % over
     the reference with learn="bound". See the module for both.
+
+    Errors that come in runs break that: at a rate of .1 and a correlation of .2, .5 or .8 with the error before, the
+    mean run length was .27, .07 or .03 times `arl`. With block=50 it was 1.20, 1.19 and 1.08 times (block=20: 1.09, .99
+    and .64), and for independent errors 1.22, with 1.4 times the delay after a rise to .15. A block should be long
+    against the time over which errors depend on each other: it is assumed that blocks do not.
 
     References
     ----------
@@ -104,6 +113,7 @@ class ChangeDetector(Detector, Portable):
         bets: Iterable[float] = (1.2, 1.5, 2.0, 3.0),
         restart: Literal["same", "reference", "stop"] | None = None,
         learn: Literal["running", "bound"] | None = None,
+        block: int = 1,
     ) -> None:
         if (p0 is None) == (reference is None):
             raise ValueError(f"Expected either `p0` or `reference`, but got p0={p0!r} and reference={reference!r}")
@@ -127,6 +137,11 @@ class ChangeDetector(Detector, Portable):
         if learn is not None and reference is None:
             raise ValueError(f"Expected `learn` with `reference` alone, but got learn={learn!r} and p0={p0!r}")
         self.learn = None if reference is None else learned_by
+        if not (type(block) is int and 1 <= block <= MOST_BLOCK):
+            raise ValueError(f"Expected `block` to be a whole number from 1 to {MOST_BLOCK:,}, but got {block!r}")
+        if reference is not None and reference < block:
+            raise ValueError(f"Expected `reference` to have a whole block of {block} samples, but got {reference!r}")
+        self.block = block
         self.p0, self.reference = None if p0 is None else float(p0), reference
         self.direction, self.method, self.restart, self.arl = direction, method, chosen, float(arl)
         self.bets = _odds(bets)
@@ -136,7 +151,7 @@ class ChangeDetector(Detector, Portable):
     def _set_up(self, of: Outcome | None) -> None:
         learned, running = 0 if self.reference is None else self.reference, self.learn == "running"
         directions, cusum = DIRECTIONS[self.direction], self.method == "cusum"
-        self._configure(of, self.bets, directions, cusum, self.arl, learned, self.restart, running)
+        self._configure(of, self.bets, directions, cusum, self.arl, learned, self.restart, running, self.block)
 
     def update_many(self, x: Any, y_pred: Any = None, w: Any = None) -> None:
         """Watch a batch in its order: a column of losses, or with `of` two columns of labels.
@@ -177,7 +192,9 @@ class ChangeDetector(Detector, Portable):
 
         With `of` as well, whose errors `total` then counts. An alarm can come at the end of the step only; the run
         length holds, counted in samples. ValueError unless 0 <= total <= n. With learn="running", `total` is the number
-        of losses that are 1, the others being 0, and a step takes as long as n updates; n is at most 2^30.
+        of losses that are 1, the others being 0, and a step takes as long as n updates; n is at most 2^30. With `block`
+        above 1 and a level that does not run, a step is a block of its own, within which losses may depend on each
+        other.
         """
         if type(n) is not int or not 0 <= n < 2**53 or not 0 <= _real(total) <= n:
             raise ValueError(f"Expected 0 <= `total` <= `n`, a whole number, but got {total!r} and {n!r}")
@@ -191,7 +208,7 @@ class ChangeDetector(Detector, Portable):
 
     def _levels(self, mean: float, n: int) -> tuple[float, float]:
         """Return the levels that a reference of n losses with this mean gives."""
-        return reference_levels(min(max(mean, 0.0), 1.0), n)
+        return reference_levels(min(max(mean, 0.0), 1.0), n // self.block)
 
     def alarm_probability(
         self, n: int | None = None, *, rate: float | None = None, runs: int = 400, seed: int = 0
@@ -279,17 +296,18 @@ class ChangeDetector(Detector, Portable):
             self.method,
             list(self.bets),
             self.restart,
-            *(["running"] if self.learn == "running" else []),
+            *([self.learn, self.block] if self.block > 1 else ["running"] if self.learn == "running" else []),
         ]
         with self._reading():
             return [configuration, self._numbers()]
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
-        (p0, reference, of, direction, arl, method, bets, restart, *learn), numbers = content
+        (p0, reference, of, direction, arl, method, bets, restart, *rest), numbers = content
+        learn, block = rest if len(rest) == 2 else (rest[0] if rest else None if reference is None else "bound", 1)
         made = cls(
             p0, reference=reference, of=of, direction=direction, arl=arl, method=method, bets=bets, restart=restart,
-            learn=None if reference is None else learn[0] if learn else "bound",
+            learn=learn, block=block,
         )  # fmt: skip
         made._take(numbers)
         if not written_as(made, content):

@@ -21,6 +21,8 @@ MAKES = {
     "given": lambda: ChangeDetector(0.2, arl=20),
     "learned": lambda: ChangeDetector(reference=5, arl=10, direction="both", method="cusum"),
     "bound": lambda: ChangeDetector(reference=5, arl=10, direction="both", learn="bound"),
+    "block": lambda: ChangeDetector(0.3, arl=20, block=4),
+    "blocks": lambda: ChangeDetector(reference=6, arl=20, block=3, method="cusum"),
     "stopped": lambda: ChangeDetector(0.3, arl=5, direction="down", restart="stop", bets=(2.0,)),
     "same": lambda: ChangeDetector(reference=3, arl=5, restart="same"),
 }
@@ -261,6 +263,8 @@ def test_detectors_are_merged_by_nothing() -> None:
         (lambda: ChangeDetector(1.0), "`p0`"),
         (lambda: ChangeDetector(reference=0), "`reference`"),
         (lambda: ChangeDetector(0.1, learn="bound"), "`learn`"),
+        (lambda: ChangeDetector(0.1, block=0), "`block`"),
+        (lambda: ChangeDetector(reference=5, block=6), "`reference`"),
         (lambda: ChangeDetector(reference=5, learn="never"), "`learn`"),  # type: ignore[arg-type]
         (lambda: ChangeDetector(reference=5).update_sum(2.5, 5), "whole number of errors"),
         (lambda: ChangeDetector(reference=5).update_sum(2, 2**31), "whole number of errors"),

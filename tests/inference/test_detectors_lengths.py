@@ -96,21 +96,75 @@ def test_sums_run_as_long_and_find_a_change() -> None:
     assert 2000 < found.changes[0] <= 2150
 
 
-def test_bytes_keep_the_comparison() -> None:
+def runs_of_errors(rate: float, correlation: float, n: int, random: np.random.Generator) -> Any:
+    """Return errors with a rate, each with probability `correlation` the same as the one before."""
+    fresh = random.random(n) >= correlation
+    fresh[0] = True
+    return (random.random(n) < rate)[np.maximum.accumulate(np.where(fresh, np.arange(n), 0))].astype(float)
+
+
+@pytest.mark.parametrize("options", [{"p0": 0.1}, {"reference": 400}], ids=str)
+@pytest.mark.parametrize("correlation", [0.0, 0.5])
+def test_blocks_keep_the_run_length_of_errors_that_come_in_runs(options: dict[str, Any], correlation: float) -> None:
+    """In blocks of 50 the mean run length is that stated, where sample by sample it is a fraction of it."""
+    means = []
+    for block in (50, 1):
+        random, runs = np.random.default_rng(6), []
+        for _ in range(80):
+            detector = ChangeDetector(**options, arl=600, block=block, restart="stop")
+            detector.update_many(runs_of_errors(0.1, correlation, 4000, random))
+            runs.append(detector.changes[0] - (detector.reference or 0) if detector.changed else 3600)
+        means.append(float(np.mean(runs)) / 600)
+
+    assert 0.85 < means[0] < 1.5  # the standard error is .13
+    assert means[1] < 0.7 * means[0] or not correlation
+
+
+@pytest.mark.parametrize("direction", ["up", "down", "both"])
+def test_blocks_run_as_long_for_independent_errors(direction: Any) -> None:
+    """As stated, whether the level is given or learned."""
+    for options in ({"p0": 0.2}, {"reference": 100}):
+        detector = ChangeDetector(**options, arl=500, direction=direction, block=20, restart="stop")  # type: ignore[arg-type]
+        assert 0.93 < np.mean(lengths(detector, 0.2, 10_000)) / 500 < 1.5
+
+
+def test_a_bet_on_a_block_is_fair() -> None:
+    """The factor of a block is linear in its mean, 1 at the level, never 0; alarms come at its end; sums are blocks."""
+    detector, sums = (ChangeDetector(0.2, block=5, arl=1e9, bets=[2.0]) for _ in range(2))
+    seen = []
+    for total in range(6):
+        detector.reset()
+        sums.reset()
+        detector.update_many([0.0] * (5 - total) + [1.0] * total)
+        sums.update_sum(total, 5)
+        assert detector.evidence == sums.evidence
+        seen.append(detector.evidence / 5)
+    alarms = ChangeDetector(0.2, block=5, arl=20, restart="stop")
+    alarms.update_many([1.0] * 33)
+
+    assert np.diff(seen) == pytest.approx([seen[1] - seen[0]] * 5)
+    assert seen[1] == pytest.approx(1)  # a mean of .2
+    assert seen[0] >= 0.1
+    assert alarms.changes[0] % 5 == 0
+
+
+@pytest.mark.parametrize("block", [1, 7])
+def test_bytes_keep_the_comparison(block: int) -> None:
     """From bytes, a pickle or a copy at any moment, the same alarms; numbers that cannot be are refused."""
     random = np.random.default_rng(4)
     losses = (random.random(600) < np.where(np.arange(600) < 300, 0.1, 0.6)).astype(float).tolist()
-    whole = ChangeDetector(reference=100, arl=200)
+    whole = ChangeDetector(reference=100, arl=200, block=block)
     whole.update_many(losses)
-    for cut in (0, 10, 25, 60, 100, 101, 300, 500):
-        part = ChangeDetector(reference=100, arl=200)
+    for cut in (0, 10, 25, 60, 100, 101, 303, 500):
+        part = ChangeDetector(reference=100, arl=200, block=block)
         part.update_many(losses[:cut])
         for again in (sm.from_bytes(part.to_bytes()), pickle.loads(pickle.dumps(part)), part.copy()):
             again.update_many(losses[cut:])
             assert again.to_bytes() == whole.to_bytes()
     good = whole._numbers()
-    for place, wrong in ((6, 20), (7, 0.5), (7, 1e9), (8, []), (8, [0.1, 0.2]), (9, []), (10, 1e9), (10, 0.5)):
+    wrongs = [(6, 20), (7, 0.5), (7, 1e9), (8, []), (8, [0.1, 0.2]), (9, []), (10, 1e9), (10, 0.5)]
+    for place, wrong in [*wrongs, (11, 7), (12, 9.0)] if block > 1 else wrongs:
         numbers = [wrong if at == place else number for at, number in enumerate(good)]
-        with pytest.raises(ValueError, match=r"number|level|error|samples"):
+        with pytest.raises(ValueError, match=r"number|level|error|samples|block"):
             whole.copy()._take(numbers)
     assert whole.alarms > 0
