@@ -130,6 +130,7 @@ def run_lengths() -> Iterator[list[str]]:
         "e-SR, arl=10000, level given": (lambda: sm.ChangeDetector(0.1), 0),
         "e-SR, arl=10000, reference=1000": (lambda: sm.ChangeDetector(reference=1000), 1000),
         "e-SR, arl=10000, reference=1000, learn=bound": (bounded, 1000),
+        "e-CUSUM calibrated, arl=10000, level given": (lambda: sm.ChangeDetector(0.1, method="calibrated"), 0),
         "e-CUSUM, arl=10000, level given": (lambda: sm.ChangeDetector(0.1, method="cusum"), 0),
         "river ADWIN": (lambda: River(drift.ADWIN()), 1000),
         "river Page-Hinkley": (lambda: River(drift.PageHinkley()), 1000),

@@ -23,8 +23,8 @@ cdef class Detector(Guarded):
     cdef int64_t block, filled       # how many losses are bet on together, and how many of them have come
     cdef double part                 # their sum
     cdef Py_ssize_t bets
-    cdef bint up, down, cusum, learns_again, stops, running
-    cdef double bar
+    cdef bint up, down, cusum, learns_again, stops, running, calibrated
+    cdef double bar, stated          # the evidence of an alarm, and `arl`: the same unless the threshold is calibrated
     cdef double odds[MOST_BETS]
     cdef double level[2]               # the rate before the change, for bets on a rise and on a fall
     cdef double share[2 * MOST_BETS]   # what a bet stakes
@@ -33,6 +33,8 @@ cdef class Detector(Guarded):
 
     cdef int watch_one(self, int judged, double loss) except -1
     cdef int watch(self, double x) except -1
+    cdef double threshold(self) noexcept
+    cdef double mean_length(self, double rate, double bar, int64_t longest) noexcept
     cdef double weigh(self, double x) noexcept
     cdef double multiply(self, double x, int64_t n) noexcept
     cdef double compare(self, double x, int64_t at) noexcept

@@ -43,7 +43,7 @@ class Detector(Guarded):
         of: Outcome | None,
         odds: tuple[float, ...],
         directions: tuple[bool, bool],
-        cusum: bool,
+        method: str,
         arl: float,
         reference: int,
         restart: str,

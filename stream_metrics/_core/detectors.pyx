@@ -22,7 +22,7 @@ cimport cython
 from collections.abc import Mapping
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from libc.math cimport exp, floor, log1p
+from libc.math cimport exp, floor, log1p, sqrt
 from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.guard cimport Guarded
@@ -35,6 +35,10 @@ from stream_metrics.labels import canonical, most_likely
 cdef dict KINDS = {"accuracy": 0, "recall": 1, "precision": 2, "specificity": 3, "npv": 4}
 cdef object ONE = 1
 cdef Py_ssize_t MOST_TIMES = 100
+cdef Py_ssize_t SIMULATED = 500  # runs
+cdef double RAREST = 1e-3        # the rate below which runs would take too long
+cdef uint64_t simulated_key[256]
+cdef double simulated_bar[256]
 
 
 @cython.auto_pickle(False)
@@ -91,7 +95,7 @@ cdef inline bint absent(object y_pred):
 cdef class Detector(Guarded):
     """The evidence of up to eight bets in each direction, the level that they are against, and the alarms so far."""
 
-    def _configure(self, of, odds, directions, bint cusum, double arl, int64_t reference, restart, bint running, int64_t block):
+    def _configure(self, of, odds, directions, method, double arl, int64_t reference, restart, bint running, int64_t block):
         """Set what does not change; `reference` is 0 where the level is given."""
         cdef Py_ssize_t at
         self.of = of
@@ -99,9 +103,10 @@ cdef class Detector(Guarded):
         for at in range(self.bets):
             self.odds[at] = odds[at]
         self.up, self.down = directions
-        self.cusum, self.reference, self.running = cusum, reference, running
+        self.cusum, self.calibrated = method != "sr", method == "calibrated"
+        self.reference, self.running = reference, running
         self.apart, self.block = max(reference // 4, 1), block
-        self.bar = arl
+        self.stated = self.bar = arl
         self.learns_again, self.stops = restart == "reference", restart == "stop"
         self._start()
 
@@ -142,7 +147,72 @@ cdef class Detector(Guarded):
                     share = (q - p) / (p * (1 - p) / self.block + (q - p) * (q - p))
                     share = max(share, -0.9 / (1 - p)) if side else min(share, 0.9 / p)
                 self.share[side * self.bets + at] = share
+        if self.calibrated:
+            self.bar = self.threshold()
         return 0
+
+    cdef double threshold(self) noexcept:
+        """Return the evidence that e-CUSUM reaches once in `arl` independent errors with the level as their rate, or a little less often.
+
+        Simulated, with fixed random numbers, up to a mean run length of some thousands; beyond, it is nearly proportional to the
+        threshold. At most `arl`, which is proven to be enough, and that where runs would take too long.
+        """
+        cdef double rate = (self.level[0] + self.level[1]) / 2, rare = min(rate, 1 - rate), goal, bar, length, low = 0, high = 0, longer = 1
+        cdef Py_ssize_t at
+        cdef uint64_t key = mixed(self.block * 4 + self.up * 2 + self.down)
+        if rare < RAREST or self.block > 500:
+            return self.stated
+        for at in range(self.bets):
+            key = mixed(key + (<uint64_t *> &self.odds[at])[0])
+        for at in range(2):
+            key = mixed(key + (<uint64_t *> &self.level[at])[0])
+        key = mixed(key + (<uint64_t *> &self.stated)[0]) | 1
+        if simulated_key[key >> 56] == key:
+            return simulated_bar[key >> 56]
+        goal = min(self.stated, max(2000.0, 20 / rare, 40.0 * self.block))
+        bar = goal / 20 + 1
+        for at in range(12):  # to a mean from 1.05 to 1.3 times the goal
+            length = self.mean_length(rate, bar, <int64_t> (10 * goal) + 1)
+            if length < 1.05 * goal:
+                low = bar
+            else:
+                high, longer = bar, length
+                if length <= 1.3 * goal:
+                    break
+            bar *= min(max(1.15 * goal / length, 0.1), 10.0)
+            if high and (bar >= high or bar <= low):
+                bar = sqrt(low * high) if low else high / 2
+            elif bar <= low:
+                bar = 2 * low
+        if goal < self.stated:
+            high *= 1.1 * self.stated / longer
+        bar = min(high, self.stated) if high else self.stated
+        simulated_key[key >> 56], simulated_bar[key >> 56] = key, bar
+        return bar
+
+    cdef double mean_length(self, double rate, double bar, int64_t longest) noexcept:
+        """Return the mean number of independent errors with this rate until the mean evidence reaches a threshold."""
+        cdef double saved[2 * MOST_BETS]
+        cdef double part = self.part, total
+        cdef int64_t filled = self.filled, length, lengths = 0
+        cdef uint64_t state = 0
+        cdef Py_ssize_t at, run
+        for at in range(2 * self.bets):
+            saved[at] = self.mass[at]
+        bar *= self.bets * (self.up + self.down)
+        for run in range(SIMULATED):
+            self.filled, self.part, length, total = 0, 0, 0, 0
+            for at in range(2 * self.bets):
+                self.mass[at] = 0
+            while total < bar and length < longest:
+                state += <uint64_t> 0x9E3779B97F4A7C15
+                length += 1
+                total = self.weigh((mixed(state) >> 11) * (1.0 / 9007199254740992.0) < rate)
+            lengths += length
+        for at in range(2 * self.bets):
+            self.mass[at] = saved[at]
+        self.filled, self.part = filled, part
+        return <double> lengths / SIMULATED
 
     def update(self, x, y_pred=None, w=1):
         """Watch one loss in [0, 1]; with `of`, one pair (truth, prediction) whose outcome is the loss.
@@ -348,7 +418,7 @@ cdef class Detector(Guarded):
     @property
     def evidence(self):
         """The mean evidence of the bets, to be compared with `arl`; 0 after an alarm and while the level is learned."""
-        return sum([self.mass[at] for at in range(2 * self.bets)]) / (self.bets * (self.up + self.down))
+        return sum([self.mass[at] for at in range(2 * self.bets)]) / (self.bets * (self.up + self.down)) * (self.stated / self.bar)
 
     @property
     def changes(self):

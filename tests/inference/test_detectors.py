@@ -23,6 +23,7 @@ MAKES = {
     "bound": lambda: ChangeDetector(reference=5, arl=10, direction="both", learn="bound"),
     "block": lambda: ChangeDetector(0.3, arl=20, block=4),
     "blocks": lambda: ChangeDetector(reference=6, arl=20, block=3, method="cusum"),
+    "calibrated": lambda: ChangeDetector(0.2, arl=50, method="calibrated"),
     "stopped": lambda: ChangeDetector(0.3, arl=5, direction="down", restart="stop", bets=(2.0,)),
     "same": lambda: ChangeDetector(reference=3, arl=5, restart="same"),
 }

@@ -58,6 +58,37 @@ def test_an_alarm_within_n_samples_is_as_probable_as_said(options: dict[str, Any
     assert detector.alarm_probability(50, rate=0.1) == chances[1]
 
 
+@pytest.mark.parametrize("direction", ["up", "down", "both"])
+@pytest.mark.parametrize("rate", [0.02, 0.1, 0.5])
+def test_a_calibrated_threshold_uses_the_run_length_up(rate: float, direction: Any) -> None:
+    """1 to 1.5 times `arl`, where the threshold that is proven gives 10 times and more."""
+    options = {"arl": 1000, "direction": direction, "restart": "stop"}
+    runs = lengths(ChangeDetector(rate, method="calibrated", **options), rate, 10_000)
+    proven = lengths(ChangeDetector(rate, method="cusum", **options), rate, 3000)
+
+    assert 0.93 < np.mean(runs) / 1000 < 1.5
+    assert np.mean(proven) > 2500
+
+
+def test_evidence_of_a_calibrated_threshold_is_of_the_stated_run_length() -> None:
+    """It reaches `arl` with the alarm, from bytes too; too rare errors have the threshold that is proven."""
+    detector, rare = ChangeDetector(0.1, method="calibrated"), ChangeDetector(1e-5, method="calibrated")
+    proven = ChangeDetector(1e-5, method="cusum")
+    detector.update_many([0.0] * 20 + [1.0] * 4)
+    rare.update_many([0.0, 1.0])
+    proven.update_many([0.0, 1.0])
+    again = sm.from_bytes(detector.to_bytes())
+    before = 0.0
+    while not detector.alarm:
+        before = detector.evidence
+        detector.update(1.0)
+        again.update(1.0)
+
+    assert 1000 < before < detector.arl
+    assert again == detector
+    assert rare.evidence == proven.evidence > 0
+
+
 def test_a_learned_level_costs_little_delay() -> None:
     """After 2,000 quiet samples, less than twice the delay of a level that is given, and half of that of the bound."""
     given, running, bound = (
