@@ -8,11 +8,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_metrics.catalog import find
+from stream_metrics.inference.forms_classes import RATES
 from stream_metrics.inference.intervals import checked
 from stream_metrics.inference.resampling import enough_draws
-from stream_metrics.inference.selection import level_of_each, range_of
+from stream_metrics.inference.selection import e_benjamini_hochberg, e_value_below, level_of_each, range_of
 from stream_metrics.jsonable import label_names, without_nan
 from stream_metrics.labels import canonical
+from stream_metrics.options import real
 from stream_metrics.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -211,6 +213,53 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         is above 0 for equal groups, too: the more so the more and the smaller they are. Nan without two groups.
         """
         return range_of(self.intervals(key, level, label=label, least=least, valid=valid, t_opt=t_opt), level, valid)
+
+    def below(
+        self, key: str, target: float, *, fdr: float = 0.05, label: Label | None = None, least: int = 1
+    ) -> dict[Label, float]:
+        """Return the groups of which it is evident that their rate is below a target, with their e-values.
+
+        Of the groups returned, a share of at most `fdr` is expected to be there wrongly, whenever one looks and however
+        the groups depend on each other (e-BH; Wang and Ramdas 2022). Samples are taken as independent.
+
+        Parameters
+        ----------
+        key, label, least
+            The rate, as for `worst`: "accuracy", or with a class as `label` "recall", "precision", "specificity" or
+            another share of samples.
+        target
+            What the rate of every group should reach, between 0 and 1. It must not be chosen from the same samples.
+        fdr
+            The false discovery rate, between 0 and 1.
+
+        Returns
+        -------
+        dict
+            From group to e-value, the largest first.
+
+        Raises
+        ------
+        ValueError
+            If the metric is no share of samples, or a number is out of range.
+
+        Examples
+        --------
+        >>> import stream_metrics as sm
+        >>> groups = sm.ByGroup(sm.Accuracy())
+        >>> groups.update_many([1] * 300, [1, 1, 0] * 100, group=["x", "y", "z"] * 100)
+        >>> list(groups.snapshot().below("accuracy", 0.9))
+        ['z']
+        """
+        if key != "accuracy" and key not in RATES:
+            raise ValueError(f"Expected `key` to be a share of samples, such as accuracy or recall, but got {key!r}")
+        target, fdr = real(target, "target"), real(fdr, "fdr")
+        if not (0 < target < 1 and 0 < fdr < 1):
+            raise ValueError(f"Expected `target` and `fdr` to be between 0 and 1, but got {target!r} and {fdr!r}")
+        found = {}
+        for group in self.values_of(key, label, least=least):
+            one: Any = self._groups[group].interval(key, method="wilson", label=label)
+            found[group] = e_value_below(round(one.value * one.n), one.n, target)
+        return e_benjamini_hochberg(found, fdr)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python types; groups appear under their JSON names (see `jsonable`)."""

@@ -10,7 +10,7 @@ import pytest
 
 import stream_metrics as sm
 from stream_metrics.group_snapshot import GroupSnapshot
-from stream_metrics.inference.selection import level_of_each
+from stream_metrics.inference.selection import e_benjamini_hochberg, e_value_below, level_of_each
 
 RUNS = 120
 
@@ -110,6 +110,45 @@ def test_a_report_says_for_what_intervals_hold() -> None:
     assert "together" not in groups.snapshot().report(140)
 
 
+def test_groups_below_a_target_are_found_with_few_errors() -> None:
+    """The share of groups found that are not below it stays at most the rate asked for, at the worst of many looks."""
+    rng, wrong, right = np.random.default_rng(8), [], []
+    for _ in range(30):
+        counts = np.zeros((30, 2), int)
+        worst, last = 0.0, 0
+        for _look in range(8):
+            counts[:24] += rng.multinomial(100, [0.9, 0.1], 24)
+            counts[24:] += rng.multinomial(100, [0.8, 0.2], 6)
+            values = {at: e_value_below(int(x), int(x + y), 0.9) for at, (x, y) in enumerate(counts)}
+            found = e_benjamini_hochberg(values, 0.1)
+            worst, last = max(worst, sum(at < 24 for at in found) / max(len(found), 1)), sum(at >= 24 for at in found)
+        wrong.append(worst)
+        right.append(last)
+
+    assert np.mean(wrong) < 0.1
+    assert np.mean(right) > 5.5
+    rng = np.random.default_rng(9)
+    assert list(drawn(rng, [0.9, 0.6, 0.9, 0.7], 500).below("accuracy", 0.9)) == [1, 3]
+    assert set(drawn(rng, [0.9, 0.6, 0.9, 0.7], 500).below("recall", 0.9, label=1)) == {1, 3}
+
+
+@pytest.mark.parametrize(("n", "target"), [(1, 0.5), (12, 0.3), (40, 0.9)])
+def test_an_e_value_is_one_on_average_at_the_target_and_less_above(n: int, target: float) -> None:
+    """Exact sums over all outcomes."""
+    for p, mean in ((target, 1.0), ((1 + target) / 2, None)):
+        chances = [math.comb(n, x) * p**x * (1 - p) ** (n - x) for x in range(n + 1)]
+        total = math.fsum(chance * e_value_below(x, n, target) for x, chance in enumerate(chances))
+        assert total == pytest.approx(1, rel=1e-9) if mean else total < 1
+
+
+def test_e_values_are_rejected_by_their_ranks() -> None:
+    """By the definition: the k largest for the largest k with e(k) >= m / (k fdr)."""
+    assert e_benjamini_hochberg({}) == {}
+    assert e_benjamini_hochberg({"a": 59.0, "b": 1.0, "c": 0.0}) == {}
+    assert e_benjamini_hochberg({"b": 1.0, "a": 60.0, "c": 0.0}) == {"a": 60.0}
+    assert list(e_benjamini_hochberg({"b": 30.0, "a": 31.0, "c": 0.0})) == ["a", "b"]
+
+
 @pytest.mark.parametrize(
     ("ask", "error", "match"),
     [
@@ -118,6 +157,10 @@ def test_a_report_says_for_what_intervals_hold() -> None:
         (lambda s: s.intervals("accuracy", valid="never"), ValueError, "`valid`"),
         (lambda s: s.gap_interval("recall"), KeyError, "`label`"),
         (lambda s: s.with_intervals(0), ValueError, "`level`"),
+        (lambda s: s.below("macro_f1", 0.9), ValueError, "`key`"),
+        (lambda s: s.below("accuracy", 1), ValueError, "`target`"),
+        (lambda s: s.below("accuracy", 0.9, fdr=0), ValueError, "`fdr`"),
+        (lambda s: s.below("recall", 0.9), KeyError, "`label`"),
     ],
 )
 def test_questions_without_an_answer(ask: Any, error: type[Exception], match: str) -> None:

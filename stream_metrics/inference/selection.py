@@ -13,8 +13,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from stream_metrics.inference.intervals import Interval
+from stream_metrics.inference.special import beta_cdf, log_beta
 
-__all__ = ["level_of_each", "range_of"]
+__all__ = ["e_benjamini_hochberg", "e_value_below", "level_of_each", "range_of"]
+
+LARGEST = 700.0  # the logarithm of the largest e-value that is told
 
 
 def level_of_each(level: float, m: int) -> float:
@@ -38,3 +41,27 @@ def range_of(found: Mapping[Any, Interval], level: float, valid: str) -> Interva
     note = f"{len(doubts)} of {len(every)} intervals have a note, as that of {doubts[0]}" if doubts else ""
     low, high, n = max(max(lows) - min(highs), 0.0), max(highs) - min(lows), sum(one.n for one in every)
     return Interval(max(values) - min(values), low, high, level, "simultaneous", valid, n=n, note=note)
+
+
+def e_value_below(x: int, n: int, target: float) -> float:
+    """Return the evidence of x successes in n trials against a probability of success of at least `target`.
+
+    The mean likelihood ratio of probabilities below the target, all alike, against the target. If the probability is at
+    least the target, whatever it is, this is an e-process: P[it is ever 1/a or more] <= a, at however many looks.
+    """
+    share = beta_cdf(target, x + 1, n - x + 1)
+    if share <= 0:
+        return 0.0
+    ratio = log_beta(x + 1, n - x + 1) - x * math.log(target) - (n - x) * math.log1p(-target)
+    return math.exp(min(ratio + math.log(share) - math.log(target), LARGEST))
+
+
+def e_benjamini_hochberg(found: Mapping[Any, float], fdr: float = 0.05) -> dict[Any, float]:
+    """Return the e-values that are rejected, largest first: of these at most a share of `fdr` is expected to be wrong.
+
+    The k largest of m, for the largest k whose smallest is at least m / (k fdr); however the e-values depend on each
+    other. Wang and Ramdas 2022.
+    """
+    ranked = sorted(found.items(), key=lambda item: -item[1])
+    most = max((k for k, (_, e) in enumerate(ranked, 1) if e * k * fdr >= len(ranked)), default=0)
+    return dict(ranked[:most])

@@ -80,6 +80,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
     return beta_tail(a, b, x, 1 - x, float(gap))
 
 
+@lru_cache(maxsize=4096)  # groups and simulations ask for the same counts again
 def beta_quantile(q: float, a: float, b: float) -> float:
     """Return the x with I_x(a, b) = q, for q in (0, 1) and a, b > 0, by Newton's steps held within a bracket."""
     low, high = -FARTHEST, FARTHEST

@@ -308,6 +308,7 @@ class ChangeDetector(Detector, Portable):
     @classmethod
     def _restore(cls, content: Any) -> Self:
         (p0, reference, of, direction, arl, method, bets, restart, *rest), numbers = content
+        learn: Any
         learn, block = rest if len(rest) == 2 else (rest[0] if rest else None if reference is None else "bound", 1)
         made = cls(
             p0, reference=reference, of=of, direction=direction, arl=arl, method=method, bets=bets, restart=restart,

@@ -13,10 +13,10 @@ asks for, changes nothing: what fires goes on firing, and time does not count.
 asks for a detector of changes (`monitor.changes`, `states.detector`) of accuracy, or of the recall, precision,
 specificity or npv of a class. `arl` is the mean number of outcomes between two false alarms, of all partitions
 together; an outcome of the recall of cats is a cat. As this is a mean, a false alarm within the first `arl` outcomes
-has a probability of about one half; within the first n it has at most n / `arl`. Each rule has its own: of R rules
-with the same `arl`, the first false alarm of any comes R times as soon, so ask each for R times as much. What is normal is learned from the
-first `reference` outcomes of each partition and, until an alarm, from all later ones, or `p0` says it: the rate of
-errors, 1 less that of the rule. `direction` is worse (the
+has a probability of about one half; within the first n it has at most n / `arl`. Each rule counts by itself: of R rules
+with one `arl`, the first false alarm of any may come R times as soon, so ask each for R times as much. What is normal
+is learned from the first `reference` outcomes of each partition and, until an alarm, from all later ones, or `p0` says
+it: the rate of errors, 1 less that of the rule. `direction` is worse (the
 default), better or both. The rule fires at the alarm. It holds until `reference` outcomes (1000 beside `p0`) have come
 to that partition without another one, from which the new level was learned meanwhile, unless `p0` stays. Its value is
 the evidence, which raises the alarm where it reaches `arl`.
