@@ -17,6 +17,8 @@ given, for 0/1 losses (others are first drawn as 0 or 1) that are exchangeable u
 ones with one rate. It is one about the mean over references: after a reference that happened to be low, alarms come
 sooner until later samples have corrected it. Since these join the comparison, the level is known better with time, and
 a change that creeps is found later than against a level that is given.
+It needs a reference of some hundreds: evidence grows only while the samples since the change are few against those
+before it, so a detector that has seen 20 good samples and then errors alone may never alarm.
 
 `learn="bound"` freezes the level: a rise is measured against the largest mean that the reference allows at 95 %, a fall
 against the smallest. The guarantee holds with 95 % over references, for any independent losses whose mean is at most

@@ -264,7 +264,7 @@ def test_a_restart_neither_forgets_a_change_nor_tells_it_again(tmp_path) -> None
     sink, told = Kept(), []
 
     def run(truths: str, *, look: bool = True) -> None:
-        monitor, alerts = alerting(tmp_path / "state", sink, CHANGED)
+        monitor, alerts = alerting(tmp_path / "state", sink, CHANGED.replace("20", "80"))
         at = monitor.assign([0]).get(("memory", 0), 0)
         found = [{"id": k, "time": NOW, "prediction": "a", "truth": truth} for k, truth in enumerate(truths, at)]
         if look:
@@ -278,11 +278,11 @@ def test_a_restart_neither_forgets_a_change_nor_tells_it_again(tmp_path) -> None
             told.append((len(sink.told), alerts.engine.shown()[0]))
         crash(monitor)
 
-    run("a" * 19 + "ba")
+    run(("a" * 9 + "b") * 10 + "a")
     run("b" * 10, look=False)
     run("b")
     run("")
-    run("b" * 20)
+    run("b" * 80)
 
     assert [(number, alert["state"]) for number, alert in told] == [(0, "ok"), (1, "firing"), (1, "firing"), (2, "ok")]
     assert told[0][1]["note"].startswith("evidence ")
