@@ -283,6 +283,7 @@ cdef class Detector(Guarded):
             return 0
         return self.close(self.weigh(x))
 
+    @cython.final
     cdef double weigh(self, double x) noexcept:
         """Multiply the evidence of every bet by what it made of a loss, or of the block that it ends; return the sum, or 0."""
         if self.block == 1:
@@ -294,6 +295,7 @@ cdef class Detector(Guarded):
         x, self.filled, self.part = self.part / self.block, 0, 0
         return self.multiply(x, self.block)
 
+    @cython.final
     cdef double multiply(self, double x, int64_t n) noexcept:
         """Multiply the evidence of every bet by what it made of the mean of n losses; return the sum."""
         cdef Py_ssize_t at, side
@@ -309,6 +311,7 @@ cdef class Detector(Guarded):
                 total += m
         return total
 
+    @cython.final
     cdef double compare(self, double x, int64_t at) noexcept:
         """Learn from loss number `at`, or bet on its rank among those of the reference and since; return the evidence."""
         cdef double share, place
