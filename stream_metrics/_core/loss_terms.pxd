@@ -8,7 +8,9 @@ cimport cython
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from stream_metrics._core.fixed cimport Fixed
+from libc.string cimport memset
+
+from stream_metrics._core.fixed cimport Fixed, add_product
 from stream_metrics._core.wide cimport (
     Term, Wide, as_term, grid, minus_fixed, minus_wide, plus_fixed, plus_wide, root, surprise, times)
 
@@ -20,6 +22,7 @@ cdef enum:
     RANKS = 11  # 1 to 10, and everything beyond
     STRIDE = 512  # squares summed before a part could overflow
     BLOCK = 64  # samples rated together
+    BRIER_LIMIT = 2049  # in units of 2^-10: rows that sum to 1 reach 2, but for rounding
 
 cdef struct Row:
     Term squares
@@ -31,11 +34,18 @@ cdef struct Sample:
     int rank  # the index into Sums.rank
     bint two  # no more than two classes are named
 
+cdef struct Squares:  # of the losses of samples of weight 1, each loss rounded to a multiple of 2^-52 first
+    int64_t weighted  # samples of another weight, which are left out
+    int64_t beyond  # samples of weight 1 whose Brier loss is above BRIER_LIMIT, whose square is left out
+    Wide log_loss, brier, spherical
+    bint unknown  # some samples come from bytes without squares; then all of the above is 0
+
 cdef struct Sums:
     int64_t n, abstained
     Fixed weight, two
     Fixed rank[RANKS]
     Wide log_loss, brier, spherical
+    Squares squares
 
 
 cdef inline bint in_range(double p) noexcept nogil:
@@ -129,6 +139,22 @@ cdef inline void rate_single(Sample *s, double p, bint positive) noexcept nogil:
     rate(s, fabs(<double> (not positive) - p), &row, 1 if ahead == positive else 2, True)
 
 
+cdef inline void plus_square(Wide *sum, Term term) noexcept nogil:
+    cdef uint64_t q = ((term.high << 12) | (term.low >> 52)) + ((term.low >> 51) & 1), high = 0, low = 0
+    add_product(&high, &low, q, q)
+    plus_wide(sum, 0, high, low)
+
+
+cdef inline void count_squares(Squares *squares, Sample *s) noexcept nogil:
+    """Add the squares of a sample of weight 1."""
+    plus_square(&squares.log_loss, s.log_loss)
+    plus_square(&squares.spherical, s.spherical)
+    if s.brier.high >= <uint64_t> BRIER_LIMIT << 30:
+        squares.beyond += 1
+    else:
+        plus_square(&squares.brier, s.brier)
+
+
 cdef inline void count(Sums *sums, Sample *s, int64_t whole, uint64_t part) noexcept nogil:
     """Add a sample; room for its weight was checked."""
     cdef Term product
@@ -138,7 +164,10 @@ cdef inline void count(Sums *sums, Sample *s, int64_t whole, uint64_t part) noex
         plus_wide(&sums.log_loss, 0, s.log_loss.high, s.log_loss.low)
         plus_wide(&sums.brier, 0, s.brier.high, s.brier.low)
         plus_wide(&sums.spherical, 0, s.spherical.high, s.spherical.low)
+        if not sums.squares.unknown:
+            count_squares(&sums.squares, s)
     else:
+        sums.squares.weighted += not sums.squares.unknown
         product = times(s.log_loss, whole, part, &top)
         plus_wide(&sums.log_loss, top, product.high, product.low)
         product = times(s.brier, whole, part, &top)
@@ -193,6 +222,34 @@ cdef inline Py_ssize_t rate_singles(const real *p, Py_ssize_t n, const uint8_t *
     return n
 
 
+cdef inline void forget_squares(Squares *squares, bint unknown) noexcept nogil:
+    memset(squares, 0, sizeof(Squares))
+    squares.unknown = unknown
+
+
+cdef inline void plus_squares(Squares *a, const Squares *b) noexcept nogil:
+    if a.unknown or b.unknown:
+        forget_squares(a, True)
+        return
+    a.weighted += b.weighted
+    a.beyond += b.beyond
+    plus_wide(&a.log_loss, <uint64_t> b.log_loss.high, b.log_loss.middle, b.log_loss.low)
+    plus_wide(&a.brier, <uint64_t> b.brier.high, b.brier.middle, b.brier.low)
+    plus_wide(&a.spherical, <uint64_t> b.spherical.high, b.spherical.middle, b.spherical.low)
+
+
+cdef inline void minus_squares(Squares *a, const Squares *b, int64_t left) noexcept nogil:
+    """Subtract; squares that are not known stay so until no sample is left."""
+    if a.unknown or b.unknown:
+        forget_squares(a, left != 0)
+        return
+    a.weighted -= b.weighted
+    a.beyond -= b.beyond
+    minus_wide(&a.log_loss, <uint64_t> b.log_loss.high, b.log_loss.middle, b.log_loss.low)
+    minus_wide(&a.brier, <uint64_t> b.brier.high, b.brier.middle, b.brier.low)
+    minus_wide(&a.spherical, <uint64_t> b.spherical.high, b.spherical.middle, b.spherical.low)
+
+
 cdef inline void plus_sums(Sums *a, const Sums *b) noexcept nogil:
     cdef int r
     a.n += b.n
@@ -204,6 +261,7 @@ cdef inline void plus_sums(Sums *a, const Sums *b) noexcept nogil:
     plus_wide(&a.log_loss, <uint64_t> b.log_loss.high, b.log_loss.middle, b.log_loss.low)
     plus_wide(&a.brier, <uint64_t> b.brier.high, b.brier.middle, b.brier.low)
     plus_wide(&a.spherical, <uint64_t> b.spherical.high, b.spherical.middle, b.spherical.low)
+    plus_squares(&a.squares, &b.squares)
 
 
 cdef inline void minus_sums(Sums *a, const Sums *b) noexcept nogil:
@@ -217,6 +275,22 @@ cdef inline void minus_sums(Sums *a, const Sums *b) noexcept nogil:
     minus_wide(&a.log_loss, <uint64_t> b.log_loss.high, b.log_loss.middle, b.log_loss.low)
     minus_wide(&a.brier, <uint64_t> b.brier.high, b.brier.middle, b.brier.low)
     minus_wide(&a.spherical, <uint64_t> b.spherical.high, b.spherical.middle, b.spherical.low)
+    minus_squares(&a.squares, &b.squares, a.n)
+
+
+cdef inline bint is_zero(const Wide *sum) noexcept nogil:
+    return (sum.high | <int64_t> (sum.middle | sum.low)) == 0
+
+
+cdef inline bint possible_squares(const Squares *s, int64_t n) noexcept nogil:
+    """Whether nothing is below zero, and no square is without a sample."""
+    if s.weighted < 0 or s.beyond < 0 or s.weighted > n - s.beyond:
+        return False
+    if s.log_loss.high < 0 or s.brier.high < 0 or s.spherical.high < 0:
+        return False
+    if s.weighted + s.beyond == n and not is_zero(&s.brier):
+        return False
+    return s.weighted < n or (is_zero(&s.log_loss) and is_zero(&s.spherical))
 
 
 cdef inline bint possible(const Sums *s) noexcept nogil:
@@ -239,9 +313,8 @@ cdef inline bint possible(const Sums *s) noexcept nogil:
         return False
     if s.two.whole > s.weight.whole or (s.two.whole == s.weight.whole and s.two.part > s.weight.part):
         return False
-    if s.n < ranks:
+    if s.n < ranks or not possible_squares(&s.squares, s.n):
         return False
     if s.weight.whole | <int64_t> s.weight.part:
         return True
-    return (s.log_loss.high | <int64_t> (s.log_loss.middle | s.log_loss.low) | s.brier.high | <int64_t> (s.brier.middle | s.brier.low)
-            | s.spherical.high | <int64_t> (s.spherical.middle | s.spherical.low)) == 0
+    return is_zero(&s.log_loss) and is_zero(&s.brier) and is_zero(&s.spherical)

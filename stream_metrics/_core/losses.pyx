@@ -8,6 +8,10 @@ function of the sample. So the sums are exact, whatever the order, and a sample 
 In 128 bits of 2^-64, as cells have them, 36 times a weight could overflow, and a nearly perfect stream would keep few
 digits.
 
+Squares of losses are summed besides, of samples of weight 1 alone, since only these have intervals. A loss is rounded to
+a multiple of 2^-52 first, so that its square is a whole number of units. States that were written before squares were
+counted have none, and what they are merged into loses its own.
+
 The sums change in stretches of `Guarded` only, so a copy of the struct is what was counted at one moment.
 """
 
@@ -23,7 +27,7 @@ from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.indexed cimport plain
 from stream_metrics._core.loss_rows cimport at, cleaned, measure_mapping, no_probability, number
 from stream_metrics._core.loss_terms cimport (
-    BLOCK, RANKS, Sample, Sums, count, count_block, finish, in_range, minus_sums, plus_sums, possible, rate_rows,
+    BLOCK, RANKS, Sample, Squares, Sums, count, count_block, finish, forget_squares, in_range, minus_sums, plus_sums, possible, rate_rows,
     rate_single, rate_singles, real)
 from stream_metrics._core.numeric cimport row_values
 from stream_metrics._core.weights cimport MOST_SAMPLES, check_samples, split
@@ -278,8 +282,19 @@ cdef class LossSums(Guarded):
         return [s.n, s.abstained, fixed_units(s.weight), fixed_units(s.two), *[fixed_units(s.rank[r]) for r in range(RANKS)],
                 wide_units(s.log_loss), wide_units(s.brier), wide_units(s.spherical)]
 
-    def restore(self, numbers):
-        """Fill an empty state with what `numbers` returned; ValueError names what cannot have been counted."""
+    def squares(self):
+        """Squares of losses as integers: samples of other weights, samples beyond, sums; None where they are not known.
+
+        Of log loss, Brier score and spherical score, in units of 2^-104, of the samples of weight 1. A Brier loss above 2,
+        which only rows have that do not sum to 1, is beyond and has no square.
+        """
+        cdef Squares s = self.sums.squares
+        if s.unknown:
+            return None
+        return [s.weighted, s.beyond, wide_units(s.log_loss), wide_units(s.brier), wide_units(s.spherical)]
+
+    def restore(self, numbers, squares=None):
+        """Fill an empty state with what `numbers` and `squares` returned; ValueError names what cannot have been counted."""
         cdef Sums s
         cdef int r
         if [type(x) for x in numbers] != [int] * (RANKS + 7):
@@ -293,6 +308,14 @@ cdef class LossSums(Guarded):
         read_wide(rest[RANKS], &s.log_loss)
         read_wide(rest[RANKS + 1], &s.brier)
         read_wide(rest[RANKS + 2], &s.spherical)
+        forget_squares(&s.squares, squares is None and s.n != 0)
+        if squares is not None:
+            if [type(x) for x in squares] != [int] * 5:
+                raise ValueError("five whole numbers")
+            s.squares.weighted, s.squares.beyond, log_loss, brier, spherical = squares
+            read_wide(log_loss, &s.squares.log_loss)
+            read_wide(brier, &s.squares.brier)
+            read_wide(spherical, &s.squares.spherical)
         if not possible(&s) or s.n > MOST_SAMPLES or s.abstained > MOST_SAMPLES:
             raise ValueError("sums of samples that were counted")
         self.sums = s

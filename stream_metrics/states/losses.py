@@ -23,6 +23,8 @@ from stream_metrics.wire import Portable
 
 __all__ = ["ProbabilityLosses"]
 
+SUMS = 18  # numbers of a state without squares
+
 
 class ProbabilityLosses(LossSums, Portable):
     """Sums of losses of probabilities, the state behind log loss, Brier score, spherical score and top-k accuracy.
@@ -35,7 +37,10 @@ class ProbabilityLosses(LossSums, Portable):
     With a single probability the truth is `pos_label` or anything else of its type, and at 1/2 the other class ranks
     first.
 
-    Memory: under 500 bytes, whatever is counted.
+    The squares of the losses of samples of weight 1 are summed as well, for intervals. States from bytes that were
+    written before there were squares have none, nor has what they are merged into.
+
+    Memory: under 600 bytes, whatever is counted.
     Guarantee: sums of terms that are each rounded once, to 2**-104; any split of a stream over states that are then
     merged, in any order and tree, gives the same bytes. The sum of all weights stays below 2**63.
     """
@@ -115,7 +120,8 @@ class ProbabilityLosses(LossSums, Portable):
         return Snapshot(losses=self.copy())
 
     def _content(self) -> list[Any]:
-        return [self.pos_label, self.classes, *self.numbers()]
+        squares = self.squares() if self.n else None  # without samples, bytes are what they were before there were squares
+        return [self.pos_label, self.classes, *self.numbers(), *(squares or ())]
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
@@ -123,7 +129,7 @@ class ProbabilityLosses(LossSums, Portable):
         state = cls(pos_label, classes)
         if repr((state.pos_label, state.classes)) != repr((pos_label, classes)):
             raise ValueError("labels in their plain form")
-        state.restore(numbers)
+        state.restore(numbers[:SUMS], numbers[SUMS:] or None)
         return state
 
     def __repr__(self) -> str:

@@ -102,6 +102,8 @@ EARLIER = (
     # Samples whose weight is not 1 were not counted then.
     "confusion_v1_fractions", "confusion_v1_large", "confusion_v1_other", "fading_v1_count", "fading_v1_time",
     "groups_v1_folded", "groups_v1_timed", "set_v1_default", "set_v1_fine", "timed_v1_set",
+    # Losses had no squares then.
+    "comparison_v1_ties", "losses_v1_fractions", "losses_v1_mappings", "losses_v1_single",
 )  # fmt: skip
 
 STATES: dict[str, Callable[[], Any]] = {
@@ -139,17 +141,17 @@ STATES: dict[str, Callable[[], Any]] = {
     "ranks_v1_ten_classes": lambda: scored(RankSketch(32, 4), 400, [f"class {i}" for i in range(10)]),
     "ranks_v1_one_vs_rest": lambda: counted(scored(RankSketch(8, 2, pairs=False), 90, ["a", "b"]), ("c", {"c": 0.5})),
     "losses_v1_empty": sm.ProbabilityLosses,
-    "losses_v1_single": lambda: counted(
+    "losses_v1_single_squares": lambda: counted(
         sm.ProbabilityLosses("yes"), *((y, p) for y in ("yes", "no") for p in (0.0, 0.25, 0.5, 1.0)), ("no", None)
     ),
-    "losses_v1_mappings": lambda: counted(
+    "losses_v1_mappings_squares": lambda: counted(
         sm.ProbabilityLosses(), *((x, dict.fromkeys(LABELS[: i + 1], 2.0**-i)) for i, x in enumerate(LABELS)), ("z", {})
     ),
-    "losses_v1_fractions": lambda: counted(
+    "losses_v1_fractions_squares": lambda: counted(
         sm.ProbabilityLosses(classes=["b", 1, (2, "c")]),
         *((y, [0.5, 0.125, 0.375 * w], w) for y in ("b", 1.0, "none") for w in (0.1, 2.0**-64, 1.0)),
     ),
-    "set_v1_fine_weighted": lambda: counted(
+    "set_v1_fine_squares": lambda: counted(
         sm.MetricSet(["accuracy", "roc_auc", "log_loss"], pos_label="a", labels=["a", "b"]),
         ("a", {"a": 0.75, "b": 0.25}),
         ("b", 0.5, 0.1),
@@ -178,7 +180,7 @@ STATES: dict[str, Callable[[], Any]] = {
     "comparison_v1_fractions": lambda: counted(
         Comparison(), ("a", "a", "b", 0.1), ("b", "a", "b", 2.0**-64), ("a", 1, 1, 2**62)
     ),
-    "comparison_v1_ties": lambda: judged(
+    "comparison_v1_ties_squares": lambda: judged(
         Comparison(scores=True, folds=3),
         [(i % 3 == 0, i / 40, {True: (i * 7 % 40) / 40, False: 0.5}) for i in range(40)],
     ),
@@ -301,12 +303,14 @@ def brief(value: Any) -> str:
 def losses(state: sm.ProbabilityLosses) -> dict[str, Any]:
     """Return what sums of losses hold, in their own units."""
     sums = {name: str(getattr(state, f"{name}_units")) for name in ("weight", "two_class", *LOSSES)}
+    squares = state.squares() if state.n else None
     return {
         "type": type(state).__name__,
         "configuration": {name: repr(getattr(state, name)) for name in ("pos_label", "classes")},
         "n": state.n,
         "abstained": state.abstained,
         **sums,
+        **({} if squares is None else {"squares": repr(squares)}),
         "ranks": repr(state.rank_units),
     }
 
