@@ -5,9 +5,9 @@ samples, and counts do not say how many stand behind a weight: the same weights 
 p-value. Pairs of samples cannot be counted where a weight has a fraction.
 
 A sample of weight 0 has a weight other than 1; an abstention is no sample of the matrix and does not matter. A
-confusion matrix counts the samples with such a weight, since their sum may happen to be the number of samples. Bytes of
-earlier versions lack that number; for them, and for sketches and losses alone, weights that sum to the number of
-samples count as weights of 1.
+confusion matrix and a state of losses count the samples with such a weight, since their sum may happen to be the number
+of samples. Bytes of earlier versions lack that number; for them, and for sketches alone, weights that sum to the number
+of samples count as weights of 1.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def weighted(state: Any) -> str:
         return f"{state.n} samples weigh {state.weight}"
     if getattr(state, "unit", 1) != 1:
         return "a weight has a fraction"
-    weighted: int = getattr(state, "weighted", 0)
+    squares = state.squares() if hasattr(state, "squares") else None
+    weighted: int = squares[0] if squares else getattr(state, "weighted", 0)
     return f"{weighted} of {state.n} samples have a weight other than 1" if weighted else ""
 
 

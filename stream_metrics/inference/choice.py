@@ -19,6 +19,8 @@ areas         "delong" for ROC areas, "influence" for average precision and the 
               up the standard error it is widened, and below 10 samples of a class (20 for precision) there is a note.
               Means over classes are wider than they had to be: measured coverage 98 to 100 %.
 units         "folds" for all of these, and for losses and micro areas, once samples have units; see `fold_intervals`.
+losses        "student" from sums and sums of squares: the mean on the logit scale, and one more sample with the worst
+              loss (`losses`).
 points        "band" for the Kolmogorov-Smirnov distance, coverage 99.7 to 100 %; "posterior" of the rows of the sketch,
               not narrower than its bootstrap, for what else is read off a curve.
 """
@@ -98,6 +100,7 @@ METHODS: dict[str, tuple[str, ...]] = {
     "ks_statistic": ("band", "bootstrap", "posterior"),
     **dict.fromkeys(POINTS, ("posterior", "bootstrap")),
     "top_k_accuracy": ("wilson", "jeffreys", "clopper_pearson"),
+    **dict.fromkeys(("log_loss", "brier_score", "spherical_score"), ("student",)),
 }
 for _key in ("chi2", "expected_accuracy", "expected_accuracy_term"):
     METHODS.pop(_key)
@@ -111,7 +114,6 @@ MOST_CLASSES: dict[str, int] = {  # derivatives are of all classes in all classe
 DEFAULTS: dict[str, str] = {key: methods[0] for key, methods in METHODS.items()}
 
 BINNED = "it is biased upwards by the noise of the bins, so that an interval around it would not hold the truth"
-SUMS = "the sum of the losses is kept, not that of their squares, so their spread is not known"
 TOGETHER = "the scores of one sample depend on each other, and a sketch does not keep which belong together"
 CHANCE = "it is what independent guessing with these totals would reach; 'prevalence' has intervals"
 TEST = "a p-value or test statistic already is a statement about chance"
@@ -119,9 +121,6 @@ REFUSED: dict[str, str] = {
     "chi2": "it grows with the number of samples; 'cramers_v' is the measure to estimate",
     "expected_accuracy": CHANCE,
     "expected_accuracy_term": CHANCE,
-    "log_loss": SUMS,
-    "brier_score": SUMS,
-    "spherical_score": SUMS,
     "roc_auc_micro": TOGETHER,
     "average_precision_micro": TOGETHER,
     "pr_auc_trapezoid_ovr": TOGETHER,

@@ -103,9 +103,7 @@ def interval(
         return _of_counts(snapshot, row, asked, label, options)
     from stream_metrics.inference import scored
 
-    if options:
-        raise ValueError(f"Expected no options for the interval of {key!r}, but got {min(options)!r}")
-    return scored.interval(snapshot, row, asked, label)
+    return scored.interval(snapshot, row, asked, label, options)
 
 
 def _check(asked: Asked) -> Asked:
@@ -201,4 +199,8 @@ def known(snapshot: Snapshot, key: str, valid: str) -> bool:
         return can_have(row)
     if refusal(row) is not None or (valid == "anytime" and key in ONE_LOOK):
         return False
+    if row.reads == "losses":
+        from stream_metrics.inference import losses
+
+        return not losses.unknown(key, snapshot._states["losses"])
     return row.reads != "counts" or snapshot._view("counts", key).k <= _most_classes(row)

@@ -28,6 +28,7 @@ from stream_metrics.formulas.rank_steps import descend
 from stream_metrics.formulas.ranks import delong_influence, delong_se, roc_auc
 from stream_metrics.formulas.ranks_protocol import NAN, OWN, REST, Certified, RankColumn
 from stream_metrics.formulas.scored import classes, columns
+from stream_metrics.inference import losses
 from stream_metrics.inference.adequacy import ENOUGH, HALF
 from stream_metrics.inference.anytime import TOO_EARLY, early_level, late_multiplier, rests_on_enough
 from stream_metrics.inference.choice import DEFAULTS, PRECISIONS
@@ -47,10 +48,18 @@ DRAWN = ("bootstrap", "posterior")
 MOST_UNITS = 2**30  # of all samples together, so that a product of two sums has room
 
 
-def interval(snapshot: Snapshot, row: Row, asked: Asked, label: Label | None) -> Interval | dict[Label, Interval]:
+def interval(
+    snapshot: Snapshot, row: Row, asked: Asked, label: Label | None, options: dict[str, Any]
+) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric of scores; of a per-class key that of `label`, or all by label."""
+    if options and row.key not in losses.LOSSES:
+        raise ValueError(f"Expected no options for the interval of {row.key!r}, but got {min(options)!r}")
+    if label is not None and row.kind == "whole":
+        raise KeyError(f"Expected no label for {row.key!r}, which is one value, but got {label!r}")
     view = snapshot._view(row.reads, row.key)
     refuse_weights(snapshot)
+    if row.key in losses.LOSSES:
+        return losses.interval(row, snapshot._states[row.reads], asked, options)
     snapshot._entry(row.key)
     found = snapshot._estimates[row.key]
     if row.key == "top_k_accuracy":
@@ -61,8 +70,6 @@ def interval(snapshot: Snapshot, row: Row, asked: Asked, label: Label | None) ->
             return _of_column(row, columns(view)[at], found[at], asked)
         pairs = zip(classes(view), columns(view), found, strict=True)
         return {name: _of_column(row, column, value, asked) for name, column, value in pairs}
-    if label is not None:
-        raise KeyError(f"Expected no label for {row.key!r}, which is one value, but got {label!r}")
     if row.key == "confidence_auc":
         return _of_column(row, view.column(view.pos_label), found, asked)
     return _mean(row, view, found, asked)

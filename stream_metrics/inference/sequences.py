@@ -14,12 +14,15 @@ import numpy as np
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.inference.special import distinct_pairs, expit, log_beta
 
-__all__ = ["area_sequence", "asymptotic_multiplier", "beta_binomial_sequence", "difference_sequence"]
+__all__ = [
+    "area_sequence", "asymptotic_multiplier", "beta_binomial_sequence", "bounded_sequence", "difference_sequence",
+]  # fmt: skip
 
 STEPS = 100
 BISECTIONS = 50
 MIX = 0.5  # both parameters of the mixing beta distribution
 SHARES: Floats = np.geomspace(1e-5, 0.9, 64)  # of the wealth that is bet
+DISTANCES: Floats = np.geomspace(1e-5, 1 - 1e-9, 64)  # from a mean, as a share of it
 SHARE_WEIGHTS: Floats = np.log(SHARES**0.25 / (SHARES**0.25).sum())
 
 
@@ -121,6 +124,45 @@ def _bet_limit(b: int, c: int, n: int, alpha: float) -> float:
         most = logs.max()
         low, high = (d, high) if most + math.log(np.exp(logs - most).sum()) >= goal else (low, d)
     return low
+
+
+def bounded_sequence(total: float, squares: float, n: int, level: float = 0.95) -> tuple[float, float]:
+    """The means in [0, 1] that are not refuted by n values in [0, 1] with this sum and sum of squares: at any n.
+
+    The narrower of two sequences at each end, with half of the error each: that of a proportion (see `area_sequence`),
+    which suits values that are 0 or 1, and bets, which suit values of small variance. A bet of the share r against the
+    mean m turns a unit into the product of 1 + r (x - m) / m, a martingale, which is at least the exponential of the
+    sum of r (x - m) / m + (log(1 - r) + r) (x - m)^2 / m^2 (Fan et al. 2015), a function of the sums. The mean over
+    `SHARES` of r refutes m, and all below it, because the product falls with m. The upper end is that of 1 - x.
+    """
+    alpha = (1 - level) / 2
+    low, high = _limits(total, n, alpha)
+    below = _mean_limit(total, squares, n, alpha)
+    above = _mean_limit(n - total, n - 2 * total + squares, n, alpha)
+    return max(low, below), min(high, 1 - above)
+
+
+def _mean_limit(total: float, squares: float, n: int, alpha: float) -> float:
+    """Return a mean that bets refute with the factor 2 / alpha, the largest below that of the values; 0 without one."""
+    mean, goal = total / n, math.log(2 / alpha)
+    curve = np.log1p(-SHARES) + SHARES
+
+    def refuted(m: Floats) -> Floats:
+        first, second = (total - n * m) / m, (squares - 2 * m * total + n * m * m) / (m * m)
+        logs = first[:, None] * SHARES + np.maximum(second, 0.0)[:, None] * curve + SHARE_WEIGHTS
+        most = logs.max(1)
+        return np.asarray(most + np.log(np.exp(logs - most[:, None]).sum(1)) >= goal)
+
+    if not mean > 0:
+        return 0.0
+    where = np.flatnonzero(refuted(mean * (1 - DISTANCES)))
+    if not len(where):
+        return 0.0
+    near, far = DISTANCES[where[0] - 1] if where[0] else 0.0, DISTANCES[where[0]]
+    for _ in range(BISECTIONS):
+        middle = (near + far) / 2
+        near, far = (near, middle) if refuted(np.array([mean * (1 - middle)]))[0] else (middle, far)
+    return float(mean * (1 - far))
 
 
 def area_sequence(area: tuple[float, float], own: float, rest: float, level: float) -> tuple[float, float]:
