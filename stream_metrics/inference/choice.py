@@ -17,7 +17,8 @@ other counts  "delta": the standard error from the gradient, the interval on the
 areas         "delong" for ROC areas, "influence" for average precision and the area by trapezoids, on the logit scale,
               with the standard error of the sketch and never inside its certified interval. Where a few samples make
               up the standard error it is widened, and below 10 samples of a class (20 for precision) there is a note.
-              Means over classes are wider than they had to be: measured coverage 98 to 100 %.
+              Means over classes, and scores of all classes pooled, are wider than they had to be, because a sketch
+              does not keep which scores belong to one sample: measured coverage 97 to 100 %.
 units         "folds" for all of these, and for losses and micro areas, once samples have units; see `fold_intervals`.
 losses        "student" from sums and sums of squares: the mean on the logit scale, and one more sample with the worst
               loss (`losses`).
@@ -43,6 +44,7 @@ __all__ = [
     "METHODS",
     "MOST_CLASSES",
     "ONE_LOOK",
+    "POOLED",
     "REFUSED",
     "SHARES",
     "WITH_UNITS",
@@ -84,8 +86,10 @@ SHARES: dict[str, Share] = {
     "f1_negative": Share((1, -1, -1, 1), (-1, 0, 0, 1), _harmonic),
 }
 
-AREAS = ("roc_auc", "gini", "roc_auc_ovr", "roc_auc_ovr_weighted", "roc_auc_ovo", "confidence_auc")
-PRECISIONS = ("average_precision", "average_precision_ovr", "average_precision_ovr_weighted", "pr_auc_trapezoid")
+AREAS = ("roc_auc", "gini", "roc_auc_ovr", "roc_auc_ovr_weighted", "roc_auc_ovo", "roc_auc_micro", "confidence_auc")
+PRECISIONS = ("average_precision", "average_precision_ovr", "average_precision_ovr_weighted", "average_precision_micro",
+              "pr_auc_trapezoid", "pr_auc_trapezoid_ovr")  # fmt: skip
+POOLED = ("roc_auc_micro", "average_precision_micro")
 POINTS = ("partial_roc_auc", "tpr_at_fpr", "precision_at_recall")
 
 OF_SHARES = ("wilson", "jeffreys", "clopper_pearson", "delta", "bootstrap", "posterior")
@@ -104,7 +108,8 @@ METHODS: dict[str, tuple[str, ...]] = {
 }
 for _key in ("chi2", "expected_accuracy", "expected_accuracy_term"):
     METHODS.pop(_key)
-ONE_LOOK = ("ks_statistic", *POINTS, "cramers_v")  # no standard error; biased near 0, its lowest value: so no sequence
+# No standard error; biased near 0, its lowest value; scores that depend on each other: so no sequence.
+ONE_LOOK = ("ks_statistic", *POINTS, "cramers_v", *POOLED)
 MOST_CLASSES: dict[str, int] = {  # derivatives are of all classes in all classes, or of all pairs in all cells
     **dict.fromkeys(MARGINS.keys() - ANALYTIC.keys(), SQUARE_LIMIT // 2),
     **dict.fromkeys(CELLS.keys() - OF_CELLS.keys(), PAIR_LIMIT),
@@ -114,16 +119,12 @@ MOST_CLASSES: dict[str, int] = {  # derivatives are of all classes in all classe
 DEFAULTS: dict[str, str] = {key: methods[0] for key, methods in METHODS.items()}
 
 BINNED = "it is biased upwards by the noise of the bins, so that an interval around it would not hold the truth"
-TOGETHER = "the scores of one sample depend on each other, and a sketch does not keep which belong together"
 CHANCE = "it is what independent guessing with these totals would reach; 'prevalence' has intervals"
 TEST = "a p-value or test statistic already is a statement about chance"
 REFUSED: dict[str, str] = {
     "chi2": "it grows with the number of samples; 'cramers_v' is the measure to estimate",
     "expected_accuracy": CHANCE,
     "expected_accuracy_term": CHANCE,
-    "roc_auc_micro": TOGETHER,
-    "average_precision_micro": TOGETHER,
-    "pr_auc_trapezoid_ovr": TOGETHER,
     "roc_auc_single_score": "it is not offered for pairs of classes; 'roc_auc' has one",
     **{key: BINNED for key in CATALOG if "calibration_error" in key},
 }

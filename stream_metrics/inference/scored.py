@@ -7,8 +7,15 @@ of the sketch joins that of the sample in quadrature, and the interval holds the
 the second is added to both ends: low - (value - certified low), high + (certified high - value).
 
 **Means over classes.** One sample has a score in every column, so the columns depend on each other, and the sketch does
-not keep how. The standard error of a mean is at most the mean of the standard errors; that bound is taken, so these
-intervals are wider than they had to be.
+not keep how. The influence of a sample on the mean is the sum of its influences on the columns, and the standard error
+is the length of the vector of all influences, which is at most the sum of the lengths of parts of it. Either each
+column is a part; or what samples add to the column of their own class is one part, in which nothing overlaps, so that
+squares add up, and what they add to each other column is a part. Of pairs of classes, the parts are those of one class,
+and samples of different classes do not overlap. The smaller bound is taken: 1.5 times the
+standard error for 3 classes in a trial, 2.1 times for 20 (average precision: 1.7 and 3).
+
+**Scores pooled.** One sample adds one score of its own class and K - 1 others, whose lengths are summed in the same way:
+(sum of K - 1 influences)^2 <= (K - 1) (sum of their squares).
 
 **A perfect ranking** has no spread. Its lower end is that of min(own, rest) independent pairs that are all in order:
 (alpha/2)^(1/m).
@@ -24,6 +31,7 @@ import numpy as np
 from stream_metrics.catalog import Row
 from stream_metrics.formulas.average_precision import average_precision
 from stream_metrics.formulas.protocol import Floats
+from stream_metrics.formulas.rank_pool import pool
 from stream_metrics.formulas.rank_steps import descend
 from stream_metrics.formulas.ranks import delong_influence, delong_se, roc_auc
 from stream_metrics.formulas.ranks_protocol import NAN, OWN, REST, Certified, RankColumn
@@ -31,7 +39,7 @@ from stream_metrics.formulas.scored import classes, columns
 from stream_metrics.inference import losses
 from stream_metrics.inference.adequacy import ENOUGH, HALF
 from stream_metrics.inference.anytime import TOO_EARLY, early_level, late_multiplier, rests_on_enough
-from stream_metrics.inference.choice import DEFAULTS, PRECISIONS
+from stream_metrics.inference.choice import DEFAULTS, POOLED, PRECISIONS
 from stream_metrics.inference.counted import on_logit_scale, share_bounds
 from stream_metrics.inference.intervals import Asked, Interval, Snapshot, refuse_weights
 from stream_metrics.inference.resampling import percentiles
@@ -72,7 +80,7 @@ def interval(
         return {name: _of_column(row, column, value, asked) for name, column, value in pairs}
     if row.key == "confidence_auc":
         return _of_column(row, view.column(view.pos_label), found, asked)
-    return _mean(row, view, found, asked)
+    return (_pooled if row.key in POOLED else _mean)(row, view, found, asked)
 
 
 def _top(view: Any, value: float, asked: Asked) -> Interval:
@@ -210,11 +218,10 @@ def _mean(row: Row, view: Any, value: Certified, asked: Asked) -> Interval:
     if anytime and (len(kept) < len(pairs) or not all(_steady(row.key, column) for column in kept)):
         whole = Interval(value.value, row.low, row.high, asked.level, name, "anytime", n=n)
         return _early_mean(row, pairs, value, whole)
-    errors = np.array([(_se if anytime else _widened_se)(row.key, column) for column in kept])
     least = min(min(column.weight(OWN), column.weight(REST)) for column in kept)
     weights = np.array([column.weight(OWN) for column in kept]) if row.key.endswith("weighted") else np.ones(len(kept))
     share = weights / weights.sum()
-    se = float(share @ np.nan_to_num(errors, nan=0.5))
+    se = _mean_se(row.key, kept, share, anytime)
     if row.key.endswith("weighted"):
         parts = np.array([part.value for part in _parts(row, kept)])
         se += math.sqrt(float(share @ (parts - share @ parts) ** 2) / n)
@@ -225,6 +232,50 @@ def _mean(row: Row, view: Any, value: Certified, asked: Asked) -> Interval:
         ends = ((1 - asked.level) / 2) ** (1 / least), row.high
     note = _thin(least, row.key) if asked.valid == "fixed" else ""
     return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, asked.level, name, asked.valid, se, n, 0, note))
+
+
+def _mean_se(key: str, kept: list[RankColumn], share: Floats, anytime: bool) -> float:
+    """Return a bound of the standard error of a weighted mean of columns; see the top of this file."""
+    own, rest = np.nan_to_num([_part_errors(key, column, anytime) for column in kept], nan=0.5).T * share
+    apart = float(np.hypot(own, rest).sum())
+    if key != "roc_auc_ovo":
+        return min(apart, math.sqrt(float(own @ own)) + float(rest.sum()))
+    k = math.isqrt(len(kept)) + 1  # pairs of all classes but equal ones, by the class of own
+    if k * (k - 1) != len(kept):
+        return apart
+    lengths = np.zeros((k, k))
+    lengths[~np.eye(k, dtype=bool)] = own
+    by_class = lengths.sum(1)
+    lengths[~np.eye(k, dtype=bool)] = rest
+    by_class += lengths.sum(0)
+    return min(apart, math.sqrt(float(by_class @ by_class)))
+
+
+def _part_errors(key: str, column: RankColumn, anytime: bool) -> tuple[float, float]:
+    """Return the lengths of the influences of the samples of own and of rest, widened for one look."""
+    weights, squares = precision_influence(column) if key in PRECISIONS else delong_influence(column)
+    parts, own = weights * squares, len(weights) // 2
+    first, second = math.sqrt(parts[:own].sum()), math.sqrt(parts[own:].sum())
+    whole = math.hypot(first, second)
+    factor = 1.0 if anytime or not whole > 0 else _widened_se(key, column) / whole
+    return first * factor, second * factor
+
+
+def _pooled(row: Row, view: Any, value: Certified, asked: Asked) -> Interval:
+    """Return the interval of an area of all scores of all classes together."""
+    each, n = columns(view), int(view.n)
+    column, method = pool(each), DEFAULTS[row.key]
+    if math.isnan(value.value) or not (column.weight(OWN) and column.weight(REST)):
+        return Interval(value.value, NAN, NAN, asked.level, method, "fixed", n=n)
+    own, rest = _part_errors(row.key, column, False)
+    se = math.hypot(own, rest) if len(each) == 1 else own + math.sqrt(len(each) - 1) * rest
+    least = min(n, column.weight(OWN), column.weight(REST))
+    se = math.hypot(se if se == se else 0.5, value.se)
+    ends = on_logit_scale(value.value, se, (row.low, row.high), t_reach(asked.level, max(least - 1, 1.0)))
+    if not se > 0 and value.value == row.high:
+        ends = row.low + (row.high - row.low) * ((1 - asked.level) / 2) ** (1 / least), row.high
+    note = _thin(least, row.key)
+    return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, asked.level, method, "fixed", se, n, 0, note))
 
 
 def _early_mean(row: Row, pairs: list[RankColumn], value: Certified, whole: Interval) -> Interval:
