@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from probability_streams import LOSSES, STREAMS, drawn, multiclass
+from probability_streams import truths as probability_truths
 
 import stream_metrics as sm
 from stream_metrics.group_snapshot import GroupSnapshot
@@ -60,6 +62,11 @@ SCORES = {
     "7 % positive": Score(0.07, 1.5, None),
     "20 % positive, ties": Score(0.2, 2.5, 2.0),
 }
+CALIBRATION = "debiased_calibration_error"
+MEANS = (
+    "roc_auc_ovr", "roc_auc_ovr_weighted", "roc_auc_ovo", "roc_auc_micro",
+    "average_precision_ovr", "average_precision_micro", "pr_auc_trapezoid_ovr",
+)  # fmt: skip
 AREAS = ("roc_auc", "average_precision", "ks_statistic")
 
 
@@ -70,7 +77,8 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=2000, help="runs at one look (default: 2000)")
     given = parser.parse_args()
     one = [*fixed_counts(given.runs), *fixed_scores(given.runs)]
-    text = f"{one_look(one, given.runs)}\n\n{groups(max(given.runs // 10, 1))}"
+    more = groups(max(given.runs // 10, 1)), of_probabilities(max(given.runs // 2, 1))
+    text = "\n\n".join([one_look(one, given.runs), *more])
     print(text)
     if given.write:
         head, _, rest = README.read_text(encoding="utf-8").partition(MARKS[0])
@@ -207,6 +215,60 @@ def grouped(rates: Sequence[float], rng: np.random.Generator) -> GroupSnapshot:
     cells = [rng.multinomial(400, [p / 2, (1 - p) / 2, (1 - p) / 2, p / 2]).reshape(2, 2) for p in rates]
     views: Any = {at: sm.ConfusionMatrix.from_matrix(counts).snapshot() for at, counts in enumerate(cells)}
     return GroupSnapshot(views, None, None)
+
+
+def of_probabilities(runs: int) -> str:
+    """Return the tables of losses, calibration, and areas of several classes."""
+    rng, sizes = np.random.default_rng(SEED + 2), (30, 100, 1000, 10_000)
+    rows = [("stream", *LOSSES, CALIBRATION), ("---",) * 5]
+    for name, stream in STREAMS.items():
+        truth = probability_truths(stream)
+        found = {key: [0.0] * len(sizes) for key in rows[0][1:]}
+        noted = {key: [0] * len(sizes) for key in found}
+        for size, n in enumerate(sizes):
+            for _ in range(runs):
+                metrics = sm.MetricSet([*LOSSES, CALIBRATION])
+                metrics.update_many(*drawn(stream, n, rng))
+                snapshot = metrics.snapshot()
+                for key in found:
+                    one = snapshot.interval(key, LEVEL, label=True if key == CALIBRATION else None)
+                    found[key][size] += (one.low <= truth[key] + 1e-9 and one.high >= truth[key] - 1e-9) / runs
+                    noted[key][size] += bool(one.note)
+        cells = (
+            " / ".join(f"{100 * x:.1f}{'*' if m > runs / 2 else ''}" for x, m in zip(found[key], noted[key], strict=True))
+            for key in found
+        )
+        rows.append((name, *cells))
+    said = f"Coverage in per cent at n = 30 / 100 / 1,000 / 10,000, {runs} runs; * most intervals have a note."
+    return f"{said}\n\n{markdown(rows)}\n\n{of_means(max(runs // 10, 1), rng)}"
+
+
+def of_means(runs: int, rng: np.random.Generator) -> str:
+    """Return the table of areas of several classes: coverage, and standard errors over those of the runs."""
+    rows = [("classes, samples", *MEANS), ("---",) * (len(MEANS) + 1)]
+    for k, n in ((3, 600), (5, 1000), (20, 2000)):
+        values = {key: np.empty((runs, 4)) for key in MEANS}
+        exact = _areas_of(k, 100_000 if k < 20 else 40_000, rng)
+        for at in range(runs):
+            snapshot = _areas_of(k, n, rng)
+            for key in MEANS:
+                one = snapshot.interval(key, LEVEL)
+                values[key][at] = one.low, one.high, one.value, one.se
+        cells = []
+        for key in MEANS:
+            low, high, value, se = values[key].T
+            held = np.mean((low <= exact[key]) & (exact[key] <= high))
+            cells.append(f"{100 * held:.0f} ({se.mean() / value.std():.1f})")
+        rows.append((f"{k}, {n:,}", *cells))
+    said = f"The same, {runs} runs, and in brackets how much larger the standard errors are than need be."
+    return f"{said}\n\n{markdown(rows)}"
+
+
+def _areas_of(k: int, n: int, rng: np.random.Generator) -> Any:
+    truth, scores = multiclass(k, n, rng)
+    metrics = sm.MetricSet(list(MEANS))
+    metrics.update_many(truth, scores=scores, classes=range(k))
+    return metrics.snapshot()
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:

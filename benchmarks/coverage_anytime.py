@@ -16,6 +16,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from probability_streams import LOSSES, STREAMS, drawn, truths
 
 import stream_metrics as sm
 from stream_metrics.inference.comparison import ComparisonSnapshot, Joint
@@ -57,6 +58,7 @@ def main() -> int:
         "proportions, exactly": shares(),
         "differences of accuracy, exactly": bets(),
         f"differences of two models, {fewer} streams": differences(fewer, step),
+        f"losses, {runs} streams": losses(runs, step),
         f"areas, {fewer} streams": areas(fewer, max(step, 1.05)),
         f"metrics of the matrix, {runs} streams, of 20 classes {fewer}": matrices(runs, step),
     }
@@ -232,6 +234,26 @@ def compared(rows: Any, counts: Any) -> Any:
     there = there[np.lexsort(rows[there].T[::-1])]
     joint = Joint(np.zeros(len(there), np.int64), *rows[there].T, counts[there].astype(float), (0, 1), 0, 32)
     return ComparisonSnapshot(("a", "b"), joint, {}, n=int(counts.sum()), keyed=0, weighted=0, abstentions=(0, 0, 0))
+
+
+def losses(runs: int, step: float) -> Iterator[Row]:
+    """Yield how often mean losses are ever wrong; looks from the first sample on."""
+    rng = np.random.default_rng(SEED + 3)
+    looks = np.concatenate([np.arange(1, FIRST), looks_to(10_000, max(step, 1.05))])
+    for name, stream in STREAMS.items():
+        truth, missed = truths(stream), dict.fromkeys(LOSSES, 0.0)
+        for _ in range(runs):
+            positive, scores = drawn(stream, int(looks[-1]), rng)
+            state, wrong = sm.ProbabilityLosses(), dict.fromkeys(LOSSES, False)
+            for begin, end in zip([0, *looks], looks, strict=False):
+                state.update_many(positive[begin:end], scores[begin:end])
+                snapshot = state.snapshot()
+                for key in LOSSES:
+                    found = snapshot.interval(key, LEVEL, valid="anytime")
+                    wrong[key] |= found.low > truth[key] + 1e-9 or found.high < truth[key] - 1e-9
+            for key in LOSSES:
+                missed[key] += wrong[key]
+        yield name, {key: count / runs for key, count in missed.items()}
 
 
 def areas(runs: int, step: float) -> Iterator[Row]:

@@ -55,6 +55,7 @@ __all__ = [
     "CovTrueTrue",
     "CramersV",
     "CrossEntropy",
+    "DebiasedCalibrationError",
     "DecodeError",
     "DetectionPrevalence",
     "DetectionRate",
@@ -301,6 +302,18 @@ class CrossEntropy(Metric):
         normalize: bool = ...,
         *,
         pos_label: Label = ...,
+        zero_division: float = ...,
+    ) -> None: ...
+
+class DebiasedCalibrationError(Metric):
+    def __init__(
+        self,
+        bins: int = ...,
+        strategy: str = ...,
+        *,
+        pos_label: Label = ...,
+        buckets: int = ...,
+        sample: int = ...,
         zero_division: float = ...,
     ) -> None: ...
 

@@ -34,6 +34,19 @@ class Reliability(NamedTuple):
     weights: Floats
 
 
+class Residuals(NamedTuple):
+    """Samples of every bin, and the sums of truth less score, of its square, and of s (1 - s), the variance of truth.
+
+    `error` is how far the sum of squares may be off.
+    """
+
+    n: Floats
+    residual: Floats
+    squares: Floats
+    expected: Floats
+    error: Floats
+
+
 class _Rows(NamedTuple):
     rest: Floats
     own: Floats
@@ -89,6 +102,52 @@ def expected_calibration_error(column: RankColumn, *, bins: int = 15, strategy: 
     value, least, most = (float(np.sum(a)) / total for a in (np.abs(filled.residual), low, high))
     error = 2 * rows.slack / total + _rounding(rows)
     return widened(value, least, most, UNIFORM * (most - least), error, 0.0, 1.0)
+
+
+def debiased_calibration_error(column: RankColumn, *, bins: int = 15, strategy: str = "uniform") -> Certified:
+    """The root of the mean squared distance between score and share over the bins, without the noise of the bins.
+
+    Formula: sqrt(max(0, sum_k n_k / n ((share_k - score_k)^2 - v_k / n_k))), v_k the variance of truth less score in
+    the bin, over the bins with two samples or more. Range: [0, 1]. Undefined: no sample, or a score outside [0, 1].
+    The sum under the root has no bias, so that it is about 0, and not above, for calibrated scores at any number of
+    samples and bins. Source: Kumar et al. 2019. Depends on the bins, and needs samples of weight 1.
+    """
+    _check(bins, strategy)
+    rows = _rows(column)
+    if rows is None:
+        return UNDEFINED
+    filled, one, total = _fill(rows, bins, strategy), _bin_residuals(rows, bins, strategy), np.sum(rows.rest + rows.own)
+    value = float(np.sum(excess(one)[one.n >= 2])) / total
+    (least, reach), error = _reach(filled), _rounding(rows) * filled.most + 2 * one.error
+    below, above = least**2 - one.squares - error, reach**2 - np.maximum(one.squares - error, 0.0)
+    lowest, fewest, most = filled.sure - 1, filled.sure < 2, np.maximum(filled.most - 1, 1)
+    low = np.where(fewest, -np.minimum(filled.most, 2.0), np.minimum(below / np.maximum(lowest, 1), below / most))
+    high = np.where(fewest, filled.most, np.maximum(above / np.maximum(lowest, 1), above / most))
+    certain = (filled.sure == filled.most) & fewest  # bins with at most one sample, which are left out
+    low, high = (float(np.sum(np.where(certain, 0.0, end))) / total for end in (low, high))
+    rounding = _rounding(rows)
+    value, low, high = (math.sqrt(max(x, 0.0)) for x in (value, min(low, value) - rounding, max(high, value) + rounding))
+    return widened(value, low, high, UNIFORM * (high - low), EPSILON, 0.0, 1.0)
+
+
+def bin_residuals(column: RankColumn, *, bins: int = 15, strategy: str = "uniform") -> Residuals:
+    """Return what the samples of the bins have in common with calibrated ones; scores must be in [0, 1]."""
+    rows = _rows(column)
+    assert rows is not None, "the value is undefined"
+    return _bin_residuals(rows, bins, strategy)
+
+
+def excess(bins: Residuals) -> Floats:
+    """Return n_k times the squared distance of a bin without its bias; nonsense for fewer than two samples."""
+    return np.asarray((bins.residual**2 - bins.squares) / np.maximum(bins.n - 1, 1))
+
+
+def _bin_residuals(rows: _Rows, bins: int, strategy: str) -> Residuals:
+    weight, place = rows.rest + rows.own, _place(rows, bins, strategy)[0]
+    squares = rows.own * (1 - rows.mean) ** 2 + rows.rest * rows.mean**2
+    expected, error = weight * rows.mean * (1 - rows.mean), 2 * weight * (rows.high - rows.low)
+    parts = weight, rows.own - weight * rows.mean, squares, expected, error
+    return Residuals(*(_sums(place, part, bins) for part in parts))
 
 
 def maximum_calibration_error(column: RankColumn, *, bins: int = 15, strategy: str = "uniform") -> Certified:

@@ -40,6 +40,7 @@ from stream_metrics.inference.gradients import ANALYTIC, OF_CELLS
 from stream_metrics.obstacles import SQUARE_LIMIT
 
 __all__ = [
+    "CALIBRATED",
     "DEFAULTS",
     "METHODS",
     "MOST_CLASSES",
@@ -89,6 +90,7 @@ SHARES: dict[str, Share] = {
 AREAS = ("roc_auc", "gini", "roc_auc_ovr", "roc_auc_ovr_weighted", "roc_auc_ovo", "roc_auc_micro", "confidence_auc")
 PRECISIONS = ("average_precision", "average_precision_ovr", "average_precision_ovr_weighted", "average_precision_micro",
               "pr_auc_trapezoid", "pr_auc_trapezoid_ovr")  # fmt: skip
+CALIBRATED = ("debiased_calibration_error", "debiased_calibration_error_top")
 POOLED = ("roc_auc_micro", "average_precision_micro")
 POINTS = ("partial_roc_auc", "tpr_at_fpr", "precision_at_recall")
 
@@ -102,6 +104,7 @@ METHODS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(PRECISIONS, ("influence",)),
     **dict.fromkeys(("average_precision", "pr_auc_trapezoid"), ("influence", "bootstrap", "posterior")),
     "ks_statistic": ("band", "bootstrap", "posterior"),
+    **dict.fromkeys(CALIBRATED, ("noncentral",)),
     **dict.fromkeys(POINTS, ("posterior", "bootstrap")),
     "top_k_accuracy": ("wilson", "jeffreys", "clopper_pearson"),
     **dict.fromkeys(("log_loss", "brier_score", "spherical_score"), ("student",)),
@@ -109,7 +112,7 @@ METHODS: dict[str, tuple[str, ...]] = {
 for _key in ("chi2", "expected_accuracy", "expected_accuracy_term"):
     METHODS.pop(_key)
 # No standard error; biased near 0, its lowest value; scores that depend on each other: so no sequence.
-ONE_LOOK = ("ks_statistic", *POINTS, "cramers_v", *POOLED)
+ONE_LOOK = ("ks_statistic", *POINTS, "cramers_v", *POOLED, *CALIBRATED)
 MOST_CLASSES: dict[str, int] = {  # derivatives are of all classes in all classes, or of all pairs in all cells
     **dict.fromkeys(MARGINS.keys() - ANALYTIC.keys(), SQUARE_LIMIT // 2),
     **dict.fromkeys(CELLS.keys() - OF_CELLS.keys(), PAIR_LIMIT),
@@ -118,7 +121,7 @@ MOST_CLASSES: dict[str, int] = {  # derivatives are of all classes in all classe
 }
 DEFAULTS: dict[str, str] = {key: methods[0] for key, methods in METHODS.items()}
 
-BINNED = "it is biased upwards by the noise of the bins, so that an interval around it would not hold the truth"
+BINNED = "it is biased upwards by the noise of the bins; 'debiased_calibration_error' is not, and has an interval"
 CHANCE = "it is what independent guessing with these totals would reach; 'prevalence' has intervals"
 TEST = "a p-value or test statistic already is a statement about chance"
 REFUSED: dict[str, str] = {
@@ -126,7 +129,7 @@ REFUSED: dict[str, str] = {
     "expected_accuracy": CHANCE,
     "expected_accuracy_term": CHANCE,
     "roc_auc_single_score": "it is not offered for pairs of classes; 'roc_auc' has one",
-    **{key: BINNED for key in CATALOG if "calibration_error" in key},
+    **{key: BINNED for key in CATALOG if "calibration_error" in key and key not in CALIBRATED},
 }
 WITH_UNITS = frozenset(METHODS) - {"ks_statistic", "cramers_v"} | {
     "log_loss",

@@ -39,13 +39,13 @@ def unbiased_bounds(c: Any, value: float, ends: tuple[float, float], level: floa
     return low, min(high, 1.0)
 
 
-def noncentrality_bounds(x: float, degrees: int, level: float) -> tuple[float, float]:
+def noncentrality_bounds(x: float, degrees: float, level: float) -> tuple[float, float]:
     """Return the noncentralities of a chi-square distribution that an observed x does not refute. Smithson 2003."""
     tail = (1 - level) / 2
     return _solve(x, degrees, 1 - tail), _solve(x, degrees, tail)
 
 
-def _solve(x: float, degrees: int, share: float) -> float:
+def _solve(x: float, degrees: float, share: float) -> float:
     """Return the noncentrality with P[X <= x] = share; 0 if it is smaller for all."""
     low, high = 0.0, 2 * x + 100.0
     if x <= 0 or _distribution(x, degrees, low) < share:
@@ -56,7 +56,7 @@ def _solve(x: float, degrees: int, share: float) -> float:
     return (low + high) / 2
 
 
-def _distribution(x: float, degrees: int, noncentrality: float) -> float:
+def _distribution(x: float, degrees: float, noncentrality: float) -> float:
     """Return P[X <= x] of the noncentral chi-square distribution, about. Sankaran 1963."""
     mean = degrees + noncentrality
     first, second = degrees + 2 * noncentrality, degrees + 3 * noncentrality

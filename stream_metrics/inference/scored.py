@@ -30,6 +30,7 @@ import numpy as np
 
 from stream_metrics.catalog import Row
 from stream_metrics.formulas.average_precision import average_precision
+from stream_metrics.formulas.calibration import bin_residuals
 from stream_metrics.formulas.protocol import Floats
 from stream_metrics.formulas.rank_pool import pool
 from stream_metrics.formulas.rank_steps import descend
@@ -39,7 +40,8 @@ from stream_metrics.formulas.scored import classes, columns
 from stream_metrics.inference import losses
 from stream_metrics.inference.adequacy import ENOUGH, HALF
 from stream_metrics.inference.anytime import TOO_EARLY, early_level, late_multiplier, rests_on_enough
-from stream_metrics.inference.choice import DEFAULTS, POOLED, PRECISIONS
+from stream_metrics.inference.calibration import calibration_bounds, left_out
+from stream_metrics.inference.choice import CALIBRATED, DEFAULTS, POOLED, PRECISIONS
 from stream_metrics.inference.counted import on_logit_scale, share_bounds
 from stream_metrics.inference.intervals import Asked, Interval, Snapshot, refuse_weights
 from stream_metrics.inference.resampling import percentiles
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 __all__ = ["average_precision_se", "interval", "resampled"]
 
 FEW_SCORES, FEW_PRECISIONS = 10, 20  # samples of a class
+ALONE, MOST_ALONE = "more than 5 % of the samples are alone in a bin, and left out", 0.05
 DRAWN = ("bootstrap", "posterior")
 MOST_UNITS = 2**30  # of all samples together, so that a product of two sums has room
 
@@ -78,7 +81,7 @@ def interval(
             return _of_column(row, columns(view)[at], found[at], asked)
         pairs = zip(classes(view), columns(view), found, strict=True)
         return {name: _of_column(row, column, value, asked) for name, column, value in pairs}
-    if row.key == "confidence_auc":
+    if row.key in ("confidence_auc", "debiased_calibration_error_top"):
         return _of_column(row, view.column(view.pos_label), found, asked)
     return (_pooled if row.key in POOLED else _mean)(row, view, found, asked)
 
@@ -110,6 +113,11 @@ def _of_column(row: Row, column: RankColumn, value: Certified, asked: Asked) -> 
         return _widened(row, value, (low, high), shape)
     if row.key == "ks_statistic":
         return _band(row, value, own, rest, asked)
+    if row.key in CALIBRATED:
+        bins = bin_residuals(column)
+        note = ALONE if left_out(bins) > MOST_ALONE else _thin(min(own, rest), row.key)
+        shape = Interval(0.0, 0.0, 0.0, asked.level, method, "fixed", n=n, note=note)
+        return _widened(row, value, calibration_bounds(bins, asked.level), shape)
     if asked.valid == "anytime":
         return _watched(row, column, value, asked)
     se = math.hypot(_widened_se(row.key, column), value.se)
@@ -236,7 +244,7 @@ def _mean(row: Row, view: Any, value: Certified, asked: Asked) -> Interval:
 
 def _mean_se(key: str, kept: list[RankColumn], share: Floats, anytime: bool) -> float:
     """Return a bound of the standard error of a weighted mean of columns; see the top of this file."""
-    own, rest = np.nan_to_num([_part_errors(key, column, anytime) for column in kept], nan=0.5).T * share
+    own, rest = np.array([_part_errors(key, column, anytime) for column in kept]).T * share
     apart = float(np.hypot(own, rest).sum())
     if key != "roc_auc_ovo":
         return min(apart, math.sqrt(float(own @ own)) + float(rest.sum()))
@@ -252,7 +260,12 @@ def _mean_se(key: str, kept: list[RankColumn], share: Floats, anytime: bool) -> 
 
 
 def _part_errors(key: str, column: RankColumn, anytime: bool) -> tuple[float, float]:
-    """Return the lengths of the influences of the samples of own and of rest, widened for one look."""
+    """Return the lengths of the influences of the samples of own and of rest, widened for one look.
+
+    With a single sample of either the spread is not known; the length of a mean of values in [0, 1] is 1/2 at most.
+    """
+    if min(column.weight(OWN), column.weight(REST)) < 2:
+        return 0.0, 0.5
     weights, squares = precision_influence(column) if key in PRECISIONS else delong_influence(column)
     parts, own = weights * squares, len(weights) // 2
     first, second = math.sqrt(parts[:own].sum()), math.sqrt(parts[own:].sum())
@@ -270,7 +283,7 @@ def _pooled(row: Row, view: Any, value: Certified, asked: Asked) -> Interval:
     own, rest = _part_errors(row.key, column, False)
     se = math.hypot(own, rest) if len(each) == 1 else own + math.sqrt(len(each) - 1) * rest
     least = min(n, column.weight(OWN), column.weight(REST))
-    se = math.hypot(se if se == se else 0.5, value.se)
+    se = math.hypot(se, value.se)
     ends = on_logit_scale(value.value, se, (row.low, row.high), t_reach(asked.level, max(least - 1, 1.0)))
     if not se > 0 and value.value == row.high:
         ends = row.low + (row.high - row.low) * ((1 - asked.level) / 2) ** (1 / least), row.high

@@ -95,14 +95,14 @@ def test_bounds_are_rounded_outwards():
 
 
 def test_areas_show_sampling_intervals():
-    """Of scores, the certified bounds give way to intervals; what has none stays without."""
+    """Of scores, the certified bounds give way to intervals, and losses have some; what has none stays without."""
     text = scored().with_intervals().report(100)
     found = scored().interval("roc_auc", label=True)
     line = next(line for line in text.splitlines() if line.startswith("ROC AUC"))
 
     assert float(line.split()[-2]) == pytest.approx(found.low, abs=1e-4)
     assert float(line.split()[-1]) == pytest.approx(found.high, abs=1e-4)
-    assert len(next(line for line in text.splitlines() if line.startswith("Log loss")).split()) == 4
+    assert len(next(line for line in text.splitlines() if line.startswith("Log loss")).split()) == 6
 
 
 def test_the_html_report():
