@@ -44,11 +44,12 @@ def truths(stream: ProbabilityStream) -> dict[str, float]:
     weights /= weights.sum()
     logits = stream.shift + stream.spread * z
     p, q = 1 / (1 + np.exp(-logits)), 1 / (1 + np.exp(-stream.slope * logits))
+    hit, miss = (np.minimum(np.logaddexp(0, sign * stream.slope * logits), 52 * math.log(2)) for sign in (-1, 1))
     length = np.sqrt(q * q + (1 - q) ** 2)
     place = np.minimum((q * BINS).astype(int), BINS - 1)
     share, excess = np.bincount(place, weights, BINS), np.bincount(place, weights * (p - q), BINS)
     return {
-        "log_loss": float(weights @ -(p * np.log(q) + (1 - p) * np.log(1 - q))),
+        "log_loss": float(weights @ (p * hit + (1 - p) * miss)),
         "brier_score": float(weights @ (p * (1 - q) ** 2 + (1 - p) * q * q)),
         "spherical_score": float(weights @ ((p * q + (1 - p) * (1 - q)) / length)),
         "debiased_calibration_error": math.sqrt(float(np.sum(excess**2 / np.maximum(share, 1e-300)))),

@@ -135,7 +135,7 @@ cdef inline void rate_single(Sample *s, double p, bint positive) noexcept nogil:
     p = clamp(p)
     row.classes, row.squares.high, row.squares.low = 2, 0, 0
     add_square(&row.squares, grid(p))
-    add_square(&row.squares, (<uint64_t> 1 << 52) - grid(p))
+    add_square(&row.squares, grid(1.0 - p))  # as in a mapping: 2^52 - grid(p) may be one more or less
     rate(s, fabs(<double> (not positive) - p), &row, 1 if ahead == positive else 2, True)
 
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stream_metrics.errors import WeightError
 from stream_metrics.states.losses import ProbabilityLosses
@@ -109,6 +111,17 @@ def test_single_score_is_a_row_of_two() -> None:
     two = fed(*((y, {True: p, False: 1 - p}) for y, p in [(True, 0.75), (False, 0.75), (True, 0.0), (False, 1.0)]))
 
     assert one == two
+
+
+@given(st.booleans(), st.one_of(st.floats(0, 1), st.floats(-60, 0).map(lambda x: 2.0**x)), st.booleans())
+def test_single_score_next_to_an_end(truth: bool, p: float, far: bool) -> None:
+    """However near to 0 or 1 a probability is, its row is that of the mapping, and no loss leaves its range."""
+    p = 1 - p if far else p
+    one = fed((truth, p))
+
+    assert one.brier_units == fed((truth, {True: p, False: 1 - p})).brier_units
+    assert 0 <= one.brier_units <= 2 << 104
+    assert 0 <= one.spherical_units <= 1 << 104
 
 
 def test_every_form_gives_the_same_state() -> None:
