@@ -234,11 +234,9 @@ def of_probabilities(runs: int) -> str:
                     one = snapshot.interval(key, LEVEL, label=True if key == CALIBRATION else None)
                     found[key][size] += (one.low <= truth[key] + 1e-9 and one.high >= truth[key] - 1e-9) / runs
                     noted[key][size] += bool(one.note)
-        cells = (
-            " / ".join(f"{100 * x:.1f}{'*' if m > runs / 2 else ''}" for x, m in zip(found[key], noted[key], strict=True))
-            for key in found
-        )
-        rows.append((name, *cells))
+        marks = {key: ["*" if some > runs / 2 else "" for some in noted[key]] for key in found}
+        cells = {key: [f"{100 * x:.1f}{mark}" for x, mark in zip(found[key], marks[key], strict=True)] for key in found}
+        rows.append((name, *map(" / ".join, cells.values())))
     said = f"Coverage in per cent at n = 30 / 100 / 1,000 / 10,000, {runs} runs; * most intervals have a note."
     return f"{said}\n\n{markdown(rows)}\n\n{of_means(max(runs // 10, 1), rng)}"
 

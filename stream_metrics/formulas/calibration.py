@@ -116,17 +116,12 @@ def debiased_calibration_error(column: RankColumn, *, bins: int = 15, strategy: 
     rows = _rows(column)
     if rows is None:
         return UNDEFINED
-    filled, one, total = _fill(rows, bins, strategy), _bin_residuals(rows, bins, strategy), np.sum(rows.rest + rows.own)
-    value = float(np.sum(excess(one)[one.n >= 2])) / total
-    (least, reach), error = _reach(filled), _rounding(rows) * filled.most + 2 * one.error
-    below, above = least**2 - one.squares - error, reach**2 - np.maximum(one.squares - error, 0.0)
-    lowest, fewest, most = filled.sure - 1, filled.sure < 2, np.maximum(filled.most - 1, 1)
-    low = np.where(fewest, -np.minimum(filled.most, 2.0), np.minimum(below / np.maximum(lowest, 1), below / most))
-    high = np.where(fewest, filled.most, np.maximum(above / np.maximum(lowest, 1), above / most))
-    certain = (filled.sure == filled.most) & fewest  # bins with at most one sample, which are left out
-    low, high = (float(np.sum(np.where(certain, 0.0, end))) / total for end in (low, high))
-    rounding = _rounding(rows)
-    value, low, high = (math.sqrt(max(x, 0.0)) for x in (value, min(low, value) - rounding, max(high, value) + rounding))
+    one, total, rounding = _bin_residuals(rows, bins, strategy), float(np.sum(rows.rest + rows.own)), _rounding(rows)
+    square = float(np.sum(_excess(one)[one.n >= 2])) / total
+    least, most = (float(end.sum()) / total for end in _excess_bounds(_fill(rows, bins, strategy), one, rounding))
+    value, low, high = (
+        math.sqrt(max(x, 0.0)) for x in (square, min(least, square) - rounding, max(most, square) + rounding)
+    )
     return widened(value, low, high, UNIFORM * (high - low), EPSILON, 0.0, 1.0)
 
 
@@ -137,9 +132,25 @@ def bin_residuals(column: RankColumn, *, bins: int = 15, strategy: str = "unifor
     return _bin_residuals(rows, bins, strategy)
 
 
-def excess(bins: Residuals) -> Floats:
+def _excess(bins: Residuals) -> Floats:
     """Return n_k times the squared distance of a bin without its bias; nonsense for fewer than two samples."""
     return np.asarray((bins.residual**2 - bins.squares) / np.maximum(bins.n - 1, 1))
+
+
+def _excess_bounds(filled: _Bins, one: Residuals, rounding: float) -> tuple[Floats, Floats]:
+    """Return certified bounds of the same; 0 for bins with at most one sample, which are left out.
+
+    The square of the residual is at most n_k times the sum of squares, so that a bin has from -2 to n_k.
+    """
+    (least, reach), error = _reach(filled), rounding * filled.most + one.error
+    split = filled.most - filled.sure  # a sample that belongs elsewhere brings or takes a square of 1 at most
+    below = least**2 - one.squares - error - split
+    above = reach**2 - np.maximum(one.squares - error - split, 0.0)
+    few, fewest, most = filled.sure < 2, np.maximum(filled.sure - 1, 1), np.maximum(filled.most - 1, 1)
+    low = np.where(few, -np.minimum(filled.most, 2.0), np.minimum(below / fewest, below / most))
+    high = np.where(few, filled.most, np.maximum(above / fewest, above / most))
+    left_out = filled.most < 2
+    return np.where(left_out, 0.0, low), np.where(left_out, 0.0, high)
 
 
 def _bin_residuals(rows: _Rows, bins: int, strategy: str) -> Residuals:

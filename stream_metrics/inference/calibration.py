@@ -1,9 +1,9 @@
 """The interval of the calibration error without noise, which is valid near 0.
 
-The squared distances of the bins, each times its samples, add up to about a multiple of a noncentral chi-square variable,
-whose noncentrality is the squared error times the number of samples. The interval holds the errors that the sum does not
-refute. Where the variable is central, the scores are calibrated, and the lower end is 0. The variance of a bin with few
-samples may be far too small by chance; for the lower end it is at least that of calibrated scores.
+The squared distances of the bins, each times its samples, add up to about a multiple of a noncentral chi-square
+variable, whose noncentrality is the squared error times the number of samples. The interval holds the errors that the
+sum does not refute. Where the variable is central, the scores are calibrated, and the lower end is 0. The variance of a
+bin with few samples may be far too small by chance; for the lower end it is at least that of calibrated scores.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ import math
 from typing import Any, NamedTuple
 
 from stream_metrics.catalog import Row
-from stream_metrics.formulas.losses import LOSS_UNITS, brier_score
+from stream_metrics.formulas.losses import LOSS_UNITS
 from stream_metrics.inference.adequacy import ENOUGH
 from stream_metrics.inference.counted import on_logit_scale
 from stream_metrics.inference.intervals import Asked, Interval

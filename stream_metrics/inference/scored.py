@@ -11,11 +11,11 @@ not keep how. The influence of a sample on the mean is the sum of its influences
 is the length of the vector of all influences, which is at most the sum of the lengths of parts of it. Either each
 column is a part; or what samples add to the column of their own class is one part, in which nothing overlaps, so that
 squares add up, and what they add to each other column is a part. Of pairs of classes, the parts are those of one class,
-and samples of different classes do not overlap. The smaller bound is taken: 1.5 times the
-standard error for 3 classes in a trial, 2.1 times for 20 (average precision: 1.7 and 3).
+and samples of different classes do not overlap. The smaller bound is taken: in trials 1.2 to 1.8 times the standard
+error for 3 to 20 classes (average precision: 1.3 to 3 times).
 
-**Scores pooled.** One sample adds one score of its own class and K - 1 others, whose lengths are summed in the same way:
-(sum of K - 1 influences)^2 <= (K - 1) (sum of their squares).
+**Scores pooled.** One sample adds one score of its own class and K - 1 others, whose lengths are summed in the same
+way: (sum of K - 1 influences)^2 <= (K - 1) (sum of their squares).
 
 **A perfect ranking** has no spread. Its lower end is that of min(own, rest) independent pairs that are all in order:
 (alpha/2)^(1/m).

@@ -120,7 +120,7 @@ class ProbabilityLosses(LossSums, Portable):
         return Snapshot(losses=self.copy())
 
     def _content(self) -> list[Any]:
-        squares = self.squares() if self.n else None  # without samples, bytes are what they were before there were squares
+        squares = self.squares() if self.n else None  # without samples, bytes are those of earlier releases
         return [self.pos_label, self.classes, *self.numbers(), *(squares or ())]
 
     @classmethod

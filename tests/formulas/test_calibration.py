@@ -7,6 +7,7 @@ import pytest
 from rank_oracle import RankOracle
 
 from stream_metrics.formulas.calibration import (
+    debiased_calibration_error,
     expected_calibration_error,
     maximum_calibration_error,
     reliability_curve,
@@ -20,6 +21,14 @@ def direct(scores: np.ndarray, own: np.ndarray, bins: int) -> tuple[float, float
     table = np.array(rows)
     gaps = np.abs(table[:, 0] - table[:, 1])
     return float((gaps * table[:, 2]).sum() / len(scores)), float(gaps.max()), table
+
+
+def unbiased(scores: np.ndarray, own: np.ndarray, bins: int) -> float:
+    """Return the root of the mean squared distance less the variance of the mean of each bin."""
+    place = np.clip(np.searchsorted(np.linspace(0, 1, bins + 1), scores, side="left") - 1, 0, bins - 1)
+    parts = [own[place == k] - scores[place == k] for k in range(bins) if (place == k).sum() > 1]
+    total = sum(len(d) * (d.mean() ** 2 - d.var(ddof=1) / len(d)) for d in parts) / len(scores)
+    return float(np.sqrt(max(total, 0.0)))
 
 
 def probabilities(g: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -41,6 +50,10 @@ def test_exact_at_level_0(seed: int, bins: int) -> None:
     ece, mce, table = direct(scores, own, bins)
     found = expected_calibration_error(column, bins=bins), maximum_calibration_error(column, bins=bins)
 
+    one = debiased_calibration_error(column, bins=bins)
+
+    assert one.value**2 == pytest.approx(unbiased(scores, own, bins) ** 2, abs=1e-13)
+    assert one.low <= one.value <= one.high <= one.low + 2e-5
     assert [error.value for error in found] == pytest.approx([ece, mce], abs=1e-13)
     assert [error.low for error in found] == [error.high for error in found] == [error.value for error in found]
     np.testing.assert_allclose(np.array(reliability_curve(column, bins=bins)).T, table, rtol=1e-12, atol=1e-15)
@@ -53,10 +66,10 @@ def test_certified(seed: int) -> None:
     scores, own = probabilities(g, 3000)
     column = RankOracle(int(g.choice([16, 64, 256])), 64).column(scores, own)
     ece, mce, _ = direct(scores, own, 15)
-    found = expected_calibration_error(column), maximum_calibration_error(column)
+    found = expected_calibration_error(column), maximum_calibration_error(column), debiased_calibration_error(column)
 
     assert column.level > 0
-    for error, exact in zip(found, (ece, mce), strict=True):
+    for error, exact in zip(found, (ece, mce, unbiased(scores, own, 15)), strict=True):
         assert error.low - 1e-12 <= exact <= error.high + 1e-12
         assert error.low <= error.value <= error.high
 

@@ -83,7 +83,7 @@ def test_sequences_are_hardly_ever_wrong(name: str) -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_bounded_sequence_refutes_only_what_bets_refute(values: list[float]) -> None:
-    """Of every mean that is left out, the product of bets, computed sample by sample, or the mixture is large enough."""
+    """Of a mean that is left out, the product of bets, computed sample by sample, or the mixture is large enough."""
     x, level = np.array(values), 0.5
     low, high = bounded_sequence(float(x.sum()), float(x @ x), len(x), level)
 

@@ -108,7 +108,7 @@ def test_largest_losses_have_room() -> None:
 
 @given(SAMPLES, SAMPLES)
 def test_unknown_squares_stay_unknown_until_nothing_is_left(old: Any, new: Any) -> None:
-    """What comes from bytes without squares has none, nor what it is merged into; a state without samples forgets it."""
+    """Bytes without squares give a state without, and so is what it is merged into, until no sample is left."""
     before, after = fed(old), fed(new)
     content = before._content()
     read = ProbabilityLosses._restored(tuple(content[:20]))
