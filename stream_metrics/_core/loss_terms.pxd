@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from libc.string cimport memset
 
-from stream_metrics._core.fixed cimport Fixed, add_product
+from stream_metrics._core.fixed cimport Fixed
 from stream_metrics._core.wide cimport (
     Term, Wide, as_term, grid, minus_fixed, minus_wide, plus_fixed, plus_wide, root, surprise, times)
 
@@ -140,9 +140,11 @@ cdef inline void rate_single(Sample *s, double p, bint positive) noexcept nogil:
 
 
 cdef inline void plus_square(Wide *sum, Term term) noexcept nogil:
-    cdef uint64_t q = ((term.high << 12) | (term.low >> 52)) + ((term.low >> 51) & 1), high = 0, low = 0
-    add_product(&high, &low, q, q)
-    plus_wide(sum, 0, high, low)
+    """Add the square of a term below 64, rounded to a multiple of 2^-52, so that it has at most 58 bits."""
+    cdef uint64_t q = ((term.high << 12) | (term.low >> 52)) + ((term.low >> 51) & 1)
+    cdef uint64_t a = q >> 32, b = q & <uint64_t> 0xFFFFFFFF, ab = a * b, low = b * b, part = ab << 33
+    low += part
+    plus_wide(sum, 0, a * a + (ab >> 31) + (low < part), low)
 
 
 cdef inline void count_squares(Squares *squares, Sample *s) noexcept nogil:

@@ -23,6 +23,8 @@ BISECTIONS = 50
 MIX = 0.5  # both parameters of the mixing beta distribution
 SHARES: Floats = np.geomspace(1e-5, 0.9, 64)  # of the wealth that is bet
 DISTANCES: Floats = np.geomspace(1e-5, 1 - 1e-9, 64)  # from a mean, as a share of it
+PARTS: Floats = np.arange(1, 33) / 32
+REFINEMENTS = 9
 SHARE_WEIGHTS: Floats = np.log(SHARES**0.25 / (SHARES**0.25).sum())
 
 
@@ -155,14 +157,15 @@ def _mean_limit(total: float, squares: float, n: int, alpha: float) -> float:
 
     if not mean > 0:
         return 0.0
-    where = np.flatnonzero(refuted(mean * (1 - DISTANCES)))
-    if not len(where):
-        return 0.0
-    near, far = DISTANCES[where[0] - 1] if where[0] else 0.0, DISTANCES[where[0]]
-    for _ in range(BISECTIONS):
-        middle = (near + far) / 2
-        near, far = (near, middle) if refuted(np.array([mean * (1 - middle)]))[0] else (middle, far)
-    return float(mean * (1 - far))
+    distances, near = DISTANCES, 0.0
+    for _ in range(REFINEMENTS):
+        where = np.flatnonzero(refuted(mean * (1 - distances)))
+        if not len(where):
+            return 0.0
+        near, far = distances[where[0] - 1] if where[0] else near, distances[where[0]]
+        distances = near + (far - near) * PARTS
+        distances[-1] = far
+    return float(mean * (1 - distances[-1]))
 
 
 def area_sequence(area: tuple[float, float], own: float, rest: float, level: float) -> tuple[float, float]:
