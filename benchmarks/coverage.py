@@ -237,7 +237,10 @@ def of_probabilities(runs: int) -> str:
         marks = {key: ["*" if some > runs / 2 else "" for some in noted[key]] for key in found}
         cells = {key: [f"{100 * x:.1f}{mark}" for x, mark in zip(found[key], marks[key], strict=True)] for key in found}
         rows.append((name, *map(" / ".join, cells.values())))
-    said = f"Coverage in per cent at n = 30 / 100 / 1,000 / 10,000, {runs} runs; * most intervals have a note."
+    said = (
+        "Streams of probabilities (`probability_streams.py`): coverage in per cent at n = 30 / 100 / 1,000 / 10,000, "
+        f"{runs} runs; * most intervals have a note."
+    )
     return f"{said}\n\n{markdown(rows)}\n\n{of_means(max(runs // 10, 1), rng)}"
 
 

@@ -57,11 +57,13 @@ class IntervalReadings:
         (`formulas.protocol.Counts`) that returns a float. `options` are those of the formula, such as beta=2.
 
         `method`: "wilson", "jeffreys", "clopper_pearson" (proportions), "delta", "bootstrap", "posterior" (any metric
-        of counts), "delong", "influence" (areas); without it the best measured for the metric and its counts.
+        of counts), "delong", "influence" (areas), "student" (losses), "noncentral" (calibration without noise); without
+        it the best measured for the metric and its counts.
         `valid`: "fixed" is for one look at a moment chosen beforehand; "anytime" for looking as often as one likes, by
-        confidence sequences: exact for proportions; for others exact or the whole range at first, and asymptotic once
-        the standard error rests on enough samples. They are tightest near `t_opt` samples, which must be chosen before
-        the first look; None is 1,000 for asymptotic ones, and for proportions a sequence that suits any number.
+        confidence sequences: exact for proportions and losses; for others exact or the whole range at first, and
+        asymptotic once the standard error rests on enough samples. They are tightest near `t_opt` samples, which must
+        be chosen before the first look; None is 1,000 for asymptotic ones, and for proportions a sequence that suits any
+        number.
         For proportions at all looks a martingale is enough: the share may change, and the interval holds the mean of
         the probabilities of the samples, each given those before.
         `draws` and `seed` are those of the bootstrap and the posterior: equal counts give equal intervals.

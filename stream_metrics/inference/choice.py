@@ -22,6 +22,8 @@ areas         "delong" for ROC areas, "influence" for average precision and the 
 units         "folds" for all of these, and for losses and micro areas, once samples have units; see `fold_intervals`.
 losses        "student" from sums and sums of squares: the mean on the logit scale, and one more sample with the worst
               loss (`losses`).
+calibration   "noncentral" for the error without the noise of the bins: what a chi-square distribution does not refute.
+              The other calibration errors are biased by that noise.
 points        "band" for the Kolmogorov-Smirnov distance, coverage 99.7 to 100 %; "posterior" of the rows of the sketch,
               not narrower than its bootstrap, for what else is read off a curve.
 """
