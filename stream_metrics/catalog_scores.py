@@ -110,7 +110,7 @@ CALIBRATION = family(
         default=False),
     per_class("debiased_calibration_error", "DebiasedCalibrationError", "Calibration error without noise",
         each(calibration.debiased_calibration_error), UNIT, NO_PROBABILITY, "Kumar et al. 2019", "lower",
-        default=False, needs="samples"),
+        default=False),
     whole("expected_calibration_error_ovr", "MacroCalibrationError", "Calibration error, mean over classes",
         over_classes(calibration.expected_calibration_error,
             "The mean over classes of the expected calibration error, known as classwise ECE."),
@@ -121,7 +121,7 @@ CALIBRATION = family(
         only(calibration.maximum_calibration_error), UNIT, NO_PROBABILITY, f"{GUO}, eq. 5", "lower", default=False),
     top("debiased_calibration_error_top", None, "Calibration error of the prediction without noise",
         only(calibration.debiased_calibration_error), UNIT, NO_PROBABILITY, "Kumar et al. 2019", "lower",
-        default=False, needs="samples"),
+        default=False),
     top("confidence_auc", None, "ROC AUC of confidence for being right", only(ranks.roc_auc), UNIT,
         "never right, or never wrong", "Hendrycks and Gimpel 2017", default=False),
 )

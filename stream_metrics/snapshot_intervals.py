@@ -62,10 +62,9 @@ class IntervalReadings:
         `valid`: "fixed" is for one look at a moment chosen beforehand; "anytime" for looking as often as one likes, by
         confidence sequences: exact for proportions and losses; for others exact or the whole range at first, and
         asymptotic once the standard error rests on enough samples. They are tightest near `t_opt` samples, which must
-        be chosen before the first look; None is 1,000 for asymptotic ones, and for proportions a sequence that suits any
-        number.
-        For proportions at all looks a martingale is enough: the share may change, and the interval holds the mean of
-        the probabilities of the samples, each given those before.
+        be chosen before the first look; None is 1,000 for asymptotic ones, and for proportions a sequence that suits
+        any number. For proportions at all looks a martingale is enough: the share may change, and the interval holds
+        the mean of the probabilities of the samples, each given those before.
         `draws` and `seed` are those of the bootstrap and the posterior: equal counts give equal intervals.
 
         Metrics whose gradient needs the whole table are refused beyond 2,048 classes, those of all pairs of classes and

@@ -8,6 +8,7 @@ either side. Bins of equal mass have no such cells: they are cut between cells b
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from numbers import Integral
 from typing import NamedTuple
 
@@ -110,12 +111,15 @@ def debiased_calibration_error(column: RankColumn, *, bins: int = 15, strategy: 
     Formula: sqrt(max(0, sum_k n_k / n ((share_k - score_k)^2 - v_k / n_k))), v_k the variance of truth less score in
     the bin, over the bins with two samples or more. Range: [0, 1]. Undefined: no sample, or a score outside [0, 1].
     The sum under the root has no bias, so that it is about 0, and not above, for calibrated scores at any number of
-    samples and bins. Source: Kumar et al. 2019. Depends on the bins, and needs samples of weight 1.
+    samples and bins. Source: Kumar et al. 2019. Depends on the bins. A weight of 3 counts as three samples.
     """
     _check(bins, strategy)
     rows = _rows(column)
     if rows is None:
         return UNDEFINED
+    if _is_exact(rows):
+        value = math.sqrt(max(float(_exact_excess(rows, bins, strategy)), 0.0))
+        return Certified(value, value, value, 0.0)
     one, total, rounding = _bin_residuals(rows, bins, strategy), float(np.sum(rows.rest + rows.own)), _rounding(rows)
     square = float(np.sum(_excess(one)[one.n >= 2])) / total
     least, most = (float(end.sum()) / total for end in _excess_bounds(_fill(rows, bins, strategy), one, rounding))
@@ -135,6 +139,23 @@ def bin_residuals(column: RankColumn, *, bins: int = 15, strategy: str = "unifor
 def _excess(bins: Residuals) -> Floats:
     """Return n_k times the squared distance of a bin without its bias; nonsense for fewer than two samples."""
     return np.asarray((bins.residual**2 - bins.squares) / np.maximum(bins.n - 1, 1))
+
+
+def _exact_excess(rows: _Rows, bins: int, strategy: str) -> Fraction:
+    """Return the sum over the bins of the same, over the weight of all."""
+    residuals, weights = _residuals(rows, bins, strategy)
+    squares, places = [0] * bins, max(53 - int(np.frexp(rows.low)[1].min()), 0)
+    scores = (int(Fraction(score) * 2**places) for score in rows.low.tolist())
+    place = _place(rows, bins, strategy)[0].tolist()
+    for k, rest, own, score in zip(place, *(a.tolist() for a in rows.units), scores, strict=True):
+        squares[k] += own * ((1 << places) - score) ** 2 + rest * score * score
+    one = rows.unit << places
+    parts = (
+        (Fraction(residual**2, one) - Fraction(square, 1 << places)) / (weight - one)
+        for residual, square, weight in zip(residuals, squares, weights, strict=True)
+        if weight >= 2 * one
+    )
+    return sum(parts, Fraction(0)) * one / sum(weights)
 
 
 def _excess_bounds(filled: _Bins, one: Residuals, rounding: float) -> tuple[Floats, Floats]:
