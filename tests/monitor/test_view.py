@@ -297,7 +297,7 @@ def test_intervals_are_those_of_the_snapshot() -> None:
     for name, valid in (("total", "anytime"), ("4s", "fixed"), ("10s", "fixed")):
         snapshot, found = Snapshot(sets[name].state), windows[name]
         assert (found["interval"]["level"], found["interval"]["valid"]) == (0.95, valid)
-        assert found["intervals"].keys() & {"no_information_rate", "log_loss"} == set()
+        assert found["intervals"].keys() & {"no_information_rate", "expected_calibration_error_top"} == set()
         for key in ("accuracy", "balanced_accuracy", "matthews_corrcoef"):
             expected = snapshot.interval(key, valid=valid)
             assert found["intervals"][key] == [expected.low, expected.high]
