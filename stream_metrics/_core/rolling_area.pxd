@@ -6,7 +6,8 @@ from stream_metrics._core.window_area cimport WindowArea
 cdef class AreaFeed(RollingFeed):
     cdef WindowArea area   # of the scores in the window while none is odd; None where it is not asked for
     cdef object positive
-    cdef double scale, shift, instead
+    cdef int scale, shift
+    cdef double instead
     cdef Py_ssize_t odd    # samples in the window that the area cannot take
 
     cdef int read(self, object truth, object predicted, uint64_t *code, bint *own) except -1

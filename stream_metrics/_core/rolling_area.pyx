@@ -36,7 +36,7 @@ cdef inline bint is_one(object w):
 cdef class AreaFeed(RollingFeed):
     """A feed that keeps the area instead of the state, where that is all that is asked for."""
 
-    def _set_area(self, positive, double scale, double shift, double instead):
+    def _set_area(self, positive, int scale, int shift, double instead):
         """Answer `get` by scale * area + shift of the scores of `positive`, and by `instead` where that is undefined."""
         self.area = WindowArea.__new__(WindowArea)
         self.positive, self.scale, self.shift, self.instead = positive, scale, shift, instead
@@ -150,10 +150,10 @@ cdef class AreaFeed(RollingFeed):
         try:
             if self.area is None or self.odd:
                 return self.current().get()
-            area = self.area.area()
+            area = self.area.area(self.scale, self.shift)
         finally:
             self.leave()
-        return self.scale * area + self.shift if area == area else self.instead
+        return area if area == area else self.instead
 
     @property
     def n(self):

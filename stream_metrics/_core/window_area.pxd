@@ -13,4 +13,4 @@ cdef class WindowArea:
     cdef void insert(self, uint64_t code, bint own) noexcept
     cdef void remove(self, uint64_t code, bint own) noexcept
     cdef void clear(self) noexcept
-    cdef double area(self) noexcept
+    cdef double area(self, int scale, int shift) noexcept

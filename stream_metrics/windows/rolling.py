@@ -27,7 +27,7 @@ __all__ = ["Rolling"]
 
 MOST = 2**40  # samples
 LONGEST = 2**24  # samples whose scores a sketch can tell apart
-AREAS = {"roc_auc": (1.0, 0.0), "gini": (2.0, -1.0)}  # what is a multiple of the ROC area, and a constant
+AREAS = {"roc_auc": (1, 0), "gini": (2, -1)}  # what is a multiple of the ROC area, and a constant
 
 
 class Rolling(AreaFeed, Portable):

@@ -46,6 +46,14 @@ def test_the_area_is_that_of_the_state(make: Any, data: st.DataObject) -> None:
             assert twin == rolling
 
 
+def test_a_gini_coefficient_is_rounded_once() -> None:
+    """2 * (1/3) - 1 in floats is not -1/3."""
+    rolling = Rolling(sm.Gini(), 7)
+    for truth, score in [(True, 0.1), (True, 0.2), (True, 1.0), (False, 0.9)]:
+        rolling.update(truth, score)
+    assert rolling.get() == rolling.state.get() == -1 / 3
+
+
 @pytest.mark.parametrize("window", [1, 2, 5, 10, 100, 1000])
 def test_the_area_is_that_of_scikit_learn(window: int) -> None:
     """On ties and on distinct scores, at every step of a long stream."""
