@@ -136,6 +136,8 @@ def steady(key: str, both: tuple[Side, Side], joint: Joint, label: Any, enough: 
     Half a sample more of each kind that only one model gets right is added to every class: missed by one of them, or
     taken for it by one of them.
     """
+    if not joint.values.any():
+        return False
     with np.errstate(invalid="ignore", divide="ignore"):
         first, second = (_influence(key, side, joint.values, label) for side in both)
     f, weights = second - first, joint.values

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from stream_metrics.errors import StreamMetricsError
 
-__all__ = ["SCHEMA", "StoreError", "opened", "read_only"]
+__all__ = ["SCHEMA", "EmptyStoreError", "StoreError", "opened", "read_only"]
 
 APPLICATION = 0x534D4F4E  # "SMON"
 SCHEMA = 1
@@ -39,6 +39,10 @@ create table notes (name text primary key, body blob not null, crc integer not n
 
 class StoreError(StreamMetricsError):
     """A state file that cannot be read or written, and why."""
+
+
+class EmptyStoreError(StoreError):
+    """A state file that a monitor has made, or is making, and not yet written."""
 
 
 def opened(path: str) -> sqlite3.Connection:
@@ -75,8 +79,10 @@ def read_only(path: str) -> sqlite3.Connection:
 
 def _check(connection: sqlite3.Connection, path: str, new: bool) -> None:
     application, schema = _number(connection, "application_id"), _number(connection, "user_version")
-    if new and not (application or schema or connection.execute("select 1 from sqlite_master").fetchone()):
-        return
+    if not (application or schema or connection.execute("select 1 from sqlite_master").fetchone()):
+        if new:
+            return
+        raise EmptyStoreError(f"{path}: expected the state file of a monitor, but nothing has been written to it yet")
     if application != APPLICATION:
         raise StoreError(f"{path}: expected the state file of a monitor, but it is a database of another kind")
     if schema != SCHEMA:

@@ -9,6 +9,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 import tomllib
 import urllib.request
 from pathlib import Path
@@ -285,6 +286,17 @@ def process(*arguments: str, **more: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(line, text=True, **{"stderr": subprocess.PIPE, **more})
 
 
+def wait_for_samples(url: str, n: int) -> None:
+    """Return once the page shows so many samples; fail after twenty seconds."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        with urllib.request.urlopen(f"{url}api/snapshot", timeout=10) as answer:
+            if json.load(answer)["by_window"]["total"]["n"] == n:
+                return
+        time.sleep(0.01)
+    raise AssertionError(f"Expected {n} samples within twenty seconds")
+
+
 def test_a_real_process_serves_and_is_stopped(folder) -> None:
     """It serves the view until Ctrl-C, writes a last checkpoint, prints the report, and ends with status 0."""
     with process("events.jsonl", "--follow", "--serve-port", "0", stdout=subprocess.PIPE) as running:
@@ -293,6 +305,7 @@ def test_a_real_process_serves_and_is_stopped(folder) -> None:
             url = running.stderr.readline().split()[-1]
             with urllib.request.urlopen(f"{url}readyz", timeout=10) as answer:
                 assert answer.status == 200
+            wait_for_samples(url, 100)
             running.send_signal(signal.SIGINT)
             out, err = running.communicate(timeout=20)
         finally:

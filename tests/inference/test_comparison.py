@@ -376,3 +376,14 @@ def test_the_report_says_what_the_data_say() -> None:
     weighted.update("a", "a", "b", 2)
     assert "weight 1" in str(weighted.snapshot())
     assert "roc_auc" in str(scored(300, 1)[3])
+
+
+def test_a_few_samples_of_one_unit_count_for_nothing() -> None:
+    """Discounted for their dependence, none is left to rest a variance on: a note, and no division by zero."""
+    comparison = Comparison(folds=3)
+    for unit, truth, a, b in [(0, "a", "a", "a"), (0, "a", "a", "a"), (0, "b", "a", "b"), (1, "a", "a", "a")]:
+        comparison.update(truth, a, b, unit=unit)
+    snapshot = comparison.snapshot()
+
+    assert "balanced" in str(snapshot).lower()
+    assert snapshot.difference("balanced_accuracy").note

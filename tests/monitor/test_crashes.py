@@ -21,7 +21,7 @@ from monitor_worker import CRASHED, STALE
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.packing import unpacked
 from stream_metrics.monitor.records import Record
-from stream_metrics.monitor.schema import read_only
+from stream_metrics.monitor.schema import EmptyStoreError, read_only
 from stream_metrics.monitor.sources.lines import Lines
 from stream_metrics.monitor.store import Store
 
@@ -91,7 +91,10 @@ def reached(state: str) -> int:
     """Return the offset that is stored."""
     if not os.path.exists(state):
         return 0
-    reader = read_only(state)
+    try:
+        reader = read_only(state)
+    except EmptyStoreError:
+        return 0
     found = reader.execute("select next from state").fetchone()
     reader.close()
     return dict(unpacked(found[0])).get("events.jsonl", 0) if found else 0

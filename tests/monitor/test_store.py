@@ -18,7 +18,7 @@ from stream_metrics.monitor import locks
 from stream_metrics.monitor import store as module
 from stream_metrics.monitor.export import Export, Exported, read_export, restore, write_export
 from stream_metrics.monitor.records import Rejected
-from stream_metrics.monitor.schema import SCHEMA, read_only
+from stream_metrics.monitor.schema import SCHEMA, EmptyStoreError, read_only
 from stream_metrics.monitor.shelves import Segment, Written
 from stream_metrics.monitor.spill import Moves
 from stream_metrics.monitor.store import Change, Row, StaleOwner, Store, StoreError, offsets
@@ -257,7 +257,7 @@ def test_files_of_others_are_refused(tmp_path: Path) -> None:
         Store(str(tmp_path / "folder"))
     with pytest.raises(StoreError, match=r"no such file|No such file"):
         Store(str(tmp_path / "nowhere" / "state"))
-    with pytest.raises(StoreError, match="another kind"):
+    with pytest.raises(EmptyStoreError, match="nothing has been written to it yet"):
         read_only(str(tmp_path / "empty"))
     Store(str(tmp_path / "empty")).close()
 
