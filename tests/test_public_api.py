@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import msgpack
+import numpy as np
 import pytest
 
 import stream_metrics as sm
@@ -98,3 +101,16 @@ def test_an_import_loads_numpy_and_msgpack_and_nothing_else() -> None:
 
     assert ours - {"_stream_metrics_editable"} <= {"stream_metrics", "numpy"}
     assert result.stderr == ""
+
+
+def test_an_import_without_a_build_says_how_to_build(tmp_path: Path) -> None:
+    """The folder of the sources has no compiled counters."""
+    source = Path(sm.__file__).parent
+    shutil.copytree(source, tmp_path / source.name, ignore=shutil.ignore_patterns("*.so", "*.pyd", "page"))
+    paths = [str(tmp_path), *(str(Path(module.__file__).parents[1]) for module in (np, msgpack))]
+    code = f"import sys; sys.path[:0] = {paths!r}; import stream_metrics"
+
+    imported = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
+
+    assert imported.returncode == 1
+    assert "ImportError: stream_metrics is not built here. Run `pip install -e .`" in imported.stderr
