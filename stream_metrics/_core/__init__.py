@@ -4,6 +4,6 @@ from importlib.util import find_spec
 
 if find_spec(f"{__name__}.numeric") is None:
     raise ImportError(
-        "stream_metrics is not built here. Run `pip install -e .` in the folder that has pyproject.toml (this needs a C "
-        "compiler), or leave that folder to import an installed version."
+        "stream_metrics is not built here. Run `pip install -e .` in the folder that has pyproject.toml (this needs a "
+        "C compiler), or leave that folder to import an installed version."
     )
