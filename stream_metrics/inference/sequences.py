@@ -25,6 +25,7 @@ SHARES: Floats = np.geomspace(1e-5, 0.9, 64)  # of the wealth that is bet
 DISTANCES: Floats = np.geomspace(1e-5, 1 - 1e-9, 64)  # from a mean, as a share of it
 PARTS: Floats = np.arange(1, 33) / 32
 REFINEMENTS = 9
+NEGLIGIBLE = 1e-100  # a mean whose square could be rounded to 0 counts as 0
 SHARE_WEIGHTS: Floats = np.log(SHARES**0.25 / (SHARES**0.25).sum())
 
 
@@ -54,12 +55,11 @@ def beta_binomial_sequence(
 def _limits(x: float, n: float, alpha: float) -> tuple[float, float]:
     """Return where n log(1 + e^u) - x u, convex in the logit u, reaches the bound, by Newton's steps from outside."""
     goal = log_beta(MIX, MIX) - math.log(alpha) - log_beta(MIX + x, MIX + (n - x))
-    if x <= 0:
+    if x <= n * NEGLIGIBLE:
         return 0.0, -math.expm1(-goal / n)
     if x >= n:
         return math.exp(-goal / n), 1.0
-    middle = math.log(x / (n - x))
-    return _root(x, n, goal, middle, -1.0), _root(x, n, goal, middle, 1.0)
+    return expit(_lower_root(x, n - x, n, goal)), expit(-_lower_root(n - x, x, n, goal))
 
 
 def _tuned_limits(x: float, n: float, alpha: float, t_opt: float) -> tuple[float, float]:
@@ -84,17 +84,18 @@ def _tuned_limits(x: float, n: float, alpha: float, t_opt: float) -> tuple[float
     return ends[0], ends[1]
 
 
-def _root(x: float, n: float, goal: float, middle: float, side: float) -> float:
-    reach = 1.0
-    while _cost(x, n, middle + side * reach) < goal:
+def _lower_root(x: float, rest: float, n: float, goal: float) -> float:
+    """Return the logit below that of x / n with the cost `goal`; rest is n - x, before rounding."""
+    middle, reach = math.log(x / rest), 1.0
+    while _cost(x, n, middle - reach) < goal:
         reach *= 2
-    u = middle + side * reach
+    u = middle - reach
     for _ in range(STEPS):
         step = (_cost(x, n, u) - goal) / (n * expit(u) - x)
         u -= step
         if abs(step) <= 1e-15 * max(1.0, abs(u)):
             break
-    return expit(u)
+    return u
 
 
 def _cost(x: float, n: float, u: float) -> float:
@@ -155,7 +156,7 @@ def _mean_limit(total: float, squares: float, n: int, alpha: float) -> float:
         most = logs.max(1)
         return np.asarray(most + np.log(np.exp(logs - most[:, None]).sum(1)) >= goal)
 
-    if not mean > 0:
+    if not mean > NEGLIGIBLE:
         return 0.0
     distances, near = DISTANCES, 0.0
     for _ in range(REFINEMENTS):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
@@ -82,6 +82,9 @@ def test_sequences_are_hardly_ever_wrong(name: str) -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+@example([8.9e-155])
+@example([1e-320] * 3)
+@example([1 - 2**-53])
 def test_bounded_sequence_refutes_only_what_bets_refute(values: list[float]) -> None:
     """Of a mean that is left out, the product of bets, computed sample by sample, or the mixture is large enough."""
     x, level = np.array(values), 0.5
@@ -92,6 +95,18 @@ def test_bounded_sequence_refutes_only_what_bets_refute(values: list[float]) -> 
     for end, side in ((low, x), (1 - high, 1 - x)):
         if end > 1e-6:
             assert wealth(side, end * (1 - 1e-9)) >= 2 / (1 - level)
+
+
+@pytest.mark.parametrize("n", [1, 3, 1000, 10**6, 10**12])
+@pytest.mark.parametrize("exponent", [*range(20), 100, 200, 320])
+def test_sequences_have_two_ends_however_near_a_mean_is_to_0_or_1(n: int, exponent: int) -> None:
+    """The interval lies in [0, 1] and holds the mean, but for rounding."""
+    mean = 0.3 * 10.0**-exponent
+    for total, squares in ((n * mean, n * mean * mean), (n - n * mean, n - 2 * n * mean + n * mean * mean)):
+        low, high = bounded_sequence(total, squares, n)
+
+        assert 0 <= low <= total / n * (1 + 1e-12) + 1e-300
+        assert total / n * (1 - 1e-12) <= high <= 1
 
 
 def wealth(x: Any, mean: float) -> float:
