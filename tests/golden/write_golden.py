@@ -192,7 +192,9 @@ STATES: dict[str, Callable[[], Any]] = {
         ChangeDetector(reference=4, method="cusum", arl=20, restart="same", bets=(2, 4), learn="bound"),
         [0, 1, 0, 0.5, 1, 1, 1, 0, 1],
     ),
-    "detector_v1_running": lambda: watched(ChangeDetector(reference=8, arl=50), [0, 1] + [0] * 12 + [0.5, 1, 1, 1, 1]),
+    "detector_v1_running": lambda: watched(
+        ChangeDetector(reference=8, arl=50, learn="running"), [0, 1] + [0] * 12 + [0.5, 1, 1, 1, 1]
+    ),
     "detector_v1_block": lambda: watched(ChangeDetector(0.2, arl=30, block=3), [0, 1, 0, 0.25, 1, 1, 1, 0]),
     "detector_v1_recall": lambda: counted(
         ChangeDetector(0.25, of=("recall", "é"), direction="down", restart="stop"), ("é", "é"), ("é", "x"), ("x", None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,13 @@ from stream_metrics.states.detector import ChangeDetector, outcome
 LOSSES = st.one_of(st.sampled_from([0, 1, 0.0, 1.0, True, False]), st.floats(0, 1))
 MAKES = {
     "given": lambda: ChangeDetector(0.2, arl=20),
-    "learned": lambda: ChangeDetector(reference=5, arl=10, direction="both", method="cusum"),
+    "learned": lambda: ChangeDetector(reference=5, learn="running", arl=10, direction="both", method="cusum"),
     "bound": lambda: ChangeDetector(reference=5, arl=10, direction="both", learn="bound"),
     "block": lambda: ChangeDetector(0.3, arl=20, block=4),
-    "blocks": lambda: ChangeDetector(reference=6, arl=20, block=3, method="cusum"),
+    "blocks": lambda: ChangeDetector(reference=6, learn="running", arl=20, block=3, method="cusum"),
     "calibrated": lambda: ChangeDetector(0.2, arl=50, method="calibrated"),
     "stopped": lambda: ChangeDetector(0.3, arl=5, direction="down", restart="stop", bets=(2.0,)),
-    "same": lambda: ChangeDetector(reference=3, arl=5, restart="same"),
+    "same": lambda: ChangeDetector(reference=3, learn="running", arl=5, restart="same"),
 }
 ALONE = [law for law in testing.LAWS if "merge" not in law.__name__ and law.__name__[:5] not in ("empty", "split")]
 
@@ -94,7 +95,8 @@ def test_after_an_alarm_it_goes_on_as_told() -> None:
     """Same level, new level, or nothing more."""
     rise = [0.0] * 150 + [1.0] * 140
     same, stop = (ChangeDetector(0.1, arl=100, restart=restart) for restart in ("same", "stop"))
-    learn, back = (ChangeDetector(reference=100, arl=100, restart=restart) for restart in ("reference", "same"))
+    taught = partial(ChangeDetector, reference=100, learn="running", arl=100)
+    learn, back = (taught(restart=restart) for restart in ("reference", "same"))
     for detector in (same, stop, learn, back):
         detector.update_many(rise)
 
@@ -267,8 +269,8 @@ def test_detectors_are_merged_by_nothing() -> None:
         (lambda: ChangeDetector(0.1, block=0), "`block`"),
         (lambda: ChangeDetector(reference=5, block=6), "`reference`"),
         (lambda: ChangeDetector(reference=5, learn="never"), "`learn`"),  # type: ignore[arg-type]
-        (lambda: ChangeDetector(reference=5).update_sum(2.5, 5), "whole number of errors"),
-        (lambda: ChangeDetector(reference=5).update_sum(2, 2**31), "whole number of errors"),
+        (lambda: ChangeDetector(reference=5, learn="running").update_sum(2.5, 5), "whole number of errors"),
+        (lambda: ChangeDetector(reference=5, learn="running").update_sum(2, 2**31), "whole number of errors"),
         (lambda: ChangeDetector(reference=5).alarm_probability(), "`rate`"),
         (lambda: ChangeDetector(reference=5).alarm_probability(rate=1), "`rate`"),
         (lambda: ChangeDetector(0.1).alarm_probability(0), "`n`"),

@@ -36,7 +36,9 @@ def delay(make: Any, quiet: int, rates: tuple[float, float], longest: int = 4000
 
 @pytest.mark.parametrize("direction", ["up", "down", "both"])
 @pytest.mark.parametrize("rate", [0.02, 0.1, 0.5])
-@pytest.mark.parametrize("level", [{"p0": None}, {"reference": 1}, {"reference": 20}, {"reference": 1000}], ids=str)
+@pytest.mark.parametrize(
+    "level", [{"p0": None}, *({"reference": n, "learn": "running"} for n in (1, 20, 1000))], ids=str
+)
 def test_the_mean_run_length_is_near_the_one_stated(level: dict[str, Any], rate: float, direction: Any) -> None:
     """Between 1 and 1.4 times `arl`, whether the level is given or learned, however small the reference is."""
     options = {"p0": rate} if "p0" in level else level
@@ -45,7 +47,9 @@ def test_the_mean_run_length_is_near_the_one_stated(level: dict[str, Any], rate:
     assert 0.93 < np.mean(runs) / 300 < 1.4  # the standard error is .06
 
 
-@pytest.mark.parametrize("options", [{"p0": 0.1}, {"p0": 0.1, "method": "cusum"}, {"reference": 100}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"p0": 0.1}, {"p0": 0.1, "method": "cusum"}, {"reference": 100, "learn": "running"}], ids=str
+)
 def test_an_alarm_within_n_samples_is_as_probable_as_said(options: dict[str, Any]) -> None:
     """At most n / arl for every n; about one half for n = arl, but for e-CUSUM."""
     detector = ChangeDetector(**options, arl=500)
@@ -93,7 +97,7 @@ def test_a_learned_level_costs_little_delay() -> None:
     """After 2,000 quiet samples, less than twice the delay of a level that is given, and half of that of the bound."""
     given, running, bound = (
         delay(lambda options=options: ChangeDetector(**options), 2000, (0.1, 0.15))
-        for options in ({"p0": 0.1}, {"reference": 1000}, {"reference": 1000, "learn": "bound"})
+        for options in ({"p0": 0.1}, {"reference": 1000, "learn": "running"}, {"reference": 1000, "learn": "bound"})
     )
 
     assert running < 2 * given
@@ -104,7 +108,7 @@ def test_losses_between_0_and_1_run_as_long() -> None:
     """Losses that are no errors are drawn as such: the mean run length stays."""
     random, runs = np.random.default_rng(8), []
     for _ in range(150):
-        detector = ChangeDetector(reference=50, arl=100, restart="stop")
+        detector = ChangeDetector(reference=50, learn="running", arl=100, restart="stop")
         detector.update_many(random.beta(0.5, 2, 1500))
         runs.append(detector.changes[0] - 50 if detector.changed else 1450)
 
@@ -115,7 +119,7 @@ def test_sums_run_as_long_and_find_a_change() -> None:
     """Known by their number per pane alone, errors are compared in a random order."""
     random, runs = np.random.default_rng(9), []
     for _ in range(150):
-        detector = ChangeDetector(reference=100, arl=300, restart="stop")
+        detector = ChangeDetector(reference=100, learn="running", arl=300, restart="stop")
         for errors in random.binomial(10, 0.1, 400).tolist():
             detector.update_sum(errors, 10)
         runs.append(detector.changes[0] - 100 if detector.changed else 3900)
@@ -134,7 +138,7 @@ def runs_of_errors(rate: float, correlation: float, n: int, random: np.random.Ge
     return (random.random(n) < rate)[np.maximum.accumulate(np.where(fresh, np.arange(n), 0))].astype(float)
 
 
-@pytest.mark.parametrize("options", [{"p0": 0.1}, {"reference": 400}], ids=str)
+@pytest.mark.parametrize("options", [{"p0": 0.1}, {"reference": 400, "learn": "running"}], ids=str)
 @pytest.mark.parametrize("correlation", [0.0, 0.5])
 def test_blocks_keep_the_run_length_of_errors_that_come_in_runs(options: dict[str, Any], correlation: float) -> None:
     """In blocks of 50 the mean run length is that stated, where sample by sample it is a fraction of it."""
@@ -154,7 +158,7 @@ def test_blocks_keep_the_run_length_of_errors_that_come_in_runs(options: dict[st
 @pytest.mark.parametrize("direction", ["up", "down", "both"])
 def test_blocks_run_as_long_for_independent_errors(direction: Any) -> None:
     """As stated, whether the level is given or learned."""
-    for options in ({"p0": 0.2}, {"reference": 100}):
+    for options in ({"p0": 0.2}, {"reference": 100, "learn": "running"}):
         detector = ChangeDetector(**options, arl=500, direction=direction, block=20, restart="stop")  # type: ignore[arg-type]
         assert 0.93 < np.mean(lengths(detector, 0.2, 10_000)) / 500 < 1.5
 
@@ -184,10 +188,10 @@ def test_bytes_keep_the_comparison(block: int) -> None:
     """From bytes, a pickle or a copy at any moment, the same alarms; numbers that cannot be are refused."""
     random = np.random.default_rng(4)
     losses = (random.random(600) < np.where(np.arange(600) < 300, 0.1, 0.6)).astype(float).tolist()
-    whole = ChangeDetector(reference=100, arl=200, block=block)
+    whole = ChangeDetector(reference=100, learn="running", arl=200, block=block)
     whole.update_many(losses)
     for cut in (0, 10, 25, 60, 100, 101, 303, 500):
-        part = ChangeDetector(reference=100, arl=200, block=block)
+        part = ChangeDetector(reference=100, learn="running", arl=200, block=block)
         part.update_many(losses[:cut])
         for again in (sm.from_bytes(part.to_bytes()), pickle.loads(pickle.dumps(part)), part.copy()):
             again.update_many(losses[cut:])
