@@ -181,20 +181,20 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         >>> import stream_metrics as sm
         >>> groups = sm.ByGroup(sm.Accuracy())
         >>> groups.update_many([1] * 60, [1] * 50 + [0] * 10, group=["x", "y", "z"] * 20)
-        >>> found = groups.snapshot().intervals("accuracy")
-        >>> {group: (round(one.low, 2), round(one.high, 2)) for group, one in found.items()}
+        >>> intervals = groups.snapshot().intervals("accuracy")
+        >>> {group: (round(one.low, 2), round(one.high, 2)) for group, one in intervals.items()}
         {'z': (0.51, 0.96), 'x': (0.57, 0.98), 'y': (0.57, 0.98)}
         """
         row, each = find(key), self._level_of_each(level, least)
         values = self.values_of(key, label, least=least)
         ranked = values if row.better is None else dict(self.worst(key, label=label, least=least))
-        found: dict[Label, Interval] = {}
+        intervals: dict[Label, Interval] = {}
         for group in ranked:
             view = self._groups[group]
             of = view._view("ranks", key).pos_label if label is None and row.kind == "per_class" else label
             one: Any = view.interval(key, each, label=of, valid=valid, t_opt=t_opt, draws=enough_draws(each))
-            found[group] = one
-        return found
+            intervals[group] = one
+        return intervals
 
     def gap_interval(
         self,
@@ -255,11 +255,11 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         target, fdr = real(target, "target"), real(fdr, "fdr")
         if not (0 < target < 1 and 0 < fdr < 1):
             raise ValueError(f"Expected `target` and `fdr` to be between 0 and 1, but got {target!r} and {fdr!r}")
-        found = {}
+        evidence = {}
         for group in self.values_of(key, label, least=least):
             one: Any = self._groups[group].interval(key, method="wilson", label=label)
-            found[group] = e_value_below(round(one.value * one.n), one.n, target)
-        return e_benjamini_hochberg(found, fdr)
+            evidence[group] = e_value_below(round(one.value * one.n), one.n, target)
+        return e_benjamini_hochberg(evidence, fdr)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python types; groups appear under their JSON names (see `jsonable`)."""

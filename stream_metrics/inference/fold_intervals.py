@@ -65,25 +65,23 @@ def interval(
     if reason := some_without_unit(snapshot):
         raise ValueError(f"Expected all samples or none to have a unit, but {reason}")
     if callable(key):
-        return _of_values(snapshot, "counts", lambda c: {None: float(key(c, **options))}, (-math.inf, math.inf), asked)[
-            None
-        ]
+        ends = -math.inf, math.inf
+        return _of_values(snapshot, "counts", lambda c: {None: float(key(c, **options))}, ends, asked)[None]
     row = find(key)
     if key not in WITH_UNITS:
         reason = refusal(row) or "its bias near its lowest value is larger than its spread"
         raise ValueError(f"Expected a metric that can have an interval, but {key!r} has none: {reason}")
     if row.kind == "whole" and label is not None:
         raise KeyError(f"Expected no label for {key!r}, which is one value, but got {label!r}")
-    found = _of_values(snapshot, row.reads, _reader(snapshot, row, options), (row.low, row.high), asked)
+    intervals = _of_values(snapshot, row.reads, _reader(snapshot, row, options), (row.low, row.high), asked)
     if not options:
-        found = {name: _with_certified(snapshot, key, name, one) for name, one in found.items()}
+        intervals = {name: _with_certified(snapshot, key, name, one) for name, one in intervals.items()}
     if row.kind == "whole":
-        return found[None]
-    return (
-        found
-        if label is None
-        else found[value_labels(row, snapshot._view(row.reads, key))[snapshot._places(key, (label,))[0]]]
-    )
+        return intervals[None]
+    if label is None:
+        return intervals
+    place = snapshot._places(key, (label,))[0]
+    return intervals[value_labels(row, snapshot._view(row.reads, key))[place]]
 
 
 def _reader(snapshot: Snapshot, row: Row, options: dict[str, Any]) -> Callable[[Any], Values]:
@@ -107,7 +105,7 @@ def _of_values(
     whole, without = read(view), [read(state) for state in _without_folds(snapshot, reads)]
     sizes = np.array([part[reads].n for part in snapshot._folds.values()], float)
     occurs = [set(getattr(part[reads], "labels", ())) for part in snapshot._folds.values()]
-    found = {}
+    intervals = {}
     for name, value in whole.items():
         estimates = np.array([values.get(name, math.nan) for values in without])
         one = _interval(value, estimates, sizes, ends, asked)._replace(n=int(view.n))
@@ -115,8 +113,8 @@ def _of_values(
         least = min((sum(label in labels for labels in occurs) for label in names), default=len(occurs))
         if least < min(FEW, len(occurs)) and not one.note:
             one = one._replace(note=f"a class occurs in {least} of {len(occurs)} folds of units only")
-        found[name] = one
-    return found
+        intervals[name] = one
+    return intervals
 
 
 def _without_folds(snapshot: Snapshot, reads: str) -> list[Any]:
@@ -160,7 +158,7 @@ def _interval(value: float, estimates: Any, sizes: Any, ends: tuple[float, float
 
 def _with_certified(snapshot: Snapshot, key: str, label: Any, one: Interval) -> Interval:
     """Return an interval that also holds what the sketch leaves open."""
+    if math.isnan(one.low):
+        return one
     estimate = snapshot.estimate(key, *(() if label is None else (label,)))
-    return (
-        one._replace(low=min(one.low, estimate.low), high=max(one.high, estimate.high)) if one.low == one.low else one
-    )
+    return one._replace(low=min(one.low, estimate.low), high=max(one.high, estimate.high))

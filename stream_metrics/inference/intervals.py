@@ -1,8 +1,8 @@
 """From a snapshot and the name of a metric to its interval.
 
 All of this takes samples as independent, each counted once, unless they have units: then see `fold_intervals`. Without
-units, weights other than 1 are refused, since the counts do not say how many samples stand behind them. A class is one
-that occurs; what is said holds for these classes.
+units, weights other than 1 are refused, since the counts do not say how many samples a weight stands for. Means over
+classes are means over the classes that occur.
 
 Nothing is said of samples that are missing, such as those without a label (see `missing_labels`). Proportions for all
 looks need less than independence: the share of right answers may change with time and with what was seen before; then

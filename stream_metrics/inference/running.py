@@ -52,8 +52,8 @@ class RunningInterval(Portable):
     >>> m, running = sm.ConfusionMatrix(), sm.RunningInterval("accuracy")
     >>> for start in range(0, 400, 100):
     ...     m.update_many([1] * 100, [1] * 80 + [0] * 20)
-    ...     found = running.look(m.snapshot())
-    >>> round(found.low, 3), round(found.high, 3), running.looks
+    ...     interval = running.look(m.snapshot())
+    >>> round(interval.low, 3), round(interval.high, 3), running.looks
     (0.724, 0.864, 4)
     """
 
@@ -88,13 +88,13 @@ class RunningInterval(Portable):
         """
         if snapshot.n < self.n:
             raise ValueError(f"Expected looks at one stream, which grows, but got {snapshot.n} samples after {self.n}")
-        found: Interval = snapshot.interval(self.key, self.level, label=self.label, valid="anytime", t_opt=self.t_opt)
-        if not math.isnan(found.low):
-            self._low, self._high = max(self._low, found.low), min(self._high, found.high)
+        now: Interval = snapshot.interval(self.key, self.level, label=self.label, valid="anytime", t_opt=self.t_opt)
+        if not math.isnan(now.low):
+            self._low, self._high = max(self._low, now.low), min(self._high, now.high)
         self.n, self.looks = snapshot.n, self.looks + 1
         if self._low > self._high:
-            return found._replace(low=math.nan, high=math.nan, note=CROSSED)
-        return found._replace(low=self._low, high=self._high)
+            return now._replace(low=math.nan, high=math.nan, note=CROSSED)
+        return now._replace(low=self._low, high=self._high)
 
     def merge(self, other: Self) -> Self:
         """Raise MergeError: looks at shards are at other streams. The message says what to do instead."""
@@ -109,15 +109,15 @@ class RunningInterval(Portable):
     @classmethod
     def _restore(cls, content: Any) -> Self:
         key, level, label, t_opt, n, looks, low, high = content
-        made = cls(key, level, label=label, t_opt=t_opt)
-        if not (isinstance(n, int) and isinstance(looks, int) and n >= 0 <= looks and (looks or not n)):
+        running = cls(key, level, label=label, t_opt=t_opt)
+        if type(n) is not int or type(looks) is not int or n < 0 or looks < bool(n):
             raise ValueError("numbers of samples and looks")
-        if not (isinstance(low, float) and isinstance(high, float) and low >= made._low and high <= made._high):
+        if not (isinstance(low, float) and isinstance(high, float) and low >= running._low and high <= running._high):
             raise ValueError("limits within the range of the metric")
-        made.n, made.looks, made._low, made._high = n, looks, low, high
-        if not written_as(made, content):
+        running.n, running.looks, running._low, running._high = n, looks, low, high
+        if not written_as(running, content):
             raise ValueError("what this interval would be written as")
-        return made
+        return running
 
     def __repr__(self) -> str:
         of = self.key if self.label is None else f"{self.key} of {self.label!r}"

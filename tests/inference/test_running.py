@@ -1,4 +1,4 @@
-"""A running interval is the intersection of what was seen, holds as often as it says, and goes through bytes."""
+"""Running intervals: the intersection of all looks, their coverage, and their bytes."""
 
 from __future__ import annotations
 
