@@ -25,7 +25,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 from rank_shapes import FEW, HARD, ORDINARY, WITH_ATOM, draw, exact_auc, random_hard
 
-from stream_metrics.formulas.ranks import roc_auc
+from stream_metrics.ranking.areas import roc_auc
 from stream_metrics.states.ranks import RankSketch
 
 Array = np.ndarray[Any, Any]

@@ -18,8 +18,8 @@ from probability_streams import LOSSES, STREAMS, drawn, multiclass
 from probability_streams import truths as probability_truths
 
 import stream_metrics as sm
-from stream_metrics.group_snapshot import GroupSnapshot
-from stream_metrics.inference.choice import DEFAULTS
+from stream_metrics.inference.intervals.choice import DEFAULTS
+from stream_metrics.snapshots.groups import GroupSnapshot
 
 README = Path(__file__).with_name("README.md")
 MARKS = "<!-- measured coverage -->", "<!-- end of measured coverage -->"

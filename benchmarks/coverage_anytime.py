@@ -19,8 +19,8 @@ import numpy as np
 from probability_streams import LOSSES, STREAMS, drawn, truths
 
 import stream_metrics as sm
-from stream_metrics.inference.comparison import ComparisonSnapshot, Joint
-from stream_metrics.inference.sequences import SHARE_WEIGHTS, SHARES
+from stream_metrics.inference.intervals.sequences import SHARE_WEIGHTS, SHARES
+from stream_metrics.snapshots.comparison import ComparisonSnapshot, Joint
 
 README = Path(__file__).with_name("README.md")
 MARKS = "<!-- measured anytime coverage -->", "<!-- end of measured anytime coverage -->"

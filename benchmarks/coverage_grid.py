@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import stream_metrics as sm
-from stream_metrics.inference.forms import PAIR_LIMIT
+from stream_metrics.inference.intervals.forms import PAIR_LIMIT
 
 README = Path(__file__).with_name("README.md")
 MARKS = "<!-- measured grid -->", "<!-- end of measured grid -->"

@@ -10,8 +10,8 @@ import streams
 from timing import Line, best
 
 import stream_metrics as sm
-from stream_metrics.catalog import CATALOG
-from stream_metrics.inference.choice import METHODS
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.inference.intervals.choice import METHODS
 
 KEYS = [key for key, methods in METHODS.items() if "bootstrap" in methods and CATALOG[key].reads == "counts"]
 DRAWS = 1000

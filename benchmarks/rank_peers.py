@@ -31,7 +31,7 @@ from river import metrics
 from timing import Line
 
 import stream_metrics as sm
-from stream_metrics.formulas.ranks import roc_auc
+from stream_metrics.ranking.areas import roc_auc
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 shapes: Any = importlib.import_module("rank_shapes")

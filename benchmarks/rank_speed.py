@@ -34,8 +34,8 @@ from sklearn.metrics import roc_auc_score
 from timing import Line, Run, best, clock, empty_loop, per_sample, update_loop
 
 import stream_metrics as sm
-from stream_metrics.formulas.ranks import hand_till, roc_auc
-from stream_metrics.formulas.ranks_protocol import UNDEFINED, Certified
+from stream_metrics.ranking.areas import hand_till, roc_auc
+from stream_metrics.ranking.protocol import UNDEFINED, Certified
 
 N, K = 1_000_000, 10
 DOUBLES, FLOATS = (datasketches.kll_doubles_sketch, np.float64), (datasketches.kll_floats_sketch, np.float32)

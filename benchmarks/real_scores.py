@@ -21,8 +21,8 @@ from threadpoolctl import threadpool_limits
 from timing import Line
 
 import stream_metrics as sm
-from stream_metrics.formulas.ranks import delong_se, hand_till, roc_auc
-from stream_metrics.formulas.ranks_protocol import UNDEFINED, Certified
+from stream_metrics.ranking.areas import delong_se, hand_till, roc_auc
+from stream_metrics.ranking.protocol import UNDEFINED, Certified
 
 SIZES = (256, 1024, 4096)
 ROUNDING = 1e-15  # of a mean over pairs of classes

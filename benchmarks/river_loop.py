@@ -19,9 +19,9 @@ from river import drift, metrics, tree
 from river.datasets import synth
 
 import stream_metrics as sm
+from stream_metrics.containers.fading import Fading
+from stream_metrics.containers.rolling import Rolling
 from stream_metrics.integrations.river import as_river
-from stream_metrics.windows.fading import Fading
-from stream_metrics.windows.rolling import Rolling
 
 SAMPLES, DRIFT, SIZE, EVERY = 10_000, 5_000, 500, 50
 KEYS = {"accuracy": "accuracy", "roc_auc": "ROC area"}

@@ -11,7 +11,7 @@ from river import metrics, utils
 from timing import Line, empty_loop, net_updates, per_sample, reading_loop
 
 import stream_metrics as sm
-from stream_metrics.windows.rolling import Rolling
+from stream_metrics.containers.rolling import Rolling
 
 WINDOW = 1000
 TEN = ("Accuracy", "BalancedAccuracy", "CohenKappa", "GeometricMean", "MacroF1", "MacroPrecision", "MacroRecall",

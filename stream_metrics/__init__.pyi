@@ -2,36 +2,36 @@
 from collections.abc import Iterable
 from typing import Any
 
-from stream_metrics.aggregate import Aggregate as Aggregate
-from stream_metrics.aggregate import merge as merge
+from stream_metrics.containers.aggregate import Aggregate as Aggregate
+from stream_metrics.containers.aggregate import merge as merge
+from stream_metrics.containers.fading import Fading as Fading
+from stream_metrics.containers.groups import ByGroup as ByGroup
+from stream_metrics.containers.rolling import Rolling as Rolling
+from stream_metrics.containers.timed import TimeWindow as TimeWindow
 from stream_metrics.errors import DecodeError as DecodeError
 from stream_metrics.errors import LabelError as LabelError
 from stream_metrics.errors import MergeError as MergeError
 from stream_metrics.errors import ScoreError as ScoreError
 from stream_metrics.errors import StreamMetricsError as StreamMetricsError
 from stream_metrics.errors import WeightError as WeightError
-from stream_metrics.group_snapshot import GroupSnapshot as GroupSnapshot
-from stream_metrics.groups import ByGroup as ByGroup
-from stream_metrics.inference.intervals import Interval as Interval
+from stream_metrics.inference.intervals.interval import Interval as Interval
 from stream_metrics.inference.planning import power as power
 from stream_metrics.inference.planning import samples_for_power as samples_for_power
 from stream_metrics.inference.planning import samples_needed as samples_needed
 from stream_metrics.inference.running import RunningInterval as RunningInterval
+from stream_metrics.inputs.columns import Categorical as Categorical
 from stream_metrics.labels import Label
-from stream_metrics.metric import Metric as Metric
-from stream_metrics.metric_set import MetricSet as MetricSet
-from stream_metrics.snapshot import Estimate as Estimate
-from stream_metrics.snapshot import Snapshot as Snapshot
-from stream_metrics.states.columns import Categorical as Categorical
+from stream_metrics.metrics.metric import Metric as Metric
+from stream_metrics.metrics.metric_set import MetricSet as MetricSet
+from stream_metrics.snapshots.groups import GroupSnapshot as GroupSnapshot
+from stream_metrics.snapshots.snapshot import Estimate as Estimate
+from stream_metrics.snapshots.snapshot import Snapshot as Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix as ConfusionMatrix
 from stream_metrics.states.detector import ChangeDetector as ChangeDetector
 from stream_metrics.states.detector import outcome as outcome
 from stream_metrics.states.joint import Comparison as Comparison
 from stream_metrics.states.losses import ProbabilityLosses as ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch as RankSketch
-from stream_metrics.windows.fading import Fading as Fading
-from stream_metrics.windows.rolling import Rolling as Rolling
-from stream_metrics.windows.timed import TimeWindow as TimeWindow
 from stream_metrics.wire import from_bytes as from_bytes
 
 __version__: str

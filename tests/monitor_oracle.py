@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from stream_metrics.inputs.times import length
 from stream_metrics.monitor.config import Join
 from stream_metrics.monitor.counting import Columns, Pair
 from stream_metrics.monitor.outcomes import BOUNDS, Tally
 from stream_metrics.monitor.records import MISSING, Checked, Rejected
-from stream_metrics.windows.times import length
 
 __all__ = ["FakeCounts", "Oracle", "refuses", "undoes"]
 

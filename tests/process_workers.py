@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import stream_metrics as sm
-from stream_metrics.windows.panes import inside
+from stream_metrics.containers.panes import inside
 
 ROWS = 400
 PROTOTYPES: dict[str, Callable[[], Any]] = {

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics.formulas.ranks_protocol import RankColumn
+from stream_metrics.ranking.protocol import RankColumn
 
 E = 2**52
 HALF = 1022 * E

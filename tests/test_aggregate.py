@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics import aggregate as module
+from stream_metrics.containers import aggregate as module
 
 
 class Message(NamedTuple):

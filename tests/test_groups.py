@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics.windows.rolling import Rolling
+from stream_metrics.containers.rolling import Rolling
 
 KEPT = (True, "uk", b"x")  # the three keys with the smallest hashes, of those below
 COUNTRIES = ["de", "fr", "us", "uk", "it"]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.group_snapshot import GroupSnapshot
 from stream_metrics.inference.selection import e_benjamini_hochberg, e_value_below, level_of_each
+from stream_metrics.snapshots.groups import GroupSnapshot
 
 RUNS = 120
 

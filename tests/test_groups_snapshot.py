@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.group_snapshot import Gap
+from stream_metrics.snapshots.groups import Gap
 
 
 def groups(**more: Any) -> sm.ByGroup:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.catalog import CATALOG
-from stream_metrics.metric import CLASSES
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.metrics.metric import CLASSES
 
 NAN = float("nan")
 OF_COUNTS = [name for name, cls in CLASSES.items() if cls.row.reads == "counts"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.catalog import CATALOG
+from stream_metrics.catalog.table import CATALOG
 
 NAN = float("nan")
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.catalog import CATALOG
-from stream_metrics.snapshot import Snapshot
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.metrics.metric import CLASSES
+from stream_metrics.snapshots.snapshot import Snapshot
 
 TESTS = [row.key for row in CATALOG.values() if row.family == "Tests"]
 WEIGHTS = {"three": 3, "thousandth": 1e-3, "million": 10**6, "zero beside one": None}
@@ -41,7 +42,7 @@ def test_a_test_of_weighted_samples_is_refused(key: str, weight: float | None) -
     metrics = counted(weight)
     snapshot = metrics.snapshot()
     message = f"Expected samples of weight 1 for '{key}', but 300 samples weigh {snapshot.weight}"
-    live = sm.metric.CLASSES[CATALOG[key].class_name or ""]()
+    live = CLASSES[CATALOG[key].class_name or ""]()
     live = live._with(metrics.state)
     for read in (lambda: snapshot[key], lambda: snapshot.value(key), lambda: snapshot.estimate(key), live.get):
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):

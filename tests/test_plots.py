@@ -11,7 +11,7 @@ import pytest
 
 import stream_metrics as sm
 from stream_metrics import plots
-from stream_metrics.snapshot import Snapshot
+from stream_metrics.snapshots.snapshot import Snapshot
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 

@@ -16,7 +16,7 @@ import stream_metrics as sm
 from stream_metrics.report import html, report
 from stream_metrics.report.layout import display_width
 from stream_metrics.report.rated import bounds, deserved
-from stream_metrics.snapshot import Estimate, Snapshot
+from stream_metrics.snapshots.snapshot import Estimate, Snapshot
 
 BINARY = [(True, 0.9), (True, 0.6), (False, 0.7), (False, 0.2)]
 BINARY_AT_80 = """\

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.metric import CLASSES
+from stream_metrics.metrics.metric import CLASSES
 
 NAN = float("nan")
 OF_SCORES = [name for name, cls in CLASSES.items() if cls.row.reads != "counts"]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics import snapshot_scores as module
-from stream_metrics.snapshot import Snapshot
+from stream_metrics.snapshots import scores as module
+from stream_metrics.snapshots.snapshot import Snapshot
 
 MATRIX = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]
 

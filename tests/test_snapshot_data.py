@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.catalog import CATALOG
-from stream_metrics.jsonable import label_names
-from stream_metrics.snapshot import Snapshot
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.labels.json_names import label_names
+from stream_metrics.snapshots.snapshot import Snapshot
 
 MATRIX = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]
 PARTS = "n weight abstained labels confusion_matrix metrics per_class matrices undefined omitted"

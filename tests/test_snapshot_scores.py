@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.catalog import CATALOG
+from stream_metrics.catalog.table import CATALOG
 
 NAN = math.nan
 OF_RANKS = [row for row in CATALOG.values() if row.reads in ("ranks", "confidence")]

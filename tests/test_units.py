@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics import metric_set
-from stream_metrics.metric_folds import FOLDS
+from stream_metrics.metrics import metric_set
+from stream_metrics.metrics.folds import FOLDS
 from stream_metrics.states.folds import fold_of
 from stream_metrics.wire import encoded
 

@@ -27,7 +27,7 @@ import numpy as np
 
 import stream_metrics as sm
 from stream_metrics.labels import canonical
-from stream_metrics.metric import Metric
+from stream_metrics.metrics.metric import Metric
 from stream_metrics.states.ranks import RankSketch
 
 WRITERS, SAMPLES, READINGS = 3, 12, 6

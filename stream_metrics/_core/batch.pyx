@@ -23,7 +23,7 @@ import numpy as np
 from stream_metrics._core.cells cimport Cells
 from stream_metrics._core.indexed cimport plain
 from stream_metrics.errors import LabelError
-from stream_metrics.labels import canonical, most_likely
+from stream_metrics.labels.label import canonical, most_likely
 
 cdef extern from *:
     """

@@ -14,7 +14,7 @@ from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.indexed cimport Indexed, Known, form_of, plain, slot
 from stream_metrics._core.weights cimport MOST_SAMPLES, check_samples, refuse_samples, split
 from stream_metrics.errors import MergeError, WeightError
-from stream_metrics.labels import canonical, ordering
+from stream_metrics.labels.label import canonical, ordering
 
 cdef object ONE = 1
 cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF

@@ -30,7 +30,7 @@ from stream_metrics._core.indexed cimport plain
 from stream_metrics._core.scores cimport mixed
 from stream_metrics._core.weights cimport MOST_SAMPLES, check_samples
 from stream_metrics.errors import WeightError
-from stream_metrics.labels import canonical, most_likely
+from stream_metrics.labels.label import canonical, most_likely
 
 cdef dict KINDS = {"accuracy": 0, "recall": 1, "precision": 2, "specificity": 3, "npv": 4}
 cdef object ONE = 1

@@ -28,7 +28,7 @@ import numpy as np
 from stream_metrics._core.cells cimport Totals, empty
 from stream_metrics._core.readings cimport Readings
 from stream_metrics.errors import LabelError
-from stream_metrics.labels import LARGEST_INT, LONGEST as LONGEST_LABEL, canonical, most_likely, ordering, unique
+from stream_metrics.labels.label import LARGEST_INT, LONGEST as LONGEST_LABEL, canonical, most_likely, ordering, unique
 
 cdef int FIRST_KNOWN = 8  # bits: 256 places, 4 kB
 cdef int MOST_KNOWN = 18  # 4 MB

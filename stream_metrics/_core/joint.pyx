@@ -21,7 +21,7 @@ from stream_metrics._core.indexed cimport Known, form_of, plain, slot
 from stream_metrics._core.triples cimport MOST_LABELS, Names, Triples, too_many_labels
 from stream_metrics._core.weights cimport MOST_SAMPLES, check_samples, refuse_samples, split
 from stream_metrics.errors import WeightError
-from stream_metrics.labels import canonical, most_likely, ordering
+from stream_metrics.labels.label import canonical, most_likely, ordering
 
 cdef object ONE = 1
 cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF

@@ -14,7 +14,7 @@ from stream_metrics._core.loss_terms cimport Row, Sample, add_square, clamp, fin
 from stream_metrics._core.numeric cimport to_double
 from stream_metrics._core.wide cimport grid
 from stream_metrics.errors import ScoreError
-from stream_metrics.labels import canonical, sort_key
+from stream_metrics.labels.label import canonical, sort_key
 
 cdef Py_ssize_t MOST_CLASSES = 1 << 20  # then the sum of squares of a row stays far below 2^128 units
 

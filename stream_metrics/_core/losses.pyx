@@ -33,7 +33,7 @@ from stream_metrics._core.numeric cimport row_values
 from stream_metrics._core.weights cimport MOST_SAMPLES, check_samples, split
 from stream_metrics._core.wide cimport fixed_units, read_fixed, read_wide, wide_units
 from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
-from stream_metrics.labels import canonical, sort_key, unique
+from stream_metrics.labels.label import canonical, sort_key, unique
 
 cdef object ONE = 1
 cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF

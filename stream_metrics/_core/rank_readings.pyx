@@ -19,7 +19,7 @@ from stream_metrics._core.rank_column cimport MIXED, SHIFT, WIDE, Column, above_
 from stream_metrics._core.rank_samples cimport RankSamples
 from stream_metrics._core.ranked cimport Class
 from stream_metrics._core.scores cimport unmixed
-from stream_metrics.labels import canonical
+from stream_metrics.labels.label import canonical
 
 cnp.import_array()
 

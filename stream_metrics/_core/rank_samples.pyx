@@ -25,7 +25,7 @@ from stream_metrics._core.score_rows cimport known, read_scores
 from stream_metrics._core.scores cimport encode
 from stream_metrics._core.weights cimport split_some
 from stream_metrics.errors import WeightError
-from stream_metrics.labels import canonical
+from stream_metrics.labels.label import canonical
 
 cdef enum:
     FEW = 32  # scores that fit on the stack

@@ -20,7 +20,7 @@ from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.numeric import whole
 from stream_metrics._core.weights cimport MOST_SAMPLES, refuse_samples
 from stream_metrics.errors import ScoreError, WeightError
-from stream_metrics.labels import canonical, ordering
+from stream_metrics.labels.label import canonical, ordering
 
 cdef Py_ssize_t MOST_PAIRED = 64  # classes; a hundred would need 250 MB
 cdef int64_t MOST = 0x7FFFFFFFFFFFFFFD  # the sum of all weights

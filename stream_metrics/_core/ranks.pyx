@@ -20,7 +20,7 @@ from stream_metrics._core.rank_readings cimport RankReadings
 from stream_metrics._core.ranked cimport Class, form_of
 from stream_metrics._core.weights cimport MOST_SAMPLES, check_samples, refuse_samples
 from stream_metrics.errors import MergeError
-from stream_metrics.labels import canonical
+from stream_metrics.labels.label import canonical
 
 cdef object UNITS = 1 << 64  # a Python integer: products must not wrap
 cdef enum:

@@ -27,7 +27,7 @@ from stream_metrics._core.guard cimport Guarded
 from stream_metrics._core.indexed cimport form_of, plain
 from stream_metrics._core.weights cimport MOST_SAMPLES, check_samples, plain_weight, split
 from stream_metrics.errors import WeightError
-from stream_metrics.labels import canonical
+from stream_metrics.labels.label import canonical
 
 import_datetime()
 

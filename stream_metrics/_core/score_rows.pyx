@@ -17,7 +17,7 @@ from stream_metrics._core.rank_column cimport code_t
 from stream_metrics._core.ranked cimport form_of
 from stream_metrics._core.scores cimport bits, encode, encode_all
 from stream_metrics.errors import ScoreError
-from stream_metrics.labels import canonical, unique
+from stream_metrics.labels.label import canonical, unique
 
 cdef object last_classes = None
 cdef list last_names = None

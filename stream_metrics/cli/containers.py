@@ -12,8 +12,8 @@ from typing import Any
 import stream_metrics as sm
 from stream_metrics.cli import options
 from stream_metrics.cli.problems import UsageProblem
-from stream_metrics.windows.panes import inside
-from stream_metrics.windows.times import length
+from stream_metrics.containers.panes import inside
+from stream_metrics.inputs.times import length
 
 __all__ = ["add", "check", "check_fed", "is_timed", "leaf", "wrapped"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import stream_metrics as sm
 from stream_metrics.cli import files, options
 from stream_metrics.cli.problems import Problem, UsageProblem
+from stream_metrics.containers.panes import inside, mergeable
 from stream_metrics.report.layout import number
-from stream_metrics.windows.panes import inside, mergeable
 
 __all__ = ["add"]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from stream_metrics.catalog import UnknownMetricError
+from stream_metrics.catalog.table import UnknownMetricError
 from stream_metrics.cli import monitor_flags, options
 from stream_metrics.cli.problems import Problem, UsageProblem
 from stream_metrics.cli.sources import STDIN

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from typing import Any
 
 from stream_metrics.cli.problems import Problem, UsageProblem
-from stream_metrics.monitor.alerts import Alerts
+from stream_metrics.monitor.alerting import Alerts
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.partition import Partition

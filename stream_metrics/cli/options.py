@@ -7,7 +7,7 @@ import json
 import math
 from typing import Any
 
-from stream_metrics.catalog import find
+from stream_metrics.catalog.table import find
 from stream_metrics.cli.sources import STDIN, declared_format
 
 __all__ = [

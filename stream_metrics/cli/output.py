@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import stream_metrics as sm
-from stream_metrics.catalog import CATALOG
+from stream_metrics.catalog.table import CATALOG
 from stream_metrics.cli.containers import is_timed, leaf
 from stream_metrics.cli.problems import UsageProblem
-from stream_metrics.group_snapshot import GroupSnapshot
-from stream_metrics.jsonable import label_names
+from stream_metrics.containers.moments import text_of
+from stream_metrics.containers.panes import inside
+from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.layout import number
-from stream_metrics.snapshot import Snapshot
-from stream_metrics.windows.moments import text_of
-from stream_metrics.windows.panes import inside
+from stream_metrics.snapshots.groups import GroupSnapshot
+from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["RunningValues", "add_intervals", "check_intervals", "print_snapshot", "view", "with_intervals"]
 

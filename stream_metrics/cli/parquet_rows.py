@@ -21,9 +21,9 @@ from stream_metrics.cli.parquet_columns import NUMBER, Layout
 from stream_metrics.cli.reading import Row, weight_of
 from stream_metrics.cli.scores import JsonScores, Scores
 from stream_metrics.cli.sources import BadRecord
+from stream_metrics.containers.moments import nanoseconds
+from stream_metrics.inputs.times import instant
 from stream_metrics.integrations import tables
-from stream_metrics.windows.moments import nanoseconds
-from stream_metrics.windows.times import instant
 
 __all__ = ["Batch"]
 

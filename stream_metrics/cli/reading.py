@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 from stream_metrics.cli.problems import Problem, UsageProblem, listed
 from stream_metrics.cli.scores import BOTH, Classes, JsonScores, Scores, csv_columns, csv_reader
 from stream_metrics.cli.sources import BadRecord, Source
-from stream_metrics.windows.moments import nanoseconds
+from stream_metrics.containers.moments import nanoseconds
 
 __all__ = ["Fields", "Row", "rows", "weight_of"]
 

@@ -21,8 +21,8 @@ from stream_metrics.cli.problems import UsageProblem
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields
 from stream_metrics.cli.sources import PARQUET, STDIN, expanded, form_of
+from stream_metrics.containers.panes import mergeable
 from stream_metrics.report.layout import number
-from stream_metrics.windows.panes import mergeable
 
 __all__ = ["add"]
 

@@ -8,9 +8,9 @@ from stream_metrics import plots
 from stream_metrics.cli import files, options
 from stream_metrics.cli.output import add_intervals, check_intervals, print_snapshot, view, with_intervals
 from stream_metrics.cli.problems import Problem, UsageProblem
-from stream_metrics.group_snapshot import GroupSnapshot
-from stream_metrics.metric import Metric
-from stream_metrics.snapshot import Snapshot
+from stream_metrics.metrics.metric import Metric
+from stream_metrics.snapshots.groups import GroupSnapshot
+from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["add"]
 

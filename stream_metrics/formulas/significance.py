@@ -12,7 +12,7 @@ import numpy as np
 
 from stream_metrics.formulas.frozen import shared
 from stream_metrics.formulas.protocol import Counts
-from stream_metrics.formulas.tails import binomial_tail, chi_square_tail
+from stream_metrics.formulas.stats.tails import binomial_tail, chi_square_tail
 
 
 def nir_p_value(c: Counts) -> float:

@@ -28,7 +28,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from stream_metrics.formulas.protocol import Counts, Floats
-from stream_metrics.inference.choice import RIGHT, SHARES
+from stream_metrics.inference.intervals.choice import RIGHT, SHARES
 
 __all__ = ["area_bounds", "class_label_bounds", "label_bounds", "mean_bounds"]
 

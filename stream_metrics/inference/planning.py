@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics.catalog import find
-from stream_metrics.inference.anytime import late_multiplier
-from stream_metrics.inference.matrix_counts import MatrixCounts
-from stream_metrics.inference.sequences import beta_binomial_sequence
-from stream_metrics.inference.special import normal_quantile
-from stream_metrics.options import real
+from stream_metrics.catalog.table import find
+from stream_metrics.formulas.stats.normal import normal_quantile
+from stream_metrics.inference.intervals.anytime import late_multiplier
+from stream_metrics.inference.intervals.matrix_counts import MatrixCounts
+from stream_metrics.inference.intervals.sequences import beta_binomial_sequence
+from stream_metrics.inputs.options import real
 
 __all__ = ["power", "samples_for_power", "samples_needed"]
 
@@ -108,8 +108,8 @@ def _scaled(snapshot: Any, key: str, label: Any, level: float, t_opt: float | No
 
     The counts have the proportions of the snapshot's.
     """
-    from stream_metrics.inference import counted
-    from stream_metrics.inference.intervals import Asked
+    from stream_metrics.inference.intervals import counted
+    from stream_metrics.inference.intervals.interval import Asked
 
     now, row = snapshot.interval(key, level, label=label, valid="anytime", t_opt=t_opt), find(key)
     if isinstance(now, dict):

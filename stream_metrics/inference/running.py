@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from stream_metrics.catalog import find
+from stream_metrics.catalog.table import find
 from stream_metrics.errors import MergeError
-from stream_metrics.inference.choice import ONE_LOOK, refusal
-from stream_metrics.inference.intervals import Interval, checked
+from stream_metrics.inference.intervals.choice import ONE_LOOK, refusal
+from stream_metrics.inference.intervals.conditions import checked
+from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.labels import canonical
 from stream_metrics.wire import Portable, written_as
 

@@ -12,8 +12,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from stream_metrics.inference.intervals import Interval
-from stream_metrics.inference.special import beta_cdf, log_beta
+from stream_metrics.formulas.stats.normal import beta_cdf, log_beta
+from stream_metrics.inference.intervals.interval import Interval
 
 __all__ = ["e_benjamini_hochberg", "e_value_below", "level_of_each", "range_of"]
 

@@ -33,7 +33,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from stream_metrics.aggregate import merge
+from stream_metrics.containers.aggregate import merge
 from stream_metrics.errors import LabelError
 from stream_metrics.integrations.tables import Fields, emptied, feed
 from stream_metrics.wire import Portable

@@ -37,7 +37,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
-from stream_metrics.aggregate import merge
+from stream_metrics.containers.aggregate import merge
 from stream_metrics.errors import LabelError
 from stream_metrics.integrations.tables import Fields, emptied, feed
 from stream_metrics.wire import Portable, from_bytes

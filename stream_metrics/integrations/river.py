@@ -31,16 +31,16 @@ from river import base
 from river.metrics.base import ClassificationMetric
 
 from stream_metrics._core.weights import split_weights
-from stream_metrics.catalog import Row, find
-from stream_metrics.groups import ByGroup
+from stream_metrics.catalog.obstacles import ObstacleError
+from stream_metrics.catalog.table import Row, find
+from stream_metrics.containers.groups import ByGroup
+from stream_metrics.containers.panes import inside, mergeable
 from stream_metrics.labels import Label, canonical
-from stream_metrics.metric import Metric
-from stream_metrics.metric_set import MetricSet
-from stream_metrics.obstacles import ObstacleError
+from stream_metrics.metrics.metric import Metric
+from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.windows.panes import inside, mergeable
 
 __all__ = ["RiverMetric", "RiverWindow", "as_river", "from_river"]
 

@@ -40,15 +40,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from stream_metrics.aggregate import merge
-from stream_metrics.catalog import find
+from stream_metrics.catalog.table import LABEL_VALUED, find
+from stream_metrics.containers.aggregate import merge
 from stream_metrics.errors import LabelError, ScoreError
 from stream_metrics.integrations.tables import Fields, emptied
 from stream_metrics.labels import Label
-from stream_metrics.metric import Metric
-from stream_metrics.metric_set import MetricSet
+from stream_metrics.metrics.metric import Metric
+from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.report.content import HEADLINE
-from stream_metrics.snapshot import LABEL_VALUED, Snapshot
+from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.wire import Portable, from_bytes
 
 try:

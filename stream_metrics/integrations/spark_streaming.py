@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from stream_metrics.aggregate import merge
+from stream_metrics.containers.aggregate import merge
 from stream_metrics.integrations.spark import partial_states
 from stream_metrics.integrations.tables import Fields
 from stream_metrics.labels import Label

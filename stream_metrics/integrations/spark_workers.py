@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stream_metrics.catalog import find
+from stream_metrics.catalog.table import find
 from stream_metrics.errors import ScoreError
 from stream_metrics.integrations.tables import Fields, feed
 from stream_metrics.labels import Label
-from stream_metrics.snapshot import Snapshot
+from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.wire import from_bytes
 
 __all__ = ["Batches", "count", "merge_all", "merge_batches", "read"]

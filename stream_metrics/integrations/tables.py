@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stream_metrics.containers.panes import inside, mergeable
 from stream_metrics.errors import LabelError
-from stream_metrics.metric_set import MetricSet
-from stream_metrics.windows.panes import inside, mergeable
+from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.wire import Portable
 
 __all__ = ["Fields", "emptied", "feed"]

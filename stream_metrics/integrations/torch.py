@@ -46,8 +46,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+from stream_metrics.containers.panes import mergeable
 from stream_metrics.errors import MergeError
-from stream_metrics.windows.panes import mergeable
 from stream_metrics.wire import from_bytes
 
 try:

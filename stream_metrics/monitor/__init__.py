@@ -17,7 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stream_metrics.monitor.alerts import Alerts
+    from stream_metrics.monitor.alerting import Alerts
     from stream_metrics.monitor.config import Config
     from stream_metrics.monitor.configure import load
     from stream_metrics.monitor.monitor import Monitor

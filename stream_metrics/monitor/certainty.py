@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics.catalog import CATALOG
+from stream_metrics.catalog.table import CATALOG
 from stream_metrics.inference import missing_labels
-from stream_metrics.inference.intervals import Interval, weighted
+from stream_metrics.inference.intervals.conditions import weighted
+from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.labels import Label
-from stream_metrics.snapshot import Snapshot
+from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["LEVEL", "assumption", "class_intervals", "class_label_bounds", "intervals", "label_bounds"]
 

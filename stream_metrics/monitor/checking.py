@@ -11,13 +11,13 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from stream_metrics.containers.moments import nanoseconds
 from stream_metrics.errors import StreamMetricsError
+from stream_metrics.inputs.times import LIMIT
 from stream_metrics.labels import canonical, most_likely
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.records import MISSING, Checked
 from stream_metrics.monitor.scores import packed
-from stream_metrics.windows.moments import nanoseconds
-from stream_metrics.windows.times import LIMIT
 
 __all__ = ["EARLIEST", "HEAVIEST", "PLAIN", "Check", "Refused", "Soft", "checker", "seconds"]
 

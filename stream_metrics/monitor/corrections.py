@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import LabelError, StreamMetricsError, WeightError
-from stream_metrics.groups import ByGroup
 from stream_metrics.labels import canonical
 from stream_metrics.monitor.pairs import Chunk, Columns, Pair, Rows, chunk, sorted_out
 from stream_metrics.monitor.panes import Panes

@@ -31,10 +31,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.catalog import find
+from stream_metrics.catalog.table import find
+from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import MergeError, StreamMetricsError, WeightError
-from stream_metrics.groups import ByGroup
-from stream_metrics.metric_set import MetricSet
+from stream_metrics.inputs.times import instant, length
+from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.corrections import corrected
 from stream_metrics.monitor.coverage import Coverage
@@ -43,7 +44,6 @@ from stream_metrics.monitor.panes import Panes, parted_by
 from stream_metrics.monitor.parts import fill, form, joined, parted, written
 from stream_metrics.monitor.records import Rejected
 from stream_metrics.states.confusion import ConfusionMatrix
-from stream_metrics.windows.times import instant, length
 
 __all__ = ["TOTAL", "Columns", "Counts", "Pair"]
 

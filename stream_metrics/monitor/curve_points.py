@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.formulas.rank_steps import descend
 from stream_metrics.labels import Label
-from stream_metrics.snapshot import Snapshot
+from stream_metrics.ranking.steps import descend
+from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["curves"]
 

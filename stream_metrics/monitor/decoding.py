@@ -16,10 +16,10 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from stream_metrics._core.events import Reader
+from stream_metrics.inputs.times import length
 from stream_metrics.monitor.checking import EARLIEST, HEAVIEST, Refused, Soft, checker
 from stream_metrics.monitor.config import Counting, Fields
 from stream_metrics.monitor.records import MISSING, Event, Events, Record, Rejected
-from stream_metrics.windows.times import length
 
 try:
     import msgspec

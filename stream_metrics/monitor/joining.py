@@ -32,6 +32,7 @@ import numpy as np
 from stream_metrics._core.entries import first_of
 from stream_metrics._core.joins import Joins
 from stream_metrics.errors import StreamMetricsError
+from stream_metrics.inputs.times import length
 from stream_metrics.monitor.config import Join
 from stream_metrics.monitor.counting import Columns, Counts, Pair
 from stream_metrics.monitor.outcomes import DelayCounts, JoinStats, Tally
@@ -39,7 +40,6 @@ from stream_metrics.monitor.packing import Packer
 from stream_metrics.monitor.records import MISSING, Checked, Events, Rejected
 from stream_metrics.monitor.shelves import Segment, Shelf
 from stream_metrics.monitor.spill import Spill
-from stream_metrics.windows.times import length
 
 __all__ = ["Joiner", "Origin"]
 

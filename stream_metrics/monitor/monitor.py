@@ -25,6 +25,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from stream_metrics.inputs.times import length
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.decoding import Decoder
@@ -38,7 +39,6 @@ from stream_metrics.monitor.records import Record, Rejected
 from stream_metrics.monitor.statistics import statistics
 from stream_metrics.monitor.store import StaleOwner, Store, StoreError
 from stream_metrics.monitor.view import view
-from stream_metrics.windows.times import length
 from stream_metrics.wire import encoded
 
 __all__ = ["Monitor"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from stream_metrics.jsonable import label_names
 from stream_metrics.labels import Label
+from stream_metrics.labels.json_names import label_names
 
 __all__ = ["names_of"]
 

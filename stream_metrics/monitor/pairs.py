@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError, WeightError
+from stream_metrics.inputs.times import LIMIT
 from stream_metrics.labels import canonical, most_likely, ordering
-from stream_metrics.metric_set import MetricSet
+from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.records import MISSING, Rejected
 from stream_metrics.monitor.scores import mapping, table
-from stream_metrics.windows.times import LIMIT
 
 __all__ = ["UNSAID", "Chunk", "Columns", "Pair", "Refuse", "Rows", "chunk", "nanoseconds", "sorted_out"]
 

@@ -20,10 +20,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics.containers.timed import TimeWindow
 from stream_metrics.errors import DecodeError, MergeError
+from stream_metrics.inputs.times import shown
 from stream_metrics.monitor.pairs import Rows
-from stream_metrics.windows.timed import TimeWindow
-from stream_metrics.windows.times import shown
 
 __all__ = ["Panes", "parted_by"]
 

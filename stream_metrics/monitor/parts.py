@@ -21,10 +21,10 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import DecodeError
-from stream_metrics.groups import ByGroup
 from stream_metrics.labels import canonical
-from stream_metrics.metric_set import MetricSet
+from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.packing import unpacked
 from stream_metrics.wire import encoded
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from stream_metrics.metric_set import MetricSet
+from stream_metrics.inputs.times import instant
+from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.coverage import Covered
-from stream_metrics.windows.times import instant
 
 if TYPE_CHECKING:
     from stream_metrics.monitor.counting import Counts

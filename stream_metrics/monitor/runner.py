@@ -23,7 +23,7 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any, Protocol
 
-from stream_metrics.monitor.alerts import Alerts
+from stream_metrics.monitor.alerting import Alerts
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.monitor import Monitor

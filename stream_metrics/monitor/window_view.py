@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics.catalog import CATALOG
-from stream_metrics.group_snapshot import GroupSnapshot, value_of
-from stream_metrics.groups import ByGroup
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.containers.groups import ByGroup
+from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.labels import Label
 from stream_metrics.monitor.certainty import (
     LEVEL,
@@ -31,7 +31,8 @@ from stream_metrics.monitor.curve_points import curves
 from stream_metrics.monitor.names import names_of
 from stream_metrics.monitor.reading import Reading
 from stream_metrics.monitor.tallies import delay_quantile
-from stream_metrics.snapshot import Snapshot
+from stream_metrics.snapshots.groups import GroupSnapshot
+from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["plain_number", "window_view"]
 
@@ -104,7 +105,7 @@ def window_view(
 def value(snapshot: Snapshot, key: str) -> float | None:
     """Return one value; None if it is 0/0, infinite, or cannot be read from what was counted."""
     try:
-        found = value_of(snapshot, key)
+        found = number_of(snapshot, key)
     except (KeyError, ValueError):
         return None
     return found if math.isfinite(found) else None

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from stream_metrics.catalog import CATALOG
-from stream_metrics.jsonable import label_names
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.content import HEADINGS
 from stream_metrics.report.layout import number, visible
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
     from stream_metrics.labels import Label
-    from stream_metrics.snapshot import Snapshot
+    from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["draw_reliability", "reliability", "stacked"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_metrics.catalog import Row, find
+from stream_metrics.catalog.table import Row, find
 from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figure, nothing, samples, title
 from stream_metrics.report.content import class_values, classes_shown, weakest
 from stream_metrics.report.intervals import class_bounds
@@ -18,7 +18,7 @@ from stream_metrics.report.rated import row_labels
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from stream_metrics.snapshot import Snapshot
+    from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["per_class"]
 

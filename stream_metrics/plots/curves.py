@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.catalog import CATALOG
-from stream_metrics.formulas.curves import Best, Curve
+from stream_metrics.catalog.table import CATALOG
 from stream_metrics.formulas.protocol import Floats
-from stream_metrics.formulas.rank_steps import descend
 from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figure, nothing, samples
+from stream_metrics.ranking.curves import Best, Curve
+from stream_metrics.ranking.steps import descend
 from stream_metrics.report.layout import display_width, fit_names, number
 from stream_metrics.report.rated import deserved, single_class
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from stream_metrics.labels import Label
-    from stream_metrics.snapshot import Snapshot
+    from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["Series", "beside", "chosen", "det", "precision_recall", "roc"]
 

@@ -15,7 +15,7 @@ from stream_metrics.plots.matrix import confusion_matrix
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from stream_metrics.snapshot import Snapshot
+    from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["overview", "scores"]
 

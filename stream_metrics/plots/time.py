@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_metrics.catalog import Row, find
+from stream_metrics.catalog.table import Row, find
 from stream_metrics.plots.base import SERIES, THIN, new_figure, nothing, title
 from stream_metrics.plots.curves import beside
 from stream_metrics.report.layout import number

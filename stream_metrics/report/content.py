@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_metrics.catalog import CATALOG
+from stream_metrics.catalog.obstacles import SQUARE_LIMIT
+from stream_metrics.catalog.table import CATALOG, LABEL_VALUED
 from stream_metrics.report.layout import number, score, shorten
 from stream_metrics.report.rated import is_default, rated_per_class, row_labels, scored
-from stream_metrics.snapshot import LABEL_VALUED, MATRIX_LIMIT
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
-    from stream_metrics.snapshot import Snapshot
+    from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = [
     "BASELINES",
@@ -120,7 +120,7 @@ def guesses(snapshot: Snapshot, names: Sequence[str]) -> dict[str, str]:
 def matrix_place(snapshot: Snapshot) -> str:
     """Return where a matrix that is too large for a report can be had."""
     size = number(len(snapshot.labels))
-    if len(snapshot.labels) > MATRIX_LIMIT:
+    if len(snapshot.labels) > SQUARE_LIMIT:
         where = 'its cells are in snapshot.to_dict()["confusion_matrix"]'
     else:
         where = "snapshot.confusion_matrix has it"

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from stream_metrics.catalog import CATALOG
-from stream_metrics.formulas.ranks_protocol import Certified
-from stream_metrics.jsonable import label_names
+from stream_metrics.catalog.obstacles import SQUARE_LIMIT
+from stream_metrics.catalog.table import CATALOG, LABEL_VALUED
 from stream_metrics.labels import ordering
-from stream_metrics.snapshot import LABEL_VALUED, MATRIX_LIMIT
+from stream_metrics.labels.json_names import label_names
+from stream_metrics.ranking.protocol import Certified
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
 
-    from stream_metrics.snapshot import Snapshot
+    from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["to_dict", "to_frame"]
 
@@ -111,7 +111,7 @@ def _bound(estimate: Certified) -> dict[str, float]:
 def _matrix(snapshot: Snapshot) -> Any:
     if snapshot._counts is None:
         return []
-    if snapshot._counts.k <= MATRIX_LIMIT:
+    if snapshot._counts.k <= SQUARE_LIMIT:
         return snapshot.confusion_matrix.tolist()
     rows, columns, values = snapshot._counts.cells()
     return {"rows": rows.tolist(), "columns": columns.tolist(), "values": values.tolist()}

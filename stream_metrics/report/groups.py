@@ -6,18 +6,19 @@ import math
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from stream_metrics.catalog import CATALOG
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.inference.selection import range_of
-from stream_metrics.jsonable import label_names
+from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.intervals import beside, group_bounds, interval_notes, value_bounds
 from stream_metrics.report.layout import Column, aligned, number, numbers, score, shorten, table, visible, wrap
 from stream_metrics.report.rated import doubts
 
 if TYPE_CHECKING:
-    from stream_metrics.group_snapshot import GroupSnapshot
-    from stream_metrics.inference.intervals import Interval
+    from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
-    from stream_metrics.snapshot import Snapshot
+    from stream_metrics.snapshots.groups import GroupSnapshot
+    from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["report"]
 
@@ -124,9 +125,7 @@ def _title(key: str) -> str:
 
 
 def _cell(view: Snapshot, key: str) -> str:
-    from stream_metrics.group_snapshot import value_of
-
-    value = math.nan if view._obstacle(key) else value_of(view, key)
+    value = math.nan if view._obstacle(key) else number_of(view, key)
     return "-" if math.isnan(value) else score(value, digits=3)
 
 

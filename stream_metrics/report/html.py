@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from stream_metrics.catalog import CATALOG
-from stream_metrics.jsonable import label_names
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.content import (
     BASELINES,
     CONFUSIONS,
@@ -41,7 +41,7 @@ from stream_metrics.report.matrix import percent
 from stream_metrics.report.rated import CERTIFIED, columns, doubts, rated, rated_heading, rated_notes, row_labels
 
 if TYPE_CHECKING:
-    from stream_metrics.snapshot import Snapshot
+    from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["html"]
 

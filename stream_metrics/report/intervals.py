@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from stream_metrics.report.rated import DOUBT, bounds, row_labels
 
 if TYPE_CHECKING:
-    from stream_metrics.group_snapshot import GroupSnapshot
     from stream_metrics.labels import Label
-    from stream_metrics.snapshot import Snapshot
+    from stream_metrics.snapshots.groups import GroupSnapshot
+    from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["beside", "bracketed", "class_bounds", "group_bounds", "heading", "interval_notes", "value_bounds"]
 

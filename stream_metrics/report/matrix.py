@@ -15,7 +15,7 @@ import numpy as np
 from stream_metrics.report.layout import display_width, fit_names, numbers, pad, shorten, wrap
 
 if TYPE_CHECKING:
-    from stream_metrics.snapshot import Snapshot
+    from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["matrix_lines", "percent"]
 

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stream_metrics.catalog import CATALOG
-from stream_metrics.jsonable import label_names
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.layout import number, score, shorten, visible
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
-    from stream_metrics.snapshot import Snapshot
+    from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = [
     "CERTIFIED",

@@ -11,8 +11,8 @@ import math
 import shutil
 from typing import TYPE_CHECKING
 
-from stream_metrics.catalog import CATALOG
-from stream_metrics.jsonable import label_names
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.content import (
     BASELINES,
     CONFUSIONS,
@@ -52,7 +52,7 @@ from stream_metrics.report.matrix import matrix_lines, percent
 from stream_metrics.report.rated import CERTIFIED, columns, doubts, rated, rated_heading, rated_notes, row_labels
 
 if TYPE_CHECKING:
-    from stream_metrics.snapshot import Snapshot
+    from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["report"]
 

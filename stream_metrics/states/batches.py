@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
-from stream_metrics.states.columns import Categorical, check_codes, column, weights
+from stream_metrics.inputs.columns import Categorical, check_codes, column, weights
+from stream_metrics.inputs.score_tables import rereadable
 from stream_metrics.states.confusion import ConfusionMatrix
-from stream_metrics.states.score_tables import rereadable
 
 __all__ = ["Batch", "mergeable"]
 

@@ -11,10 +11,10 @@ from stream_metrics._core.coding import pack_cells
 from stream_metrics._core.confusion import ConfusionCounters
 from stream_metrics._core.weights import split_weights
 from stream_metrics.errors import LabelError, WeightError
+from stream_metrics.inputs.columns import Column, tally
+from stream_metrics.inputs.tensors import native, untensored
 from stream_metrics.labels import Label, unique
-from stream_metrics.snapshot import Snapshot
-from stream_metrics.states.columns import Column, tally
-from stream_metrics.states.tensors import native, untensored
+from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.wire import Portable
 
 __all__ = ["ConfusionMatrix"]

@@ -36,10 +36,10 @@ from typing import Any, ClassVar, Literal, Self
 from stream_metrics._core.detectors import Detector, Outcome
 from stream_metrics._core.numeric import real_number
 from stream_metrics.errors import MergeError, WeightError
-from stream_metrics.inference.detectors import DetectorSnapshot, reference_levels
-from stream_metrics.options import whole
-from stream_metrics.states.columns import coded, column, weights
-from stream_metrics.states.tensors import materialize
+from stream_metrics.inference.change import DetectorSnapshot, reference_levels
+from stream_metrics.inputs.columns import coded, column, weights
+from stream_metrics.inputs.options import whole
+from stream_metrics.inputs.tensors import materialize
 from stream_metrics.wire import Portable, written_as
 
 __all__ = ["ChangeDetector", "outcome"]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.errors import LabelError
+from stream_metrics.inputs.columns import check_codes, coded, column
 from stream_metrics.labels import Label, canonical, ordering
-from stream_metrics.states.columns import check_codes, coded, column
 from stream_metrics.wire import encoded
 
 __all__ = ["content_fold", "fold_of", "folds_of", "units_of"]

@@ -23,13 +23,8 @@ from stream_metrics._core.joint import JointCounters
 from stream_metrics._core.numeric import real_number
 from stream_metrics._core.weights import split_weights
 from stream_metrics.errors import LabelError, MergeError, ScoreError, StreamMetricsError
-from stream_metrics.labels import Label, canonical
-from stream_metrics.states.columns import check_codes, coded, column, weights
-from stream_metrics.states.folds import content_fold, fold_of, folds_of, units_of
-from stream_metrics.states.losses import ProbabilityLosses
-from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.room import MOST, Load, load_of, room, sample_cost
-from stream_metrics.states.score_tables import (
+from stream_metrics.inputs.columns import check_codes, coded, column, weights
+from stream_metrics.inputs.score_tables import (
     finite_scores,
     is_mapping,
     listed,
@@ -38,11 +33,16 @@ from stream_metrics.states.score_tables import (
     plain_number,
     rereadable,
 )
+from stream_metrics.labels import Label, canonical
+from stream_metrics.states.folds import content_fold, fold_of, folds_of, units_of
+from stream_metrics.states.limits import MOST, Load, load_of, room, sample_cost
+from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.scored import Scored
 from stream_metrics.wire import Portable, written_as
 
 if TYPE_CHECKING:
-    from stream_metrics.inference.comparison import ComparisonSnapshot
+    from stream_metrics.snapshots.comparison import ComparisonSnapshot
 
 __all__ = ["Comparison"]
 
@@ -255,7 +255,7 @@ class Comparison(JointCounters, Portable):
 
     def snapshot(self) -> ComparisonSnapshot:
         """Return a frozen copy from which differences, tests and evidence are read; later updates do not move it."""
-        from stream_metrics.inference.comparison import ComparisonSnapshot, Joint
+        from stream_metrics.snapshots.comparison import ComparisonSnapshot, Joint
 
         state = self.copy()
         folds, truth, a, b, wholes, parts = state.cells()

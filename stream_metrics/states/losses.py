@@ -15,10 +15,10 @@ import numpy as np
 from stream_metrics._core.losses import LossSums
 from stream_metrics._core.weights import split_weights
 from stream_metrics.errors import LabelError, ScoreError, WeightError
+from stream_metrics.inputs.columns import Column, check_codes, coded, column, weights
+from stream_metrics.inputs.score_tables import fitting, own_names, places, score_table
 from stream_metrics.labels import Label, ordering, unique
-from stream_metrics.snapshot import Snapshot
-from stream_metrics.states.columns import Column, check_codes, coded, column, weights
-from stream_metrics.states.score_tables import fitting, own_names, places, score_table
+from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.wire import Portable
 
 __all__ = ["ProbabilityLosses"]

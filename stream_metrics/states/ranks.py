@@ -13,12 +13,12 @@ from stream_metrics._core.ranks import RankCounters
 from stream_metrics._core.score_rows import Rows, first_bad
 from stream_metrics._core.weights import split_some_weights
 from stream_metrics.errors import ScoreError
-from stream_metrics.formulas.ranks_protocol import RankColumn
+from stream_metrics.inputs.columns import Column, check_codes, coded, column
+from stream_metrics.inputs.columns import weights as checked_weights
+from stream_metrics.inputs.score_tables import own_names, score_table
 from stream_metrics.labels import Label, unique
-from stream_metrics.snapshot import Snapshot
-from stream_metrics.states.columns import Column, check_codes, coded, column
-from stream_metrics.states.columns import weights as checked_weights
-from stream_metrics.states.score_tables import own_names, score_table
+from stream_metrics.ranking.protocol import RankColumn
+from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.wire import Portable
 
 __all__ = ["RankSketch"]

@@ -20,12 +20,8 @@ import numpy as np
 
 from stream_metrics._core.guard import Guarded
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError
-from stream_metrics.labels import Label, canonical, ordering, sort_key, unique
-from stream_metrics.states.columns import Categorical, Column, column
-from stream_metrics.states.losses import ProbabilityLosses
-from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.room import cost, room, sample_cost
-from stream_metrics.states.score_tables import (
+from stream_metrics.inputs.columns import Categorical, Column, column
+from stream_metrics.inputs.score_tables import (
     finite_scores,
     fitting,
     gapless,
@@ -40,6 +36,10 @@ from stream_metrics.states.score_tables import (
     stand_in,
     taken,
 )
+from stream_metrics.labels import Label, canonical, ordering, sort_key, unique
+from stream_metrics.states.limits import cost, room, sample_cost
+from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.ranks import RankSketch
 
 __all__ = ["Scored"]
 

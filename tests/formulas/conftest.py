@@ -10,7 +10,8 @@ import pytest
 from oracle import Oracle
 
 from stream_metrics import ConfusionMatrix
-from stream_metrics.catalog import evaluate, find
+from stream_metrics.catalog.table import find
+from stream_metrics.evaluation.evaluate import evaluate
 
 
 @pytest.fixture(scope="session", params=[Oracle, ConfusionMatrix], ids=["oracle", "core"])

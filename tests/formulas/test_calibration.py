@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rank_oracle import RankOracle
 
-from stream_metrics.formulas.calibration import (
+from stream_metrics.ranking.calibration import (
     debiased_calibration_error,
     expected_calibration_error,
     maximum_calibration_error,

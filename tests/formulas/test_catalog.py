@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from oracle import Oracle
 
-from stream_metrics.catalog import CATALOG, evaluate, find
+from stream_metrics.catalog.table import CATALOG, find
+from stream_metrics.evaluation.evaluate import evaluate
 from stream_metrics.formulas.frozen import FrozenCounts
 
 FIG2 = [[20, 5], [10, 15]]

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.formulas import calibration, curves, ranks
-from stream_metrics.formulas.average_precision import average_precision, pr_auc_trapezoid
-from stream_metrics.formulas.ranks_protocol import Certified
+from stream_metrics.ranking import areas as ranks
+from stream_metrics.ranking import calibration, curves
+from stream_metrics.ranking.average_precision import average_precision, pr_auc_trapezoid
+from stream_metrics.ranking.protocol import Certified
 from stream_metrics.states.ranks import RankSketch
 
 Rows = list[tuple[float, bool, Fraction]]

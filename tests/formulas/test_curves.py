@@ -23,7 +23,7 @@ from sklearn.metrics import (
     roc_curve as sklearn_roc,
 )
 
-from stream_metrics.formulas.curves import (
+from stream_metrics.ranking.curves import (
     METRICS,
     best_threshold,
     det_curve,
@@ -34,7 +34,7 @@ from stream_metrics.formulas.curves import (
     roc_curve,
     tpr_at_fpr,
 )
-from stream_metrics.formulas.ranks_protocol import Certified
+from stream_metrics.ranking.protocol import Certified
 
 
 def rounded(seed: int) -> tuple[np.ndarray, np.ndarray]:

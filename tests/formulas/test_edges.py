@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from stream_metrics import ConfusionMatrix
-from stream_metrics.catalog import CATALOG, evaluate
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.evaluation.evaluate import evaluate
 
 OF_COUNTS = [row for row in CATALOG.values() if row.reads == "counts"]
 DEFAULT = [row for row in OF_COUNTS if row.default]

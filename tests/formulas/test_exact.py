@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from oracle import exact_weight
 
 from stream_metrics import ConfusionMatrix
-from stream_metrics.catalog import CATALOG, Row, evaluate
+from stream_metrics.catalog.table import CATALOG, Row
+from stream_metrics.evaluation.evaluate import evaluate
 
 OF_COUNTS = [row for row in CATALOG.values() if row.reads == "counts"]
 OF_SAMPLES = {"nir_p_value", "majority_p_value", "mcnemar", "mcnemar_p_value"}

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from stream_metrics.catalog import CATALOG, evaluate
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.evaluation.evaluate import evaluate
 
 CASES = [
     case

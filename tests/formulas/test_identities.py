@@ -11,7 +11,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from stream_metrics.catalog import CATALOG, evaluate
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.evaluation.evaluate import evaluate
 
 Read = Callable[..., Any]
 Same = Callable[..., bool]

@@ -13,9 +13,9 @@ import pytest
 from rank_shapes import FEW, HARD, ORDINARY, WITH_ATOM, draw, exact_auc, random_hard
 from sklearn.metrics import average_precision_score
 
-from stream_metrics.formulas.average_precision import average_precision
-from stream_metrics.formulas.ranks import delong_se, roc_auc
-from stream_metrics.formulas.ranks_protocol import Certified, RankColumn
+from stream_metrics.ranking.areas import delong_se, roc_auc
+from stream_metrics.ranking.average_precision import average_precision
+from stream_metrics.ranking.protocol import Certified, RankColumn
 from stream_metrics.states.ranks import RankSketch
 
 N = 200_000

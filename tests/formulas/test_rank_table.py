@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from rank_oracle import MIXED, RankOracle, code
 
-from stream_metrics.formulas.rank_table import count_pairs, tabulate
-from stream_metrics.formulas.ranks import roc_auc
-from stream_metrics.formulas.ranks_protocol import ZERO
-from stream_metrics.formulas.score_codes import edge
+from stream_metrics.ranking.areas import roc_auc
+from stream_metrics.ranking.protocol import ZERO
+from stream_metrics.ranking.score_codes import edge
+from stream_metrics.ranking.table import count_pairs, tabulate
 
 
 def test_zeros() -> None:

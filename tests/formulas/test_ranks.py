@@ -14,10 +14,7 @@ from rank_oracle import RankOracle
 from rank_shapes import exact_auc, random_hard
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_auc_score
 
-from stream_metrics.formulas.average_precision import average_precision, pr_auc_trapezoid
-from stream_metrics.formulas.rank_pool import pool
-from stream_metrics.formulas.rank_table import Pairs, count_pairs, tabulate
-from stream_metrics.formulas.ranks import (
+from stream_metrics.ranking.areas import (
     delong_se,
     gini,
     hand_till,
@@ -28,7 +25,10 @@ from stream_metrics.formulas.ranks import (
     single_score_auc,
     turned,
 )
-from stream_metrics.formulas.ranks_protocol import Certified
+from stream_metrics.ranking.average_precision import average_precision, pr_auc_trapezoid
+from stream_metrics.ranking.pool import pool
+from stream_metrics.ranking.protocol import Certified
+from stream_metrics.ranking.table import Pairs, count_pairs, tabulate
 
 CASES = [
     case

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import rank_oracle
 
-from stream_metrics.formulas.score_codes import edge, magnitude
+from stream_metrics.ranking.score_codes import edge, magnitude
 
 LIMIT = np.nextafter(1.5 * 2.0**921, 0)  # the first score that shares its code
 

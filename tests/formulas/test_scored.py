@@ -15,8 +15,8 @@ from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
 
 import stream_metrics as sm
-from stream_metrics.catalog import CATALOG
-from stream_metrics.metric import CLASSES
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.metrics.metric import CLASSES
 
 CASES = [
     case

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.catalog import CATALOG, evaluate
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.evaluation.evaluate import evaluate
 from stream_metrics.formulas.frozen import FrozenCounts
 
 NAN = math.nan

@@ -14,7 +14,8 @@ from river import metrics as river
 from scipy import stats
 from sklearn import metrics as sk
 
-from stream_metrics.catalog import CATALOG, evaluate
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.evaluation.evaluate import evaluate
 
 SEEDS = range(6)
 ZEROS = (0.0, 1.0, math.nan)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from scipy import special
 
-from stream_metrics.formulas.tails import beta_tail, binomial_tail, chi_square_tail
-from stream_metrics.inference.comparison_tests import log_e_discordant, mcnemar_test
+from stream_metrics.formulas.stats.tails import beta_tail, binomial_tail, chi_square_tail
+from stream_metrics.inference.comparison.tests import log_e_discordant, mcnemar_test
 
 CLOSE = 1e-12  # the relative error that is promised
 REFERENCES = json.loads(Path(__file__).with_name("tail_references.json").read_text())

@@ -15,7 +15,8 @@ from typing import Any
 from fuzz import mutation
 
 import stream_metrics as sm
-from stream_metrics import catalog, wire
+from stream_metrics import wire
+from stream_metrics.catalog import table as catalog
 from stream_metrics.states.detector import ChangeDetector
 
 __all__ = ["COVERED", "check", "mutate", "seeds"]

@@ -16,10 +16,10 @@ from typing import NoReturn
 
 from fuzz import mutation
 
-from stream_metrics.catalog import UnknownMetricError
+from stream_metrics.catalog.table import UnknownMetricError
 from stream_metrics.cli import monitor_flags
 from stream_metrics.errors import StreamMetricsError
-from stream_metrics.monitor.alerts import Alerts
+from stream_metrics.monitor.alerting import Alerts
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.configure import ConfigError, configured, example, keys, tables_of
 from stream_metrics.monitor.monitor import Monitor

@@ -27,7 +27,7 @@ from stream_metrics.monitor.store import Store
 
 __all__ = ["COVERED", "check", "mutate", "seeds"]
 
-COVERED = ("stream_metrics.monitor", "stream_metrics.labels", "stream_metrics.windows.times")
+COVERED = ("stream_metrics.monitor", "stream_metrics.labels", "stream_metrics.inputs.times")
 JOIN = Join(ttl="5m", keep_joined="2m", max_pending=20, max_joined=20)
 DOTTED = Fields(id="meta.id", time="meta.time", scores="model.scores", group="meta.group")
 CONFIGURATIONS = [

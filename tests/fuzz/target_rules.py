@@ -21,7 +21,7 @@ from stream_metrics.monitor.config import Counting
 
 __all__ = ["COVERED", "check", "mutate", "seeds"]
 
-COVERED = ("stream_metrics.monitor.alerts", "stream_metrics.monitor.changes", "stream_metrics.windows.times")
+COVERED = ("stream_metrics.monitor.alerts", "stream_metrics.monitor.changes", "stream_metrics.inputs.times")
 SEEDS = [
     "balanced_accuracy[1h] < 0.8 for 5m",
     "max_gap(recall, country)[4h] > 0.1",

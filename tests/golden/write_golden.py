@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import stream_metrics as sm
-from stream_metrics.formulas.rank_table import count_pairs, tabulate
-from stream_metrics.formulas.ranks_protocol import RankColumn
+from stream_metrics.ranking.protocol import RankColumn
+from stream_metrics.ranking.table import count_pairs, tabulate
 from stream_metrics.states.detector import ChangeDetector
 from stream_metrics.states.joint import Comparison
 from stream_metrics.states.ranks import RankSketch

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics.catalog import CATALOG
-from stream_metrics.inference.adequacy import effective_count, influence, least_cells
-from stream_metrics.inference.choice import METHODS
-from stream_metrics.inference.cramer import folded, noncentrality_bounds
-from stream_metrics.inference.gradients import OF_CELLS, _step_cells, gradient
-from stream_metrics.inference.tables import table
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.inference.intervals.adequacy import effective_count, influence, least_cells
+from stream_metrics.inference.intervals.choice import METHODS
+from stream_metrics.inference.intervals.cramer import folded, noncentrality_bounds
+from stream_metrics.inference.intervals.gradients import OF_CELLS, _step_cells, gradient
+from stream_metrics.inference.intervals.tables import table
 
 KEYS = [key for key in METHODS if CATALOG[key].reads == "counts"]
 

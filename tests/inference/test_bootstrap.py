@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.inference import resampling
-from stream_metrics.inference.matrix_counts import MatrixCounts
-from stream_metrics.inference.resampling import drawn, percentiles, prior_cells
+from stream_metrics.inference.intervals import resampling
+from stream_metrics.inference.intervals.matrix_counts import MatrixCounts
+from stream_metrics.inference.intervals.resampling import drawn, percentiles, prior_cells
 
 MATRIX = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]
 
@@ -103,7 +103,8 @@ def test_the_same_counts_give_the_same_interval():
 
 def test_a_plain_matrix_reads_as_a_state_does():
     """Every formula gives the same of a plain matrix as of the state with the same counts."""
-    from stream_metrics.catalog import CATALOG, compute
+    from stream_metrics.catalog.table import CATALOG
+    from stream_metrics.evaluation.evaluate import compute
 
     matrix = np.array(MATRIX)
     state = sm.ConfusionMatrix.from_matrix(matrix, list("abc"))

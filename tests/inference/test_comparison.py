@@ -12,11 +12,11 @@ import pytest
 from scipy import stats
 
 from stream_metrics import Comparison
-from stream_metrics.inference.comparison_methods import jackknife
-from stream_metrics.inference.comparison_shares import _upper, tango
-from stream_metrics.inference.comparison_tests import discordant_evidence, log_e_discordant, mcnemar_test
-from stream_metrics.inference.sequences import SHARE_WEIGHTS, SHARES, difference_sequence
-from stream_metrics.inference.special import t_reach
+from stream_metrics.formulas.stats.normal import t_reach
+from stream_metrics.inference.comparison.shares import _upper, tango
+from stream_metrics.inference.comparison.tests import discordant_evidence, log_e_discordant, mcnemar_test
+from stream_metrics.inference.intervals.jackknife import jackknife
+from stream_metrics.inference.intervals.sequences import SHARE_WEIGHTS, SHARES, difference_sequence
 
 
 def drawn(n: int, seed: int = 0, k: int = 3, better: float = 0.05) -> tuple[Any, Any, Any]:

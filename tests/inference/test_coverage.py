@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.inference.proportions import default_proportion
+from stream_metrics.inference.intervals.proportions import default_proportion
 
 RUNS = 100
 TENTH = 1.2815515655446004  # of a normal distribution lies above

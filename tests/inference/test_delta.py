@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.catalog import CATALOG, compute
-from stream_metrics.inference.forms import CELLS, MARGINS
-from stream_metrics.inference.forms_classes import PER_CLASS
-from stream_metrics.inference.gradients import ANALYTIC, class_spreads, gradient, spread
-from stream_metrics.inference.tables import cells_of, tables_of
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.evaluation.evaluate import compute
+from stream_metrics.inference.intervals.forms import CELLS, MARGINS
+from stream_metrics.inference.intervals.forms_classes import PER_CLASS
+from stream_metrics.inference.intervals.gradients import ANALYTIC, class_spreads, gradient, spread
+from stream_metrics.inference.intervals.tables import cells_of, tables_of
 
 rng = np.random.default_rng(4)
 MATRIX = rng.integers(5, 90, (4, 4)) + np.diag(rng.integers(50, 100, 4))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import stream_metrics as sm
 from stream_metrics import testing
-from stream_metrics.inference.detectors import reference_levels
+from stream_metrics.inference.change import reference_levels
 from stream_metrics.states.detector import ChangeDetector, outcome
 
 LOSSES = st.one_of(st.sampled_from([0, 1, 0.0, 1.0, True, False]), st.floats(0, 1))

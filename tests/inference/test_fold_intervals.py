@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.inference.choice import WITH_UNITS
-from stream_metrics.inference.comparison_methods import jackknife
-from stream_metrics.inference.special import t_reach
-from stream_metrics.metric_folds import FOLDS
+from stream_metrics.catalog.table import find
+from stream_metrics.formulas.stats.normal import t_reach
+from stream_metrics.inference.intervals.choice import WITH_UNITS
+from stream_metrics.inference.intervals.jackknife import jackknife
+from stream_metrics.metrics.folds import FOLDS
 from stream_metrics.states.folds import fold_of
 
 RUNS = 100
@@ -122,7 +123,7 @@ def test_areas_losses_options_and_functions() -> None:
 
 def row_range(key: str) -> tuple[float, float]:
     """Return the range of a metric."""
-    row = sm.catalog.find(key)
+    row = find(key)
     return row.low, row.high
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.catalog import CATALOG
-from stream_metrics.formulas.ranks import delong_se
-from stream_metrics.inference.choice import DEFAULTS, METHODS, ONE_LOOK, SHARES, refusal
-from stream_metrics.inference.proportions import wilson
-from stream_metrics.inference.scored import average_precision_se
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.inference.intervals.choice import DEFAULTS, METHODS, ONE_LOOK, SHARES, refusal
+from stream_metrics.inference.intervals.proportions import wilson
+from stream_metrics.inference.intervals.scored import average_precision_se
+from stream_metrics.ranking.areas import delong_se
 
 MATRIX = [[240, 20, 10], [30, 300, 40], [9, 50, 310]]
 ABC = list("abc")

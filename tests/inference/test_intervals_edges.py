@@ -11,9 +11,9 @@ import pytest
 from scipy.special import betaln
 
 import stream_metrics as sm
-from stream_metrics.inference.gradients import OF_CELLS, _step_cells
-from stream_metrics.inference.special import log_beta
-from stream_metrics.inference.tables import table
+from stream_metrics.formulas.stats.normal import log_beta
+from stream_metrics.inference.intervals.gradients import OF_CELLS, _step_cells
+from stream_metrics.inference.intervals.tables import table
 
 
 @pytest.mark.parametrize("valid", ["fixed", "anytime"])

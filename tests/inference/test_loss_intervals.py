@@ -13,11 +13,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics.catalog import CATALOG
-from stream_metrics.formulas.ranks import delong_se
-from stream_metrics.formulas.ranks_protocol import OWN
-from stream_metrics.inference.choice import METHODS, refusal
-from stream_metrics.inference.sequences import bounded_sequence
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.inference.intervals.choice import METHODS, refusal
+from stream_metrics.inference.intervals.sequences import bounded_sequence
+from stream_metrics.ranking.areas import delong_se
+from stream_metrics.ranking.protocol import OWN
 
 ROOT = Path(__file__).parents[2]
 LOSSES = ("log_loss", "brier_score", "spherical_score")
@@ -111,8 +111,8 @@ def test_sequences_have_two_ends_however_near_a_mean_is_to_0_or_1(n: int, expone
 
 def wealth(x: Any, mean: float) -> float:
     """Return the larger one of the wealth of the bets against a mean and of the mixture, whose error is equal."""
-    from stream_metrics.inference.sequences import SHARE_WEIGHTS, SHARES
-    from stream_metrics.inference.special import log_beta
+    from stream_metrics.formulas.stats.normal import log_beta
+    from stream_metrics.inference.intervals.sequences import SHARE_WEIGHTS, SHARES
 
     bets = np.log1p(SHARES[:, None] * (x / mean - 1)).sum(1) + SHARE_WEIGHTS
     total, n = float(x.sum()), len(x)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stream_metrics import ConfusionMatrix
 from stream_metrics.inference.missing_labels import area_bounds, class_label_bounds, label_bounds, mean_bounds
-from stream_metrics.snapshot import Snapshot
+from stream_metrics.snapshots.snapshot import Snapshot
 
 WHOLE = (
     "accuracy", "average_accuracy", "balanced_accuracy", "cohen_kappa", "macro_f1", "macro_jaccard", "macro_precision",

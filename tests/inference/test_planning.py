@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.inference.comparison_tests import mcnemar_test
+from stream_metrics.inference.comparison.tests import mcnemar_test
+from stream_metrics.inference.intervals.proportions import wilson
+from stream_metrics.inference.intervals.sequences import beta_binomial_sequence
 from stream_metrics.inference.planning import power, samples_for_power, samples_needed
-from stream_metrics.inference.proportions import wilson
-from stream_metrics.inference.sequences import beta_binomial_sequence
 
 
 @pytest.mark.parametrize(("rate", "width"), [(0.5, 0.1), (0.9, 0.02), (0.01, 0.005), (0.0, 0.01), (1.0, 0.001)])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.inference.posterior import balanced_accuracy_posterior
+from stream_metrics.inference.intervals.posterior import balanced_accuracy_posterior
 
 special = pytest.importorskip("scipy.special", reason="SciPy is the oracle here and is not installed")
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from stream_metrics.inference.proportions import clopper_pearson, jeffreys, wilson
-from stream_metrics.inference.sequences import beta_binomial_sequence
+from stream_metrics.inference.intervals.proportions import clopper_pearson, jeffreys, wilson
+from stream_metrics.inference.intervals.sequences import beta_binomial_sequence
 
 METHODS = [wilson, jeffreys, clopper_pearson]
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.special import betaln
 
 import stream_metrics as sm
-from stream_metrics.inference.sequences import area_sequence, asymptotic_multiplier, beta_binomial_sequence
-from stream_metrics.inference.special import log_beta
+from stream_metrics.formulas.stats.normal import log_beta
+from stream_metrics.inference.intervals.sequences import area_sequence, asymptotic_multiplier, beta_binomial_sequence
 
 
 def evidence(x, n, p):

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from stream_metrics.inference.special import beta_cdf, beta_quantile, log_beta, normal_quantile, t_reach
+from stream_metrics.formulas.stats.normal import beta_cdf, beta_quantile, log_beta, normal_quantile, t_reach
 
 special = pytest.importorskip("scipy.special", reason="SciPy is the oracle here and is not installed")
 PARAMETERS = [(0.5, 0.5), (1.0, 3.0), (0.5, 200.5), (60.5, 40.5), (3e3, 7e6), (0.25, 1.75), (5e8, 2e8)]

@@ -17,7 +17,7 @@ from river_outcomes import ADAPTED, fed, logistic, outcomes
 
 import stream_metrics as sm
 from stream_metrics.integrations.river import RiverMetric, RiverWindow, as_river
-from stream_metrics.metric import CLASSES
+from stream_metrics.metrics.metric import CLASSES
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "GeneralF1": {"average": "power", "p": 2.0},

@@ -12,9 +12,9 @@ from river import metrics, utils
 from sklearn import metrics as sk
 
 import stream_metrics as sm
+from stream_metrics.containers.rolling import Rolling
 from stream_metrics.integrations.river import as_river
-from stream_metrics.metric import CLASSES
-from stream_metrics.windows.rolling import Rolling
+from stream_metrics.metrics.metric import CLASSES
 
 NAN = float("nan")
 OF_COUNTS = [name for name, cls in CLASSES.items() if cls.requires_labels]

@@ -21,7 +21,7 @@ from sklearn import metrics as sk
 
 import stream_metrics as sm
 from stream_metrics.integrations.river import RiverMetric, as_river
-from stream_metrics.metric import CLASSES
+from stream_metrics.metrics.metric import CLASSES
 
 Stream = list[tuple[Any, Any, float]]
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -12,11 +12,11 @@ from river import evaluate, forest, metrics, model_selection, utils
 from river_outcomes import fed, logistic, outcomes, phishing
 
 import stream_metrics as sm
-from stream_metrics.groups import ByGroup
+from stream_metrics.containers.fading import Fading
+from stream_metrics.containers.groups import ByGroup
+from stream_metrics.containers.rolling import Rolling
+from stream_metrics.containers.timed import TimeWindow
 from stream_metrics.integrations.river import RiverMetric, RiverWindow, as_river
-from stream_metrics.windows.fading import Fading
-from stream_metrics.windows.rolling import Rolling
-from stream_metrics.windows.timed import TimeWindow
 
 
 def no_time() -> float:

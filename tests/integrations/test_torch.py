@@ -16,9 +16,9 @@ torch = pytest.importorskip("torch", reason="needs PyTorch")
 import torch_ranks as ranks  # noqa: E402
 
 import stream_metrics as sm  # noqa: E402
+from stream_metrics.inputs.columns import column, weights  # noqa: E402
+from stream_metrics.inputs.score_tables import score_table  # noqa: E402
 from stream_metrics.integrations import torch as adapter  # noqa: E402
-from stream_metrics.states.columns import column, weights  # noqa: E402
-from stream_metrics.states.score_tables import score_table  # noqa: E402
 
 Results = list[dict[str, Any]]
 

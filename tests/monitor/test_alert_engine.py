@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_metrics.monitor.alerts import Alerts as Alerting
+from stream_metrics.monitor.alerting import Alerts as Alerting
 from stream_metrics.monitor.alerts.engine import Engine
 from stream_metrics.monitor.alerts.outbox import MOST, Outbox
 from stream_metrics.monitor.alerts.rules import parse

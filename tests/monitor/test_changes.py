@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from monitor_events import CONFIG, NOW, START, events, offline, records
 
-from stream_metrics.monitor.alerts import Alerts as Alerting
+from stream_metrics.monitor.alerting import Alerts as Alerting
 from stream_metrics.monitor.config import Alerts, Config, Counting, Serve
 from stream_metrics.monitor.export import restore
 from stream_metrics.monitor.monitor import Monitor

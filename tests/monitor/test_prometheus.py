@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from monitor.page_views import empty_view, hostile_view, make_view
 
-from stream_metrics.catalog import CATALOG
+from stream_metrics.catalog.table import CATALOG
 from stream_metrics.monitor.config import Serve
 from stream_metrics.monitor.serving.prometheus import Exporter, metric_name, text
 

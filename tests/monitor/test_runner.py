@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from stream_metrics.monitor import config
-from stream_metrics.monitor.alerts import Alerts
+from stream_metrics.monitor.alerting import Alerts
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record

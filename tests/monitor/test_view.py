@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from monitor.pair_streams import HARD, SOFT, countable, counted, fed, pairs, placed
 
 from stream_metrics import testing
-from stream_metrics.catalog import CATALOG
+from stream_metrics.catalog.table import CATALOG
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import Counts, Pair
 from stream_metrics.monitor.curve_points import MOST_POINTS
@@ -22,7 +22,7 @@ from stream_metrics.monitor.names import names_of
 from stream_metrics.monitor.reading import read
 from stream_metrics.monitor.records import MISSING
 from stream_metrics.monitor.view import UNKNOWN, view
-from stream_metrics.snapshot import Snapshot
+from stream_metrics.snapshots.snapshot import Snapshot
 
 TOP = {
     "version", "title", "now", "started", "event_time", "windows", "headline", "by_window", "history", "join", "delays",

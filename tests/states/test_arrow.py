@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics.states import columns as reading
-from stream_metrics.states import pieces
-from stream_metrics.states.columns import column
+from stream_metrics.inputs import columns as reading
+from stream_metrics.inputs import pieces
+from stream_metrics.inputs.columns import column
 
 
 def in_batch(*given: Any, **configuration: Any) -> sm.ConfusionMatrix:

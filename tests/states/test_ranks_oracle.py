@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rank_streams import scores
 
 from stream_metrics._core.score_rows import codes
-from stream_metrics.formulas.ranks_protocol import RankColumn
+from stream_metrics.ranking.protocol import RankColumn
 from stream_metrics.states.ranks import RankSketch
 
 H = 0x3FE << 52  # the bits of 0.5

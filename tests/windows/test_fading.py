@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.windows.fading import FIRST, REACH
-from stream_metrics.windows.rolling import Rolling
-from stream_metrics.windows.times import instant
+from stream_metrics.containers.fading import FIRST, REACH
+from stream_metrics.containers.rolling import Rolling
+from stream_metrics.inputs.times import instant
 
 NO_RATIOS = {
     "tp_sum",

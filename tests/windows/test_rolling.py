@@ -14,8 +14,8 @@ from rank_streams import binary, several
 
 import stream_metrics as sm
 from stream_metrics import testing
+from stream_metrics.containers.rolling import Rolling
 from stream_metrics.errors import WeightError
-from stream_metrics.windows.rolling import Rolling
 
 WINDOWS = (1, 2, 5, 10)
 LABELS: dict[str, Callable[[], Any]] = {

@@ -12,7 +12,7 @@ from rank_streams import binary, scores
 from sklearn.metrics import roc_auc_score
 
 import stream_metrics as sm
-from stream_metrics.windows.rolling import Rolling
+from stream_metrics.containers.rolling import Rolling
 
 
 def reads(rolling: Rolling) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from rank_streams import binary, several
 
 import stream_metrics as sm
 from stream_metrics import testing
-from stream_metrics.windows.rolling import Rolling
+from stream_metrics.containers.rolling import Rolling
 
 CASES: dict[str, tuple[Callable[[], Any], Any]] = {
     "labels": (sm.MCC, testing.samples()),

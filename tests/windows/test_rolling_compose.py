@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.groups import ByGroup
-from stream_metrics.windows.rolling import Rolling
+from stream_metrics.containers.groups import ByGroup
+from stream_metrics.containers.rolling import Rolling
 
 
 @pytest.mark.parametrize("make", [sm.MCC, sm.ROCAUC, lambda: sm.MetricSet(scores=True)])

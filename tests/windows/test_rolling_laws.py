@@ -15,7 +15,7 @@ from rank_streams import binary, several
 
 import stream_metrics as sm
 from stream_metrics import testing
-from stream_metrics.windows.rolling import Rolling
+from stream_metrics.containers.rolling import Rolling
 from stream_metrics.wire import MAGIC, _pack, zlib
 
 STATES: dict[str, tuple[Callable[[], Any], Any]] = {
@@ -182,7 +182,7 @@ def test_windows_leak_nothing() -> None:
     script = """
 import gc, sys
 import stream_metrics as sm
-from stream_metrics.windows.rolling import Rolling
+from stream_metrics.containers.rolling import Rolling
 def task(n):
     for i in range(n):
         for inner in (sm.MCC(), sm.ROCAUC(), sm.CrossEntropy()):

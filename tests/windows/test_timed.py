@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.windows.rolling import Rolling
+from stream_metrics.containers.rolling import Rolling
 from stream_metrics.wire import MAGIC, VERSION
 
 

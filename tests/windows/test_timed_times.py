@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics.windows.times import instant, instants, length, shown
+from stream_metrics.inputs.times import instant, instants, length, shown
 
 SECOND = 10**9
 

@@ -33,9 +33,9 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from stream_metrics.errors import StreamMetricsError
+from stream_metrics.inputs.times import length
 from stream_metrics.monitor.alerts.values import CLASS, METRICS, OPERATION, TOTAL, WINDOW, Value, suggestion
 from stream_metrics.monitor.config import Counting
-from stream_metrics.windows.times import length
 
 __all__ = ["Changed", "Comparison", "Rule", "RuleError", "parse", "rules_of"]
 

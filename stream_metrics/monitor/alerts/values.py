@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stream_metrics.catalog import CATALOG
+from stream_metrics.catalog.table import CATALOG
 
 __all__ = ["CLASS", "METRICS", "OPERATION", "TOTAL", "WINDOW", "Value", "suggestion"]
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stream_metrics.catalog import find
+from stream_metrics.catalog.table import find
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.serving.prometheus import PREFIX, metric_name
 from stream_metrics.monitor.serving.rules import rules_file

@@ -1,0 +1,271 @@
+"""Shards become a whole: once, by `merge`, or for as long as their states arrive, by `Aggregate`.
+
+What arrives is kept whole and never added up on the way: of each worker the newest state, so that a message that comes
+twice, late or out of order changes nothing. That makes the aggregate a join semilattice (a state-based CRDT: Shapiro
+et al. 2011): of two aggregates that saw different messages, each worker's newer entry is what one that saw all would
+hold. A worker that is dropped leaves the mark of its last state behind, lest a message that is still under way bring it
+back.
+"""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+
+from stream_metrics._core.guard import Lock
+from stream_metrics.containers.panes import mergeable
+from stream_metrics.errors import LabelError, MergeError
+from stream_metrics.labels import Label, canonical, ordering
+from stream_metrics.states.limits import Load, load_of, room
+from stream_metrics.wire import Portable, from_bytes, packed, unpacked, written_as
+
+__all__ = ["Aggregate", "Worker", "merge"]
+
+State = TypeVar("State", bound=Any)
+
+
+def merge(states: Iterable[State]) -> State:
+    """Return a new state with the counts of all `states`, which stay as they are; the order does not matter.
+
+    Raises ``MergeError`` if there is none, or if kinds or configurations differ.
+    """
+    total: State | None = None
+    if not isinstance(states, Iterable):
+        raise MergeError(f"Expected `states` to be a sequence of states, but got {states!r:.60}")
+    for state in states:
+        if not (hasattr(state, "copy") and hasattr(state, "merge")):
+            raise MergeError(f"Expected `states` to be states, metrics or sets of metrics, but got {state!r:.60}")
+        total = state.copy() if total is None else total.merge(state)
+    if total is None:
+        raise MergeError("Expected at least one state to merge, but got none")
+    return total
+
+
+class Worker(NamedTuple):
+    """What an aggregate knows of a worker: which state it holds, of how many samples, and for how many seconds."""
+
+    epoch: int
+    sequence: int
+    n: int
+    age: float
+
+
+class _Entry(NamedTuple):
+    """The newest of a worker: numbers that grow from state to state; its state, None if dropped; when it came; what the
+    state counts."""
+
+    epoch: int
+    sequence: int
+    state: Any
+    since: float
+    load: Load = (0, 0, 0)
+
+    @property
+    def rank(self) -> tuple[int, int, bool]:
+        return self.epoch, self.sequence, self.state is None
+
+
+class Aggregate(Portable):
+    """The sum of the newest state of each worker, whatever arrives, however often and in whatever order.
+
+    A worker, named by text, bytes, an int or a tuple of these, sends the state of all that it has counted, not of what
+    is new in it; `sequence` grows from one of its states to the next. One that starts again, empty or from a
+    checkpoint, sends a larger `epoch`: its states replace those of earlier epochs, whatever their sequence, and what a
+    predecessor that is not dead yet still sends changes nothing. If what it counted before is to stay, it takes another
+    name.
+
+    States are those of any accumulator that merges. `age` of a worker is the time since news of it came, or since this
+    object was read from bytes.
+
+    Memory: one state for each worker.
+    Guarantee: a function of the set of messages alone, and so are its bytes; two aggregates merge into the one that
+    would have received the messages of both. Threads may share it.
+    """
+
+    KIND: ClassVar[str] = "aggregate"
+
+    def __init__(self) -> None:
+        self._entries: dict[Label, _Entry] = {}
+        self._total: Any = None  # of all entries, until one of them changes
+        self._load: Load = (0, 0, 0)  # of all entries
+        self._lock = Lock()
+
+    def put(self, worker: Label, state: Any, sequence: int, epoch: int = 0) -> bool:
+        """Take a worker's state, or its bytes, and tell whether it was news; the state itself is copied.
+
+        Raises ``DecodeError`` for bytes that hold none, ``MergeError`` for a state that does not merge with those of
+        the other workers, and for one that differs from what the same worker sent under the same numbers.
+        """
+        key, now = _name(worker), time.monotonic()
+        given = from_bytes(bytes(state)) if isinstance(state, bytes | bytearray | memoryview) else state
+        if isinstance(given, Aggregate) or not (isinstance(given, Portable) and hasattr(given, "snapshot")):
+            raise MergeError(f"Expected `state` to be an accumulator or its bytes, but got {given!r:.60}")
+        numbers = _number(epoch, "epoch"), _number(sequence, "sequence")
+        held: Any = given.copy() if given is state else given  # of one moment: other threads may still feed it
+        with self._lock:
+            self._check_fits(held)
+            new, old = _Entry(*numbers, held, now, load_of([held])), self._entries.get(key)
+            if _newer(key, old, new) is not new:
+                return False
+            self._load = self._load_with({key: new})
+            self._entries[key] = new
+            self._total = None
+        return True
+
+    def _load_with(self, fresh: Mapping[Label, _Entry]) -> Load:
+        """Return what all entries count together once these replace their workers'; WeightError if that is too much."""
+        weight, samples, abstentions = self._load
+        for key, entry in fresh.items():
+            old = self._entries[key].load if key in self._entries else (0, 0, 0)
+            weight, samples = weight + entry.load[0] - old[0], samples + entry.load[1] - old[1]
+            abstentions += entry.load[2] - old[2]
+        room((weight, samples, abstentions))
+        return weight, samples, abstentions
+
+    def _check_fits(self, state: Any) -> None:
+        """Raise MergeError if a state does not merge with the others."""
+        other = next((entry.state for entry in self._entries.values() if entry.state is not None), None)
+        if other is None:
+            reason = mergeable(state)
+            if reason is not None:
+                raise reason
+        else:
+            empty = other.copy()
+            empty.reset()
+            empty.merge(state)
+
+    def drop(self, worker: Label) -> None:
+        """Forget a worker until a larger sequence or epoch of it comes; KeyError if there is no such worker."""
+        key = _name(worker)
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None or entry.state is None:
+                raise KeyError(worker)
+            dropped = entry._replace(state=None, load=(0, 0, 0))
+            self._load = self._load_with({key: dropped})
+            self._entries[key] = dropped
+            self._total = None
+
+    def workers(self) -> dict[Label, Worker]:
+        """Return what is known of each worker that was not dropped, in the order of their names."""
+        now = time.monotonic()
+        return {
+            key: Worker(entry.epoch, entry.sequence, entry.state.n, now - entry.since)
+            for key, entry in self._ordered()
+            if entry.state is not None
+        }
+
+    def total(self) -> Any:
+        """Return a new state with the counts of all workers; MergeError if there is none."""
+        with self._lock:
+            if self._total is None:
+                self._total = merge(entry.state for entry in self._entries.values() if entry.state is not None)
+            return self._total.copy()
+
+    def snapshot(self) -> Any:
+        """Return a snapshot of all workers together; MergeError if there is none."""
+        return self.total().snapshot()
+
+    @property
+    def n(self) -> int:
+        """The number of samples of all workers."""
+        return sum(entry.state.n for _, entry in self._ordered() if entry.state is not None)
+
+    def merge(self, other: Self) -> Self:
+        """Take the newer entry of each worker from another aggregate and return self.
+
+        Raises ``MergeError`` if states do not merge, or differ under the same numbers of one worker.
+        """
+        if not isinstance(other, Aggregate):
+            raise MergeError(f"Expected to merge an Aggregate, but got a {type(other).__name__}")
+        theirs = other.copy()._entries
+        with self._lock:
+            for entry in theirs.values():
+                if entry.state is not None:
+                    self._check_fits(entry.state)
+                    break
+            newer = {key: _newer(key, self._entries.get(key), entry) for key, entry in theirs.items()}
+            self._load = self._load_with(newer)
+            self._entries |= newer
+            self._total = None
+        return self
+
+    def copy(self) -> Self:
+        """Return an independent copy, ages included."""
+        twin = type(self)()
+        with self._lock._reading():
+            entries, twin._load = dict(self._entries), self._load
+        twin._entries = {
+            key: entry if entry.state is None else entry._replace(state=entry.state.copy())
+            for key, entry in entries.items()
+        }
+        return twin
+
+    def reset(self) -> None:
+        """Forget every worker, dropped ones too."""
+        with self._lock:
+            self._entries, self._total, self._load = {}, None, (0, 0, 0)
+
+    def _ordered(self) -> list[tuple[Label, _Entry]]:
+        with self._lock._reading():
+            entries = list(self._entries.items())
+        return [entries[at] for at in ordering([key for key, _ in entries])]
+
+    def _content(self) -> list[Any]:
+        return [
+            [key, entry.epoch, entry.sequence, [] if entry.state is None else packed(entry.state)]
+            for key, entry in self._ordered()
+        ]
+
+    @classmethod
+    def _restore(cls, content: Any) -> Self:
+        made, now = cls(), time.monotonic()
+        for name, epoch, sequence, held in content:
+            state = unpacked(held) if held else None
+            if isinstance(state, Aggregate):
+                raise ValueError("states of workers")
+            if state is not None:
+                made._check_fits(state)
+            numbers = _number(epoch, "epoch"), _number(sequence, "sequence")
+            made._entries[_name(name)] = _Entry(*numbers, state, now, (0, 0, 0) if state is None else state._load())
+        if not written_as(made, content):
+            raise ValueError("what these workers would be written as")
+        entries, made._entries = made._entries, {}
+        made._load, made._entries = made._load_with(entries), entries
+        return made
+
+    def __repr__(self) -> str:
+        return f"Aggregate({len(self.workers())} workers, {self.n} samples)"
+
+
+def _newer(worker: Label, mine: _Entry | None, theirs: _Entry) -> _Entry:
+    """Return the newer of two entries of a worker, `mine` if they are one."""
+    if mine is None or theirs.rank > mine.rank:
+        return theirs
+    if theirs.rank == mine.rank and theirs.state != mine.state:
+        raise MergeError(
+            f"Expected one state of worker {worker!r} under epoch {mine.epoch} and sequence {mine.sequence}, but got "
+            f"two that differ, of {mine.state.n} and {theirs.state.n} samples"
+        )
+    return mine
+
+
+def _name(worker: Any) -> Label:
+    """Return the name of a worker; LabelError for numbers that are no int, which would be equal to an int."""
+    name = canonical(worker, "worker")
+    parts = list(name) if isinstance(name, tuple) else [name]
+    if not all(type(part) in (str, bytes, int) for part in parts):
+        raise LabelError(f"Expected `worker` to be text, bytes, an int or a tuple of these, but got {worker!r:.60}")
+    return name
+
+
+def _number(value: Any, argument: str) -> int:
+    """Return a whole number as a plain int."""
+    try:
+        number = operator.index(value) + 0
+    except TypeError:
+        raise LabelError(f"Expected `{argument}` to be a whole number, but got {value!r:.60}") from None
+    canonical(number, argument)  # as large as a label at most
+    return number

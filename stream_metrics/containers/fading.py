@@ -1,0 +1,355 @@
+"""Exponential forgetting: a sample that is a half-life older counts half as much.
+
+A state cannot age, but a sample can be counted with a larger weight than the one before: 2^((t - r) / h) for a
+reference time r. Every ratio of weights, and so every metric, is then that of faded weights, and what was counted is
+never touched. Such weights run out of range, so references follow each other at fixed times, every `REACH` half-lives,
+the same for all shards. Two states are kept, with the last two references. A state begins at its reference, counts
+every sample since, and is read during the next stretch, when whatever it has not seen is so old that its weight is
+below 2^-REACH of a new one.
+
+The state is a function of the samples and their times (to the last bit on machines whose `2.0 ** x` agree), which no
+rescaling of one state could be: it would round at moments that depend on the shard. It also fades sketches, whose
+weights cannot be rescaled, as sampled scores have to keep agreeing with their cells. The price is a second update.
+
+    weights of            unit     first weight   reach   what is forgotten    room for weights of 1 now
+    labels and losses     2^-64    2^-54          40      below 2^-40 = 1e-12   2^37
+    scores (sketches)     2^-64    2^-14          24      below 2^-24 = 6e-8    2^29
+
+A weight is rounded to the unit, which for the oldest that are read is 2^-11 (2^-51) of a weight that itself counts
+2^-40 (2^-24) of a new one. Sketches once had a unit of 2^-20, hence their short reach, which their bytes depend on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from stream_metrics._core.guard import Lock
+from stream_metrics._core.weights import checked_weight, split_weights
+from stream_metrics.containers.panes import Batch, blank, check_same, inside, mergeable, restorer
+from stream_metrics.containers.weighing import faded, has_sketch
+from stream_metrics.errors import WeightError
+from stream_metrics.inputs.columns import weights as checked_weights
+from stream_metrics.inputs.tensors import is_single
+from stream_metrics.inputs.times import Length, Time, instant, instants, length, shown
+from stream_metrics.labels import Label
+from stream_metrics.snapshots.intervals import of_window
+from stream_metrics.states.limits import MOST
+from stream_metrics.wire import Portable, packed, unpacked, written_as
+
+__all__ = ["Fading"]
+
+MOST_FADED = 2.0**62  # the sum of weights as they are read; half of what a state can count, as floats are rounded
+REACH, FIRST = {"fine": 40, "coarse": 24}, {"fine": -54, "coarse": -14}
+CONFIGURATION = ("inner", "half_life")
+
+
+class Fading(Portable):
+    """A state in which a sample that is a half-life older counts half as much.
+
+    `half_life` is a number of samples, or a length of time such as "10m" or a timedelta; then every sample has a time
+    `t` (default: that of the clock). By count, every update ages all samples by one, abstentions too. In a snapshot a
+    sample that comes now has its own weight, and one of a half-life ago half of it; sketches keep the ratios only.
+
+    Samples that are 40 half-lives old (24 where scores are kept) or somewhat more are forgotten; one that comes so late
+    is not counted, but adds to `dropped`. `n` is the number of samples that have any weight left.
+
+    Memory: two states of `inner`.
+    Guarantee: values are those of weights 2**(-age / half_life) to 1e-12 (1e-6 where scores are kept), as far as
+    floating point has it. By time, any split of a stream, merged in any order and tree, gives the same state, to the
+    byte where `2.0 ** x` agrees. By count, `merge` counts the samples of two shards as if they had come side by side,
+    the last with the last: that is no property of the samples, so it depends on how the stream was split.
+    Threads may share it.
+    """
+
+    KIND: ClassVar[str] = "fading"
+
+    def __init__(self, inner: Any, half_life: Length, clock: Callable[[], Time] = time.time) -> None:
+        self.inner = blank(inner, "Fading")
+        reason = mergeable(self.inner)
+        if reason is not None:
+            raise ValueError(f"Expected `inner` of a Fading to be mergeable, but: {reason}")
+        self.by_count = not isinstance(half_life, str | timedelta)
+        if not self.by_count:
+            self._half: int | float = length(half_life, "half_life")
+        elif isinstance(half_life, bool) or not isinstance(half_life, int | float) or not 0.01 <= half_life <= 1e15:
+            raise ValueError(f"Expected `half_life` to be a number of samples, or of time, but got {half_life!r}")
+        else:
+            self._half = int(half_life) if half_life == int(half_life) else half_life
+        grain = "coarse" if any(has_sketch(state) for state in inside(self.inner)) else "fine"
+        self._reach, self._first = REACH[grain], FIRST[grain]
+        self._stretch = self._half * self._reach
+        self.clock, self._lock = clock, Lock()
+        self.reset()
+
+    @property
+    def half_life(self) -> int | float | str:
+        """The number of samples, or the length of time, after which a sample counts half as much."""
+        return self._half if self.by_count else shown(int(self._half))
+
+    @property
+    def latest(self) -> float | None:
+        """The latest time seen, in seconds since 1970; None if there was none, or if samples fade by count."""
+        return None if self._latest is None or self.by_count else self._latest / 1e9
+
+    def reset(self) -> None:
+        """Forget every sample; the configuration stays."""
+        with self._lock:
+            self._states: dict[int, Any] = {}  # by the number of the stretch at whose start they began
+            self._latest: int | None = None  # time, or number of updates
+            self._room = 0.0  # how much weight can come; a lower bound
+            self.dropped = 0
+
+    def _place(self, t: Any) -> int:
+        """Return where the next sample lies on the axis of time, or of updates."""
+        if not self.by_count:
+            return instant(self.clock() if t is None else t)
+        if t is not None:
+            raise ValueError(f"Expected no `t` where samples fade by count, but got {t!r}")
+        if self._latest is not None and self._latest >= MOST:
+            raise WeightError("Expected fewer than 2**63 - 2 samples where they fade by count, but got one more")
+        return (self._latest or 0) + 1
+
+    def _scale(self, place: float, stretch: int) -> float:
+        """Return the weight of a sample in the state that began with a stretch."""
+        return float(2.0 ** ((place - stretch * self._stretch) / self._half + self._first))
+
+    def _newest(self, place: int) -> int:
+        return int(place // self._stretch)
+
+    def update(
+        self,
+        y_true: Any,
+        y_pred: Any = None,
+        w: Any = 1,
+        *,
+        t: Any = None,
+        group: Any = None,
+        scores: Any = None,
+        classes: Iterable[Label] | None = None,
+    ) -> None:
+        """Count one sample at the time `t`, which only fading by time has; the other arguments are those of `inner`."""
+        time = None if self.by_count and t is None else self._place(t)
+        given = {"group": group, "scores": scores, "classes": classes}
+        named = {name: value for name, value in given.items() if value is not None}
+        weight = checked_weight(w)  # refuses a weight as it was given
+        with self._lock:
+            place = self._place(None) if time is None else time
+            latest = place if self._latest is None else max(self._latest, place)
+            newest, own = self._newest(latest), self._newest(place)
+            if own < newest - 1:
+                self.dropped += 1
+                return
+            if float(weight) + 1 > self._room or newest != self._newest(self._latest or 0):
+                self._look_for_room(self._states, latest, float(weight) + 1)
+            states = {}
+            for stretch in (newest - 1, newest):
+                state = self._states.get(stretch)
+                if stretch <= own:
+                    state = self.inner.copy() if state is None else state
+                    state.update(y_true, y_pred, weight * self._scale(place, stretch), **named)
+                if state is not None:
+                    states[stretch] = state
+            self._states, self._latest = states, latest
+            self._room -= float(weight) + 1
+
+    def _shown(self, states: dict[int, Any], latest: int) -> float:
+        """Return a bound of the sum of weights that is read at the latest time."""
+        if not states:
+            return 0.0
+        first = min(states)
+        weights: int = states[first]._load()[0]
+        return weights / self._scale(latest, first)
+
+    def _look_for_room(self, states: dict[int, Any], latest: int, taken: float) -> None:
+        """Find out how much weight can come until a new state begins; WeightError if that is less than `taken`."""
+        newest = self._newest(latest)
+        states = {stretch: state for stretch, state in states.items() if stretch >= newest - 1}
+        shown, self._room = self._shown(states, latest), 0.0
+        left = MOST_FADED - shown
+        rooms = [(MOST - max(state._load()), stretch) for stretch, state in states.items()]
+        least = 3 if taken else 0  # appearances
+        if left < taken or any(free < max(taken * self._scale(latest, stretch), least) for free, stretch in rooms):
+            raise WeightError(
+                f"Expected the sum of faded weights to stay below 2**62, but got {taken:g} on top of {shown:g}"
+            )
+        end = (newest + 1) * self._stretch  # where weights are largest
+        self._room = min([left, *(free / self._scale(end, stretch) for free, stretch in rooms)])
+
+    def _load(self) -> tuple[int, int, int]:
+        loads = [state._load() for state in (self._read(), *self._states.values())]
+        weights, samples, abstentions = map(max, zip(*loads, strict=True))
+        return max(weights, 2 * int(self._shown(self._states, self._latest or 0))), samples, abstentions
+
+    def update_many(
+        self,
+        y_true: Any,
+        y_pred: Any = None,
+        w: Any = None,
+        *,
+        t: Any = None,
+        group: Any = None,
+        scores: Any = None,
+        classes: Iterable[Label] | None = None,
+    ) -> None:
+        """Count a batch, `t` being a column of times, or one time for all; one bad row rejects the whole batch."""
+        columns = {"y_true": y_true, "y_pred": y_pred, "scores": scores}
+        one_group = is_single(group)
+        if not one_group:
+            columns["group"] = group
+        batch = Batch(columns, classes=classes, group=group if one_group else None)
+        if not batch.n:
+            return
+        weight = [1.0] * batch.n if w is None else _reals(w, batch.n)
+        times = None if self.by_count and t is None else self._places(t, batch.n)
+        with self._lock:
+            places = self._places(None, batch.n) if times is None else times
+            latest = max([*places, *([] if self._latest is None else [self._latest])])
+            newest, own = self._newest(latest), [self._newest(place) for place in places]
+            states = {}
+            for stretch in (newest - 1, newest):
+                rows = [row for row, mine in enumerate(own) if mine >= stretch]
+                scaled = [weight[row] * self._scale(places[row], stretch) for row in rows]
+                before = self._states.get(stretch)
+                if rows:
+                    state = batch.counted(np.array(rows, np.int64), self.inner, scaled)
+                    states[stretch] = state if before is None else before.copy().merge(state)
+                elif before is not None:
+                    states[stretch] = before
+            self._look_for_room(states, latest, 0)
+            if self._latest is not None:
+                self.dropped += sum(mine < self._newest(self._latest) - 1 for mine in own)
+            self._states, self._latest = states, latest
+
+    def _places(self, t: Any, n: int) -> list[int]:
+        first = self._place(t if self.by_count else self.clock())
+        times: list[int] = []
+        if self.by_count or t is None:
+            times = [first + row if self.by_count else first for row in range(n)]
+            if self.by_count and times[-1] > MOST:
+                raise WeightError(f"Expected fewer than 2**63 - 2 samples where they fade by count, but got {n} more")
+        return times or instants(t, n).tolist()
+
+    def merge(self, other: Self) -> Self:
+        """Add another shard, as of the later time of both, and return self; MergeError if configurations differ."""
+        check_same(self, other, CONFIGURATION)
+        with self._lock._merging(other._lock):
+            if other._latest is None:
+                return self
+            latest = max(other._latest, other._latest if self._latest is None else self._latest)
+            states = {}
+            for stretch in (self._newest(latest) - 1, self._newest(latest)):
+                mine, theirs = self._states.get(stretch), other._states.get(stretch)
+                if mine is not None:
+                    states[stretch] = mine if theirs is None else mine.copy().merge(theirs)
+                elif theirs is not None:
+                    states[stretch] = theirs.copy()
+            self._look_for_room(states, latest, 0)
+            self._states, self._latest = states, latest
+        return self
+
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        twin = type(self)(self.inner, self._half if self.by_count else f"{self._half}ns", self.clock)
+        with self._lock._reading():
+            twin._states = {stretch: state.copy() for stretch, state in self._states.items()}
+            twin._latest = self._latest
+        return twin
+
+    def _read(self) -> Any:
+        """Return the state that began first, which holds every sample that is not forgotten."""
+        return self._states[min(self._states)] if self._states else self.inner
+
+    def merged(self, t: Time | None = None) -> Any:
+        """Return a state like `inner` with the weights that samples have at `t`, a new one."""
+        with self._lock._reading():
+            if self._latest is None:
+                return self.inner.copy()
+            at = self._latest if t is None else self._place(t)
+            if at < self._latest:
+                raise ValueError(f"Expected `t` not to be before the latest time seen, but got {t!r}")
+            alive = [
+                stretch for stretch in self._states if stretch >= self._newest(at) - 1
+            ]  # as an update at `t` leaves it
+            if not alive:
+                return self.inner.copy()
+            oldest = self._states[min(alive)].copy()
+        return faded(oldest, 1 / self._scale(at, min(alive)))
+
+    def snapshot(self, t: Time | None = None) -> Any:
+        """Return a frozen copy, the weights being those at `t`, by default the latest time seen."""
+        return of_window(self.merged(t).snapshot())
+
+    def get(self, t: Time | None = None) -> Any:
+        """Return the current value of the metric, or the values of the set."""
+        return self.merged(t).get()
+
+    @property
+    def n(self) -> int:
+        """The number of samples that are not forgotten."""
+        with self._lock._reading():
+            return int(self._read().n)
+
+    @property
+    def abstained(self) -> int:
+        """The number of samples without a prediction that are not forgotten."""
+        with self._lock._reading():
+            return int(self._read().abstained)
+
+    def _now(self) -> int | None:
+        """Return the latest time, by which groups are read together."""
+        return None if self.by_count else self._latest
+
+    def _sum(self, name: str, t: Time | None = None) -> int:
+        return int(getattr(self, name))
+
+    def _content(self) -> list[Any]:
+        with self._lock._reading():
+            latest = [] if self._latest is None else [self._latest]
+            states = [[stretch, self._states[stretch]._content()] for stretch in sorted(self._states)]
+        return [packed(self.inner), self.by_count, self._half, latest, states]
+
+    @classmethod
+    def _restore(cls, content: Any) -> Self:
+        inner, by_count, half, latest, states = content
+        template = unpacked(inner)
+        made = cls(template, half if by_count else f"{half}ns")
+        if type(by_count) is not bool or template != made.inner or len(latest) > 1 or bool(latest) != bool(states):
+            raise ValueError("an empty state inside, and the latest time if there is any")
+        for seen in latest:
+            if type(seen) is not int or (by_count and not 0 < seen <= MOST):
+                raise ValueError("the latest time, or the number of updates")
+            made._latest = seen if by_count else instant(np.datetime64(seen, "ns"))
+        restored = restorer(template)
+        for stretch, held in states:
+            made._states[stretch] = restored(held)
+        newest = made._newest(made._latest or 0)
+        if not set(made._states) <= {newest - 1, newest} or (states and newest - 1 not in made._states):
+            raise ValueError("states of the last two stretches")
+        if not written_as(made, content):
+            raise ValueError("what this state would be written as")
+        made._check_states()
+        return made
+
+    def _check_states(self) -> None:
+        """Raise unless the state that began first can have counted all that the other one has."""
+        if len(self._states) > 1:
+            older, newer = (self._states[stretch] for stretch in sorted(self._states))
+            if older.n < newer.n or older.abstained < newer.abstained:
+                raise ValueError("a first state with all samples of the second")
+        if self._states:
+            self._look_for_room(self._states, self._latest or 0, 0)
+
+    def __repr__(self) -> str:
+        return f"Fading({self.inner!r}, half-life {self.half_life}, {self.n} samples)"
+
+
+def _reals(w: Any, n: int) -> list[float]:
+    """Return a column of weights as floats; WeightError names the position of one that is refused."""
+    checked = checked_weights(w, n)
+    split_weights(checked)
+    return [float(checked_weight(x)) for x in checked]

@@ -1,0 +1,59 @@
+"""The keys of groups: how they are read from a column, shown, and chosen where not all can be kept apart."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_metrics.errors import LabelError
+from stream_metrics.inputs import columns
+from stream_metrics.inputs.columns import check_codes, column
+from stream_metrics.inputs.tensors import is_single
+from stream_metrics.labels import Label, canonical
+from stream_metrics.wire import encoded
+
+__all__ = ["coded", "rank", "shown"]
+
+TYPES: tuple[type[Any], ...] = (bool, int, float)
+FORMS: dict[type[Any], int] = {kind: at for at, kind in enumerate(TYPES)}
+
+
+def rank(key: Label) -> tuple[bytes, bytes]:
+    """Return by what groups are chosen: a hash of the key, in which equal numbers are equal, and the key itself."""
+    whole = isinstance(key, int | float) and key == int(key)
+    written = encoded(int(key) if whole else key)  # type: ignore[arg-type]
+    return hashlib.blake2b(written, digest_size=8).digest(), written
+
+
+def shown(key: Label, forms: tuple[int, ...]) -> Label:
+    """Return the key of a group, a number in the narrowest type in which it was seen."""
+    if isinstance(key, int | float):
+        for kind, times in zip(TYPES, forms, strict=False):
+            if times:
+                number: int | float = kind(key)
+                return number
+    return key
+
+
+def coded(group: Any, n: int) -> tuple[list[Label], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the keys of a column of groups, how often each was seen as a bool, int, float or anything else, and the
+    number of the key of every row."""
+    if is_single(group):
+        found, labels = np.zeros(n, np.int32), [canonical(group, "group")] * (n > 0)
+    else:
+        c = column(group, "group", False)
+        if len(c.values) != n:
+            raise LabelError(f"Expected `group` to have as many rows as `y_true`, {n}, but got {len(c.values)}")
+        if n:
+            check_codes(c, (int(c.values.min()), int(c.values.max())), "group", False)
+        found, labels = columns.coded(c)
+    keys: dict[Label, int] = {}
+    places = np.array([keys.setdefault(label, len(keys)) for label in labels], np.int64)
+    forms = np.zeros((len(keys), 4), np.int64)
+    seen = np.bincount(found, minlength=len(labels))
+    for label, place, times in zip(labels, places.tolist(), seen.tolist(), strict=True):
+        forms[place, FORMS.get(type(label), 3)] += times
+    return list(keys), forms, places[found]

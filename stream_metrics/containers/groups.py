@@ -1,0 +1,327 @@
+"""One state for each group of samples: country, customer, version of the model.
+
+With `max_groups`, the groups that are kept apart are those whose keys have the smallest hashes, a fixed function of the
+key. The largest or the first groups would be more to the point, but which these are depends on the order of samples and
+on how a stream is split, so states would not merge. A key that has once been folded stays so whatever else comes, since
+more keys only lower the largest hash that is kept; so nothing that was folded would have to be taken apart again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from stream_metrics._core.routes import GroupFeed, Slot
+from stream_metrics.containers.group_keys import coded, rank, shown
+from stream_metrics.containers.panes import Batch, blank, check_same, inside, mergeable, restorer
+from stream_metrics.errors import WeightError
+from stream_metrics.inputs.tensors import is_single
+from stream_metrics.inputs.times import is_one_time
+from stream_metrics.labels import Label, canonical, ordering
+from stream_metrics.snapshots.groups import GroupSnapshot
+from stream_metrics.states.limits import MOST, grown, load_of, room
+from stream_metrics.wire import Portable, packed, unpacked, written_as
+
+__all__ = ["ByGroup"]
+
+KNOWN = 4096  # folded keys that are remembered, lest each of their samples is hashed
+CONFIGURATION = ("inner", "max_groups", "other")
+
+
+class ByGroup(GroupFeed, Portable):
+    """A state like `inner` for each group, a group being any label.
+
+    `max_groups` bounds how many groups are kept apart; all samples of the others are counted together, as `other`,
+    which is a name for reports and no group. Which groups are kept is a fixed choice as good as random: those with the
+    smallest hashes of their keys, however many samples they have. `folded` is the number of samples in `other`.
+
+    What is read of all groups at once (`snapshot`) is read at one time, the latest time seen in any group, if `inner`
+    is a `TimeWindow` or fades by time.
+
+    Memory: a state of `inner` for each group, at most `max_groups` + 1 of them.
+    Guarantee: any split of a stream over states that are then merged, in any order and tree, gives the same bytes, if
+    `inner` has that property. `revert` exists where `inner` has it and no group is folded.
+    Threads may share it; the state of a group that `state` returns has a lock of its own.
+    """
+
+    KIND: ClassVar[str] = "groups"
+
+    def __init__(self, inner: Any, max_groups: int | None = None, other: str = "other") -> None:
+        if max_groups is not None and (not isinstance(max_groups, int) or max_groups < 1 or max_groups is True):
+            raise ValueError(f"Expected `max_groups` to be a whole number above 0, or None, but got {max_groups!r}")
+        if not isinstance(other, str):
+            raise ValueError(f"Expected `other` to be a name, but got {other!r}")
+        self.inner = blank(inner, "ByGroup", keeps_all=False)
+        self.max_groups, self.other = max_groups, other
+        self._largest: tuple[bytes, bytes] | None = None  # the rank of the last group that is kept, if it is known
+        self._adds_up = mergeable(self.inner) is None  # whether there is one state of all groups, when they are read
+        if any(state.KIND == "groups" for state in inside(self.inner)):
+            raise ValueError("Expected `inner` of a ByGroup to have no groups: one ByGroup with tuples as keys has")
+        reason = mergeable(self.inner)
+        if max_groups is not None and reason is not None:
+            raise ValueError(f"Expected `inner` to be mergeable, as groups that are folded are merged, but: {reason}")
+        if max_groups is not None and any(getattr(state, "by_count", False) for state in inside(self.inner)):
+            raise ValueError(
+                "Expected `inner` to fade by time where groups are folded, but got one that fades by count: a sample "
+                "would age with the samples of all folded groups, or of its own, as the order has it"
+            )
+
+    @property
+    def revert(self) -> Any:
+        """Undo one `update` with the same arguments; not there if `inner` has no such method, or groups are folded."""
+        if self.max_groups is not None:
+            raise AttributeError("Expected no `max_groups` for `revert`: nothing can be taken back from folded groups")
+        if not hasattr(self.inner, "revert"):
+            raise AttributeError(f"Expected an `inner` that can revert, but {type(self.inner).__name__} cannot")
+        return self._revert
+
+    def update_many(
+        self,
+        y_true: Any,
+        y_pred: Any = None,
+        w: Any = None,
+        *,
+        group: Any,
+        t: Any = None,
+        scores: Any = None,
+        classes: Iterable[Label] | None = None,
+        unit: Any = None,
+    ) -> None:
+        """Count a batch, `group` being a column of labels, or one label; one bad row rejects the whole batch."""
+        columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
+        if t is not None and not is_one_time(t):
+            columns["t"] = t
+        if not is_single(unit):
+            columns["unit"] = unit
+        beside = {"t": t, "unit": unit, "classes": classes}
+        batch = Batch(columns, **{name: value for name, value in beside.items() if name not in columns})
+        names, forms, codes = coded(group, batch.n)
+        with self._writing():
+            self._count_batch(batch, names, forms, codes)
+
+    def _count_batch(self, batch: Batch, names: list[Label], forms: Any, codes: Any) -> None:
+        kept = self._kept([*self._slots, *(key for key in names if key not in self._folded)])
+        rest = np.array([key not in kept for key in names] + [False])
+        codes = np.where(rest[codes], len(names), codes)  # what is folded is counted as one
+        old = [self._slots.get(key) for key in names] + [self._rest]
+        states = [None if slot is None else slot.state for slot in old]
+        dealt = batch.deal(codes, states.__getitem__, self.inner)
+        taken = grown((states[code] for code in dealt), dealt.values()) if self._adds_up else 0
+        if taken > self._room:
+            self._look_for_room(taken)
+        slots, others = self._slots.copy(), self._rest
+        for code, state in dealt.items():
+            if code < len(names):
+                slot = old[code]
+                before = (0, 0, 0, 0) if slot is None else slot.forms
+                slots[names[code]] = Slot(state, _sum(before, forms[code].tolist()))
+            else:
+                others = Slot(state)
+        self._put(slots, others)
+        self._room -= taken
+
+    def _kept(self, keys: Iterable[Label]) -> set[Label]:
+        """Return the keys that are kept apart if these are all there are."""
+        distinct = dict.fromkeys(keys)
+        if self.max_groups is None or len(distinct) <= self.max_groups:
+            return set(distinct)
+        return set(sorted(distinct, key=rank)[: self.max_groups])
+
+    def _admit(self, key: Label) -> Slot:
+        """Return the slot for a key that has none: a new one that has no place yet, or that of what is folded."""
+        canonical(key, "group")  # text was not looked at
+        if self._rest is not None and self.max_groups is not None and len(self._slots) >= self.max_groups:
+            if self._largest is None:
+                self._largest = max(map(rank, self._slots))
+            if rank(key) > self._largest:
+                return self._rest
+        return Slot(self.inner.copy())
+
+    def _settle(self, key: Label, slot: Slot) -> None:
+        """Give the slot that `_admit` returned its place, now that it has counted a sample."""
+        if slot is not self._rest and (self.max_groups is None or len(self._slots) < self.max_groups):
+            self._slots[key] = slot
+        elif slot is not self._rest:
+            self._put({**self._slots, key: slot}, self._rest)
+        if key not in self._slots:
+            if len(self._folded) >= KNOWN:
+                self._folded.clear()
+            self._folded[key] = None
+
+    def _put(self, slots: dict[Label, Slot], rest: Slot | None) -> None:
+        """Have these groups, those that are too many being merged into `rest`, whose state stays as it is."""
+        if self.max_groups is not None and len(slots) > self.max_groups:
+            kept = self._kept(slots)
+            folded = [slot.state for key, slot in slots.items() if key not in kept]
+            total = folded.pop(0).copy() if rest is None else rest.state.copy()
+            for state in folded:
+                total.merge(state)
+            slots, rest = {key: slot for key, slot in slots.items() if key in kept}, Slot(total)
+            self._largest = None
+        self._slots, self._rest = slots, rest
+
+    def _load(self) -> tuple[int, int, int]:
+        return load_of(slot.state for slot in (*self._slots.values(), *([] if self._rest is None else [self._rest])))
+
+    def _look_for_room(self, taken: int) -> None:
+        """Find out how much can be counted; WeightError if that is less than `taken`."""
+        self._room = room(self._load(), taken) if self._adds_up else 2**62
+
+    def merge(self, other: Self) -> Self:
+        """Add the groups of another shard and return self; MergeError if the configurations differ."""
+        check_same(self, other, CONFIGURATION)
+        reason = mergeable(self.inner)
+        if reason is not None:
+            raise reason
+        with self._merging(other):
+            room(load_of((self, other)))
+            fresh = {key: _both(self._slots.get(key), slot) for key, slot in other._slots.items()}
+            rest = self._rest if other._rest is None else _both(self._rest, other._rest)
+            self._put({**self._slots, **fresh}, rest)
+            self._folded.clear()
+            self._room = 0
+        return self
+
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        twin = type(self).__new__(type(self))
+        twin.inner, twin.max_groups, twin.other = self.inner, self.max_groups, self.other
+        twin._adds_up = self._adds_up
+        with self._reading():
+            twin._largest = self._largest
+            twin._slots = {key: Slot(slot.state.copy(), slot.forms) for key, slot in self._slots.items()}
+            twin._rest = None if self._rest is None else Slot(self._rest.state.copy())
+        return twin
+
+    def _mapped(self, change: Callable[[Any], Any]) -> Self:
+        """Return the same groups with changed states."""
+        twin = self.copy()
+        twin._slots = {key: Slot(change(slot.state), slot.forms) for key, slot in twin._slots.items()}
+        twin._rest = None if twin._rest is None else Slot(change(twin._rest.state))
+        return twin
+
+    def reset(self) -> None:
+        """Forget every group; the configuration stays."""
+        with self._writing():
+            self._slots, self._folded, self._rest, self._largest = {}, {}, None, None
+
+    @property
+    def groups(self) -> tuple[Label, ...]:
+        """The groups that are kept apart, in the order of report."""
+        with self._reading():
+            return tuple([shown(key, self._slots[key].forms) for key in self._keys()])
+
+    def state(self, group: Label) -> Any:
+        """Return the state of a group, which lives on; KeyError if there is none that is kept apart."""
+        return self._slots[canonical(group, "group")].state
+
+    def _states(self) -> list[Any]:
+        """Return all states, that of folded groups last."""
+        slots = [self._slots[key] for key in self._keys()]
+        return [slot.state for slot in (slots if self._rest is None else [*slots, self._rest])]
+
+    def _keys(self) -> list[Label]:
+        keys = list(self._slots)
+        return [keys[at] for at in ordering(keys)]
+
+    def _time(self) -> np.datetime64 | None:
+        """Return the time at which all groups are read, if they depend on it."""
+        times = [state._now() for state in self._states() if hasattr(state, "_now")]
+        return np.datetime64(max(times), "ns") if times and times[0] is not None else None
+
+    def _total(self, states: list[Any], name: str) -> int:
+        t = self._time()
+        return sum(getattr(state, name) if t is None else state._sum(name, t) for state in states)
+
+    @property
+    def n(self) -> int:
+        """The number of samples counted, folded ones included."""
+        with self._reading():
+            return self._total(self._states(), "n")
+
+    @property
+    def abstained(self) -> int:
+        """The number of samples without a prediction."""
+        with self._reading():
+            return self._total(self._states(), "abstained")
+
+    @property
+    def folded(self) -> int:
+        """The number of samples of groups that are not kept apart."""
+        with self._reading():
+            return 0 if self._rest is None else self._total([self._rest.state], "n")
+
+    def snapshot(self, t: Any = None) -> GroupSnapshot:
+        """Return a frozen copy of all groups, to be read one by one and compared; `t` as for `inner`."""
+        with self._reading():
+            return self._freeze(t)
+
+    def _freeze(self, t: Any) -> GroupSnapshot:
+        states = self._states()
+        t = self._time() if t is None else t
+        if mergeable(self.inner) is None:
+            overall = self.inner.copy()
+            for state in states:
+                overall.merge(state)
+            states.append(overall)
+        views = [state.snapshot() if t is None else state.snapshot(t) for state in states]
+        groups = dict(zip(self.groups, views, strict=False))
+        rest = None if self._rest is None else views[len(groups)]
+        return GroupSnapshot(groups, views[-1] if len(states) > len(self._states()) else None, rest, self.other)
+
+    def _content(self) -> list[Any]:
+        groups = []
+        with self._reading():
+            for key in self._keys():
+                slot = self._slots[key]
+                forms = list(slot.forms[:3]) if isinstance(key, int | float) else []
+                groups.append([shown(key, slot.forms), forms, slot.state._content()])
+            rest = [] if self._rest is None else [self._rest.state._content()]
+        limit = [] if self.max_groups is None else [self.max_groups]
+        return [packed(self.inner), limit, self.other, groups, rest]
+
+    @classmethod
+    def _restore(cls, content: Any) -> Self:
+        inner, limit, other, groups, rest = content
+        template = unpacked(inner)
+        made = cls(template, limit[0] if limit else None, other)
+        if template != made.inner:
+            raise ValueError("an empty state inside")
+        restored = restorer(template)
+        for name, forms, held in groups:
+            state = restored(held)
+            key = canonical(name, "group")
+            if [type(x) for x in forms] != [int] * len(forms) or any(not 0 <= x <= MOST for x in forms):
+                raise ValueError("counts of appearances of groups")
+            made._slots[key] = Slot(state, (*forms, 0) if forms else (0, 0, 0, 0))
+        for held in rest:
+            made._rest = Slot(restored(held))
+        full = made.max_groups is not None and len(made._slots) == made.max_groups
+        if len(made._slots) > (made.max_groups or len(made._slots)) or (rest and not full):
+            raise ValueError("as many groups as are kept apart")
+        if not written_as(made, content):
+            raise ValueError("what these groups would be written as")
+        made._look_for_room(0)
+        return made
+
+    def __repr__(self) -> str:
+        with self._reading():
+            folded = "" if self._rest is None else f", {self.folded} of them folded"
+            return f"ByGroup({self.inner!r}, {len(self._slots)} groups, {self.n} samples{folded})"
+
+
+def _both(mine: Slot | None, theirs: Slot) -> Slot:
+    """Return a slot with what two hold, which stay as they are."""
+    if mine is None:
+        return Slot(theirs.state.copy(), theirs.forms)
+    return Slot(mine.state.copy().merge(theirs.state), _sum(mine.forms, theirs.forms))
+
+
+def _sum(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
+    """Return the sums of two numbers of appearances; WeightError if they are too large."""
+    total = tuple(x + y for x, y in zip(a, b, strict=True))
+    if max(total) > MOST:
+        raise WeightError(f"Expected a group to have fewer than 2**63 - 2 samples, but got {max(b)} on top of {max(a)}")
+    return total

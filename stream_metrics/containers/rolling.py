@@ -1,0 +1,218 @@
+"""The last N samples, counted as if nothing else had ever been."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, ClassVar, Never, Self
+
+import numpy as np
+
+from stream_metrics._core.confusion import Feed
+from stream_metrics._core.rolling_area import AreaFeed
+from stream_metrics.containers.panes import blank, inside
+from stream_metrics.errors import MergeError
+from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
+from stream_metrics.inputs.score_tables import rereadable
+from stream_metrics.inputs.tensors import is_single
+from stream_metrics.labels import unique
+from stream_metrics.metrics.metric import CLASSES, Live, Metric
+from stream_metrics.metrics.metric_set import MetricSet
+from stream_metrics.snapshots.intervals import of_window
+from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.ranks import RankSketch
+from stream_metrics.states.scored import Scored
+from stream_metrics.wire import Portable, packed, unpacked
+
+__all__ = ["Rolling"]
+
+MOST = 2**40  # samples
+LONGEST = 2**24  # samples whose scores a sketch can tell apart
+AREAS = {"roc_auc": (1, 0), "gini": (2, -1)}  # what is a multiple of the ROC area, and a constant
+
+
+class Rolling(AreaFeed, Portable):
+    """A state, a metric or a set of metrics over the last `window` samples.
+
+    Every value is that of a fresh `inner` that was fed these samples, to the bit: what leaves is taken back exactly.
+    Abstentions and samples of weight 0 take a place in the window. Sketches inside are made with as many `buckets` as
+    the window has samples, so that they stay exact. `get` of a `ROCAUC` or `Gini` takes constant
+    time while no sample is weighted.
+
+    `inner` gives the configuration; what it has counted is not taken over. A mapping of scores is copied, so the caller
+    may change his own afterwards.
+
+    Memory: that of `inner`, and for labels 24 bytes for each sample in the window. A weight with a fraction adds its
+    float (24 bytes), scores add theirs or a dict (at most 360 bytes up to five classes), and the area of a `ROCAUC` or
+    `Gini` takes at most 24 bytes a sample.
+    Guarantee: the same samples in the window, however they were fed and whatever was before, give the same bytes.
+    Threads may share it: a sample enters and the oldest one leaves in one step.
+
+    Raises ``ValueError`` for a window that is no positive number, or above 2**24 samples where scores are ranked, and
+    for an `inner` that cannot take samples back.
+    """
+
+    KIND: ClassVar[str] = "rolling"
+
+    def __init__(self, inner: Any, window: int) -> None:
+        empty = blank(inner, "Rolling")
+        _check_reverts(empty)
+        self._set_up(_sized(empty, _checked(window)), window)
+        self._describe()
+
+    def _describe(self) -> None:
+        """Note what follows from `inner`: what it reads, the classes of its rows, and whether an area is its answer."""
+        *_, leaf = inside(self.inner)
+        self._reads: Reads = _reads(leaf)
+        self._set_reads(self._reads != "labels", self._reads == "both")
+        state = getattr(leaf, "state", leaf)
+        self._classes = state.classes if isinstance(state, ProbabilityLosses) else None
+        metric = self.inner
+        if isinstance(metric, Metric) and metric.key in AREAS and _is_plain(metric):
+            self._set_area(metric.pos_label, *AREAS[metric.key], metric.zero_division)
+
+    def _plainly(self, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> Sample:
+        return plain_sample(self._reads, given, w, more, self._classes)
+
+    def _feed(self, state: Any, samples: list[Sample]) -> None:
+        feed(state, samples)
+
+    def update_many(self, y_true: Any, y_pred: Any = None, w: Any = None, **more: Any) -> None:
+        """Count a batch as `update` would, row by row; see `update_many` of the state inside.
+
+        One bad row rejects the whole batch. A batch longer than the window leaves its last rows.
+        """
+        y_true, y_pred, w = (_kept(values, name) for values, name in ((y_true, "y_true"), (y_pred, "y_pred"), (w, "w")))
+        more = {name: _kept(values, name) for name, values in more.items() if values is not None}
+        batch = self.inner.copy()
+        columns = [y_true] if y_pred is None and "scores" in more else [y_true, y_pred]
+        batch.update_many(*columns, **({} if w is None else {"w": w}), **more)
+        n, rows = plain_rows(self._reads, y_true, y_pred, w, more, self.window, self._classes)
+        if n >= self.window:
+            self._replace(batch if n == self.window else None, rows)
+        else:
+            self._join(batch, rows)
+
+    def _replace(self, live: Any, rows: list[Sample]) -> None:
+        """Hold these samples, which fill the window, instead of what was held."""
+        if live is None and not self._is_area():
+            live = self.inner.copy()
+            feed(live, rows)
+        self._refill(live, rows)
+
+    def merge(self, other: Any) -> Never:
+        """Raise MergeError: the last samples of two streams together do not follow from the last of each."""
+        raise MergeError(
+            "Expected states that can be merged, but got a Rolling: the last N samples of two streams together do not "
+            "follow from the last N of each; TimeWindow merges, pane by pane"
+        )
+
+    def copy(self) -> Self:
+        """Return an independent window with the same samples."""
+        twin: Self = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        self._copy_to(twin)
+        return twin
+
+    def snapshot(self, **options: Any) -> Any:
+        """Return a frozen copy of the state of the samples in the window; see `snapshot` of the state inside."""
+        return of_window(self._snapshot(options))
+
+    def _content(self) -> list[Any]:
+        return [self.window, packed(self.inner), *write_samples(self._reads, self._samples())]
+
+    @classmethod
+    def _restore(cls, content: Any) -> Self:
+        window, inner, *written = content
+        rolling = cls(unpacked(inner), window)
+        samples = read_samples(written)
+        if len(samples) > window:
+            raise ValueError("no more samples than the window holds")
+        live = rolling.inner.copy()
+        feed(live, samples)
+        rolling._refill(live, samples)
+        if repr(_frozen(rolling._content())) != repr(content):
+            raise ValueError("what this window would be written as")
+        return rolling
+
+    def __repr__(self) -> str:
+        with self._reading():
+            return f"Rolling({self.state!r}, window={self.window})"
+
+
+def _checked(window: Any) -> int:
+    if isinstance(window, bool) or not isinstance(window, int) or not 1 <= window <= MOST:
+        raise ValueError(f"Expected `window` to be a number of samples from 1 to {MOST}, but got {window!r}")
+    return window
+
+
+def _check_reverts(inner: Any) -> None:
+    for state in inside(inner):
+        if getattr(state, "max_groups", None) is not None:
+            raise ValueError(
+                "Expected `inner` to take back what leaves the window, but got a ByGroup with `max_groups`: "
+                "groups that are folded into one cannot be told apart again"
+            )
+        if not hasattr(state, "revert") or not hasattr(state, "merge"):
+            raise ValueError(
+                f"Expected `inner` to take back what leaves the window, but got a {type(state).__name__}, which has no "
+                f"`revert`"
+            )
+
+
+def _reads(leaf: Any) -> Reads:
+    """Tell what a sample of a state is made of."""
+    if isinstance(leaf, Live):
+        return leaf._reads
+    return "scores" if isinstance(leaf, RankSketch | ProbabilityLosses) else "labels"
+
+
+def _is_plain(metric: Metric) -> bool:
+    """Tell whether a metric does what its row of the catalog says, and no more."""
+    made, kind = CLASSES[metric.row.class_name or ""], type(metric)
+    return kind.get is made.get and kind.update is Feed.update and kind.revert is Feed.revert
+
+
+def _sized(inner: Any, window: int) -> Any:
+    """Return an empty state whose sketches keep the scores of `window` samples apart."""
+    if getattr(inner, "inner", None) is not None:
+        names = [name for name in inspect.signature(type(inner)).parameters if name != "inner"]
+        return type(inner)(_sized(inner.inner, window), **{name: getattr(inner, name) for name in names})
+    if getattr(inner, "buckets", window) >= window or getattr(inner, "scored", inner) is None:
+        return inner
+    if window > LONGEST:
+        raise ValueError(f"Expected `window` of at most {LONGEST} samples where scores are ranked, but got {window}")
+    if isinstance(inner, RankSketch):
+        return _enlarged(inner, window)
+    twin = inner.copy()
+    twin.buckets = window
+    if isinstance(inner, MetricSet):
+        twin._attach_scored(_scored(inner.scored, window))
+    else:
+        twin._attach(_enlarged(inner.state, window))
+    return twin
+
+
+def _enlarged(sketch: RankSketch, buckets: int) -> RankSketch:
+    return type(sketch)(buckets, sketch.sample, sketch.pos_label, sketch.pairs)
+
+
+def _scored(scored: Scored, buckets: int) -> Scored:
+    confidence = None if scored.confidence is None else _enlarged(scored.confidence, buckets)
+    return Scored(_enlarged(scored.ranks, buckets), confidence, scored.losses, scored.labels, scored.threshold)
+
+
+def _kept(values: Any, argument: str) -> Any:
+    """Return what can be read more than once, and floats as doubles, as which they are kept."""
+    if argument == "classes":
+        return unique(values, argument)
+    if argument in ("group", "unit") and is_single(values):
+        return values
+    values = rereadable(values, argument)
+    if getattr(values, "dtype", None) in (np.dtype(np.float32), np.dtype(np.float16)):
+        return values.astype(np.float64)
+    return values
+
+
+def _frozen(value: Any) -> Any:
+    """Return lists as tuples, as they are read from bytes."""
+    return tuple(_frozen(x) for x in value) if isinstance(value, list | tuple) else value

@@ -1,0 +1,341 @@
+"""The window of the last hour, or of any period: panes that are merged.
+
+A pane is the time from k * length to (k + 1) * length since 1970, so every shard has the same panes and they merge one
+by one. Which panes are kept depends on the latest time seen and on nothing else. A sample that finds its pane gone
+would have been in a pane that is gone by the end in whatever order the samples had come, so the state is a function of
+the samples and their times. What was dropped, and which windows were given to whom, are not, and not in the bytes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, Literal, Self, TypeAlias
+
+import numpy as np
+
+from stream_metrics._core.routes import PaneFeed
+from stream_metrics.containers.closing import Closed, closing
+from stream_metrics.containers.panes import Batch, Merges, blank, check_same, mergeable, restorer
+from stream_metrics.inputs.tensors import is_single
+from stream_metrics.inputs.times import Length, Time, instant, instants, length, shown
+from stream_metrics.labels import Label
+from stream_metrics.snapshots.intervals import of_window
+from stream_metrics.states.limits import grown, load_of, room
+from stream_metrics.wire import Portable, packed, unpacked, written_as
+
+__all__ = ["TimeWindow"]
+
+NEVER, MOST_PANES = 2**63 - 1, 1_000_000
+CONFIGURATION = ("inner", "period", "panes", "lateness")
+OnClose: TypeAlias = "Callable[[float, float, Any], object] | Literal['keep'] | None"
+
+
+class TimeWindow(PaneFeed, Portable):
+    """What was fed in the last `period` of time, in `panes` panes that are merged when it is read.
+
+    The window at the time T is the pane of T and the `panes` - 1 before it, so it covers from `period` less one pane to
+    `period`. A sample belongs to the pane of its own time `t`, whenever it arrives. T is the latest time seen, or the
+    time of the clock if no sample was ever given one, or what the reader says: what is too old is left out of every
+    reading, whether samples arrive or not.
+
+    A pane is kept while it is in the window that ended `lateness` ago. A sample that comes later than that is not
+    counted, but adds to `dropped`. One sample far ahead of the others moves the window there, and the others are gone.
+
+    `period` and `lateness` are seconds, timedeltas, or text such as "1h"; a pane is a whole number of nanoseconds.
+    `clock` returns the time for samples that are given none. `on_close` is called with start, end and state of every
+    window, one for each pane, once it can receive no more; "keep" keeps these for `closed()`. With `panes=1` windows do
+    not overlap. Clock and `on_close` are in neither bytes nor comparisons.
+
+    Memory: at most panes + lateness / pane + 1 states of `inner`, and as many merges of them once it is read.
+    Guarantee: any split of a stream over windows that are then merged, in any order and tree, gives the same bytes.
+    Threads may share it. `on_close` is called by the thread that closed a window, after its own call has taken effect,
+    so it may use the window; calls by several threads may overlap.
+    """
+
+    KIND: ClassVar[str] = "timed"
+
+    def __init__(
+        self,
+        inner: Any,
+        period: Length,
+        panes: int = 60,
+        lateness: Length = 0,
+        clock: Callable[[], Time] = time.time,
+        on_close: OnClose = None,
+    ) -> None:
+        empty = blank(inner, "TimeWindow")
+        reason = mergeable(empty)
+        if reason is not None:
+            raise ValueError(f"Expected `inner` of a TimeWindow to be mergeable, but: {reason}")
+        if not isinstance(panes, int) or isinstance(panes, bool) or not 1 <= panes <= MOST_PANES:
+            raise ValueError(f"Expected `panes` to be a whole number from 1 to {MOST_PANES}, but got {panes!r}")
+        whole, late = length(period, "period"), length(lateness, "lateness", zero=True)
+        if whole % panes:
+            fewer = next(number for number in range(min(panes, whole), 0, -1) if whole % number == 0)
+            raise ValueError(
+                f"Expected `period` to be `panes` times a whole number of nanoseconds, "
+                f"but got {shown(whole)} for {panes} panes: {fewer} would do"
+            )
+        if not (on_close is None or on_close == "keep" or callable(on_close)):
+            raise ValueError(f"Expected `on_close` to be a function, 'keep' or None, but got {on_close!r}")
+        self._attach(empty, whole // panes, panes, late, clock)
+        self.on_close = on_close
+        self._watched = on_close is not None
+        self._merges = Merges()
+        self._closed: deque[Closed] = deque()
+        self._closed_to: int | None = None  # the start, in panes, of the newest window that was closed
+
+    @property
+    def period(self) -> str:
+        """The length of the window."""
+        return shown(self._length * self._panes)
+
+    @property
+    def panes(self) -> int:
+        """The number of panes in the window."""
+        return self._panes
+
+    @property
+    def lateness(self) -> str:
+        """How late a sample may come after the window that it is in."""
+        return shown(self._lateness)
+
+    @property
+    def latest(self) -> float | None:
+        """The latest time seen, in seconds since 1970; None if there was none."""
+        return self._latest / 1e9 if self._started else None
+
+    def _instant(self, t: object) -> int:
+        return instant(t)
+
+    def update_many(
+        self,
+        y_true: Any,
+        y_pred: Any = None,
+        w: Any = None,
+        *,
+        t: Any = None,
+        group: Any = None,
+        scores: Any = None,
+        classes: Iterable[Label] | None = None,
+        unit: Any = None,
+    ) -> None:
+        """Count a batch, `t` being a column of times, or one time for all; one bad row rejects the whole batch.
+
+        What was in time before the batch is counted, whatever the order of its rows.
+        """
+        columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
+        beside = {"group": group, "unit": unit}
+        columns |= {name: values for name, values in beside.items() if not is_single(values)}
+        alone = {name: value for name, value in beside.items() if is_single(value)}
+        batch = Batch(columns, classes=classes, **alone)
+        if not batch.n:
+            return
+        times = instants(self.clock() if t is None else t, batch.n)
+        panes = times // self._length
+        with self._writing():
+            on_time = panes > self._gone() if self._started else np.ones(batch.n, bool)
+            dealt = batch.deal(panes, self._open.get, self.inner, on_time)
+            taken = grown((self._open.get(pane) for pane in dealt), dealt.values())
+            if taken > self._room:
+                self._look_for_room(taken)
+            self._open.update(dealt)
+            self._room -= taken
+            self._drop(int((~on_time).sum()))
+            self._timed |= t is not None
+            self._move(int(times.max()))
+            self._expire()
+        self._report()
+
+    def _load(self) -> tuple[int, int, int]:
+        return load_of([*self._open.values(), *self._merges.sealed.values()])
+
+    def _look_for_room(self, taken: int) -> None:
+        """Find out how much can be counted; WeightError if that is less than `taken`."""
+        self._room = room(self._load(), taken)
+
+    def advance(self, t: Time | None = None) -> None:
+        """Say that the time is `t`, by default that of the clock, without a sample: panes expire and windows close."""
+        latest = instant(self.clock() if t is None else t)
+        with self._writing():
+            self._timed |= t is not None
+            self._move(latest)
+            self._expire()
+        self._report()
+
+    def _falls_due(self, pane: int) -> int:
+        """Return the latest time at which a pane has to go, or a window with it has to close."""
+        window = pane
+        if self.on_close is not None:
+            window = pane - self._panes + 1
+            window = window if self._closed_to is None else min(max(window, self._closed_to + 1), pane)
+        return (window + self._panes) * self._length + self._lateness
+
+    def _expire(self) -> None:
+        """Give up the panes that are too old, and close the windows that can receive no more."""
+        gone = self._gone()
+        if self.on_close is not None:
+            self._close(gone)
+        for pane in [pane for pane in self._open if pane <= gone]:
+            del self._open[pane]
+        self._merges.drop(gone)
+        panes = [min(panes) for panes in (self._open, self._merges.sealed) if panes]
+        self._due = self._falls_due(min(panes)) if panes else NEVER
+
+    def _report(self) -> None:
+        """Pass the windows that have closed to `on_close`, which may use this one."""
+        while callable(self.on_close):
+            with self._writing():
+                if not self._closed:
+                    return
+                closed = self._closed.popleft()
+            self.on_close(*closed)
+
+    def _close(self, gone: int) -> None:
+        """Note the windows that can receive no more; those of before were noted already."""
+        panes = self._merges.unsealed(self._open)
+        self._closed += closing(panes, self._panes, self._length, self._closed_to, gone)
+        self._closed_to = gone
+
+    def closed(self) -> Iterator[Closed]:
+        """Yield the windows that have closed since the last call, in the order of time; they are then forgotten."""
+        if self.on_close != "keep":
+            raise ValueError(f"Expected a window with on_close='keep', but got on_close={self.on_close!r}")
+        with self._writing():
+            return iter([self._closed.popleft() for _ in range(len(self._closed))])
+
+    def merge(self, other: Self) -> Self:
+        """Add the panes of another shard and return self; MergeError if the configurations differ.
+
+        The panes that are gone by the latest time of either are given up. No window is closed by it: of a window that
+        ended for one shard only, the state would be incomplete.
+        """
+        check_same(self, other, CONFIGURATION)
+        with self._merging(other):
+            room(load_of((self, other)))
+            theirs = other._merges.unsealed(other._open)
+            panes = self._merges.unsealed(self._open)
+            merged = {pane: panes[pane].copy().merge(state) for pane, state in theirs.items() if pane in panes}
+            added = {pane: state.copy() for pane, state in theirs.items() if pane not in panes}
+            self._take({**panes, **merged, **added})
+            self._timed |= other._timed
+            if other._started:
+                self._move(other._latest)
+            if self._started:
+                self._closed_to = self._gone()
+                self._expire()
+        self._report()
+        return self
+
+    def _take(self, panes: dict[int, Any]) -> None:
+        """Have these panes and no others."""
+        self._merges = Merges()
+        self._open.clear()
+        self._open.update(panes)
+        self._room = 0
+        self._due = self._falls_due(min(panes)) if panes else NEVER
+        if self._started:
+            self._move(self._latest)
+
+    def copy(self) -> Self:
+        """Return an independent copy, with the same clock; `on_close` and the windows closed so far stay here."""
+        twin = type(self).__new__(type(self))
+        twin._attach(self.inner, self._length, self._panes, self._lateness, self.clock)
+        twin.on_close, twin._merges, twin._closed, twin._closed_to = None, Merges(), deque(), None
+        with self._reading():
+            twin._timed = self._timed
+            if self._started:
+                twin._move(self._latest)
+            twin._take({pane: state.copy() for pane, state in self._merges.unsealed(self._open).items()})
+        return twin
+
+    def reset(self) -> None:
+        """Forget every sample and the time; the configuration stays."""
+        with self._writing():
+            self._forget()
+            self._merges, self._closed, self._closed_to = Merges(), deque(), None
+
+    def _now(self) -> int:
+        """Return the time at which the window is read if nobody says when."""
+        if self._timed:
+            return self._latest
+        return max(instant(self.clock()), self._latest if self._started else -NEVER)
+
+    def _window(self, t: Time | None) -> tuple[int, int]:
+        """Return the newest pane before the window at `t`, and the newest in it."""
+        at = self._now() if t is None else instant(t)
+        high = at // self._length
+        if self._started and high < self._gone() + self._panes:
+            raise ValueError(
+                f"Expected `t` to be in or after the oldest window that is kept, which ends at "
+                f"{(self._gone() + self._panes + 1) * self._length / 1e9} s, but got {t!r}"
+            )
+        return high - self._panes, high
+
+    def merged(self, t: Time | None = None) -> Any:
+        """Return the window at `t` as a state like `inner`, a new one; ValueError if panes of it are gone already."""
+        with self._writing():
+            low, high = self._window(t)
+            if self._started:
+                self._merges.seal(self._open, self._latest // self._length)
+                self._watched = True
+                self._move(self._latest)
+            return self._merges.merged(self._open, low, high, self.inner)
+
+    def snapshot(self, t: Time | None = None) -> Any:
+        """Return a frozen copy of the window at `t`: the snapshot of a state like `inner`."""
+        return of_window(self.merged(t).snapshot())
+
+    def get(self, t: Time | None = None) -> Any:
+        """Return the current value of the metric, or the values of the set, in the window at `t`."""
+        return self.merged(t).get()
+
+    def _sum(self, name: str, t: Time | None = None) -> int:
+        with self._reading():
+            low, high = self._window(t)
+            panes = [*self._open.items(), *self._merges.sealed.items()]
+            return sum(getattr(state, name) for pane, state in panes if low < pane <= high)
+
+    @property
+    def n(self) -> int:
+        """The number of samples in the window."""
+        return self._sum("n")
+
+    @property
+    def abstained(self) -> int:
+        """The number of samples in the window without a prediction."""
+        return self._sum("abstained")
+
+    def _content(self) -> list[Any]:
+        with self._reading():
+            panes = [[pane, state._content()] for pane, state in self._merges.unsealed(self._open).items()]
+            latest = [self._latest] if self._started else []
+            return [packed(self.inner), self._length, self._panes, self._lateness, latest, self._timed, panes]
+
+    @classmethod
+    def _restore(cls, content: Any) -> Self:
+        inner, pane_length, number, lateness, latest, timed, panes = content
+        if {type(x) for x in (pane_length, number, lateness, *latest)} != {int} or type(timed) is not bool:
+            raise ValueError("whole numbers of nanoseconds, and whether times were given")
+        template = unpacked(inner)
+        made = cls(template, f"{pane_length * number}ns", number, f"{lateness}ns")
+        if template != made.inner or (panes and not latest) or len(latest) > 1:
+            raise ValueError("an empty state inside, and the latest time")
+        restored = restorer(template)
+        for pane, held in panes:
+            if type(pane) is not int:
+                raise ValueError("panes by their numbers")
+            made._open[pane] = restored(held)
+        made._timed = timed
+        for time_seen in latest:
+            made._move(time_seen)
+            made._expire()
+        if not written_as(made, content) or any(pane > made._latest // pane_length for pane in made._open):
+            raise ValueError("what this window would be written as")
+        made._look_for_room(0)
+        return made
+
+    def __repr__(self) -> str:
+        return f"TimeWindow({self.inner!r}, {self.period}, {self.panes} panes, {self.n} samples)"

@@ -1,0 +1,101 @@
+"""Quantiles of the normal, Student's and the beta distribution, without SciPy.
+
+The beta distribution itself is in `formulas.tails`. Its quantiles are found on the logit scale, where the derivative of
+the distribution function is the term that it is computed from, and where no quantile lies too close to 0 or 1 to be
+told from it.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stream_metrics.formulas.protocol import Floats
+from stream_metrics.formulas.stats.tails import ENOUGH, HALF_LOG_2PI, TINY, beta_tail, beta_term, stirling_error
+
+__all__ = ["beta_cdf", "beta_quantile", "distinct_pairs", "expit", "log_beta", "normal_quantile", "t_reach"]
+
+STEPS = 200
+FARTHEST = 700.0  # on the logit scale
+FEW = 16  # numbers that are not worth a search for equal ones
+
+
+class DistinctPairs(NamedTuple):
+    """The distinct ones of some pairs (x, n), and the place of each pair among them."""
+
+    x: Floats
+    n: Floats
+    places: Any
+
+
+def distinct_pairs(x: Floats, n: Floats) -> DistinctPairs | None:
+    """Return the distinct pairs; None if there are no equal ones, or few pairs. Of many classes many are alike."""
+    if x.size <= FEW:
+        return None
+    (own, all_), places = np.unique(np.stack([x.ravel(), n.ravel()]), axis=1, return_inverse=True)
+    return DistinctPairs(own, all_, places.reshape(x.shape)) if len(own) < x.size else None
+
+
+@lru_cache(maxsize=64)
+def normal_quantile(p: float) -> float:
+    """Return the standard normal quantile of p in (0, 1). Wichura 1988, AS 241."""
+    return NormalDist().inv_cdf(p)
+
+
+@lru_cache(maxsize=1024)
+def t_reach(level: float, degrees: float) -> float:
+    """Return the t with P[|T| <= t] = level for Student's T with `degrees` > 0 of freedom."""
+    share = beta_quantile(1 - level, degrees / 2, 0.5)
+    return math.sqrt(degrees * (1 / share - 1))
+
+
+def expit(u: float) -> float:
+    """Return 1 / (1 + exp(-u)) for any u."""
+    return 1 / (1 + math.exp(-u)) if u >= 0 else math.exp(u) / (1 + math.exp(u))
+
+
+def log_beta(a: float, b: float) -> float:
+    """Return log B(a, b) for a, b > 0, without the cancellation of three large logarithms."""
+    n = a + b
+    errors = stirling_error(a) + stirling_error(b) - stirling_error(n)
+    # Gamma(z) = sqrt(2 pi / z) (z / e)^z exp(error of z)
+    return HALF_LOG_2PI + 0.5 * math.log(n / a / b) + a * _log_share(a, b) + b * _log_share(b, a) + errors
+
+
+def _log_share(a: float, b: float) -> float:
+    """Return log(a / (a + b)), without cancellation where b is small and without log 0 where a is."""
+    return math.log1p(-b / (a + b)) if b < a else math.log(a / (a + b))
+
+
+def beta_cdf(x: float, a: float, b: float) -> float:
+    """Return I_x(a, b), the regularised incomplete beta function, for a, b > 0: P[X <= x] for X beta(a, b)."""
+    if x <= 0 or x >= 1:
+        return 0.0 if x <= 0 else 1.0
+    gap = Fraction(a) - (Fraction(a) + Fraction(b)) * Fraction(x)
+    return beta_tail(a, b, x, 1 - x, float(gap))
+
+
+@lru_cache(maxsize=4096)  # groups and simulations ask for the same counts again
+def beta_quantile(q: float, a: float, b: float) -> float:
+    """Return the x with I_x(a, b) = q, for q in (0, 1) and a, b > 0, by Newton's steps held within a bracket."""
+    low, high = -FARTHEST, FARTHEST
+    u = min(max(math.log(a / b) + normal_quantile(q) * math.sqrt(1 / a + 1 / b), -30.0), 30.0)
+    for _ in range(STEPS):
+        x, y = expit(u), expit(-u)
+        gap = a * y - b * x
+        excess = beta_tail(a, b, x, y, gap) - q
+        low, high = (low, u) if excess > 0 else (u, high)
+        slope = beta_term(a, b, x, y, gap)
+        step = excess / slope if slope > TINY else math.inf
+        after = u - step
+        if not low < after < high:
+            after = (low + high) / 2
+        if abs(after - u) <= 4 * ENOUGH * max(1.0, abs(u)):
+            break
+        u = after
+    return expit(u)

@@ -1,0 +1,260 @@
+"""The uncertainty of a difference of two models, from their joint counts.
+
+**Delta method.** A difference moves by g_b - g_a with each sample, the gradients of the metric in the cells that the
+sample has in the two matrices; its variance over the joint cells is that of the difference, pairing included. Smooth
+metrics only. **Bootstrap.** Drawing rows with replacement is a multinomial draw of the joint cells, so no rows are
+kept. **Folds.** The statistic without each fold f, SE^2 = (F - 1)/F sum (theta_f - mean)^2, and the t quantile with F -
+1 degrees of freedom: for dependent samples, weights and scores. Agresti 2013, sec. 16.1; Efron 1979; Quenouille 1956.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_metrics.catalog.table import find
+from stream_metrics.formulas.protocol import Floats
+from stream_metrics.inference.intervals.adequacy import HALF, effective_count, padded
+from stream_metrics.inference.intervals.anytime import exact_bounds, exact_classes, rests_on_enough
+from stream_metrics.inference.intervals.forms import CELLS, MARGINS
+from stream_metrics.inference.intervals.forms_classes import PER_CLASS
+from stream_metrics.inference.intervals.gradients import Gradient, class_slopes, gradient
+from stream_metrics.inference.intervals.matrix_counts import MatrixCounts
+from stream_metrics.inference.intervals.tables import Cells, Tables, make_cells, tables_of
+
+__all__ = [
+    "Joint", "Side", "apart", "bootstrap", "delta_se", "posterior", "sides", "steady", "value_of",
+    "without_folds",
+]  # fmt: skip
+
+CHUNK = 2**22  # numbers that are drawn at a time
+DENSE = 512  # classes of a matrix that is written out
+
+
+class Joint(NamedTuple):
+    """The joint cells: fold, true label, predictions of both models (as places in `labels`), and weight of each."""
+
+    folds: NDArray[np.int64]
+    truth: NDArray[np.int64]
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    values: Floats
+    labels: tuple[Any, ...]
+    fixed: int  # how many of the labels are fixed, the first ones
+    parts: int  # the number of folds
+
+
+class Side(NamedTuple):
+    """One model's matrix: its own classes, its cells, and for every joint cell the cell that it is in."""
+
+    labels: tuple[Any, ...]
+    where: Cells
+    cell: NDArray[np.int64]
+    order: NDArray[np.int64]  # the joint cells in the order of the model's cells
+    starts: NDArray[np.int64]
+
+    def tables(self, values: Any) -> Tables:
+        """Return the model's tables for weights of the joint cells, (..., joint cells)."""
+        if not len(self.starts):
+            return tables_of(np.zeros((*values.shape[:-1], 0)), self.where)
+        return tables_of(np.add.reduceat(values[..., self.order], self.starts, axis=-1), self.where)
+
+
+def sides(joint: Joint) -> tuple[Side, Side]:
+    """Return the matrices of both models; the classes of each are the true labels and its own predictions."""
+    return _side(joint, joint.a), _side(joint, joint.b)
+
+
+def _side(joint: Joint, predicted: NDArray[np.int64]) -> Side:
+    k = len(joint.labels)
+    there = np.zeros(k, bool)
+    there[: joint.fixed] = there[joint.truth] = there[predicted] = True
+    place = np.cumsum(there) - 1
+    own = int(there.sum())
+    flat = place[joint.truth] * own + place[predicted]
+    found, cell = np.unique(flat, return_inverse=True)
+    order = np.argsort(cell, kind="stable")
+    starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
+    values = np.bincount(cell, joint.values, len(found)) if len(found) else np.zeros(0)
+    where = make_cells(found // max(own, 1), found % max(own, 1), values.astype(np.float64), own)
+    return Side(
+        tuple(x for x, kept in zip(joint.labels, there.tolist(), strict=True) if kept), where, cell, order, starts
+    )
+
+
+def value_of(key: str, side: Side, tables: Tables, label: Any = None) -> Any:
+    """Return a metric of one model for tables of any leading shape, nan where it is 0/0; ValueError if it has none."""
+    zero = find(key).zero_division
+    if key in PER_CLASS:
+        if label not in side.labels:
+            return np.full(tables.n.shape, np.nan)
+        return PER_CLASS[key](tables, zero)[..., side.labels.index(label)]
+    form = MARGINS.get(key) or CELLS.get(key)
+    if form is None:
+        raise ValueError(f"Expected `key` to be a metric that two models can differ in, but got {key!r}")
+    return form(tables, zero)
+
+
+def delta_se(key: str, both: tuple[Side, Side], values: Floats, label: Any = None) -> float:
+    """Return the standard error of the difference by the delta method; nan where a gradient is not defined."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first, second = (_influence(key, side, values, label) for side in both)
+    g = second - first
+    mean = float(values @ g) / float(values.sum())
+    return math.sqrt(float(values @ (g - mean) ** 2))
+
+
+def _influence(key: str, side: Side, values: Floats, label: Any) -> Floats:
+    """Return the derivative of a model's metric in every joint cell."""
+    rows, columns, *_ = side.where
+    slopes = _slopes(key, side, side.tables(values), label)
+    g = slopes.cells
+    if g is None:
+        g = slopes.true[rows] + slopes.predicted[columns] + np.where(rows == columns, slopes.diagonal[rows], 0.0)
+    influence: Floats = g[side.cell]
+    return influence
+
+
+def _slopes(key: str, side: Side, tables: Tables, label: Any) -> Gradient:
+    """Return the gradient of a model's metric; of a value of one class it is 0 in all others."""
+    zero, k = find(key).zero_division, len(side.labels)
+    if key not in PER_CLASS:
+        slopes = gradient(key, tables, zero)
+        return slopes if slopes.cells is not None else Gradient(*(np.broadcast_to(p, (k,)) for p in slopes[:3]))
+    if label not in side.labels:
+        return Gradient(*np.full((3, k), np.nan))
+    here = np.arange(k) == side.labels.index(label)
+    return Gradient(*(np.where(here, part, 0.0) for part in class_slopes(key, tables, zero)))
+
+
+def steady(key: str, both: tuple[Side, Side], joint: Joint, label: Any, enough: int) -> bool:
+    """Tell whether the variance of a difference rests on enough samples; see `adequacy` and `anytime`.
+
+    Half a sample more of each kind that only one model gets right is added to every class: missed by one of them, or
+    taken for it by one of them.
+    """
+    if not joint.values.any():
+        return False
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first, second = (_influence(key, side, joint.values, label) for side in both)
+    f, weights = second - first, joint.values
+    if key not in MARGINS and key not in PER_CLASS:  # the gradient in empty cells is not known
+        f = f - weights @ f / weights.sum()
+        return bool(least_discordant(joint) >= enough and effective_count(weights, f) >= enough)
+    added = _added(key, both, joint, label)
+    f = np.concatenate([f, added])
+    weights = np.concatenate([weights, np.full(len(added), HALF)])
+    f = f - weights @ f / weights.sum()
+    return bool(np.isfinite(f).all()) and rests_on_enough(weights, f, len(added), enough)
+
+
+def apart(key: str, both: tuple[Side, Side], label: Any, level: float) -> tuple[float, float] | None:
+    """Return the limits of a difference from the exact sequence of each model, each with half of the error."""
+    ends = []
+    for side in both:
+        k = len(side.labels)
+        if k > DENSE or (key in PER_CLASS and label not in side.labels):
+            return None
+        matrix = np.zeros((k, k), np.int64)
+        matrix[side.where.rows, side.where.columns] = side.where.values
+        counts: Any = MatrixCounts(matrix, side.labels)
+        if key in PER_CLASS:
+            bounds = exact_classes(key, counts, np.array([side.labels.index(label)]), (1 + level) / 2)
+        else:
+            bounds = exact_bounds(key, counts, (1 + level) / 2)
+        if bounds is None:
+            return None
+        ends.append((np.max(bounds.low), np.max(bounds.high)))
+    (low_a, high_a), (low_b, high_b) = ends
+    return float(low_b - high_a), float(high_b - low_a)
+
+
+def least_discordant(joint: Joint) -> int:
+    """Return the fewest samples of any true class that only one of the models gets right."""
+    one = (joint.a == joint.truth) != (joint.b == joint.truth)
+    return int(np.bincount(joint.truth, joint.values * one)[np.unique(joint.truth)].min())
+
+
+def _added(key: str, both: tuple[Side, Side], joint: Joint, label: Any) -> Floats:
+    """Return the influence of a sample of each class that one model misses, and that one takes for the class."""
+    true = np.bincount(joint.truth, joint.values, len(joint.labels))
+    (hit_a, missed_a, taken_a), (hit_b, missed_b, taken_b) = (_kinds(key, side, joint, label) for side in both)
+    parts = [(missed_b - hit_a)[true > 0], (hit_b - missed_a)[true > 0]]
+    parts += [true @ hit_b / true.sum() - taken_a, taken_b - true @ hit_a / true.sum()]
+    return np.concatenate([part[np.isfinite(part)] for part in parts])
+
+
+def _kinds(key: str, side: Side, joint: Joint, label: Any) -> tuple[Floats, Floats, Floats]:
+    """Return the derivative of a model's metric in a hit of each class of both, a miss, and a false alarm.
+
+    A miss goes to an average class, a false alarm comes from one; nan where the model never says the class.
+    """
+    tables = padded(side.tables(joint.values), unseen=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        a, b, p, _ = _slopes(key, side, tables, label)
+    n = float(tables.total[0])
+    own = a + b + p, b + tables.predicted @ p / n, p + tables.true @ b / n
+    places = {name: at for at, name in enumerate(side.labels)}
+    at = np.array([places.get(name, -1) for name in joint.labels])
+    hit, missed, taken = (np.where(at >= 0, part[at], np.nan) for part in own)
+    return np.nan_to_num(hit), np.nan_to_num(missed), taken
+
+
+def posterior(
+    key: str, joint: Joint, label: Any, draws: int, seed: int, level: float
+) -> tuple[float, float, float, int]:
+    """Return quantiles and standard deviation of the difference over draws of the joint cells, and draws lost.
+
+    Cells follow a Dirichlet distribution; its prior has up to half a sample in every class for each of: both right, one
+    right, the other right, both wrong. Of more than two classes it has as much as the matrix of one model has.
+    """
+    k = len(joint.labels)
+    if k < 2:
+        return math.nan, math.nan, math.nan, draws
+    at, true = np.arange(k), np.bincount(joint.truth, joint.values, k)
+    often = np.argsort(-true, kind="stable")[:2]
+    wrong = np.where(at == often[0], often[1], often[0])  # the most frequent class but this one
+    truth, a, b = np.tile(at, 4), np.concatenate([at, at, wrong, wrong]), np.concatenate([at, wrong, at, wrong])
+    extended = joint._replace(
+        folds=np.zeros(len(joint.values) + 4 * k, np.int64),
+        truth=np.concatenate([joint.truth, truth]), a=np.concatenate([joint.a, a]), b=np.concatenate([joint.b, b]),
+        values=np.concatenate([joint.values, np.full(4 * k, min(HALF, 1 / k))]),
+    )  # fmt: skip
+    both, random, parts = sides(extended), np.random.default_rng(seed), []
+    size = max(1, CHUNK // len(extended.values))
+    for start in range(0, draws, size):
+        drawn = random.standard_gamma(extended.values, (min(size, draws - start), len(extended.values)))
+        first, second = (value_of(key, side, side.tables(drawn), label) for side in both)
+        parts.append(second - first)
+    return _summary(np.concatenate(parts), draws, level)
+
+
+def _summary(differences: Floats, draws: int, level: float) -> tuple[float, float, float, int]:
+    """Return two quantiles, the standard deviation, and how many draws were 0/0."""
+    kept = differences[np.isfinite(differences)]
+    if len(kept) < 2:
+        return math.nan, math.nan, math.nan, draws - len(kept)
+    low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2]).tolist()
+    return low, high, float(kept.std(ddof=1)), draws - len(kept)
+
+
+def bootstrap(
+    key: str, both: tuple[Side, Side], values: Floats, label: Any, draws: int, seed: int, level: float
+) -> tuple[float, float, float, int]:
+    """Return the quantiles of the difference over multinomial draws, its standard deviation, and draws that were
+    0/0."""
+    random = np.random.default_rng(seed)
+    n, found = round(float(values.sum())), []
+    for start in range(0, draws, size := max(1, CHUNK // max(1, len(values)))):
+        drawn = random.multinomial(n, values / values.sum(), min(size, draws - start)).astype(np.float64)
+        a, b = (value_of(key, side, side.tables(drawn), label) for side in both)
+        found.append(b - a)
+    return _summary(np.concatenate(found), draws, level)
+
+
+def without_folds(joint: Joint) -> Floats:
+    """Return the weights of the joint cells without each fold in turn, a row a fold that has samples."""
+    return np.array([np.where(joint.folds == fold, 0.0, joint.values) for fold in np.unique(joint.folds)])

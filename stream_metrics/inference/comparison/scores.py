@@ -1,0 +1,36 @@
+"""What is read of the scores of two models."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stream_metrics.catalog.row import Row
+from stream_metrics.evaluation.evaluate import evaluate, value_labels
+from stream_metrics.formulas.stats.tails import chi_square_tail
+from stream_metrics.inference.intervals.jackknife import Folds
+
+__all__ = ["read", "uneven"]
+
+UNEVEN = 1e-6  # the p-value of equally large folds below which samples are taken to repeat
+
+
+def read(row: Row, state: Any, label: Any) -> float:
+    """Return a value of a state of scores; nan where it is 0/0."""
+    value, _ = evaluate(row, state, math.nan)
+    if row.kind == "whole":
+        return float(value)
+    labels = value_labels(row, state)
+    wanted = state.pos_label if label is None else label
+    return float(value[labels.index(wanted)]) if wanted in labels else math.nan
+
+
+def uneven(folds: Folds, parts: int) -> bool:
+    """Tell whether samples are spread over the folds by more than chance: then their hashes repeat."""
+    sizes = np.zeros(parts)
+    for fold, pair in folds.items():
+        sizes[fold] = pair[0]["ranks"].n
+    mean = sizes.mean()
+    return bool(chi_square_tail(float(((sizes - mean) ** 2).sum() / mean), parts - 1) < UNEVEN)

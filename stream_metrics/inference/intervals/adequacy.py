@@ -1,0 +1,189 @@
+"""Do the counts allow an asymptotic interval, one that takes a metric as normal around its value?
+
+They do if every class has `ENOUGH` true positives, false negatives and false positives. Otherwise it depends on what
+the metric reads: the accuracy does not mind a class without errors, the mean of the recalls may depend on it alone.
+The influence of a sample on a metric is its gradient in the cell of the sample less the mean; the variance is the sum
+of their squares. If that sum consists of m equal terms, `effective_count` is m; if a few samples make up most of it,
+it is about their number, and a normal distribution does not describe the metric. A cell that is empty in the sample
+need not be empty in the population: each class gets half a sample more of each of the three kinds, so that a class
+without a single error counts as one whose errors are few, not as one that cannot have any.
+
+Nothing here helps a mean over classes some of which have next to no samples: their values are biased, and all of them
+in the same direction. `thin_share` tells how much of a variance comes from such classes. Classes that were never seen
+make it worse: where they are likely, so are classes seen once, and the note gives their share of the samples.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_metrics.formulas.frozen import shared
+from stream_metrics.formulas.protocol import Counts
+
+if TYPE_CHECKING:
+    from stream_metrics.inference.intervals.gradients import Gradient
+    from stream_metrics.inference.intervals.tables import Tables
+
+__all__ = [
+    "ENOUGH",
+    "THIN",
+    "asymptotic",
+    "asymptotic_classes",
+    "effective_count",
+    "few_samples",
+    "influence",
+    "least_cells",
+    "least_cells_of_classes",
+    "least_samples",
+    "padded",
+    "thin_share",
+]
+
+ENOUGH = 10
+THIN, THIN_OF_MANY = 5, 10  # samples of a class, fewer of which say next to nothing of it; of more than two classes
+FEW_CLASSES = 10  # of more, the prior of the posterior weighs next to nothing in a single class
+FEWEST_SINGLE = 2  # classes with one sample
+THIN_SHARE = 0.25  # of a variance
+ONE_CLASS = "only one class has samples, and the value says nothing of any other"
+HALF = 0.5  # a sample: what Jeffreys' prior adds
+
+
+@shared
+def least_cells(c: Counts) -> int:
+    """Return the fewest true positives, false negatives or false positives of any class that occurs."""
+    tp, true, predicted = c.diagonal, c.true_totals, c.predicted_totals
+    occurs = true + predicted > 0
+    if not occurs.all():
+        tp, true, predicted = tp[occurs], true[occurs], predicted[occurs]
+    if not len(tp):
+        return 0
+    return int(min(tp.min(), (true - tp).min(), (predicted - tp).min()))
+
+
+@shared
+def least_samples(c: Counts) -> int:
+    """Return the fewest samples, or predictions, of a class that occurs in the truth or in the predictions."""
+    true, predicted = c.true_totals, c.predicted_totals
+    return int(np.minimum(true, predicted)[true + predicted > 0].min(initial=2**62))
+
+
+def few_samples(c: Counts) -> str:
+    """Return why no interval is to be trusted of a function that may lean on any class, or "" if nothing speaks so."""
+    if np.count_nonzero(c.true_totals) == 1:
+        return ONE_CLASS
+    return _thin_classes(c) if c.k > 2 else ""
+
+
+def asymptotic(c: Counts, one: Tables, slopes: Gradient) -> tuple[bool, str]:
+    """Tell whether a whole value may be taken as normal, and why no interval of it is to be trusted, or "".
+
+    `one` are the counts as tables of one matrix, `slopes` the gradient there.
+    """
+    if least_cells(c) >= ENOUGH:
+        return True, ""
+    if np.count_nonzero(c.true_totals) == 1:
+        return False, ONE_CLASS
+    weights, f, places = influence(one, slopes)
+    count, note = effective_count(weights, f), ""
+    if c.k > 2 and not count:
+        note = "a class without a hit decides the value alone"
+    elif least_samples(c) < _thin(c) and thin_share(c, weights, f, places) > THIN_SHARE:
+        note = f"{_thin_classes(c)}, and the value leans on them"
+    if slopes.cells is not None and c.k <= FEW_CLASSES:  # the gradient in empty cells is not known
+        return False, note
+    return count >= ENOUGH, note
+
+
+def asymptotic_classes(c: Counts) -> Any:
+    """Tell of which classes the values may be taken as normal."""
+    return least_cells_of_classes(c) >= ENOUGH
+
+
+def least_cells_of_classes(c: Counts) -> Any:
+    """Return the fewest true or false positives or negatives of every class, set against all others."""
+    total, true, predicted, tp = int(c.total), c.true_totals, c.predicted_totals, c.diagonal
+    wrong = np.minimum(true - tp, predicted - tp)
+    return np.minimum(np.minimum(tp, total - true - predicted + tp), wrong)
+
+
+def influence(c: Tables, slopes: Gradient) -> tuple[Any, Any, Any]:
+    """Return the samples of each cell of one matrix, the influence of one of them, and rows and columns of the cells.
+
+    With half a sample more of each kind in each class where the gradient is known in empty cells too.
+    """
+    where = c.where
+    if slopes.cells is not None:
+        weights, f, places = c.cells, slopes.cells, (where.rows, where.columns)
+    else:
+        weights, f, places = _class_cells(c, slopes)
+    return weights, f - weights @ f / weights.sum(), places
+
+
+def effective_count(weights: Any, f: Any) -> float:
+    """Return on how many samples a variance rests, (sum f^2)^2 / sum f^4; 0 if no sample has any influence."""
+    squares = f * f
+    second, fourth = float(weights @ squares), float(weights @ (squares * squares))
+    return second * second / fourth if fourth > 0 else 0.0
+
+
+def thin_share(c: Counts, weights: Any, f: Any, places: Any) -> float:
+    """Return the share of a variance that comes from classes with next to no samples, or from what is wrongly taken
+    for classes with next to no predictions.
+    """
+    parts, (rows, columns) = weights * f * f, places
+    true, predicted = (np.append(totals < _thin(c), False) for totals in (c.true_totals, c.predicted_totals))
+    total = float(parts.sum())
+    return float(parts[true[rows] | (predicted[columns] & (rows != columns))].sum()) / total if total > 0 else 0.0
+
+
+def _thin(c: Counts) -> int:
+    return THIN if c.k <= 2 else THIN_OF_MANY
+
+
+def _thin_classes(c: Counts) -> str:
+    """Return how many classes have next to no samples or predictions, as text; "" if none has."""
+    true, predicted, least = c.true_totals, c.predicted_totals, _thin(c)
+    few = int(np.count_nonzero(np.minimum(true, predicted)[true + predicted > 0] < least))
+    return f"{few} of {c.k} classes have fewer than {least} samples or predictions{_unseen(c)}" if few else ""
+
+
+def _unseen(c: Counts) -> str:
+    """Return how many samples are probably of classes that never occurred, as text; "" if little speaks for such.
+
+    Their share is about that of classes with a single sample (Good 1953), one of which alone says little.
+    """
+    single = int(np.count_nonzero(c.true_totals == 1))
+    if c.k <= 2 or single < FEWEST_SINGLE:
+        return ""
+    return f", and about {100 * single / int(c.total):.2g} % of samples are of classes never seen"
+
+
+def padded(c: Tables, unseen: bool = False) -> Tables:
+    """Return the totals of one matrix with half a sample more of each kind in each class that occurs, without cells.
+
+    With `unseen` also in the classes that do not.
+    """
+    more = HALF * (unseen | ((c.true + c.predicted) > 0))
+    diagonal, true, predicted = c.diagonal + more, c.true + 2 * more, c.predicted + 2 * more
+    return c._replace(diagonal=diagonal, true=true, predicted=predicted, total=c.total + 3 * more.sum())
+
+
+def _class_cells(c: Tables, slopes: Gradient) -> tuple[Any, Any, Any]:
+    """Return the cells of a matrix and three more a class, the derivatives there, and rows and columns.
+
+    A sample that is missed goes to an average class, which is numbered K; one that is invented comes from there.
+    """
+    where, n = c.where, float(c.total[0])
+    a, b, p = (np.broadcast_to(np.asarray(part, np.float64), c.true.shape) for part in slopes[:3])
+    cells = b[where.rows] + p[where.columns]
+    cells[where.on] += a[where.rows[where.on]]
+    missed, invented = b + c.predicted @ p / n, p + c.true @ b / n
+    (occurs,) = np.nonzero(c.true + c.predicted)
+    extra = [part[occurs] for part in (a + b + p, missed, invented)]
+    weights = np.concatenate([c.cells, np.full(3 * len(occurs), HALF)])
+    average = np.full(len(occurs), where.k)
+    rows = np.concatenate([where.rows, occurs, occurs, average])
+    columns = np.concatenate([where.columns, occurs, average, occurs])
+    return weights, np.concatenate([cells, *extra]), (rows, columns)

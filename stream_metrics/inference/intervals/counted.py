@@ -1,0 +1,274 @@
+"""Intervals of metrics of the confusion matrix, whole and per class."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stream_metrics.catalog.table import CATALOG, Row
+from stream_metrics.formulas.protocol import Counts
+from stream_metrics.formulas.stats.normal import normal_quantile
+from stream_metrics.inference.intervals.adequacy import (
+    ENOUGH,
+    asymptotic,
+    asymptotic_classes,
+    least_cells,
+    least_samples,
+    padded,
+)
+from stream_metrics.inference.intervals.anytime import (
+    ONE_CLASS,
+    TOO_EARLY,
+    exact_bounds,
+    exact_classes,
+    late_multiplier,
+    steady,
+    steady_classes,
+)
+from stream_metrics.inference.intervals.choice import DEFAULTS, SHARES
+from stream_metrics.inference.intervals.cramer import folded, unbiased_bounds
+from stream_metrics.inference.intervals.forms import CELLS, MARGINS
+from stream_metrics.inference.intervals.forms_classes import PER_CLASS
+from stream_metrics.inference.intervals.gradients import Gradient, class_spreads, gradient, spread
+from stream_metrics.inference.intervals.interval import Asked, Interval
+from stream_metrics.inference.intervals.posterior import balanced_accuracy_posterior
+from stream_metrics.inference.intervals.proportions import PROPORTION_METHODS, default_proportion
+from stream_metrics.inference.intervals.resampling import drawn_classes, evaluated, percentiles
+from stream_metrics.inference.intervals.sequences import beta_binomial_sequence
+from stream_metrics.inference.intervals.tables import Tables, table
+
+__all__ = ["on_logit_scale", "per_class", "whole"]
+
+ROUNDING = 1e-6  # a sample that moves a metric at all moves it by about 1/n
+CELL_SAMPLES = 10  # a cell, of metrics that read every cell
+SPARSE = ("cramers_v", "generalized_mcc", *(key for key in CELLS if "ovo" in key))
+
+
+def whole(row: Row, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float) -> Interval:
+    """Return the interval of a whole value."""
+    value, undefined = entry
+    n = int(c.total)
+    if undefined or not n:
+        name = "asymptotic" if asked.valid == "anytime" else asked.method or DEFAULTS[row.key]
+        return Interval(value, math.nan, math.nan, asked.level, name, asked.valid, n=n)
+    key = row.key
+    if key in SHARES and (asked.valid == "anytime" or (asked.method or DEFAULTS[key]) in PROPORTION_METHODS):
+        return _share(row, c, value, asked)
+    if asked.valid == "anytime":
+        return _watched_whole(row, c, value, asked, zero)
+    if key == "cramers_v":
+        return _association(row, c, value, asked, zero)
+    return _modelled_whole(row, c, value, asked, zero)
+
+
+def _watched_whole(row: Row, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
+    """Return the interval of a whole value for all looks: exact at first, then asymptotic."""
+    se, ends = float(spread(table(c), gradient(row.key, table(c), zero))), (row.low, row.high)
+    shape = Interval(value, *ends, asked.level, "asymptotic", "anytime", se, int(c.total))
+    if steady(row.key, c, zero):
+        reach = late_multiplier(shape.n, asked.t_opt, asked.level)
+        low, high = on_logit_scale(value, se, ends, reach)
+        return shape._replace(low=low, high=high)
+    exact = exact_bounds(row.key, c, asked.level)
+    if exact is None:
+        return shape._replace(note=TOO_EARLY if c.k > 1 else ONE_CLASS)
+    low, high = max(row.low, min(exact.low, value)), min(row.high, max(exact.high, value))
+    return shape._replace(low=low, high=high, method="beta_binomial")
+
+
+def _association(row: Row, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
+    """Return the interval of Cramer's V."""
+    if np.count_nonzero(c.true_totals + c.predicted_totals) == 2:
+        signed = CATALOG["generalized_mcc"]
+        correlation = float(CELLS[signed.key](table(c), zero))
+        if math.isnan(correlation):  # a class without samples, or one without predictions
+            return _modelled_whole(row, c, value, asked, zero)
+        found = _modelled_whole(signed, c, correlation, asked, zero)
+        low, high = folded(found.low, found.high)
+    else:
+        found = _modelled_whole(row, c, value, asked, zero)
+        bias = 1 if found.method == "delta" else 2
+        low, high = unbiased_bounds(c, value, (found.low, found.high), asked.level, bias)
+    return found._replace(value=value, low=min(low, value), high=max(high, value))
+
+
+def _modelled_whole(row: Row, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
+    """Return the delta interval of a whole value, or that of drawn matrices.
+
+    That of the posterior is not narrower than that of the delta method: with a handful of errors the prior weighs.
+    """
+    key, n, one, note = row.key, int(c.total), table(c), ""
+    if enough := least_cells(c) >= ENOUGH:
+        slopes = gradient(key, one, zero)
+    else:
+        slopes, enough, note = _judged(key, c, one, zero)
+    if key in SPARSE and c.k > 2 and n < CELL_SAMPLES * c.k**2:
+        note = note or f"{n} samples are few for the {c.k**2} cells of the matrix, all of which the value reads"
+    inner = value, value
+    if asked.method in (None, "delta"):
+        se = float(spread(one, slopes))
+        if se * n > ROUNDING:
+            inner = on_logit_scale(value, se, (row.low, row.high), -normal_quantile((1 - asked.level) / 2))
+            if enough or asked.method == "delta":
+                return Interval(value, *inner, asked.level, "delta", "fixed", se, n, 0, note)
+    low, high, se, skipped, method = _drawn_bounds(key, c, asked, zero)
+    ends = max(row.low, min(float(low), inner[0])), min(row.high, max(float(high), inner[1]))
+    return Interval(value, *ends, asked.level, method, "fixed", float(se), n, int(skipped), note)
+
+
+def _judged(key: str, c: Counts, one: Tables, zero: float) -> tuple[Gradient, bool, str]:
+    """Return the gradient of a whole value where cells are few, and what `asymptotic` says of it."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        slopes = gradient(key, one, zero)
+        unseen = key in MARGINS and least_samples(c) == 0  # 0/0 has no gradient, but half a sample has one
+        return slopes, *asymptotic(c, one, gradient(key, padded(one), zero) if unseen else slopes)
+
+
+def _drawn_bounds(key: str, c: Counts, asked: Asked, zero: float) -> tuple[Any, Any, Any, Any, str]:
+    """Return quantiles, standard deviation and skipped draws of a whole value, and the method.
+
+    Draws of a bootstrap that are all alike are no reason to be certain; then the posterior takes its place.
+    """
+    form = MARGINS.get(key) or CELLS[key]
+    for method in ("bootstrap", "posterior") if asked.method == "bootstrap" else ("posterior",):
+        values = evaluated(c, form, zero, (method, asked.draws, asked.seed))
+        low, high, se, skipped = percentiles(values, asked.level)
+        if method == "posterior" or low < high:
+            break
+    if key == "balanced_accuracy" and method == "posterior" and c.k == 2 and c.true_totals.all():
+        (tp, tn), (fn, fp) = c.diagonal.tolist(), (c.true_totals - c.diagonal).tolist()
+        low, high = balanced_accuracy_posterior(tp, fn, tn, fp, asked.level)
+    return low, high, se, skipped, method
+
+
+def _share(row: Row, c: Counts, value: float, asked: Asked) -> Interval:
+    """Return the interval of a whole value that follows from the accuracy."""
+    key, n, hits = row.key, int(c.total), int(c.hits)
+    x = n - hits if key == "zero_one_loss" else hits
+    method = "beta_binomial" if asked.valid == "anytime" else asked.method or DEFAULTS[key]
+    low, high, se, exact = share_bounds(key, np.array(x), np.array(n), asked, c.k)
+    if exact.any():
+        method = "clopper_pearson"
+    ends = max(row.low, min(float(low), value)), min(row.high, max(float(high), value))
+    return Interval(value, *ends, asked.level, method, asked.valid, float(se), n)
+
+
+def share_bounds(key: str, x: Any, n: Any, asked: Asked, k: int) -> tuple[Any, Any, Any, Any]:
+    """Return bounds and standard errors of metrics that follow from proportions x of n, and which took the default
+    for few hits or misses.
+    """
+    if asked.valid == "anytime":
+        low, high = beta_binomial_sequence(x, n, asked.level, asked.t_opt)
+        exact = np.zeros(np.shape(x), bool)
+    elif asked.method is None:
+        low, high, exact = default_proportion(x, n, asked.level)
+    else:
+        low, high = PROPORTION_METHODS[asked.method](x, n, asked.level)
+        exact = np.zeros(np.shape(x), bool)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p = x / n
+        se = np.sqrt(p * (1 - p) / n)
+        change = SHARES[key].to_metric if key in SHARES else None
+        if change is not None:
+            se = se * np.imag(change(p + 1e-30j, k)) / 1e-30
+            low, high = change(low, k), change(high, k)
+    return low, high, se, exact
+
+
+def per_class(row: Row, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float) -> dict[Any, Interval]:
+    """Return the interval of every class."""
+    values, lost = entry
+    key, lost = row.key, set(lost)
+    if not int(c.total):
+        nothing = Interval(0.0, math.nan, math.nan, asked.level, asked.method or DEFAULTS[key], asked.valid)
+        return {label: nothing._replace(value=value) for label, value in zip(c.labels, values.tolist(), strict=True)}
+    shares = key in SHARES and (asked.valid == "anytime" or (asked.method or DEFAULTS[key]) in PROPORTION_METHODS)
+    if shares:
+        parts = _shares(key, c, asked)
+    elif asked.valid == "anytime":
+        parts = _watched(row, c, values, asked, zero)
+    else:
+        parts = _modelled(row, c, values, asked, zero)
+    columns = [part.tolist() if hasattr(part, "tolist") else part for part in parts]
+    found = {}
+    for label, value, low, high, se, n, skipped, method in zip(c.labels, values.tolist(), *columns, strict=True):
+        if label in lost:
+            low = high = se = math.nan
+        low, high = (low, high) if low != low else (min(low, value), max(high, value))
+        found[label] = Interval(value, low, high, asked.level, method, asked.valid, se, int(n), int(skipped))
+    return found
+
+
+def _shares(key: str, c: Counts, asked: Asked) -> tuple[Any, ...]:
+    share, one = SHARES[key], table(c)
+    x, n = one.form(share.numerator), np.broadcast_to(one.form(share.denominator), one.true.shape)
+    low, high, se, exact = share_bounds(key, x, n, asked, c.k)
+    name = "beta_binomial" if asked.valid == "anytime" else asked.method or DEFAULTS[key]
+    return low, high, se, n, np.zeros(c.k), ["clopper_pearson" if few else name for few in exact.tolist()]
+
+
+def _modelled(row: Row, c: Counts, values: Any, asked: Asked, zero: float) -> tuple[Any, ...]:
+    """Return delta, posterior or bootstrap intervals; by default, of each class what its counts allow."""
+    key, k = row.key, c.k
+    n, names = np.full(k, int(c.total)), [asked.method or "delta"] * k
+    use = np.zeros(k, bool)
+    low, high, se, skipped = (np.full(k, math.nan) for _ in range(4))
+    skipped[:] = 0
+    if asked.method in (None, "delta"):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            se = class_spreads(key, table(c), zero)
+            low, high = on_logit_scale(values, se, (row.low, row.high), -normal_quantile((1 - asked.level) / 2))
+        seen = np.asarray(se * int(c.total) > ROUNDING)
+        use = seen & (asymptotic_classes(c) if asked.method is None else True)
+    if asked.method == "bootstrap":
+        drawn = evaluated(c, PER_CLASS[key], zero, ("bootstrap", asked.draws, asked.seed))
+        low, high, se, skipped = percentiles(drawn, asked.level)
+        use = np.asarray(low < high)
+    if not use.all():
+        for mine, run in drawn_classes(c, np.flatnonzero(~use), asked.draws, asked.seed):
+            below, above, *rest = percentiles(PER_CLASS[key](run, zero), asked.level)
+            if asked.method is None:  # not narrower than by the delta method, where that one sees any spread
+                below = np.where(seen[mine], np.fmin(below, low[mine]), below)
+                above = np.where(seen[mine], np.fmax(above, high[mine]), above)
+            low[mine], high[mine], se[mine], skipped[mine] = below, above, *rest
+        names = [names[0] if mine else "posterior" for mine in use.tolist()]
+    return low, high, se, n, skipped, names
+
+
+def _watched(row: Row, c: Counts, values: Any, asked: Asked, zero: float) -> tuple[Any, ...]:
+    """Return the intervals of values per class for all looks: exact at first, then asymptotic."""
+    n = int(c.total)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        se = class_spreads(row.key, table(c), zero)
+        late = steady_classes(row.key, c, zero)
+        reach = np.where(late, late_multiplier(n, asked.t_opt, asked.level), np.inf)
+        low, high = on_logit_scale(values, se, (row.low, row.high), reach)
+    (early,) = np.nonzero(~late)
+    exact = exact_classes(row.key, c, early, asked.level)
+    if exact is not None:
+        low[early], high[early] = np.maximum(exact.low, row.low), np.minimum(exact.high, row.high)
+    first = "asymptotic" if exact is None else "beta_binomial"
+    return low, high, se, np.full(c.k, n), np.zeros(c.k), ["asymptotic" if steady else first for steady in late]
+
+
+def on_logit_scale(value: Any, se: Any, ends: tuple[float, float], reach: Any) -> tuple[Any, Any]:
+    """Return value -+ reach se on the logit scale between two ends, which an infinite reach returns.
+
+    With u = (value - low) / (high - low), the interval of logit u is logit u -+ reach se_u / (u (1 - u)); a value
+    without spread, as one at an end, has no other than the whole range.
+    """
+    low, width = ends[0], ends[1] - ends[0]
+    if isinstance(value, float) and isinstance(reach, float):
+        share = (value - low) / width
+        if not (0 < share < 1 and se > 0 and reach < math.inf):
+            return ends
+        times = math.exp(min(reach * se / width / (share * (1 - share)), 700.0))
+        return low + width * share / (share + (1 - share) * times), low + width * share / (share + (1 - share) / times)
+    u = (np.asarray(value) - low) / width
+    inner = u * (1 - u)
+    wide = ~((inner > 0) & (np.asarray(se) > 0) & np.isfinite(reach))
+    factor = np.exp(np.minimum(np.where(wide, 0.0, reach) * se / width / np.where(inner > 0, inner, 1.0), 700.0))
+    bottom, top = low + width * u / (u + (1 - u) * factor), low + width * u / (u + (1 - u) / factor)
+    return np.where(wide, ends[0], bottom), np.where(wide, ends[1], top)

@@ -1,0 +1,164 @@
+"""Intervals of one model whose samples have units: from the value without each fold in turn.
+
+Samples of one unit (a customer, a session, an hour) depend on each other; those of different units do not. Units are
+spread over at most 32 folds by a hash, so folds are independent, whatever happens inside them. With the values
+theta_f that the metric has without fold f, of F folds that have samples, SE^2 = (F - 1)/F sum (theta_f - mean)^2, and
+the interval is value -+ t SE, on the logit scale of the metric's range. Student's t has as many degrees of freedom as
+there are folds less one, fewer if folds are of different size: (sum n_f)^2 / sum n_f^2 - 1. This needs no
+formula of its own for any metric, so means of areas, losses, options, functions and weighted samples have intervals of
+the right width. Quenouille 1956; Kott 2001; Cameron and Miller 2015 on few clusters.
+
+**Where a value has no spread** because it is at an end of its range (no sample is wrong), a fold without an error is
+taken as one sample without one: the end is that of F such samples, (alpha/2)^(1/F) of the range.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_metrics.catalog.table import Row, find
+from stream_metrics.evaluation.evaluate import evaluate, value_labels
+from stream_metrics.formulas.frozen import FrozenCounts
+from stream_metrics.formulas.stats.normal import t_reach
+from stream_metrics.inference.intervals.adequacy import effective_count
+from stream_metrics.inference.intervals.choice import WITH_UNITS, refusal
+from stream_metrics.inference.intervals.counted import on_logit_scale
+from stream_metrics.inference.intervals.interval import Asked, Interval, Snapshot
+from stream_metrics.inference.intervals.jackknife import jackknife, left_out
+
+if TYPE_CHECKING:
+    from stream_metrics.labels import Label
+
+__all__ = ["can_have", "interval", "some_without_unit"]
+
+FEW = 8  # folds; below, Student's t is wide and says little
+UNEVEN = 8.0  # how many times fewer folds than there are may make up the standard error
+Values = dict[Any, float]  # by label, None for a whole value; nan where it is 0/0
+
+
+def some_without_unit(snapshot: Snapshot) -> str:
+    """Return why units do not allow intervals: some samples have none; empty if all have one."""
+    name, state = next(iter(snapshot._states.items()))
+    keyed = sum(part[name].n for part in snapshot._folds.values())
+    return f"{keyed} of {state.n} samples have a unit, and either all or none must have one" if keyed < state.n else ""
+
+
+def can_have(row: Row) -> bool:
+    """Tell whether a metric has an interval from folds."""
+    return row.key in WITH_UNITS
+
+
+def interval(
+    snapshot: Snapshot,
+    key: str | Callable[[Any], float],
+    asked: Asked,
+    label: Label | None,
+    options: dict[str, Any],
+) -> Interval | dict[Label, Interval]:
+    """Return the interval of a metric or of a function of counts; of a per-class key that of `label`, or all."""
+    if asked.method not in (None, "folds"):
+        raise ValueError(f"Expected the method 'folds' for samples with a `unit`, but got {asked.method!r}")
+    if reason := some_without_unit(snapshot):
+        raise ValueError(f"Expected all samples or none to have a unit, but {reason}")
+    if callable(key):
+        ends = -math.inf, math.inf
+        return _of_values(snapshot, "counts", lambda c: {None: float(key(c, **options))}, ends, asked)[None]
+    row = find(key)
+    if key not in WITH_UNITS:
+        reason = refusal(row) or "its bias near its lowest value is larger than its spread"
+        raise ValueError(f"Expected a metric that can have an interval, but {key!r} has none: {reason}")
+    if row.kind == "whole" and label is not None:
+        raise KeyError(f"Expected no label for {key!r}, which is one value, but got {label!r}")
+    intervals = _of_values(snapshot, row.reads, _reader(snapshot, row, options), (row.low, row.high), asked)
+    if not options:
+        intervals = {name: _with_certified(snapshot, key, name, one) for name, one in intervals.items()}
+    if row.kind == "whole":
+        return intervals[None]
+    if label is None:
+        return intervals
+    place = snapshot._places(key, (label,))[0]
+    return intervals[value_labels(row, snapshot._view(row.reads, key))[place]]
+
+
+def _reader(snapshot: Snapshot, row: Row, options: dict[str, Any]) -> Callable[[Any], Values]:
+    """Return what evaluates a metric on a state."""
+
+    def read(state: Any) -> Values:
+        value, undefined = evaluate(row, state, snapshot._zero_division, **options)
+        if row.kind == "whole":
+            return {None: math.nan if undefined else float(value)}
+        labels, lost = value_labels(row, state), undefined if isinstance(undefined, list) else []
+        return {name: math.nan if name in lost else one for name, one in zip(labels, value.tolist(), strict=True)}
+
+    return read
+
+
+def _of_values(
+    snapshot: Snapshot, reads: str, read: Callable[[Any], Values], ends: tuple[float, float], asked: Asked
+) -> dict[Any, Interval]:
+    """Return the interval of every value that is read of a state."""
+    view = snapshot._view(reads, "a function of counts" if reads == "counts" else reads)
+    whole, without = read(view), [read(state) for state in _without_folds(snapshot, reads)]
+    sizes = np.array([part[reads].n for part in snapshot._folds.values()], float)
+    occurs = [set(getattr(part[reads], "labels", ())) for part in snapshot._folds.values()]
+    intervals = {}
+    for name, value in whole.items():
+        estimates = np.array([values.get(name, math.nan) for values in without])
+        one = _interval(value, estimates, sizes, ends, asked)._replace(n=int(view.n))
+        names = getattr(view, "labels", ()) if name is None else (name,)
+        least = min((sum(label in labels for labels in occurs) for label in names), default=len(occurs))
+        if least < min(FEW, len(occurs)) and not one.note:
+            one = one._replace(note=f"a class occurs in {least} of {len(occurs)} folds of units only")
+        intervals[name] = one
+    return intervals
+
+
+def _without_folds(snapshot: Snapshot, reads: str) -> list[Any]:
+    """Return the state without each fold in turn."""
+    if reads not in snapshot._left_out:
+        pairs = {fold: (states,) for fold, states in snapshot._folds.items() if reads in states}
+        snapshot._left_out[reads] = [FrozenCounts(state) for (state,) in left_out(pairs, reads)[1]]
+    states: list[Any] = snapshot._left_out[reads]
+    return states
+
+
+def _interval(value: float, estimates: Any, sizes: Any, ends: tuple[float, float], asked: Asked) -> Interval:
+    """Return the interval of a value, from the values without each fold and the samples in each."""
+    folds, low, high = len(estimates), *ends
+    effective = float(sizes.sum() ** 2 / (sizes**2).sum()) if sizes.any() else 0.0
+    empty = Interval(value, math.nan, math.nan, asked.level, "folds", "fixed")
+    if math.isnan(value):
+        return empty
+    se = jackknife(estimates)
+    if math.isnan(se):
+        return empty._replace(
+            low=low, high=high, note="all samples are in one fold of units, or without some fold it is 0/0"
+        )
+    if se == 0 and value in ends and math.isfinite(high - low):
+        part = (high - low) * ((1 - asked.level) / 2) ** (1 / effective)
+        bounds = (low, high - part) if value == low else (low + part, high)
+        return empty._replace(low=bounds[0], high=bounds[1], se=0.0)
+    if se == 0:
+        return empty._replace(low=low, high=high, se=0.0, note="no fold of units changes the value")
+    reach, note = t_reach(asked.level, max(effective - 1, 1.0)), ""
+    if math.isfinite(high - low):
+        bounds = on_logit_scale(value, se, ends, reach)
+    else:
+        bounds = max(low, value - reach * se), min(high, value + reach * se)
+    if effective < FEW:
+        note = f"a few units have most samples, so that {folds} folds count as {effective:.1f}"
+    elif effective_count(np.ones(folds), estimates - estimates.mean()) < folds / UNEVEN:
+        note = "one or two folds of units make up the standard error"
+    return empty._replace(low=bounds[0], high=bounds[1], se=se, note=note)
+
+
+def _with_certified(snapshot: Snapshot, key: str, label: Any, one: Interval) -> Interval:
+    """Return an interval that also holds what the sketch leaves open."""
+    if math.isnan(one.low):
+        return one
+    estimate = snapshot.estimate(key, *(() if label is None else (label,)))
+    return one._replace(low=min(one.low, estimate.low), high=max(one.high, estimate.high))

@@ -1,0 +1,279 @@
+"""Gradients of metrics of the totals, and the variance that the multinomial gives them (delta method).
+
+A metric is taken as a function of C_kk, t_k and p_k; its derivative in a cell is then a_i [i = j] + b_i + c_j. What it
+owes to N is the same for all cells and drops out, because the variance is that of the gradient over the samples:
+Var f = sum C_ij (g_ij - mean g)^2. Functions take `Tables` of any leading shape, so that one code serves a single
+matrix and many. Agresti 2013, Categorical Data Analysis, sec. 16.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stream_metrics.formulas.protocol import Form
+from stream_metrics.formulas.rates import F1, JACCARD, PRECISION, RECALL, SPECIFICITY
+from stream_metrics.inference.intervals.forms import CELLS, MARGINS
+from stream_metrics.inference.intervals.forms_classes import PER_CLASS, RATES
+from stream_metrics.inference.intervals.tables import Tables, tables_of
+
+__all__ = [
+    "ANALYTIC",
+    "OF_CELLS",
+    "Gradient",
+    "class_slopes",
+    "class_spreads",
+    "gradient",
+    "ratio_parts",
+    "spread",
+    "step_classes",
+]
+
+STEP = 1e-30  # of the complex step, relative to a count of 1: no difference is taken, so nothing cancels
+CHUNK = 2**21  # complex numbers at a time
+
+
+class Gradient(NamedTuple):
+    """Derivatives of a whole value in C_kk, t_k and p_k; or in the single cells, where it is no function of those."""
+
+    diagonal: Any
+    true: Any
+    predicted: Any
+    cells: Any = None
+
+
+def _mean_of_ratios(form: tuple[Form, Form], zero_counts: bool) -> Callable[[Tables, float], Gradient]:
+    """Return the gradient of the mean over classes of a ratio of linear forms."""
+
+    def of(c: Tables, zero_division: float) -> Gradient:
+        value, parts = ratio_parts(c, form)
+        share = 1 / value.shape[-1]
+        lost = np.isnan(value)
+        if lost.any():
+            parts = np.where(lost, 0.0, parts[0]), np.where(lost, 0.0, parts[1]), np.where(lost, 0.0, parts[2])
+            if not zero_counts or math.isnan(zero_division):
+                share = 1 / (value.shape[-1] - lost.sum(-1, keepdims=True))
+        return Gradient(*(part * share for part in parts))
+
+    return of
+
+
+def _mean_by_support(form: tuple[Form, Form]) -> Callable[[Tables, float], Gradient]:
+    """Return the gradient of sum t_k f_k / sum t_k over the classes where f_k is defined."""
+
+    def of(c: Tables, zero_division: float) -> Gradient:
+        value, parts = ratio_parts(c, form)
+        lost = np.isnan(value)
+        kept = np.where(lost, 0.0, c.true) if np.isnan(zero_division) else c.true
+        total = kept.sum(-1, keepdims=True)
+        filled = np.where(lost, 0.0 if np.isnan(zero_division) else zero_division, value)
+        mean = (kept * filled).sum(-1, keepdims=True) / total
+        a, b, p = (np.where(lost, 0.0, part) * kept / total for part in parts)
+        there = np.where(lost & np.isnan(zero_division), 0.0, 1.0)
+        return Gradient(a, b + (filled - mean) * there / total, p)
+
+    return of
+
+
+def ratio_parts(c: Tables, form: tuple[Form, Form]) -> tuple[Any, tuple[Any, Any, Any]]:
+    """Return a ratio of linear forms for every class, and its derivatives in C_kk, t_k and p_k."""
+    top, below = form
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = 1 / c.form(below)
+        value = c.form(top) * scale
+        first, second, third = ((top[i] - value * below[i]) * scale if below[i] else top[i] * scale for i in range(3))
+    return value, (first, second, third)
+
+
+def _accuracy(c: Tables, _: float) -> Gradient:
+    zero = np.zeros_like(c.true)
+    return Gradient(1 / _n(c), zero, zero)
+
+
+def _of_accuracy(slope: Callable[[Any, int], Any]) -> Callable[[Tables, float], Gradient]:
+    """Return the gradient of what follows from the accuracy a and K, by its slope in a."""
+
+    def of(c: Tables, _: float) -> Gradient:
+        zero = np.zeros_like(c.true)
+        return Gradient(slope(_sum(c.diagonal) / _n(c), c.where.k) / _n(c), zero, zero)
+
+    return of
+
+
+def _adjusted(c: Tables, zero_division: float) -> Gradient:
+    classes = (c.true != 0).sum(-1, keepdims=True)
+    return Gradient(*(part * classes / (classes - 1) for part in _mean_of_ratios(RECALL, False)(c, zero_division)[:3]))
+
+
+def _kappa(c: Tables, _: float) -> Gradient:
+    n = _n(c)
+    chance, right = _dot(c.true, c.predicted) / (n * n), _sum(c.diagonal) / n
+    rest = 1 - chance
+    factor = (right - 1) / (rest * rest * n * n)
+    return Gradient(1 / (rest * n), factor * c.predicted, factor * c.true)
+
+
+def _matthews(c: Tables, _: float) -> Gradient:
+    n, true, predicted = _n(c), c.true, c.predicted
+    square = n * n
+    t, p = square - _dot(true, true), square - _dot(predicted, predicted)
+    scale = 1 / (t * p) ** 0.5
+    value = (_sum(c.diagonal) * n - _dot(true, predicted)) * scale
+    return Gradient(scale * n, true * (value / t) - predicted * scale, predicted * (value / p) - true * scale)
+
+
+def _dot(a: Any, b: Any) -> Any:
+    """Return the inner products over the last axis, which is kept; of single vectors as a number, ten times as fast."""
+    return (a @ b).item() if a.ndim == 1 else (a * b).sum(-1, keepdims=True)
+
+
+def _n(c: Tables) -> Any:
+    return c.total.item() if c.total.ndim == 1 else c.total
+
+
+def _sum(a: Any) -> Any:
+    return a.sum().item() if a.ndim == 1 else a.sum(-1, keepdims=True)
+
+
+ANALYTIC: dict[str, Callable[[Tables, float], Gradient]] = {
+    "accuracy": _accuracy,
+    "average_accuracy": _of_accuracy(lambda _, k: 2 / k),
+    "balanced_accuracy": _mean_of_ratios(RECALL, False),
+    "balanced_accuracy_adjusted": _adjusted,
+    "cohen_kappa": _kappa,
+    "general_f1": _mean_of_ratios(F1, True),
+    "macro_f1": _mean_of_ratios(F1, True),
+    "macro_fbeta": _mean_of_ratios(F1, True),
+    "macro_jaccard": _mean_of_ratios(JACCARD, True),
+    "macro_precision": _mean_of_ratios(PRECISION, True),
+    "macro_recall": _mean_of_ratios(RECALL, True),
+    "macro_specificity": _mean_of_ratios(SPECIFICITY, True),
+    "matthews_corrcoef": _matthews,
+    "micro_jaccard": _of_accuracy(lambda a, _: 2 / (2 - a) ** 2),
+    "weighted_balanced_accuracy": _mean_of_ratios(RECALL, False),
+    "weighted_f1": _mean_by_support(F1),
+    "weighted_fbeta": _mean_by_support(F1),
+    "weighted_jaccard": _mean_by_support(JACCARD),
+    "weighted_precision": _mean_by_support(PRECISION),
+    "zero_one_loss": _of_accuracy(lambda _a, _k: -1.0),
+    **dict.fromkeys(("micro_f1", "micro_fbeta", "micro_precision", "micro_recall", "weighted_recall"), _accuracy),
+}
+
+
+def _cramers_v(c: Tables) -> Any:
+    classes = int(((c.true != 0) | (c.predicted != 0)).sum())
+    rows, columns = c.where.rows, c.where.columns
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = c.cells / (c.true[rows] * c.predicted[columns])
+        value = np.sqrt(((c.cells * share).sum() - 1) / (classes - 1))
+        by_row = np.bincount(rows, c.cells * share, c.where.k) / c.true
+        by_column = np.bincount(columns, c.cells * share, c.where.k) / c.predicted
+        return (2 * share - by_row[rows] - by_column[columns]) / (2 * value * (classes - 1))
+
+
+def _pair_index(c: Tables) -> Any:
+    rows, columns, n = c.where.rows, c.where.columns, _n(c)
+    together, true, predicted = (_dot(part, part) - n for part in (c.cells, c.true, c.predicted))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = 1 / (np.sqrt(true) * np.sqrt(predicted))
+        slopes = (c.true[rows] - 0.5) / true + (c.predicted[columns] - 0.5) / predicted
+        return (2 * c.cells - 1 - together * slopes) * scale
+
+
+def _determinant(c: Tables) -> Any:
+    """Return the derivatives of det S, S_ij = C_ij / sqrt(t_i p_j): adj(S)_ji S_ij / C_ij - det S / 2 (1/t_i + 1/p_j).
+
+    The adjugate comes from the singular values, so that a matrix without an inverse has one too.
+    """
+    rows, columns, kept = c.where.rows, c.where.columns, np.flatnonzero((c.true != 0) | (c.predicted != 0))
+    roots = np.sqrt(c.true[kept])[:, None] * np.sqrt(c.predicted[kept])
+    left, sizes, right = np.linalg.svd(c.matrix[np.ix_(kept, kept)] / roots)
+    others = np.array([np.delete(sizes, at).prod() for at in range(len(sizes))])
+    sign = np.linalg.det(left) * np.linalg.det(right)
+    adjugate = np.zeros((c.where.k, c.where.k))
+    adjugate[np.ix_(kept, kept)] = sign * (right.T * others) @ left.T
+    value = sign * sizes.prod()
+    scale = np.sqrt(c.true[rows]) * np.sqrt(c.predicted[columns])
+    return adjugate[columns, rows] / scale - value * (0.5 / c.true[rows] + 0.5 / c.predicted[columns])
+
+
+OF_CELLS: dict[str, Callable[[Tables], Any]] = {
+    "cramers_v": _cramers_v,
+    "generalized_mcc": _determinant,
+    "pair_fowlkes_mallows": _pair_index,
+}
+
+
+def gradient(key: str, c: Tables, zero_division: float) -> Gradient:
+    """Return the gradient of a whole value, by formula where there is one, else by complex steps.
+
+    `c` is one matrix. A complex step is exact to rounding. Squire and Trapp 1998.
+    """
+    if key in ANALYTIC:
+        return ANALYTIC[key](c, zero_division)
+    if key in MARGINS:
+        return Gradient(*_step_margins(key, c, zero_division))
+    return Gradient(0.0, 0.0, 0.0, OF_CELLS[key](c) if key in OF_CELLS else _step_cells(key, c, zero_division))
+
+
+def _step_margins(key: str, c: Tables, zero_division: float) -> list[Any]:
+    k, form = len(c.true), MARGINS[key]
+    steps = 1j * STEP * np.eye(k)
+    found = []
+    for at in range(3):
+        d, t, p = (part + steps if i == at else np.broadcast_to(part + 0j, (k, k)) for i, part in enumerate(c[:3]))
+        moved = Tables(d, t, p, np.broadcast_to(c.total + 0j, (k, 1)), None, c.where)
+        found.append(np.imag(form(moved, zero_division)) / STEP)
+    return found
+
+
+def _step_cells(key: str, c: Tables, zero_division: float) -> Any:
+    values, form = c.where.values, CELLS[key]
+    size = max(1, CHUNK // max(len(values), c.where.k**2, 1))
+    found = []
+    for start in range(0, len(values), size):
+        rows = np.arange(start, min(start + size, len(values)))
+        moved = np.repeat(values[None].astype(complex), len(rows), axis=0)
+        moved[np.arange(len(rows)), rows] += 1j * STEP
+        found.append(np.imag(form(tables_of(moved, c.where), zero_division)) / STEP)
+    return np.concatenate(found) if found else np.zeros(0)
+
+
+def spread(c: Tables, found: Gradient) -> Any:
+    """Return the standard error of a whole value: the root of sum C_ij (g_ij - mean g)^2."""
+    where = c.where
+    if found.cells is not None:
+        g = found.cells
+    else:
+        g = found.true[..., where.rows] + found.predicted[..., where.columns]
+        diagonal, on = found.diagonal, where.on
+        wide = isinstance(diagonal, np.ndarray) and diagonal.shape[-1:] == (where.k,)
+        g[..., on] += diagonal[..., where.rows[on]] if wide else diagonal
+    g = g - _dot(c.cells, g) / _n(c)
+    return math.sqrt(_dot(c.cells, g * g)) if c.cells.ndim == 1 else np.sqrt((c.cells * g * g).sum(-1))
+
+
+def class_slopes(key: str, c: Tables, zero_division: float) -> Any:
+    """Return the derivatives of the value of every class in C_kk, t_k and p_k."""
+    return ratio_parts(c, RATES[key])[1] if key in RATES else step_classes(key, c, zero_division)
+
+
+def class_spreads(key: str, c: Tables, zero_division: float) -> Any:
+    """Return the standard error of the value of every class, which depends on C_kk, t_k and p_k alone."""
+    a, b, p = class_slopes(key, c, zero_division)
+    d, true, predicted = c[:3]
+    mean = (a * d + b * true + p * predicted) / c.total
+    here = d * (a + b + p - mean) ** 2 + (true - d) * (b - mean) ** 2 + (predicted - d) * (p - mean) ** 2
+    return np.sqrt(here + (c.total - true - predicted + d) * mean**2)
+
+
+def step_classes(key: str, c: Tables, zero_division: float) -> list[Any]:
+    found = []
+    for at in range(3):
+        d, t, p = (part + 1j * STEP if i == at else part + 0j for i, part in enumerate(c[:3]))
+        moved = Tables(d, t, p, c.total + 0j, None, c.where)
+        found.append(np.imag(PER_CLASS[key](moved, zero_division)) / STEP)
+    return found

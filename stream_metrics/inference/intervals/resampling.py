@@ -1,0 +1,136 @@
+"""Matrices drawn around the one that was counted: resampled rows (bootstrap), or a posterior of the population.
+
+Resampling n rows with replacement and counting them gives exactly a multinomial draw from the cells, so the bootstrap
+of any function of the matrix needs no stored rows. It has two limits: cells that are zero stay zero, and a class with
+a handful of samples is not cured. The posterior has neither: cells follow a Dirichlet distribution, whose prior is two
+samples in all, of each class alike, half of them right and half spread over the other classes. Of two classes a recall
+then has the posterior beta(hits + 1/2, misses + 1/2), that of Jeffreys' prior, and balanced accuracy that of Brodersen
+et al. 2010. Of more classes the prior is as weak: one sample for each of many would pull a mean over them. A value of
+one class has the posterior of its own table against the rest, with 1/2 in each of the four cells.
+
+Draws come from a generator that is seeded anew for every matrix, so the same counts give the same interval, and all
+metrics of one matrix use the same draws.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from stream_metrics.formulas.protocol import Counts, Floats
+from stream_metrics.inference.intervals.tables import Cells, Tables, cells_of, make_cells, tables_of
+
+__all__ = ["DRAWS", "SEED", "drawn", "drawn_classes", "enough_draws", "evaluated", "percentiles", "prior_cells"]
+
+DRAWS = 1000  # enough for the tails of 95 %
+MOST_BY_DEFAULT = 10_000
+SEED = 20101
+AT_ONCE = 2**22  # numbers in memory: draws beyond are made and read in runs
+DENSE = 48  # classes; beyond, the prior is spread over the cells that occur
+
+
+def enough_draws(level: float) -> int:
+    """Return how many draws put as many into the tails of a level as `DRAWS` do at 95 %; 1,000 to 10,000."""
+    return min(max(DRAWS, math.ceil(DRAWS * 0.05 / (1 - level))), MOST_BY_DEFAULT)
+
+
+def drawn(c: Counts, kind: str, draws: int, seed: int) -> Iterator[Tables]:
+    """Yield the drawn matrices in runs; `kind` is "bootstrap" or "posterior". A single run is kept in a frozen view."""
+    kept: dict[Any, Any] = getattr(c, "kept", {})
+    asked = drawn, kind, draws, seed
+    if asked in kept:
+        yield kept[asked]
+        return
+    where = prior_cells(c) if kind == "posterior" else cells_of(c)
+    rng = np.random.default_rng(seed)
+    size = max(1, min(draws, AT_ONCE // max(1, len(where.values))))
+    for start in range(0, draws, size):
+        run = tables_of(_values(where, kind, min(size, draws - start), rng), where)
+        if size == draws:
+            kept[asked] = run
+        yield run
+
+
+def _values(where: Cells, kind: str, draws: int, rng: np.random.Generator) -> Floats:
+    if kind == "posterior":
+        return rng.standard_gamma(where.values, (draws, len(where.values)))
+    n = float(where.values.sum())
+    return rng.multinomial(round(n), where.values / n, draws).astype(np.float64)
+
+
+def prior_cells(c: Counts) -> Cells:
+    """Return the cells with the prior added: for each class that occurs as much on the diagonal as beside it."""
+    found = cells_of(c)
+    occurs = np.flatnonzero((c.true_totals + c.predicted_totals) > 0)
+    if len(occurs) == 1:  # another class has not been seen yet, which is not to say that there is none
+        found = found._replace(k=max(found.k, 2))
+        occurs = np.append(occurs, 1 if occurs[0] == 0 else 0)
+        occurs.sort()
+    half = min(0.5, 1 / max(len(occurs), 1))
+    if found.k > DENSE:
+        return _sparse_prior(found, occurs, half)
+    full = np.zeros((found.k, found.k))
+    full[np.ix_(occurs, occurs)] = half / max(len(occurs) - 1, 1)
+    full[occurs, occurs] = half
+    full[found.rows, found.columns] += found.values
+    rows, columns = np.nonzero(full)
+    return make_cells(rows, columns, full[rows, columns], found.k)
+
+
+def _sparse_prior(found: Cells, occurs: Any, half: float) -> Cells:
+    """Return the cells that occur and the diagonal, with half of the prior there and half over the rest of a row.
+
+    A row without others has its half in the column of the next class.
+    """
+    off = found.rows != found.columns
+    beside = np.bincount(found.rows[off], minlength=found.k)
+    values = found.values + np.where(off, half / np.maximum(beside[found.rows], 1), 0.0)
+    alone = beside[occurs] == 0
+    rows = np.concatenate([found.rows, occurs, occurs[alone]])
+    columns = np.concatenate([found.columns, occurs, np.roll(occurs, -1)[alone]])
+    places, at = np.unique(rows * found.k + columns, return_inverse=True)
+    sums = np.bincount(at, np.concatenate([values, np.full(len(occurs) + int(alone.sum()), half)]), len(places))
+    return make_cells(places // found.k, places % found.k, sums.astype(np.float64), found.k)
+
+
+def drawn_classes(c: Counts, which: Any, draws: int, seed: int) -> Iterator[tuple[Any, Tables]]:
+    """Yield drawn tables of single classes against the rest, in runs of classes, with the positions of these."""
+    tp, true, predicted = (np.asarray(part, np.float64) for part in (c.diagonal, c.true_totals, c.predicted_totals))
+    parts = np.stack([tp, true - tp, predicted - tp, float(c.total) - true - predicted + tp]) + 0.5
+    rng, size = np.random.default_rng(seed), max(1, AT_ONCE // (4 * draws))
+    for start in range(0, len(which), size):
+        mine = which[start : start + size]
+        hits, missed, wrong, rest = rng.standard_gamma(parts[:, None, mine], (4, draws, len(mine)))
+        total = hits + missed + wrong + rest
+        yield mine, Tables(hits, hits + missed, hits + wrong, total, None, cells_of(c))
+
+
+def evaluated(c: Counts, form: Callable[[Tables, float], Any], zero: float, asked: tuple[str, int, int]) -> Any:
+    """Return a form of every drawn matrix, draws first; `asked` is kind, draws and seed."""
+    parts = [form(run, zero) for run in drawn(c, *asked)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def percentiles(values: Floats, level: float) -> tuple[Any, Any, Any, Any]:
+    """Return the two quantiles, the standard deviation, and the number of draws that are undefined; draws first."""
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    lost = np.isnan(values)
+    skipped = lost.sum(0)
+    if not lost.any():
+        low, high = np.quantile(values, ends, axis=0)
+        return low, high, values.std(0), skipped
+    if values.ndim == 1:
+        values, alone = values[:, None], True
+        lost = lost[:, None]
+    else:
+        alone = False
+    found = np.full((3, values.shape[1]), np.nan)
+    for at in range(values.shape[1]):
+        kept = values[~lost[:, at], at]
+        if len(kept):
+            found[:, at] = *np.quantile(kept, ends), kept.std()
+    low, high, spread = found[:, 0] if alone else found
+    return low, high, spread, skipped

@@ -1,0 +1,129 @@
+"""Intervals of a user's own formula, and of a metric with options: one matrix at a time, by the formula itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_metrics.catalog.table import Row
+from stream_metrics.evaluation.evaluate import compute, evaluate
+from stream_metrics.formulas.protocol import Counts
+from stream_metrics.formulas.stats.normal import normal_quantile
+from stream_metrics.inference.intervals.adequacy import ENOUGH, few_samples, least_cells
+from stream_metrics.inference.intervals.counted import ROUNDING
+from stream_metrics.inference.intervals.interval import Asked, Interval, Snapshot
+from stream_metrics.inference.intervals.matrix_counts import MatrixCounts
+from stream_metrics.inference.intervals.resampling import drawn, percentiles
+from stream_metrics.inference.intervals.tables import table
+
+if TYPE_CHECKING:
+    from stream_metrics.labels import Label
+
+__all__ = ["jackknife", "of_function", "with_options"]
+
+METHODS = ("bootstrap", "delta", "posterior")
+
+
+def of_function(c: Counts, function: Callable[[Any], float], asked: Asked, options: dict[str, Any]) -> Interval:
+    """Return the interval of a function of counts, from drawn matrices, or with method="delta" by the jackknife.
+
+    The function is given `Counts` and returns a float, nan where it is undefined. The counts are whole numbers for a
+    bootstrap; those of a posterior, which is drawn where cells are few, are not, and sum to as many samples.
+    """
+    if options:
+        function = partial(function, **options)
+    value = float(function(c))
+    low, high, se, skipped, method = _resampled(c, lambda counts: np.array([function(counts)], float), asked)
+    found = float(np.fmin(low[0], value)), float(np.fmax(high[0], value))
+    if math.isnan(value) or math.isnan(low[0]):
+        found = math.nan, math.nan
+    note = few_samples(c) or ("every draw gives this value" if found[0] == found[1] else "")
+    shape = Interval(value, *found, asked.level, method, asked.valid, float(se[0]), int(c.total), int(skipped[0]))
+    return shape._replace(note=note)
+
+
+def with_options(
+    snapshot: Snapshot, row: Row, c: Counts, asked: Asked, more: tuple[Label | None, dict[str, Any]]
+) -> Interval | dict[Label, Interval]:
+    """Return the interval of a metric of the catalogue with options, such as beta=2."""
+    label, options = more
+    values, lost = evaluate(row, c, snapshot._zero_division, **options)
+
+    def function(counts: Any) -> Any:
+        return np.atleast_1d(compute(row, counts, snapshot._zero_division, **options))
+
+    low, high, se, skipped, method = _resampled(c, function, asked)
+    n, note, found = int(c.total), few_samples(c) if row.kind == "whole" else "", {}
+    gone = [label in lost for label in c.labels] if isinstance(lost, list) else [lost]
+    for at, value in enumerate(np.atleast_1d(values).tolist()):
+        ends = (math.nan, math.nan) if gone[at] else (float(min(low[at], value)), float(max(high[at], value)))
+        found[at] = Interval(value, *ends, asked.level, method, asked.valid, float(se[at]), n, int(skipped[at]), note)
+    if row.kind == "whole":
+        return found[0]
+    if label is not None:
+        return found[snapshot._places(row.key, (label,))[0]]
+    return dict(zip(c.labels, found.values(), strict=True))
+
+
+def _resampled(c: Counts, function: Callable[[Any], Any], asked: Asked) -> tuple[Any, Any, Any, Any, str]:
+    """Return low, high, standard error and skipped draws of each of the values, and the method."""
+    if asked.valid == "anytime":
+        raise ValueError("Expected valid='fixed' for a function or a metric with options, but got 'anytime'")
+    method = asked.method or ("bootstrap" if least_cells(c) >= ENOUGH else "posterior")
+    if method not in METHODS:
+        raise ValueError(f"Expected `method` for a function to be one of {', '.join(METHODS)}, but got {method!r}")
+    if not int(c.total):
+        none = np.full(len(np.atleast_1d(function(c))), math.nan)
+        return none, none, none, np.zeros(len(none)), method
+    if method == "delta":
+        value, se = np.asarray(function(c), float), jackknife(c, function)
+        reach = -normal_quantile((1 - asked.level) / 2) * se
+        if (se * int(c.total) > ROUNDING).all():
+            return value - reach, value + reach, se, np.zeros(len(value)), method
+    elif method == "bootstrap":
+        low, high, se, skipped = percentiles(_drawn_values(c, function, asked, method), asked.level)
+        if (np.isnan(low) | (low < high)).all():
+            return low, high, se, skipped, method
+    values = _drawn_values(c, function, asked, "posterior")
+    low, high, se, skipped = percentiles(values, asked.level)
+    if asked.method is None:  # not narrower than by the jackknife, within what was drawn
+        value, reach = np.asarray(function(c), float), -normal_quantile((1 - asked.level) / 2) * jackknife(c, function)
+        low = np.fmin(low, np.fmax(value - reach, np.nanmin(values, axis=0, initial=math.inf)))
+        high = np.fmax(high, np.fmin(value + reach, np.nanmax(values, axis=0, initial=-math.inf)))
+    return low, high, se, skipped, "posterior"
+
+
+def _drawn_values(c: Counts, function: Callable[[Any], Any], asked: Asked, kind: str) -> Any:
+    """Return the values of drawn matrices, draws first."""
+    values = []
+    for run in drawn(c, kind, asked.draws, asked.seed):
+        if kind == "posterior":
+            matrices = run.matrix * (int(c.total) / run.n)[:, None, None]
+        else:
+            matrices = run.matrix.astype(np.int64)
+        k, labels = matrices.shape[-1], c.labels
+        labels = (*labels, *(object() for _ in range(k - len(labels))))  # a class that has not been seen
+        values += [function(MatrixCounts(matrix, labels)) for matrix in matrices]
+    return np.array([value[: c.k] for value in values], float)
+
+
+def jackknife(c: Counts, function: Callable[[Any], Any]) -> Any:
+    """Return the standard errors of values by leaving out one sample of each cell in turn.
+
+    SE^2 = (n - 1)/n sum C_ij (f_(ij) - mean)^2, where f_(ij) is without one sample of cell ij. Tukey 1958.
+    """
+    rows, columns, counts, k, _ = table(c).where
+    matrix = np.zeros((k, k), np.int64)
+    matrix[rows, columns] = counts.astype(np.int64)
+    found = []
+    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+        matrix[row, column] -= 1
+        found.append(function(MatrixCounts(matrix.copy(), c.labels)))
+        matrix[row, column] += 1
+    values, n = np.array(found, float), counts.sum()
+    mean = counts @ values / n
+    return np.sqrt((n - 1) / n * (counts @ (values - mean) ** 2))

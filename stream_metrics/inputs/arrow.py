@@ -1,0 +1,268 @@
+"""Columns and tables of Arrow: what holds labels, scores, weights or times, read without a Python object per row.
+
+An object is taken for Arrow if it has the Arrow PyCapsule interface, or is a column of pandas that is Arrow inside.
+That tells every producer (pyarrow, polars, nanoarrow, DuckDB) by one test of attributes, and pyarrow is imported only
+when such an object has come: for its own objects that is no import at all. What is foreign is handed to pyarrow, which
+copies nothing. Without pyarrow it is read as any other column.
+
+Codes of a dictionary are used where they lie, each chunk by itself, if none is null; otherwise they are copied into
+narrow ones. Chunks with different dictionaries are brought to one by numbering the values of all dictionaries, not the
+rows. Text is numbered by Arrow. Codes that lie outside their dictionary are an error of whoever made the array, and are
+not looked for where codes are copied.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from itertools import pairwise
+from math import isfinite
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from stream_metrics.errors import LabelError
+from stream_metrics.inputs import pieces
+from stream_metrics.inputs.pieces import Array, Part, gathered, least
+from stream_metrics.labels import canonical
+from stream_metrics.labels.label import LONGEST
+
+__all__ = [
+    "as_array",
+    "chunks_of",
+    "compute",
+    "encoded",
+    "is_number",
+    "known",
+    "labels",
+    "numbers",
+    "pyarrow",
+    "times",
+    "types",
+]
+
+Codes: TypeAlias = tuple[Array | list[Array], list[Any] | None]
+Read: TypeAlias = Array | list[Any] | Codes
+
+NARROW = 2**15  # integers with nulls that lie no further apart are codes as they are, less the smallest
+
+
+def known(values: Any) -> Any:
+    """Return the array, chunked array, record batch or table of pyarrow that `values` is or stands for, else None."""
+    if isinstance(values, list | tuple | np.ndarray):
+        return None
+    dtype = getattr(values, "dtype", None)
+    inside = hasattr(dtype, "pyarrow_dtype") or getattr(dtype, "storage", None) == "pyarrow"  # of pandas
+    stream = hasattr(values, "__arrow_c_stream__")
+    if not inside and (hasattr(values, "iloc") or not (stream or hasattr(values, "__arrow_c_array__"))):
+        return None
+    try:
+        pa = pyarrow()
+    except ImportError:
+        return None
+    if isinstance(values, pa.Array | pa.ChunkedArray | pa.RecordBatch | pa.Table):
+        return values
+    return pa.chunked_array(values) if stream and not inside else pa.array(values)
+
+
+def encoded(values: Any) -> Any:
+    """Return a column of text with a dictionary, lest it be numbered each time that it is read; others as they are."""
+    return values.dictionary_encode() if hasattr(values, "type") and _is_text(values.type) else values
+
+
+def labels(values: Any, argument: str) -> Read:
+    """Return a column of labels: an array of numbers, a list of objects, or what makes a `Column`.
+
+    LabelError names the argument and the position of what no label can be.
+    """
+    if hasattr(values, "column_names"):
+        raise LabelError(
+            f"Expected `{argument}` to be a column of labels, but got a table with the columns {values.column_names}"
+        )
+    kind, is_ = values.type, types()
+    if is_.is_dictionary(kind):
+        return _from_dictionary(values, argument)
+    if is_.is_null(kind) and len(values):
+        return np.full(len(values), -1, np.int8), []
+    if is_.is_temporal(kind) or is_.is_decimal(kind):
+        return _refused(values, argument)
+    if is_.is_boolean(kind):
+        return gathered([_part(chunk) for chunk in chunks_of(values)], np.dtype(np.int8)), [False, True]
+    if is_.is_integer(kind):
+        return (
+            _nullable(values, argument) if values.null_count else ([_raw(chunk) for chunk in chunks_of(values)], None)
+        )
+    if is_.is_floating(kind):
+        return _floats(_widened(values), argument) if values.null_count else as_array(values)
+    if _is_text(kind):
+        return _from_dictionary(values.dictionary_encode(), argument)
+    return list(values.to_pylist())
+
+
+def numbers(values: Any) -> Array | list[Any]:
+    """Return a column of numbers as an array, or as a list if one is null or they are no numbers."""
+    is_ = types()
+    if is_.is_dictionary(values.type) and is_number(values.type.value_type):
+        values = _decoded(values)
+    if is_number(values.type) and not values.null_count:
+        return as_array(values)
+    return list(values) if is_.is_temporal(values.type) else list(values.to_pylist())
+
+
+def times(values: Any) -> Array | list[Any]:
+    """Return a column of times as an array of datetime64 or of numbers, or as a list."""
+    return as_array(values) if hasattr(values, "type") and types().is_timestamp(values.type) else numbers(values)
+
+
+@cache
+def pyarrow() -> Any:
+    """Return the module."""
+    return import_module("pyarrow")
+
+
+@cache
+def types() -> Any:
+    """Return the tests of types that pyarrow has."""
+    return import_module("pyarrow.types")
+
+
+@cache
+def compute() -> Any:
+    """Return the functions on columns that pyarrow has."""
+    return import_module("pyarrow.compute")
+
+
+def is_number(kind: Any) -> bool:
+    """Tell whether a type is that of integers, floats or booleans."""
+    is_ = types()
+    return bool(is_.is_integer(kind) or is_.is_floating(kind) or is_.is_boolean(kind))
+
+
+def _is_text(kind: Any) -> bool:
+    return str(kind).startswith(("string", "large_string", "binary", "large_binary", "fixed_size_binary"))
+
+
+def chunks_of(values: Any) -> list[Any]:
+    """Return the arrays that a column is made of, but for empty ones."""
+    return [chunk for chunk in getattr(values, "chunks", [values]) if len(chunk)]
+
+
+def as_array(values: Any) -> Array:
+    """Return a column as an array, without a copy if it is in one piece."""
+    chunks = chunks_of(values)
+    arrays = [chunk.to_numpy(zero_copy_only=False) for chunk in chunks]
+    if len(arrays) == 1:
+        return np.asarray(arrays[0])
+    return np.concatenate(arrays) if arrays else np.empty(0, values.type.to_pandas_dtype())
+
+
+def _decoded(values: Any) -> Any:
+    """Return a dictionary-encoded column as its values; text that is views is copied, since Arrow can take none."""
+    pa = pyarrow()
+    kind = values.type.value_type
+    kind = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}.get(str(kind), kind)
+    return pa.chunked_array([chunk.dictionary.cast(kind).take(chunk.indices) for chunk in chunks_of(values)], kind)
+
+
+def _widened(values: Any) -> Any:
+    """Return half floats as floats, since Arrow cannot number them."""
+    return values.cast("float") if types().is_float16(values.type) else values
+
+
+def _refused(values: Any, argument: str) -> Read:
+    """Raise LabelError for the first of the values, which are no labels; return codes if all are null."""
+    first = values.is_valid().index(True).as_py()
+    if first >= 0:
+        canonical(values[first], argument, first)
+    return np.full(len(values), -1, np.int8), []
+
+
+def _nullable(values: Any, argument: str) -> Read:
+    """Return integers, some of which are null, as codes."""
+    ends = compute().min_max(values)
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    if low is None:
+        return np.full(len(values), -1, np.int8), []
+    low = 0 if 0 < low < 256 else low
+    if high - low >= min(NARROW, 512 + len(values)):
+        return _from_dictionary(values.dictionary_encode(), argument)
+    found = list(range(low, high + 1))
+    return gathered([_part(chunk, pieces.shifted(low)) for chunk in chunks_of(values)], least(len(found))), found
+
+
+def _floats(values: Any, argument: str) -> Read:
+    """Return floats, some of which are null, as codes."""
+    first = compute().is_finite(values).index(False).as_py()
+    if first >= 0:
+        canonical(values[first].as_py(), argument, first)
+    return _from_dictionary(values.dictionary_encode(), argument)
+
+
+def _from_dictionary(values: Any, argument: str) -> Read:
+    """Return a dictionary-encoded column as codes and names."""
+    kind, is_ = values.type.value_type, types()
+    chunks = chunks_of(values)
+    if not (is_number(kind) or _is_text(kind)):
+        plain = is_.is_temporal(kind) or is_.is_decimal(kind) or is_.is_null(kind)
+        return labels(_decoded(values), argument) if plain else list(values.to_pylist())
+    if not chunks:
+        return np.empty(0, np.int8), []
+    dictionaries, place = _distinct([chunk.dictionary for chunk in chunks])
+    if len(values) < sum(map(len, dictionaries)):  # most of these names are not needed
+        return labels(_decoded(values), argument)
+    indices = [chunk.indices for chunk in chunks]
+    one = len(dictionaries) == 1 and not dictionaries[0].null_count
+    codes, found = _shared(indices, dictionaries[0]) if one else _unified(indices, dictionaries, place)
+    if _is_text(kind) and max(map(len, found), default=0) > LONGEST:
+        return list(values.to_pylist())  # which will be refused, by its position
+    if not is_.is_floating(kind):
+        return codes, found
+    if not all(map(isfinite, found)):
+        return labels(_decoded(values), argument)
+    return codes, [name + 0.0 for name in found]  # -0.0 becomes 0.0
+
+
+def _distinct(dictionaries: list[Any]) -> tuple[list[Any], list[int]]:
+    """Return dictionaries without those that equal the one before, and where each is among these."""
+    kept, place = dictionaries[:1], [0]
+    for dictionary in dictionaries[1:]:
+        if not dictionary.equals(kept[-1]):
+            kept.append(dictionary)
+        place.append(len(kept) - 1)
+    return kept, place
+
+
+def _shared(indices: list[Any], dictionary: Any) -> tuple[Array | list[Array], list[Any]]:
+    """Return the codes and the names of arrays with one dictionary."""
+    found = dictionary.to_pylist()
+    if any(array.null_count for array in indices):
+        return gathered([_part(array) for array in indices], least(len(found))), found
+    codes = [_raw(array) for array in indices]
+    signed = np.dtype(f"i{codes[0].itemsize}")
+    fit = len(found) <= np.iinfo(signed).max
+    return [array.view(signed) if fit else array.astype(np.int64) for array in codes], found
+
+
+def _unified(indices: list[Any], dictionaries: list[Any], place: list[int]) -> tuple[Array | list[Array], list[Any]]:
+    """Number the values of all dictionaries anew; a null among them is a missing label."""
+    pa = pyarrow()
+    together = _widened(pa.concat_arrays(dictionaries)).dictionary_encode()
+    found, dtype = together.dictionary.to_pylist(), least(len(together.dictionary))
+    numbered = gathered([_part(together.indices)] if len(together) else [], dtype)
+    ends = np.cumsum([0, *map(len, dictionaries)]).tolist()
+    tables = [np.append(numbered[at:end], dtype.type(-1)) for at, end in pairwise(ends)]
+    changes = [pieces.looked_up(table) for table in tables]
+    return gathered([_part(array, changes[at]) for array, at in zip(indices, place, strict=True)], dtype), found
+
+
+def _part(array: Any, change: Any = pieces.narrowed) -> Part:
+    return Part(_raw(array), change, (array.buffers()[0], array.offset) if array.null_count else None)
+
+
+def _raw(array: Any) -> Array:
+    """Return the integers of an array as they lie in memory, whatever stands where it is null."""
+    _, data = array.buffers()
+    if types().is_boolean(array.type):
+        return pieces.bits(data, array.offset, len(array))
+    dtype = np.dtype(str(array.type))
+    return np.frombuffer(data, dtype, len(array), array.offset * dtype.itemsize)

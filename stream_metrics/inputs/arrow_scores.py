@@ -1,0 +1,82 @@
+"""Scores as Arrow holds them: a column of numbers, a struct or a table with a column a class, lists, maps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stream_metrics.inputs.arrow import as_array, chunks_of, compute, is_number, numbers, pyarrow, types
+from stream_metrics.inputs.pieces import Array, stacked
+
+__all__ = ["given", "is_soft", "names", "scores"]
+
+
+def names(values: Any) -> list[str] | None:
+    """Return the names of the columns of a table or of the fields of a struct; None for any other column."""
+    if hasattr(values, "column_names"):
+        return list(values.column_names)
+    return [field.name for field in values.type] if types().is_struct(values.type) else None
+
+
+def is_soft(values: Any) -> bool:
+    """Tell whether a column of predictions holds scores: floats, lists or maps of scores."""
+    kind, is_ = getattr(values.type, "storage_type", values.type), types()
+    kind = kind.value_type if is_.is_dictionary(kind) else kind
+    return bool(is_.is_floating(kind) or is_.is_map(kind) or _is_list(kind))
+
+
+def given(values: Any) -> tuple[Any, Array] | None:
+    """Return the rows of a column or a table that have scores, and for each row whether it has; None if all have."""
+    table = hasattr(values, "column_names")
+    columns = [values] if names(values) is None else values.columns if table else values.flatten()
+    if not any(column.null_count for column in columns) or "view" in str(getattr(values, "type", "")):
+        return None  # Arrow cannot filter lists that are views
+    some = columns[0].is_valid()
+    for column in columns[1:]:
+        some = compute().or_(some, column.is_valid())
+    return values.filter(some), np.asarray(some.to_numpy(zero_copy_only=False))
+
+
+def scores(values: Any) -> Array | list[Any]:
+    """Return a column of scores as `numbers` does, a table of them (n, K) as an array, maps as dicts.
+
+    The table is a record batch, a table, a struct, or lists of one length. If anything in it is null or no number, it
+    is a list of rows: None for a row that is null or, but for lists, has nothing but nulls.
+    """
+    if names(values) is None:
+        values = _stored(values)
+        if types().is_map(values.type):
+            return list(values.to_pylist(maps_as_pydicts="strict"))
+        return _lists(values) if _is_list(values.type) else numbers(values)
+    table = hasattr(values, "column_names")
+    columns = values.columns if table else values.flatten()
+    if all(is_number(column.type) and not column.null_count for column in columns):
+        single = all(types().is_float32(column.type) for column in columns)
+        return stacked([as_array(column) for column in columns], len(values), np.float32 if single else np.float64)
+    rows = zip(*(list(numbers(column)) for column in columns), strict=True)
+    return [None if all(score is None for score in row) else row for row in rows]
+
+
+def _is_list(kind: Any) -> bool:
+    return str(kind).startswith(("list", "large_list", "fixed_size_list"))
+
+
+def _stored(values: Any) -> Any:
+    """Return a column of an extension type (a tensor) as what it is made of, any other as it is."""
+    if not hasattr(values.type, "storage_type"):
+        return values
+    return pyarrow().chunked_array([chunk.storage for chunk in chunks_of(values)], values.type.storage_type)
+
+
+def _lists(values: Any) -> Array | list[Any]:
+    """Return a column of lists of scores as a table, or as a list of rows unless all are numbers of one length."""
+    chunks = chunks_of(values)
+    if chunks and not values.null_count and is_number(values.type.value_type):
+        parts = [chunk.flatten() for chunk in chunks]
+        ends = compute().min_max(compute().list_value_length(values))
+        low, high = ends["min"].as_py(), ends["max"].as_py()
+        if low == high and not any(part.null_count for part in parts):
+            tables = [as_array(part).reshape(len(chunk), low) for part, chunk in zip(parts, chunks, strict=True)]
+            return tables[0] if len(tables) == 1 else np.concatenate(tables)
+    return list(values.to_pylist())

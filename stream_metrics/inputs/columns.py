@@ -1,0 +1,270 @@
+"""Columns of a batch: whatever holds labels becomes an integer array, with names unless the integers are the labels.
+
+A column is read without a Python object per row where its memory allows: integers and booleans as they are,
+categoricals by their codes, fixed-width text and floats by their bytes, what Arrow holds as `arrow` says. Lists and
+object arrays are read object by object, because a conversion by NumPy would turn mixed labels into text. Nothing is
+imported to recognise pandas, Arrow or torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stream_metrics._core.batch import count_codes, count_integers, encode_bytes, encode_objects
+from stream_metrics._core.weights import split_weights
+from stream_metrics.errors import LabelError, WeightError
+from stream_metrics.inputs import arrow
+from stream_metrics.inputs.pieces import Array, common_edges, cut, joined
+from stream_metrics.inputs.tensors import materialize, native
+from stream_metrics.labels import Label, canonical
+from stream_metrics.labels.label import LONGEST
+
+__all__ = ["Categorical", "Column", "Tally", "check_codes", "coded", "column", "tally", "weights"]
+
+SHORTEST = 2**14  # rows of a piece that is worth being counted by itself, on average
+LARGEST = 2**14  # cells of the counts of pieces
+
+
+class Categorical(NamedTuple):
+    """A column as integer codes and the names that they stand for; code -1 is a missing label.
+
+    What pandas and Arrow hold as categorical or dictionary-encoded columns, for those who use neither.
+    """
+
+    codes: Any
+    categories: Any
+
+
+class Column:
+    """Integers, one a row, and what they stand for: names by position, or themselves if `names` is None."""
+
+    __slots__ = ("names", "parts")
+
+    def __init__(self, values: Array | list[Array], names: list[Any] | None) -> None:
+        """Hold the integers, which may come in several arrays of one type."""
+        self.parts, self.names = values if isinstance(values, list) else [values], names
+
+    @property
+    def values(self) -> Array:
+        """The integers as one array; they are joined when this is first read."""
+        if len(self.parts) != 1:
+            self.parts = [joined(self.parts, None if self.names is None else len(self.names))]
+        return self.parts[0]
+
+    def label(self, value: int) -> Any:
+        """Return what stands behind one of the integers; None for a missing label."""
+        if self.names is not None:
+            return None if value < 0 else self.names[value]
+        dtype = self.parts[0].dtype
+        return value % (1 << 8 * dtype.itemsize) if dtype.kind == "u" else value
+
+
+class Tally(NamedTuple):
+    """A batch, counted: its columns, labels by code, cells of codes, appearances of codes, and numbers of samples.
+
+    `weighted` of the `n` samples have a weight other than 1; `abstained` are not among them.
+    """
+
+    columns: tuple[Column, Column]
+    truth: list[Any]
+    predicted: list[Any]
+    cells: tuple[Any, Any, Any, Any]
+    seen: tuple[Any, Any]
+    n: int
+    abstained: int
+    weighted: int
+
+
+def column(values: Any, argument: str, may_abstain: bool) -> Column:
+    """Return the column that `values` is or holds; LabelError names argument and position of what is no label."""
+    if isinstance(values, Column):
+        return values
+    values = getattr(values, "array", values) if hasattr(values, "iloc") else values  # a pandas Series
+    found = arrow.known(values)
+    if found is not None:
+        values = arrow.labels(found, argument)
+        if isinstance(values, tuple):
+            return Column(*values)
+    if hasattr(values, "codes") and hasattr(values, "categories"):
+        return _from_codes(np.asarray(values.codes), _names(values.categories), argument)
+    values = materialize(values, argument)
+    if isinstance(values, list | tuple) or not hasattr(values, "__array__"):
+        return Column(*encode_objects(list(values), argument, may_abstain))
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise LabelError(f"Expected `{argument}` to have one dimension, but got the shape {array.shape}")
+    return _from_array(np.ascontiguousarray(native(array)), argument, may_abstain)
+
+
+def _names(categories: Any) -> list[Any]:
+    listed = next((getattr(categories, name) for name in ("tolist", "to_pylist") if hasattr(categories, name)), None)
+    names = list(categories) if listed is None else listed()
+    return [canonical(name, "categories", position) for position, name in enumerate(names)]
+
+
+def _from_codes(codes: Array, names: list[Any], argument: str) -> Column:
+    if codes.ndim != 1 or (len(codes) and codes.dtype.kind not in "iu"):
+        raise LabelError(f"Expected the codes of `{argument}` to be a column of integers, but got {codes!r:.60}")
+    if codes.dtype.kind == "i":
+        return Column(np.ascontiguousarray(codes, codes.dtype.newbyteorder("=")), names)
+    if len(codes) and codes.max() >= len(names):
+        raise _bad_code(codes, names, int(codes.max()), argument)
+    return Column(codes.astype(np.int32), names)
+
+
+def check_codes(c: Column, seen: Iterable[int], argument: str, may_abstain: bool) -> None:
+    """Raise LabelError for the first of the codes `seen` in a column that stands for no label."""
+    if c.names is not None:
+        for code in seen:
+            if not -may_abstain <= code < len(c.names):
+                raise _bad_code(c.values, c.names, code, argument)
+
+
+def _bad_code(codes: Array, names: list[Any], code: int, argument: str) -> LabelError:
+    at = int(np.flatnonzero(codes == code)[0])
+    if code == -1:
+        return LabelError(f"Expected `{argument}` at position {at} to be a label, but it is missing")
+    return LabelError(
+        f"Expected the codes of `{argument}` from -1 to {len(names) - 1}, but got {code} at position {at}"
+    )
+
+
+def _from_array(array: Array, argument: str, may_abstain: bool) -> Column:
+    kind = array.dtype.kind
+    if kind in "iu":
+        return Column(array.astype(array.dtype.newbyteorder("="), copy=False), None)
+    if kind == "b":
+        return Column((array.view(np.uint8) != 0).view(np.int8), [False, True])  # a byte may be neither 0 nor 1
+    if kind == "f":
+        array = array.astype(np.float64) + 0.0  # -0.0 becomes 0.0
+        bad = np.flatnonzero(~np.isfinite(array))
+        if len(bad):
+            canonical(array[bad[0]].item(), argument, int(bad[0]))
+    if kind in "fUS" and len(array) and 0 < array.itemsize <= LONGEST:
+        codes, firsts = encode_bytes(array.view(np.uint8).reshape(len(array), -1))
+        return Column(codes, array[firsts].tolist())
+    times = kind in "mM"  # in a list of Python objects some units would be numbers
+    return Column(*encode_objects(list(array) if times else array.tolist(), argument, may_abstain))
+
+
+def tally(truth: Any, predicted: Any, w: Any) -> Tally:
+    """Count a batch without touching any state."""
+    t, p = column(truth, "y_true", False), column(predicted, "y_pred", True)
+    n, others = sum(map(len, t.parts)), sum(map(len, p.parts))
+    if others != n:
+        raise LabelError(f"Expected `y_pred` to have as many rows as `y_true`, {n}, but got {others}")
+    if w is None and n:
+        counted = _in_pieces(t.parts, p.parts) or count_integers(*_alike(t.values, p.values))
+        if counted is not None:
+            return _from_table(t, p, n, *counted)
+    wholes, parts = (None, None) if w is None else split_weights(weights(w, n))
+    if n:
+        check_codes(t, (int(t.values.min()), int(t.values.max())), "y_true", False)
+        check_codes(p, (int(p.values.min()), int(p.values.max())), "y_pred", True)
+    t_codes, t_labels = coded(t)
+    p_codes, p_labels = coded(p)
+    cells, seen, abstained, weighted = count_codes(t_codes, p_codes, len(t_labels), len(p_labels), wholes, parts)
+    return Tally((t, p), t_labels, p_labels, cells, seen, n - abstained, abstained, weighted)
+
+
+def _from_table(t: Column, p: Column, n: int, low: int, table: Array) -> Tally:
+    """Turn a table of counts of integers into counts of labels."""
+    missing = -1 - low if p.names is not None and low < 0 else None  # where code -1 is
+    abstained = 0
+    a = np.flatnonzero(table.any(axis=1))  # those of abstentions too: they must be labels that are allowed
+    check_codes(t, (a + low).tolist(), "y_true", False)
+    check_codes(p, (np.flatnonzero(table.any(axis=0)) + low).tolist(), "y_pred", True)
+    if missing is not None:
+        abstained = int(table[:, missing].sum())
+        table[:, missing] = 0
+    b = np.flatnonzero(table.any(axis=0))
+    table = table[np.ix_(a, b)]
+    rows, columns = np.nonzero(table)
+    return Tally(
+        (t, p),
+        [t.label(low + code) for code in a.tolist()],
+        [p.label(low + code) for code in b.tolist()],
+        (rows, columns, table[rows, columns], None),
+        (table.sum(axis=1), table.sum(axis=0)),
+        n - abstained,
+        abstained,
+        0,
+    )
+
+
+def _in_pieces(t: list[Array], p: list[Array]) -> tuple[int, Array] | None:
+    """Count as `count_integers` does, each piece of two columns where it lies.
+
+    None if they are in one piece and of one type, in too many pieces, or their integers too far apart.
+    """
+    edges = common_edges(t, p)
+    if len(edges) == 2 or edges[-1] < SHORTEST * len(edges):
+        return None
+    totals: dict[tuple[int, int], Array] = {}
+    for a, b in zip(cut(t, edges), cut(p, edges), strict=True):
+        counted = count_integers(*_alike(a, b))
+        if counted is None or counted[1].size > LARGEST:
+            return None
+        low, table = counted
+        key = low, low + len(table)
+        totals[key] = totals[key] + table if key in totals else table
+    first, end = min(low for low, _ in totals), max(high for _, high in totals)
+    if (end - first) ** 2 > LARGEST:
+        return None
+    total = np.zeros((end - first, end - first), np.int64)
+    for (low, high), table in totals.items():
+        total[low - first : high - first, low - first : high - first] += table
+    return first, total
+
+
+def _alike(t: Array, p: Array) -> tuple[Array, Array]:
+    """Return both arrays as signed integers of one width; unsigned ones keep their bits."""
+    if t.dtype != p.dtype and (t.dtype.kind != p.dtype.kind or t.itemsize != p.itemsize):
+        both = np.result_type(t, p)
+        both = both if both.kind in "iu" else np.dtype(np.int64)
+        t, p = t.astype(both), p.astype(both)
+    signed = np.dtype(f"i{t.itemsize}")
+    return t.view(signed), p.view(signed)
+
+
+def coded(c: Column) -> tuple[Array, list[Label]]:
+    """Return a column as int32 codes and the names that occur."""
+    if c.names is not None:
+        codes = c.values.astype(np.int32, copy=False)
+        occurs = np.zeros(len(c.names) + 1, bool)  # the last place is for code -1
+        occurs[codes] = True
+        if occurs[:-1].all():
+            return codes, c.names
+        renumbered = np.where(occurs, np.cumsum(occurs) - 1, -1).astype(np.int32)
+        renumbered[-1] = -1
+        return renumbered[codes], [name for name, used in zip(c.names, occurs[:-1].tolist(), strict=True) if used]
+    if not len(c.values):
+        return np.empty(0, np.int32), []
+    codes, firsts = encode_bytes(c.values.view(np.uint8).reshape(len(c.values), -1))
+    return codes, c.values[firsts].tolist()
+
+
+def weights(w: Any, n: int) -> Array | list[Any]:
+    """Return the weights of n rows as int64, as float64, or as a list; WeightError if they are no n numbers."""
+    found = arrow.known(w)
+    w = w if found is None or hasattr(found, "column_names") else arrow.numbers(found)
+    w = materialize(w, "w")
+    w = w if isinstance(w, list) or hasattr(w, "__array__") else list(w)
+    shape = (len(w),) if isinstance(w, list) else np.shape(w)
+    if shape != (n,):
+        raise WeightError(f"Expected `w` to be a column of {n} weights, but got the shape {shape}")
+    if isinstance(w, list):
+        return w
+    array = native(np.asarray(w))
+    if array.dtype.kind == "u" and array.itemsize == 8 and n and array.max() >= 2**63:
+        raise WeightError(f"Expected `w` at position {int(array.argmax())} to be below 2**63, but got {array.max()}")
+    if array.dtype.kind in "iub":
+        return np.ascontiguousarray(array, np.int64)
+    if array.dtype.kind == "f":
+        return np.ascontiguousarray(array, np.float64)
+    if array.dtype.kind == "O":
+        return list(array)
+    raise WeightError(f"Expected `w` to be a column of numbers, but got the type {array.dtype}")

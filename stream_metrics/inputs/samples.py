@@ -1,0 +1,244 @@
+"""Samples as a window keeps them: plain values that nobody else can change, and as they are written.
+
+What a caller brings becomes a label, a number, or a dict of the window's own. Labels are canonical, scores are floats,
+a row of scores with its classes is a mapping, so a sample is the same whether it came alone or in a batch, in whatever
+form. A label or a score that cannot be made plain is passed on as it is: the state inside refuses it, and its message
+is the better one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
+
+from stream_metrics._core.numeric import real_number, row_values
+from stream_metrics._core.ring import Kept
+from stream_metrics._core.weights import checked_weight
+from stream_metrics.inputs.columns import column, weights
+from stream_metrics.inputs.score_tables import (
+    is_soft,
+    listed,
+    nothing,
+    own_names,
+    score_table,
+    soft_rows,
+    stand_in,
+)
+from stream_metrics.inputs.tensors import is_single
+from stream_metrics.labels import Label, canonical, most_likely, ordering, unique
+
+__all__ = ["Reads", "Sample", "feed", "plain_rows", "plain_sample", "read_samples", "write_samples"]
+
+Reads = Literal["labels", "scores", "both"]
+Sample = tuple[Any, Any, Any]  # truth, prediction, weight
+PLAIN = (str, int, bool, bytes)
+
+
+def plain_sample(reads: Reads, given: tuple[Any, ...], w: Any, more: dict[str, Any], classes: Any = None) -> Sample:
+    """Return the arguments of one update as a sample; `classes` name a row of scores that comes without."""
+    if len(given) == 1 and reads != "both" and "scores" not in more:
+        raise TypeError("update() needs a prediction: `y_pred`, or `scores` for a state of scores")
+    more = dict(more)
+    y_pred, scores = (given[1] if len(given) > 1 else None), more.pop("scores", None)
+    names = more.pop("classes", None)
+    if reads == "labels":
+        more |= {name: value for name, value in (("scores", scores), ("classes", names)) if value is not None}
+        return _label(given[0]), _with(_predicted(y_pred), None, more), _weight(w)
+    names = classes if names is None else names
+    if reads == "scores":
+        soft = _soft(y_pred if nothing(scores) else scores, names)
+        return _label(given[0]), _with(soft, None, more), _weight(w)
+    if nothing(scores) and (names is not None or is_soft(y_pred)):
+        scores, y_pred = y_pred, None
+    return _label(given[0]), _with(_predicted(y_pred), _soft(scores, names), more), _weight(w)
+
+
+def plain_rows(
+    reads: Reads, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any], last: int, classes: Any = None
+) -> tuple[int, list[Sample]]:
+    """Return the number of rows of a batch that the state has accepted, and its `last` rows as samples."""
+    truth = column(y_true, "y_true", False)
+    n = len(truth.values)
+    start = max(0, n - last)
+    more = dict(more)
+    scores, names = more.pop("scores", None), more.pop("classes", None)
+    if reads == "labels":
+        predicted = [_with(label, None, {}) for label in _labels(y_pred, "y_pred", start)]
+    elif reads == "scores":
+        predicted = _soft_column(y_pred if scores is None else scores, names, start, classes)
+    else:
+        predicted = _either(y_pred, scores, names, start)
+    for name, values in more.items():
+        values = [values] * n if is_single(values) else values
+        beside = _labels(values, name, start)
+        predicted = [_with(p, None, {name: label}) for p, label in zip(predicted, beside, strict=True)]
+    weight = [1] * (n - start) if w is None else [_weight(x) for x in _listed(weights(w, n))[start:]]
+    return n, list(zip(_labels(y_true, "y_true", start, truth), predicted, weight, strict=True))
+
+
+def feed(state: Any, samples: Iterable[Sample]) -> None:
+    """Let a state count samples; in a batch, if nothing came beside their predictions."""
+    rows = list(samples)
+    if not any(type(predicted) is Kept for _, predicted, _ in rows):
+        if rows:
+            truth, predicted, weight = (list(values) for values in zip(*rows, strict=True))
+            state.update_many(truth, predicted, None if weight.count(1) == len(weight) else weight)
+        return
+    for y_true, y_pred, w in rows:
+        kept = y_pred if type(y_pred) is Kept else Kept(y_pred, {})
+        state.update(y_true, kept.predicted, w, **kept.more)
+
+
+def write_samples(reads: Reads, samples: list[Sample]) -> list[Any]:
+    """Return samples as data: distinct labels as they first occur, truths, predictions, weights unless all are 1."""
+    codes: dict[tuple[type, Any], int] = {}
+
+    def code(label: Any) -> int:
+        label = label + 0.0 if type(label) is float else label
+        return codes.setdefault((type(label), label), len(codes))
+
+    def write(value: Any, soft: bool) -> Any:
+        if type(value) is Kept:
+            more = [[name, write(value.more[name], name == "scores")] for name in sorted(value.more)]
+            return [0, write(value.predicted, soft), more]
+        if type(value) is dict:
+            labels = list(value)
+            labels = [labels[i] for i in ordering(labels)]
+            return [[code(label) for label in labels], [value[label] for label in labels]]
+        return value if value is None or (soft and type(value) is float) else code(value)
+
+    rows = [(code(truth), write(predicted, reads != "labels")) for truth, predicted, _ in samples]
+    weight = [_written(w, reads) for _, _, w in samples]
+    ones = weight.count(1) == len(weight)
+    labels = [label for _, label in codes]
+    return [labels, [row[0] for row in rows], [row[1] for row in rows], [] if ones else weight]
+
+
+def read_samples(content: Any) -> list[Sample]:
+    """Return the samples of what `write_samples` wrote."""
+    labels, truths, predictions, weight = content
+
+    def read(value: Any) -> Any:
+        if isinstance(value, tuple) and len(value) == 3:
+            more = {name: read(item) for name, item in value[2]}
+            return _with(read(value[1]), more.pop("scores", None), more)
+        if isinstance(value, tuple):
+            return dict(zip([labels[at] for at in value[0]], value[1], strict=True))
+        return labels[value] if type(value) is int else value
+
+    weight = weight or [1] * len(truths)
+    return [(labels[t], read(p), w) for t, p, w in zip(truths, predictions, weight, strict=True)]
+
+
+def _with(predicted: Any, scores: Any, more: dict[str, Any]) -> Any:
+    """Put a prediction and what comes beside it into one object, if there is anything beside it."""
+    more = {name: _label(value) for name, value in more.items()}
+    if scores is not None and predicted is None and type(scores) in (float, dict):
+        predicted = scores
+    elif scores is not None:
+        more["scores"] = scores
+    if type(predicted) is Kept:
+        predicted, more = predicted.predicted, {**predicted.more, **more}
+    return Kept(predicted, more) if more else predicted
+
+
+def _passed_on(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function return its first argument if it fails."""
+
+    def tried(value: Any, *arguments: Any) -> Any:
+        try:
+            return function(value, *arguments)
+        except Exception:
+            return value
+
+    return tried
+
+
+@_passed_on
+def _label(value: Any) -> Any:
+    return value if type(value) in PLAIN else canonical(value)
+
+
+@_passed_on
+def _predicted(value: Any) -> Any:
+    """Return the label of a prediction; None for an abstention."""
+    if isinstance(value, Mapping):
+        return most_likely(value) if value else None
+    return None if value is None else _label(value)
+
+
+@_passed_on
+def _soft(scores: Any, classes: Any) -> Any:
+    """Return scores as a float, a dict, or None."""
+    if type(scores) is float or scores is None:
+        return scores
+    if isinstance(scores, Mapping):
+        row = {canonical(label): _number(scores[label]) for label in scores}
+        return (row or None) if len(row) == len(scores) else scores
+    values = row_values(scores)
+    if values is None:
+        return _number(scores)
+    return dict(zip(unique(classes), map(_number, values), strict=True))
+
+
+def _weight(w: Any) -> Any:
+    """Return a weight as an int or a float, so that what is taken back later is what was counted."""
+    return w if type(w) in (int, float) else checked_weight(w)
+
+
+def _number(score: Any) -> float:
+    number = real_number(score)
+    if number is None:
+        raise TypeError("no number")
+    return number
+
+
+def _listed(values: Any) -> list[Any]:
+    return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def _written(w: Any, reads: Reads) -> int | float:
+    """Return a weight as the counters take it: an int if it is whole, for labels a multiple of 2^-64.
+
+    Sketches of scores count which weights they rounded, so for them it stays as it is.
+    """
+    if type(w) is int:
+        return w
+    whole = int(w)
+    if reads != "labels":
+        return float(w) if w != whole else whole
+    units = round((w - whole) * 2.0**64)
+    return whole + units / 2**64 if units else whole
+
+
+def _labels(values: Any, argument: str, start: int, read: Any = None) -> list[Label | None]:
+    """Return the labels of a column from a row on; None for missing ones."""
+    found = column(values, argument, True) if read is None else read
+    return [found.label(value) for value in found.values[start:].tolist()]
+
+
+def _soft_column(scores: Any, classes: Any, start: int, instead: Any = None) -> list[Any]:
+    """Return the scores of a batch from a row on."""
+    names = own_names(scores) if classes is None else unique(classes)
+    names = instead if names is None else names
+    table = score_table(scores)
+    if isinstance(table, list):
+        return [_soft(row, names) for row in table[start:]]
+    if table.ndim == 1:
+        return list(table[start:].tolist())
+    return [dict(zip(names or (), row, strict=True)) for row in table[start:].tolist()]
+
+
+def _either(y_pred: Any, scores: Any, classes: Any, start: int) -> list[Any]:
+    """Return predictions from a row on, where some are labels and some are scores, or scores stand beside labels."""
+    if scores is None:
+        soft, y_pred, rows = soft_rows(y_pred, classes)
+        if rows is not None or (soft is None and isinstance(y_pred, list | tuple)):
+            return [_soft(p, None) if is_soft(p) else _predicted(p) for p in listed(y_pred)[start:]]
+        return _labels(y_pred, "y_pred", start) if soft is None else _soft_column(soft, classes, start)
+    if y_pred is None:
+        return _soft_column(scores, classes, start)
+    classes = own_names(scores) if classes is None else classes
+    y_pred, scores = stand_in(y_pred, scores)
+    soft = _soft_column(scores, classes, start)
+    return [_with(p, s, {}) for p, s in zip(_labels(y_pred, "y_pred", start), soft, strict=True)]

@@ -1,0 +1,221 @@
+"""Batches of scores: whatever holds them becomes floats, or a list to be read object by object."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from stream_metrics._core.numeric import real_number, row_values
+from stream_metrics.errors import ScoreError
+from stream_metrics.inputs import arrow_scores
+from stream_metrics.inputs.arrow import encoded, known
+from stream_metrics.inputs.columns import Column, coded, weights
+from stream_metrics.inputs.tensors import materialize, native
+from stream_metrics.labels import Label, unique
+
+__all__ = [
+    "finite_scores",
+    "fitting",
+    "gapless",
+    "is_mapping",
+    "is_soft",
+    "listed",
+    "nothing",
+    "own_names",
+    "places",
+    "plain_number",
+    "rereadable",
+    "row_of_scores",
+    "score_table",
+    "soft_rows",
+    "stand_in",
+    "taken",
+]
+
+FLOAT = (float, np.floating)
+LABELS = {str, int, bool, bytes, type(None)}  # types of predictions that are no scores
+
+
+def own_names(scores: Any) -> tuple[Label, ...] | None:
+    """Return the names that the columns of a data frame or an Arrow table have; None for anything else."""
+    found = known(scores)
+    own = getattr(scores, "columns", None) if found is None else arrow_scores.names(found)
+    if own is None or callable(own):
+        return None
+    return unique(own.tolist() if hasattr(own, "tolist") else own, "scores.columns")
+
+
+def score_table(scores: Any) -> np.ndarray[Any, Any] | list[Any]:
+    """Return a column or a table of float32 or float64, or a list of scores of any form."""
+    if hasattr(scores, "mask") and hasattr(scores, "filled") and scores.ndim != 1:  # only a column may have gaps
+        scores = scores.astype(np.float64).filled(np.nan)
+    found = known(scores)
+    scores = materialize(scores if found is None else arrow_scores.scores(found), "scores")
+    if not hasattr(scores, "__array__"):
+        rows = list(scores)
+        if not all(type(row) is float for row in rows):
+            return rows
+        scores = rows
+    array = native(np.asarray(scores))
+    if array.dtype.kind not in "fiub":
+        if array.dtype.kind != "O" or array.ndim > 2:
+            raise ScoreError(f"Expected `scores` to be numbers, but got the type {array.dtype}")
+        return list(array)
+    if array.ndim not in (1, 2):
+        raise ScoreError(f"Expected `scores` to have one or two dimensions, but got the shape {array.shape}")
+    return np.ascontiguousarray(array, np.float32 if array.dtype == np.float32 else np.float64)
+
+
+def gapless(scores: Any) -> tuple[np.ndarray[Any, Any] | list[Any], np.ndarray[Any, Any] | None]:
+    """Return what `score_table` does, of Arrow only the rows that have scores, with for each row whether it has."""
+    found = known(scores)
+    some = None if found is None else arrow_scores.given(found)
+    if some is not None and some[1].any() and not isinstance(table := score_table(some[0]), list):
+        return table, some[1]
+    return score_table(scores if found is None else found), None
+
+
+def fitting(names: tuple[Label, ...] | None, k: int) -> tuple[Label, ...]:
+    """Return the names of k columns; ScoreError if there are none, or not k."""
+    if names is None:
+        raise ScoreError(f"Expected `classes` to say which class each of the {k} columns of `scores` belongs to")
+    if len(names) != k:
+        raise ScoreError(f"Expected `scores` to have {len(names)} columns, one a class, but got {k}")
+    return names
+
+
+def places(truth: Column, names: tuple[Label, ...]) -> np.ndarray[Any, Any]:
+    """Return for each row the column of its true label, or -1."""
+    place = {label: i for i, label in enumerate(names)}
+    if truth.names is None and len(truth.values):
+        low, high = int(truth.values.min()), int(truth.values.max())
+        if high - low < 256 + len(truth.values) and high < 2**63:
+            columns = np.array([place.get(label, -1) for label in range(low, high + 1)], np.int32)
+            return np.asarray(columns[np.subtract(truth.values, low, dtype=np.intp, casting="unsafe")])
+    codes, labels = coded(truth)
+    return np.asarray(np.array([place.get(label, -1) for label in labels], np.int32)[codes])
+
+
+def row_of_scores(scores: Any, names: tuple[Label, ...]) -> dict[Label, Any]:
+    """Return a sequence of scores, one for each of the names, as a mapping."""
+    row = row_values(scores)
+    if row is None:
+        raise ScoreError(f"Expected a row of scores, one for each of `classes`, but got {scores!r:.60}")
+    if len(row) != len(names):
+        raise ScoreError(f"Expected {len(names)} scores, one for each of `classes`, but got {len(row)}")
+    return dict(zip(names, row, strict=True))
+
+
+def rereadable(values: Any, argument: str) -> Any:
+    """Return what can be read more than once, text of Arrow numbered once; an error for what is no column."""
+    if values is None and argument != "y_true":
+        return None
+    found = known(values)
+    return materialize(values, argument) if found is None else encoded(found)
+
+
+def taken(w: Any, rows: list[int], n: int) -> Any:
+    """Return the weights of some of n rows."""
+    if w is None:
+        return None
+    checked = weights(w, n)
+    return [checked[row] for row in rows] if isinstance(checked, list) else checked[rows]
+
+
+def nothing(scores: Any) -> bool:
+    """Tell whether a sample has no scores."""
+    return scores is None or (is_mapping(scores) and not scores)
+
+
+def is_soft(y_pred: Any) -> bool:
+    """Tell whether a prediction is scores: a mapping, or a float, which stands for the score of `pos_label`.
+
+    An array or a tensor without dimensions is what it holds.
+    """
+    kind = type(y_pred)
+    if kind is float or kind is dict:
+        return True
+    if kind in LABELS:
+        return False
+    return isinstance(plain_number(y_pred), FLOAT) or is_mapping(y_pred)
+
+
+def plain_number(value: Any) -> Any:
+    """Return an array or a tensor without dimensions as the number that it holds, anything else as it is."""
+    return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
+
+
+def soft_rows(y_pred: Any, classes: Any) -> tuple[Any, Any, Any]:
+    """Return scores, predictions and the rows that have scores, from a column of predictions of either sort."""
+    if y_pred is None:
+        return None, None, None
+    if classes is not None or getattr(y_pred, "ndim", 1) == 2 or own_names(y_pred) is not None:
+        return y_pred, None, None
+    found = known(y_pred)
+    if found is not None:
+        return (found, None, None) if arrow_scores.is_soft(found) else (None, found, None)
+    kind: str = getattr(getattr(y_pred, "dtype", None), "kind", "O")
+    if kind != "O":
+        return (y_pred, None, None) if kind == "f" else (None, y_pred, None)
+    given, y_pred = y_pred, listed(y_pred)
+    soft = np.array([is_soft(p) for p in y_pred], bool)
+    if not soft.any():
+        return None, given, None
+    if soft.all():
+        return list(y_pred), None, None
+    rows = np.flatnonzero(soft)
+    return [y_pred[i] for i in rows.tolist()], y_pred, rows
+
+
+def listed(column: Any) -> list[Any]:
+    """Return the rows of a column as objects."""
+    if hasattr(column, "codes") and hasattr(column, "categories"):
+        names = list(column.categories)
+        return [names[code] if 0 <= code < len(names) else None for code in np.asarray(column.codes).tolist()]
+    return list(column.tolist() if hasattr(column, "tolist") else column)
+
+
+def stand_in(y_pred: Any, scores: Any) -> tuple[Any, Any]:
+    """Let predictions that are scores stand in for the rows of `scores` that are missing, as `update` does.
+
+    Returns predictions and scores, unchanged where there is no such row.
+    """
+    if soft_rows(y_pred, None)[0] is None:
+        return y_pred, scores
+    table, some = gapless(scores)
+    rows = iter(table)
+    full = list(rows) if some is None else [next(rows) if there else None for there in some.tolist()]
+    predicted = listed(y_pred)
+    missing = [at for at, (row, p) in enumerate(zip(full, predicted, strict=False)) if nothing(row) and is_soft(p)]
+    for at in missing:
+        full[at], predicted[at] = predicted[at], None
+    return (predicted, full) if missing else (y_pred, scores)
+
+
+def finite_scores(scores: Any) -> Any:
+    """Return the scores of a sample as a float or as a mapping to floats; ScoreError for what is no finite number."""
+    if not is_mapping(scores):
+        number = real_number(scores)
+        if number is None:
+            raise ScoreError(
+                f"Expected `scores` to be a mapping from label to number, a number, or a sequence with `classes`, "
+                f"but got {scores!r:.60}"
+            )
+        if not math.isfinite(number):
+            raise ScoreError(f"Expected the score to be a finite number, but got {scores!r}")
+        return number
+    if {float}.issuperset(map(type, scores.values())) and math.isfinite(sum(scores.values())):
+        return scores
+    read = {label: real_number(score) for label, score in scores.items()}
+    for label, number in read.items():
+        if number is None or not math.isfinite(number):
+            raise ScoreError(f"Expected every score to be a finite number, but got {scores[label]!r:.60} for {label!r}")
+    return read
+
+
+def is_mapping(scores: Any) -> bool:
+    """Tell whether scores are a mapping; most are plain dictionaries, which takes no time."""
+    return type(scores) is dict or isinstance(scores, Mapping)

@@ -1,0 +1,151 @@
+"""Times and lengths of time, as whole nanoseconds.
+
+A float is rounded to the nearest nanosecond of its product with 1e9, so that 0.3 is 300 ms, as it reads, and not the
+last nanosecond before it. A naive datetime is taken to be in UTC, because the local time of a machine is no property of
+the data. What lies further from 1970 than 2**62 nanoseconds (before 1823, after 2116) is refused: such times are
+placeholders or wrong units.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_metrics.inputs.arrow import known
+from stream_metrics.inputs.arrow import times as times_of_arrow
+from stream_metrics.inputs.tensors import is_single, materialize
+
+__all__ = ["Length", "Time", "instant", "instants", "is_one_time", "length", "shown"]
+
+Time: TypeAlias = "int | float | datetime | np.datetime64"
+Length: TypeAlias = "int | float | str | timedelta"
+
+SECOND = 10**9
+LIMIT = 2**62
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND, "d": 86400 * SECOND}
+LONGEST_TEXT = 100  # characters of a length of time; the pattern below takes quadratic time for digits without a unit
+PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s|m|h|d)")
+
+
+def length(value: Length, argument: str, *, zero: bool = False) -> int:
+    """Return a length of time in nanoseconds: a number of seconds, a timedelta, or text such as "1h", "30s", "1h30m".
+
+    Raises ``ValueError`` naming the argument if it is none, not above 0 (or, with `zero`, below 0), or more than 73
+    years.
+    """
+    found = _length(value)
+    if found is None or not (0 if zero else 1) <= found < LIMIT // 2:
+        least = "of at least 0" if zero else "above 0"
+        raise ValueError(
+            f'Expected `{argument}` to be a length of time {least}: seconds, a timedelta, or text such as "30s", "5m", '
+            f'"1h", "2d", but got {value!r:.60}'
+        )
+    return found
+
+
+def _length(value: object) -> int | None:
+    if isinstance(value, timedelta):
+        return value // timedelta(microseconds=1) * 1000
+    if isinstance(value, str):
+        parts = PART.findall(value) if len(value) <= LONGEST_TEXT else []
+        if not parts or PART.sub("", value).strip():
+            return None
+        exact = sum(Fraction(number) * UNITS[unit] for number, unit in parts)
+        return int(exact) if exact.denominator == 1 else None
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LIMIT:
+        return value * SECOND if isinstance(value, int) else round(value * 1e9)
+    return None
+
+
+def instant(t: object) -> int:
+    """Return a time in nanoseconds since 1970; ``ValueError`` for anything that is no time, or out of range."""
+    found = _instant(t)
+    if found is None or not -LIMIT < found < LIMIT:
+        raise ValueError(
+            f"Expected `t` to be seconds since 1970, a datetime or a datetime64, from 1824 to 2115, but got {t!r}"
+        )
+    return found
+
+
+def _instant(t: object) -> int | None:
+    if isinstance(t, bool | np.bool_):
+        return None
+    if isinstance(t, float | np.floating):
+        return round(float(t) * 1e9) if abs(float(t)) < LIMIT else None
+    if isinstance(t, datetime):
+        if hasattr(t, "to_datetime64"):  # of pandas, which has nanoseconds
+            return _instant(t.to_datetime64())
+        since = (t if t.tzinfo is not None else t.replace(tzinfo=UTC)) - EPOCH
+        return since // timedelta(microseconds=1) * 1000
+    if isinstance(t, np.datetime64):
+        return _from_numpy(t)
+    if getattr(t, "shape", None) == () and hasattr(t, "item"):
+        kind = getattr(getattr(t, "dtype", None), "kind", "")
+        return _instant(np.asarray(t)[()]) if kind == "M" else None if kind == "m" else _instant(t.item())
+    return operator.index(t) * SECOND if hasattr(t, "__index__") else None
+
+
+def _from_numpy(t: np.datetime64) -> int | None:
+    if np.isnat(t) or abs(int(t.astype("datetime64[s]").astype(np.int64))) >= LIMIT // SECOND:
+        return None
+    return int(t.astype("datetime64[ns]").astype(np.int64))
+
+
+def is_one_time(t: Any) -> bool:
+    """Tell whether `t` is one time for all rows of a batch, and no column."""
+    return is_single(t) or isinstance(t, datetime | np.datetime64)
+
+
+def instants(column: Any, n: int) -> NDArray[np.int64]:
+    """Return the times of `n` rows: a column of times, or one time for all of them; errors name the position."""
+    if is_one_time(column):
+        return np.full(n, instant(column), np.int64)
+    found = known(column)
+    if found is not None:
+        column = times_of_arrow(found)
+    if hasattr(column, "to_numpy") and getattr(column, "dtype", None) is not None:
+        column = column.to_numpy()
+    column = materialize(column, "t")
+    values = column if isinstance(column, np.ndarray) else list(column)
+    if len(values) != n or getattr(values, "ndim", 1) != 1:
+        shape = len(values) if isinstance(values, list) else values.shape
+        raise ValueError(f"Expected `t` to have as many rows as `y_true`, {n}, but got {shape}")
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiuM":
+        quick = _quick(values)
+        if quick is not None:
+            return quick
+    times = np.empty(n, np.int64)
+    for position, t in enumerate(values):
+        try:
+            times[position] = instant(t)
+        except ValueError as error:
+            raise ValueError(str(error).replace("`t`", f"`t` at position {position}")) from None
+    return times
+
+
+def _quick(values: NDArray[Any]) -> NDArray[np.int64] | None:
+    """Return an array of numbers or of datetime64 in nanoseconds; None if one of them is out of range."""
+    kind = values.dtype.kind
+    values = values.astype(np.float64, copy=False) if kind == "f" else values
+    seconds = values.astype("datetime64[s]").astype(np.int64) if kind == "M" else values
+    with np.errstate(invalid="ignore"):
+        if not bool(((seconds > -(LIMIT // SECOND)) & (seconds < LIMIT // SECOND)).all()):
+            return None
+    if kind == "M":
+        return values.astype("datetime64[ns]").astype(np.int64)
+    if kind == "f":
+        return np.rint(values * 1e9).astype(np.int64)
+    return values.astype(np.int64) * SECOND
+
+
+def shown(nanoseconds: int) -> str:
+    """Return a length of time as text, in the largest unit of which it is a whole number."""
+    unit = max((unit for unit in UNITS if nanoseconds % UNITS[unit] == 0), key=UNITS.__getitem__)
+    return f"{nanoseconds // UNITS[unit]}{unit}"

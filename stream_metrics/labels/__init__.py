@@ -1,0 +1,9 @@
+"""What a label is, the order of labels, and their names in JSON.
+
+Everything that decides whether two labels are the same, or how one is shown, belongs here; how columns of labels are
+read does not (`inputs`).
+"""
+
+from stream_metrics.labels.label import Label, canonical, most_likely, ordering, sort_key, unique
+
+__all__ = ["Label", "canonical", "most_likely", "ordering", "sort_key", "unique"]

@@ -1,0 +1,157 @@
+"""The folds of a metric or a set of metrics: what the samples of each group of units have counted.
+
+Samples of one unit (a customer, a session, an hour) depend on each other, so formulas of independent samples give
+intervals that are too narrow. A unit belongs to one of `FOLDS` folds by a hash of its value, whatever the shard, and
+the uncertainty of any value comes from leaving out one fold at a time (see `inference.fold_intervals`). Every fold is
+an accumulator like the whole one, so folds merge, copy, revert and are written as everything else is. The samples are
+counted twice: in their fold, and in the whole, whose values are read as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from stream_metrics._core.ring import Kept
+from stream_metrics.errors import WeightError
+from stream_metrics.inputs.samples import plain_sample
+from stream_metrics.inputs.tensors import is_single
+from stream_metrics.labels import Label, canonical
+from stream_metrics.states.batches import Batch
+from stream_metrics.states.folds import fold_of, folds_of
+from stream_metrics.states.losses import ProbabilityLosses
+
+if TYPE_CHECKING:
+    from stream_metrics.metrics.metric import Live
+
+__all__ = ["FOLDS", "batch_of", "copied", "merge_folds", "read_folds", "revert_unit", "update_unit", "written"]
+
+FOLDS = 32
+L = TypeVar("L", bound="Live")
+
+
+def update_unit(owner: Live, unit: Label, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> None:
+    """Count a sample in the whole and in the fold of its unit, or in neither."""
+    fold, sample = fold_of(canonical(unit, "unit"), FOLDS), _plain(owner, given, w, more)
+    empty = _empty(owner)
+    with owner._writing():
+        part = owner._folds.get(fold)
+        part = empty.copy() if part is None else part
+        owner._count(*sample)
+        try:
+            part._count(*sample)
+        except BaseException:
+            owner._uncount(*sample)
+            raise
+        owner._folds[fold] = part
+
+
+def revert_unit(owner: Live, unit: Label | None, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> None:
+    """Undo one update, of a sample without a unit if `unit` is None."""
+    fold = FOLDS if unit is None else fold_of(canonical(unit, "unit"), FOLDS)
+    sample = _plain(owner, given, w, more)
+    with owner._writing():
+        if unit is None:
+            owner._uncount(*sample)
+            if not _holds_folds(owner):
+                owner._count(*sample)
+                raise WeightError("Expected the `unit` of the sample, since no such sample has none, but got none")
+            return
+        part = owner._folds.get(fold)
+        if part is None:
+            raise WeightError(
+                f"Expected to revert a sample that was counted, but got one of unit={unit!r}, which has none"
+            )
+        part._uncount(*sample)
+        try:
+            owner._uncount(*sample)
+        except BaseException:
+            part._count(*sample)
+            raise
+        if not _size(part):
+            del owner._folds[fold]
+
+
+def batch_of(owner: L, columns: Mapping[str, Any], unit: Any, classes: Iterable[Label] | None) -> L:
+    """Return a new accumulator that has counted a batch; `unit` is a column, or one unit for all rows."""
+    batch = Batch(columns, classes=classes)
+    folds = folds_of([unit] * batch.n if is_single(unit) else unit, batch.n, FOLDS)
+    empty = _empty(owner)
+    whole: L = empty.copy()
+    whole._folds = batch.deal(folds, lambda _: None, empty)
+    for part in whole._folds.values():
+        whole._merge_states(part)
+    return whole
+
+
+def merge_folds(owner: Live, other: Live) -> None:
+    """Add the folds of another accumulator; the whole ones have been checked, so this does not fail."""
+    for fold, part in other._folds.items():
+        mine = owner._folds.get(fold)
+        if mine is None:
+            owner._folds[fold] = part.copy()
+        else:
+            mine.merge(part)
+
+
+def copied(owner: Live) -> dict[int, Any]:
+    """Return independent copies of the folds, in their order."""
+    return {fold: part.copy() for fold, part in sorted(owner._folds.items())}
+
+
+def written(owner: Live) -> list[Any]:
+    """Return the folds as the last part of a content; nothing if there are none."""
+    folds = [[fold, part._content()[1:]] for fold, part in sorted(owner._folds.items())]
+    return [folds] if folds else []
+
+
+def read_folds(owner: Live, configuration: Any, content: Any) -> None:
+    """Give a restored accumulator the folds that `written` returned; ValueError for what cannot have been written."""
+    for held in content:
+        folds = [fold for fold, _ in held]
+        if not folds or {*map(type, folds)} != {int} or folds != sorted({*folds} & {*range(FOLDS)}):
+            raise ValueError(f"folds from 0 to {FOLDS - 1} in their order")
+        for fold, states in held:
+            part = type(owner)._restore((configuration, *states))
+            if not _size(part) or part._folds:
+                raise ValueError("samples in every fold")
+            owner._folds[fold] = part
+    if not _holds_folds(owner):
+        raise ValueError("no more samples in folds than there are")
+
+
+def _holds_folds(owner: Live) -> bool:
+    """Tell whether the whole can hold the samples of all folds, so that whatever it can merge they can."""
+    parts = owner._folds.values()
+    if sum(part.n for part in parts) > owner.n or sum(part.abstained for part in parts) > owner.abstained:
+        return False
+    for whole, *held in zip(owner._states(), *(part._states() for part in parts), strict=True):
+        most, labels = whole._load(), set(getattr(whole, "labels", ()))
+        for state in held:
+            if any(x > y for x, y in zip(state._load(), most, strict=True)):
+                return False
+            if not labels.issuperset(getattr(state, "labels", ())):
+                return False
+    return True
+
+
+def _size(owner: Live) -> int:
+    return owner.n + owner.abstained
+
+
+def _empty(owner: Live) -> Any:
+    """Return an accumulator of the same configuration that has counted nothing."""
+    if owner._empty is None:
+        empty = owner.copy()
+        empty.reset()
+        owner._empty = empty
+    return owner._empty
+
+
+def _plain(owner: Live, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> tuple[Any, ...]:
+    """Return truth, prediction, weight and what stands beside them, as values that run no code of the caller."""
+    classes = owner.state.classes if isinstance(owner.state, ProbabilityLosses) else None
+    truth, predicted, weight = plain_sample(owner._reads, given, w, more, classes)
+    if type(predicted) is Kept:
+        return truth, predicted.predicted, weight, predicted.more
+    return truth, predicted, weight, {}

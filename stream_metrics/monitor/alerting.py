@@ -1,0 +1,109 @@
+"""Rules over what a view shows, and where it is told when one of them is broken.
+
+    alerts = Alerts(config, monitor)     # takes over what the checkpoint has
+    alerts.see(view)                     # by whoever makes views, in any one thread
+    alerts.settle()                      # by the thread of the monitor, often
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from stream_metrics.monitor.alerts.engine import Change, Engine
+from stream_metrics.monitor.alerts.rules import rules_of
+from stream_metrics.monitor.alerts.sinks import LogSink, Sink, Webhook
+from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.store import StaleOwner, StoreError
+
+__all__ = ["Alerts"]
+
+LOG = logging.getLogger("stream_metrics.monitor")
+SHARE = 9  # a checkpoint for the sake of alerts, and nine times as long without one
+
+
+class Alerts:
+    """The rules of a configuration over the views of a monitor, told to sinks and kept with its checkpoints.
+
+    ``RuleError`` for a rule that cannot be read.
+    """
+
+    def __init__(self, config: Config, monitor: Monitor, sinks: Mapping[str, Sink] | None = None) -> None:
+        self.engine = Engine(rules_of(config.alerts.rules, config.counting), config.counting.title)
+        self._sinks = dict(_sinks(config) if sinks is None else sinks)
+        self._monitor = monitor
+        self._lock = threading.Lock()
+        self._told, self._settled = 0, -math.inf
+        self._seen = 0
+        held = monitor.attach("alerts", self._kept)
+        if held is not None:
+            self.engine.restore(held["rules"])
+            for name, sink in self._sinks.items():
+                sink.outbox.restore(held["outboxes"].get(name, ()))
+        monitor.also = tuple(dict.fromkeys((*monitor.also, *self.engine.metrics)))
+        monitor.alerts = self.engine.shown()
+
+    def start(self) -> None:
+        """Begin to tell."""
+        for sink in self._sinks.values():
+            sink.start()
+
+    def see(self, view: dict[str, Any]) -> list[Change]:
+        """Evaluate the rules over a view, put their states into it, and return what changed."""
+        with self._lock:
+            changes = self.engine.evaluate(view, view["now"])
+            for sink in self._sinks.values():
+                sink.outbox.add(changes)
+            self._seen += len(changes)
+        self._monitor.alerts = view["alerts"] = self.engine.shown()
+        return changes
+
+    def settle(self) -> None:
+        """Keep and tell what changed, if anything did; only for the thread of the monitor.
+
+        The checkpoints that this makes take at most a tenth of the time, however often rules change.
+        """
+        if time.monotonic() - self._settled >= SHARE * self._monitor.checkpoint_seconds:
+            self._settle()
+
+    def _settle(self) -> None:
+        with self._lock:
+            seen, marks = self._seen, [sink.outbox.mark() for sink in self._sinks.values()]
+        if seen == self._told:
+            return
+        try:
+            if self._monitor.store is not None:
+                self._monitor.checkpoint()
+        except StaleOwner:
+            raise
+        except StoreError as error:
+            if self._monitor.problem != str(error):
+                LOG.error("alerts are told without a checkpoint that has them: %s", error)
+            self._monitor.problem = str(error)
+        self._told, self._settled = seen, time.monotonic()
+        for mark, sink in zip(marks, self._sinks.values(), strict=True):
+            sink.outbox.release(mark)
+            sink.tell()
+
+    def _kept(self) -> dict[str, Any]:
+        with self._lock:
+            outboxes = {name: sink.outbox.state() for name, sink in self._sinks.items()}
+            return {"rules": self.engine.state(), "outboxes": outboxes}
+
+    def close(self) -> None:
+        """Tell what is left, as far as that is quick; the rest is for the next process."""
+        self._settle()
+        for sink in self._sinks.values():
+            sink.close()
+
+
+def _sinks(config: Config) -> dict[str, Sink]:
+    sinks: dict[str, Sink] = {"log": LogSink()} if config.alerts.log else {}
+    if config.alerts.webhook:
+        sinks["webhook"] = Webhook(config.alerts.webhook)
+    return sinks

@@ -1,0 +1,161 @@
+"""From the score columns of all classes to metrics: one class against the rest, means over classes, pairs of classes.
+
+Each measure of one column (`ranks`, `curves`, `average_precision`, `calibration`) becomes a value for each class, or a
+mean over them. A column is read once per snapshot, an area once. Classes for which a measure is undefined are left out
+of a mean whatever stands for 0/0 elsewhere.
+
+A class that never has a score has the score 0 throughout. Not so where two classes occur and only `pos_label` has
+scores: then the scores were single numbers, the question is a binary one, and it has one answer, that of `pos_label`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from stream_metrics.formulas.frozen import shared
+from stream_metrics.ranking import areas as ranks
+from stream_metrics.ranking.pool import pool
+from stream_metrics.ranking.protocol import OWN, UNDEFINED, Certified, RankColumn
+
+Measure = Callable[..., Certified]
+
+
+class Ranks(Protocol):
+    """Columns of scores, one for each class."""
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The classes that occur, as truth or with a score, in the order of report."""
+
+    @property
+    def pairs(self) -> bool:
+        """Whether any two classes can be compared."""
+
+    @property
+    def pos_label(self) -> Any:
+        """The class whose score a single number is."""
+
+    def column(self, label: Any, own: Any = None, rest: Any = None) -> RankColumn:
+        """Return the scores of `label`, of the class `own` (default: `label`) against `rest` (default: all others)."""
+
+
+@shared
+def classes(r: Ranks) -> tuple[Any, ...]:
+    """Return the classes that a measure of one class has a value for, in the order of report."""
+    labels = r.labels
+    if len(labels) != 2 or r.pos_label not in labels:
+        return labels
+    other = labels[1 - labels.index(r.pos_label)]
+    return labels if len(r.column(other).cells) else (r.pos_label,)
+
+
+@shared
+def columns(r: Ranks) -> list[RankColumn]:
+    """Return the column of each of the classes against the rest."""
+    return [r.column(label) for label in classes(r)]
+
+
+def each(measure: Measure) -> Callable[..., list[Certified]]:
+    """Return the measure of every class against the rest, in the order of report; `.measure` is that of one column."""
+
+    @functools.wraps(measure)
+    def formula(r: Ranks, **options: Any) -> list[Certified]:
+        return [measure(column, **options) for column in columns(r)]
+
+    formula.measure = measure  # type: ignore[attr-defined]
+    return _with_options(formula, measure)
+
+
+def over_classes(measure: Measure, doc: str, *, by_support: bool = False) -> Callable[..., Certified]:
+    """Return the mean of a measure over the classes where it is defined, plain or weighted by their true samples."""
+
+    def formula(r: Ranks, **options: Any) -> Certified:
+        found = columns(r)
+        values = [measure(column, **options) for column in found]
+        if not by_support:
+            return ranks.mean(values)
+        units = max((column.units for column in found), default=1)
+        supports = [int(column.totals[OWN]) * (units // column.units) for column in found]
+        slack = max((column.slack for column in found), default=0.0)
+        return ranks.mean(values, supports, slack * units / max(sum(supports), 1))
+
+    formula.__doc__ = doc
+    return _with_options(formula, measure)
+
+
+def pooled(measure: Measure, doc: str) -> Callable[..., Certified]:
+    """Return a measure of all scores of all classes against one threshold (micro average)."""
+
+    def formula(r: Ranks, **options: Any) -> Certified:
+        return measure(pool(columns(r)), **options)
+
+    formula.__doc__ = doc
+    return _with_options(formula, measure)
+
+
+def only(measure: Measure) -> Callable[..., Certified]:
+    """Return the measure of the one column of a state that has a single question, that of its `pos_label`."""
+
+    @functools.wraps(measure)
+    def formula(r: Ranks, **options: Any) -> Certified:
+        return measure(r.column(r.pos_label), **options)
+
+    return _with_options(formula, measure)
+
+
+def _with_options(formula: Callable[..., Any], measure: Measure) -> Callable[..., Any]:
+    """Give a formula the keyword-only options of the measure of one column."""
+    parameters = inspect.signature(measure).parameters.values()
+    first = inspect.Parameter("r", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    kept = [first, *(p for p in parameters if p.kind is p.KEYWORD_ONLY)]
+    formula.__signature__ = inspect.Signature(kept)  # type: ignore[attr-defined]
+    return formula
+
+
+@shared
+def directed_areas(r: Ranks) -> list[list[Certified]]:
+    """A(i|j) for every pair of classes: own i, rest j, the score of class i; the diagonal is undefined.
+
+    Undefined: one of the two does not occur, or pairs are not kept. Source: Hand and Till 2001; Doering 2018.
+    """
+    labels, asked = r.labels, classes(r) if r.pairs else ()
+    return [
+        [UNDEFINED if a == b or a not in asked else ranks.roc_auc(r.column(a, a, b)) for b in labels] for a in labels
+    ]
+
+
+def pair_areas(r: Ranks) -> list[list[Certified]]:
+    """A(i,j) = (A(i|j) + A(j|i)) / 2 for every pair of classes; the diagonal is undefined.
+
+    Undefined: one of the two does not occur. Source: Hand and Till 2001, eq. 6.
+    """
+    return ranks.pair_areas(directed_areas(r))
+
+
+def hand_till(r: Ranks) -> Certified:
+    """The mean ROC area over all pairs of classes that occur, M.
+
+    Formula: 2/(c(c-1)) sum_{i<j} A(i,j), A(i,j) the mean of both directions. Range: [0, 1]. Undefined: fewer than two
+    classes occur, or pairs are not kept. Insensitive to class frequencies. Source: Hand and Till 2001, eq. 7.
+    """
+    return ranks.hand_till(directed_areas(r)) if r.pairs else UNDEFINED
+
+
+def single_score(r: Ranks, *, direction: str = "up") -> Certified:
+    """The mean ROC area over all pairs of classes for one score, that of `pos_label`, which decides between all.
+
+    With direction "up" or "down" later classes (in the order of report) are expected to score higher or lower; "auto"
+    decides per pair by the medians, which is optimistic. Range: [0, 1]. Undefined: no pair of classes occurs.
+    Source: Hand and Till 2001; Robin et al. 2011 (pROC), multiclass.roc.
+    """
+    occurring = _occurring(r) if r.pairs else ()
+    pairs = [(a, b) for i, a in enumerate(occurring) for b in occurring[i + 1 :]]
+    return ranks.single_score_auc([r.column(r.pos_label, b, a) for a, b in pairs], direction=direction)
+
+
+def _occurring(r: Ranks) -> Sequence[Any]:
+    """Return the classes that are the truth of a sample."""
+    return [label for label in r.labels if r.column(label).totals[OWN]]

@@ -1,0 +1,369 @@
+"""Curves over all thresholds, and what is read off them, from one column of scores.
+
+A threshold lets through the scores that are at least as high. Points at the start of a cell are exact whatever the
+level, so a maximum over them is a certified lower bound; between two of them the curve lies in the rectangle that they
+span, so the best corners are a certified upper bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_metrics.formulas.arithmetic import correlation
+from stream_metrics.formulas.protocol import Floats
+from stream_metrics.ranking.certificates import (
+    EPSILON,
+    exact,
+    lost,
+    lost_in_classes,
+    quotients,
+    rational,
+    round_down,
+    round_up,
+    widened,
+)
+from stream_metrics.ranking.protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn
+from stream_metrics.ranking.sample import UNIFORM
+from stream_metrics.ranking.steps import Steps, Units, descend
+from stream_metrics.ranking.table import root_sum_square
+
+NEAR = 1e-12  # values this close are compared exactly
+
+
+class Curve(NamedTuple):
+    """Points of a curve from the highest threshold down."""
+
+    x: Floats
+    y: Floats
+    thresholds: Floats
+    """Scores at least this high count as positive; inf for the first point."""
+    exact: NDArray[np.bool_]
+    """False for points inside a crowded cell, which are estimates."""
+
+
+class Best(NamedTuple):
+    """The best threshold among those with exact counts, its value, and a bound on what any other could reach.
+
+    Scores of at least the threshold count as positive, as with `MetricSet(threshold=)`, which then has that value.
+    """
+
+    threshold: float
+    value: float
+    high: float
+
+
+def roc_curve(column: RankColumn) -> Curve:
+    """Points (false positive rate, true positive rate); nan rates of a class without scores. Fawcett 2006."""
+    steps = descend(column).fine
+    return _curve(steps, _from_zero(steps.fp) / _total(column, REST), _from_zero(steps.tp) / _total(column, OWN))
+
+
+def det_curve(column: RankColumn) -> Curve:
+    """Points (false positive rate, false negative rate); nan rates of a class without scores. Martin et al. 1997."""
+    steps = descend(column).fine
+    own = column.weight(OWN)
+    missed = (own - _from_zero(steps.tp)) / _total(column, OWN)
+    return _curve(steps, _from_zero(steps.fp) / _total(column, REST), missed)
+
+
+def pr_curve(column: RankColumn) -> Curve:
+    """Points (recall, precision), the first (0, 1) by convention; nan recalls without own. Doering 2018."""
+    steps = descend(column).fine
+    precision = np.concatenate([[1.0], steps.tp / (steps.tp + steps.fp)])
+    return _curve(steps, _from_zero(steps.tp) / _total(column, OWN), precision)
+
+
+def _curve(steps: Steps, x: Floats, y: Floats) -> Curve:
+    thresholds = np.concatenate([[math.inf], steps.thresholds])
+    return Curve(x, y, thresholds, np.concatenate([[True], steps.exact]))
+
+
+def _from_zero(values: Floats) -> Floats:
+    return np.concatenate([[0.0], values])
+
+
+def _total(column: RankColumn, c: int) -> float:
+    return column.weight(c) or NAN
+
+
+def partial_auc(column: RankColumn, *, max_fpr: float = 0.1, standardized: bool = True) -> Certified:
+    """The ROC area over false positive rates from 0 to `max_fpr`, straight lines across ties.
+
+    Formula: raw area A, or standardised (1 + (A - m) / (M - m)) / 2 with m = max_fpr^2 / 2, M = max_fpr.
+    Range: [0, max_fpr] raw; standardised 1/2 is chance, 1 is perfect. Undefined: no own or no rest.
+    Source: McClish 1989; scikit-learn's roc_auc_score(max_fpr).
+    """
+    if not 0 < max_fpr <= 1:
+        raise ValueError(f"Expected `max_fpr` to be in (0, 1], but got {max_fpr!r}")
+    rest, own = column.weight(REST), column.weight(OWN)
+    if not rest or not own:
+        return UNDEFINED
+    steps = descend(column)
+    limit = Fraction(max_fpr)
+    low, high = _area_bounds(steps.units, limit)
+    least, scale = Fraction(0), Fraction(1)
+    if standardized:
+        least, scale = limit**2 / 2, 1 / (2 * (limit - limit**2 / 2))
+    shift = Fraction(1, 2) if standardized else Fraction(0)
+    low, high = ((area - least) * scale + shift for area in (low, high))
+    if low == high and not column.slack:
+        return rational(low)
+    value = _likely_area(steps.fine, max_fpr * rest) / (own * rest)
+    s = steps.coarse
+    width = np.clip(max_fpr * rest - s.fp_before, 0.0, s.rest)
+    se = root_sum_square(np.where(s.mixed, width * s.own, 0.0) * steps.doubts) / (own * rest)
+    bounds = round_down(*low.as_integer_ratio()), round_up(*high.as_integer_ratio())
+    factor = math.nextafter(float(scale), math.inf)
+    ends = (float((limit * c - least) * scale + shift) for c in (0, 1))
+    return widened(
+        (value - float(least)) * float(scale) + float(shift),
+        *bounds,
+        se * factor,
+        lost_in_classes(column) * factor,
+        *ends,
+    )
+
+
+def _area_bounds(s: Units, limit: Fraction) -> tuple[Fraction, Fraction]:
+    """Return the least and the largest area over false positive rates up to the limit."""
+    rest, own = int(s.fp[-1]), int(s.tp[-1])
+    goal = limit * rest
+    rows = int(s.fp.searchsorted(math.floor(goal), "right"))
+    before, inside = s.tp[:rows] - s.own[:rows], s.rest[:rows] * s.own[:rows]
+    sure = 2 * int(s.rest[:rows].dot(before)) + int(inside[~s.mixed[:rows]].sum())
+    low, high = Fraction(sure), Fraction(sure + 2 * int(inside[s.mixed[:rows]].sum()))
+    if rows < len(s.rest):
+        p, n = int(s.own[rows]), int(s.rest[rows])
+        width, height = goal - (int(s.fp[rows]) - n), int(s.tp[rows]) - p
+        low, high = low + 2 * width * height, high + 2 * width * height
+        if s.mixed[rows]:
+            high += 2 * width * p
+        else:
+            low, high = low + width * width * p / n, high + width * width * p / n
+    return low / (2 * own * rest), high / (2 * own * rest)
+
+
+def _likely_area(s: Steps, limit: float) -> float:
+    """Return the likely area over the first `limit` negatives."""
+    width = np.clip(limit - s.fp_before, 0.0, s.rest)
+    part = width / np.where(s.rest > 0, s.rest, 1.0)
+    return math.fsum(width * s.tp_before + s.own * s.rest * _bent_area(part, s.shares))
+
+
+def _bent(x: Floats | float, share: Floats | float) -> Floats | float:
+    """Return the curve through a row: a parabola from (0, 0) to (1, 1) whose area is the share of ordered pairs."""
+    return np.clip(x + 6 * (share - 0.5) * x * (1 - x), 0.0, 1.0)
+
+
+def _bent_area(x: Floats, share: Floats) -> Floats:
+    """Return the area under `_bent` from 0 to x, not clipped; straight where the share is 1/2."""
+    return np.asarray(x**2 * (0.5 + 6 * (share - 0.5) * (0.5 - x / 3)))
+
+
+def tpr_at_fpr(column: RankColumn, *, fpr: float = 0.1) -> Certified:
+    """The largest true positive rate of a threshold whose false positive rate is at most `fpr`; no interpolation.
+
+    Rates are compared as doubles: 3 of 10 is a rate of at most 0.3.
+
+    Range: [0, 1]. Undefined: no own or no rest. Source: Fawcett 2006; torchmetrics' sensitivity at specificity.
+    """
+    if not 0 <= fpr <= 1:
+        raise ValueError(f"Expected `fpr` to be in [0, 1], but got {fpr!r}")
+    rest, own = column.weight(REST), column.weight(OWN)
+    if not rest or not own:
+        return UNDEFINED
+    steps = descend(column)
+    error, all_own = lost_in_classes(column), int(steps.units.tp[-1])
+    low, high = _reached(steps.units, fpr - error)[0], _reached(steps.units, fpr + error)[1]
+    if low == high and not error:
+        return exact(low, all_own)
+    value = _likely_reached(steps.fine, fpr, rest) / own
+    bounds = round_down(low, all_own), round_up(high, all_own)
+    return widened(value, *bounds, UNIFORM * (bounds[1] - bounds[0]), error, 0.0, 1.0)
+
+
+def _reached(s: Units, fpr: float) -> tuple[int, int]:
+    """Return the least and the largest weight of own above the lowest threshold that lets through at most `fpr`."""
+    if fpr < 0:
+        return 0, 0
+    row = int(s.fp.searchsorted(_most(fpr, int(s.fp[-1])), "right"))
+    before = int(s.tp[row - 1]) if row else 0
+    return before, int(s.tp[row]) if row < len(s.fp) and s.mixed[row] else before
+
+
+def _most(rate: float, total: int) -> int:
+    """Return the largest whole number whose share of the total, as a double, is at most the rate."""
+    if rate >= 1:
+        return total
+    number = math.floor(Fraction(rate) * total)
+    while (number + 1) / total <= rate:  # the share of a larger number is rounded down to the rate
+        step = 1
+        while (number + 2 * step) / total <= rate:
+            step *= 2
+        number += step
+    return number
+
+
+def _likely_reached(s: Steps, fpr: float, rest: float) -> float:
+    """Return the likely weight of own above the lowest threshold that lets through at most `fpr`."""
+    row = int(np.searchsorted(s.fp / rest, fpr, "right"))
+    before = float(s.tp[row - 1]) if row else 0.0
+    if row == len(s.fp) or not s.mixed[row]:
+        return before
+    part = (fpr * rest - s.fp_before[row]) / s.rest[row]
+    return before + float(s.own[row] * _bent(max(0.0, part), s.shares[row]))
+
+
+def precision_at_recall(column: RankColumn, *, recall: float = 0.9) -> Certified:
+    """The largest precision of a threshold whose recall is at least `recall`.
+
+    Range: [0, 1]. Undefined: no own. Source: Doering 2018 (PR curves); torchmetrics' precision at fixed recall.
+    """
+    if not 0 <= recall <= 1:
+        raise ValueError(f"Expected `recall` to be in [0, 1], but got {recall!r}")
+    own = column.weight(OWN)
+    if not own:
+        return UNDEFINED
+    steps = descend(column)
+    low, high = _best_precisions(steps.units, recall, column.slack * column.units, lost(column, own))
+    if low == high:
+        return Certified(low, low, high, 0.0)
+    s = steps.fine
+    likely = np.max(np.where(s.tp / own >= recall, _safe(s.tp, s.tp + s.fp), 0.0), initial=0.0)
+    value = max(float(likely), _crossing(s, recall * own))
+    return widened(value, low, high, UNIFORM * (high - low), EPSILON, 0.0, 1.0)
+
+
+def _best_precisions(s: Units, recall: float, slack: float, error: float) -> tuple[float, float]:
+    """Return the least and the largest precision of thresholds whose recall is at least `recall`.
+
+    `slack` is the weight that rounding may have moved, `error` its largest share of own. A precision over a weight of w
+    is then off by at most slack / w, and of enough recall there is a weight of (recall - error) own at least.
+    """
+    own = int(s.tp[-1])
+    there, recalls = quotients(s.tp, s.tp + s.fp), quotients(s.tp, np.full_like(s.tp, own))
+    corner = np.where(s.mixed, s.tp + s.fp - s.rest, s.tp + s.fp)
+    best = quotients(s.tp, np.maximum(corner, s.tp))
+    if not slack:
+        sure, possible = recalls >= recall, recalls >= recall
+        return float(np.max(there[sure], initial=0.0)), float(np.max(best[possible], initial=0.0))
+    weight = (s.tp + s.fp).astype(np.float64)
+    inside = np.where(s.mixed, (s.tp + s.fp - s.rest - s.own).astype(np.float64), weight)
+    low = there - slack / weight
+    high = best + slack / np.maximum(np.maximum(inside, (recall - error) * own), slack)
+    sure, possible = recalls >= recall + error, recalls >= recall - error
+    return float(np.max(low[sure], initial=0.0)), min(1.0, float(np.max(high[possible], initial=0.0)))
+
+
+def _safe(a: Floats, b: Floats) -> Floats:
+    return np.asarray(a / np.where(b > 0, b, 1.0))
+
+
+def _crossing(s: Steps, goal: float) -> float:
+    """Return the likely precision where own reaches the goal, if that is inside a mixed row; otherwise 0."""
+    row = int(np.searchsorted(s.tp, goal))
+    if not goal or row == len(s.tp) or not s.mixed[row]:
+        return 0.0
+    y, bend = (goal - s.tp_before[row]) / s.own[row], 6 * (s.shares[row] - 0.5)
+    middle = 1 + bend  # solve y = middle x - bend x^2 for the smaller root
+    part = 2 * y / (middle + math.sqrt(max(0.0, middle**2 - 4 * bend * y))) if middle > 0 else math.sqrt(y)
+    fp = s.fp_before[row] + s.rest[row] * min(max(part, 0.0), 1.0)
+    return goal / (goal + fp) if goal + fp > 0 else 0.0
+
+
+def ks_statistic(column: RankColumn) -> Certified:
+    """The largest distance between the distribution functions of own and rest.
+
+    Formula: max |TPR - FPR| over thresholds. Range: [0, 1]. Undefined: no own or no rest. Source: Smirnov 1948.
+    """
+    rest, own = column.weight(REST), column.weight(OWN)
+    if not rest or not own:
+        return UNDEFINED
+    steps = descend(column)
+    s, fine = steps.units, steps.fine
+    all_own, all_rest = int(s.tp[-1]), int(s.fp[-1])
+    low = int(np.abs(s.tp * all_rest - s.fp * all_own).max())
+    corners = np.maximum(s.tp * all_rest - (s.fp - s.rest) * all_own, s.fp * all_own - (s.tp - s.own) * all_rest)
+    high = max(low, int(corners[s.mixed].max(initial=0)))
+    if low == high and not column.slack:
+        return exact(low, all_own * all_rest)
+    value = float(np.max(np.abs(fine.tp / own - fine.fp / rest)))
+    bounds = round_down(low, all_own * all_rest), round_up(high, all_own * all_rest)
+    return widened(value, *bounds, UNIFORM * (bounds[1] - bounds[0]), lost_in_classes(column), 0.0, 1.0)
+
+
+def best_threshold(column: RankColumn, metric: str | Callable[..., Floats] = "youden") -> Best:
+    """The threshold at which a metric of the two-by-two table is largest; the highest of several.
+
+    `metric` is one of "youden" (TPR - FPR), "f1", "accuracy", "balanced_accuracy", "mcc", or a function of arrays
+    (tp, fn, fp, tn) that never falls when a sample becomes right. The value is that of the threshold, exactly.
+    Undefined: no own or no rest. Source: Youden 1950; Lipton et al. 2014 (F1).
+    """
+    if isinstance(metric, str) and metric not in METRICS:
+        raise ValueError(f"Expected `metric` to be a function or one of {', '.join(METRICS)}, but got {metric!r}")
+    function = METRICS[metric] if isinstance(metric, str) else metric
+    rest, own = column.weight(REST), column.weight(OWN)
+    if not rest or not own:
+        return Best(NAN, NAN, NAN)
+    steps = descend(column)
+    s = steps.coarse
+    fp, tp = _from_zero(s.fp), _from_zero(s.tp)
+    values = function(tp, own - tp, fp, rest - fp)
+    at = int(np.argmax(values))
+    value, high = float(values[at]), -math.inf
+    if s.mixed.any():
+        outer = s.fp_before[s.mixed], s.tp[s.mixed]
+        high = float(np.max(function(outer[1], own - outer[1], outer[0], rest - outer[0])))
+        high += 8 * EPSILON * abs(high)
+    if isinstance(metric, str):
+        near = np.flatnonzero(values >= value - NEAR).tolist()
+        best = [_exact_value(metric, steps.units, row) for row in near]
+        value = max(best)
+        at = near[best.index(value)]
+    threshold = float(s.thresholds[at - 1]) if at else math.inf
+    return Best(threshold, value, max(value, high))
+
+
+def _exact_value(metric: str, s: Units, row: int) -> float:
+    """Return the value of a metric where as many rows count as positive, as the formula of labels has it."""
+    own, rest = int(s.tp[-1]), int(s.fp[-1])
+    tp, fp = (int(s.tp[row - 1]), int(s.fp[row - 1])) if row else (0, 0)
+    fn, tn = own - tp, rest - fp
+    if metric == "f1":
+        return 2 * tp / (2 * tp + fn + fp)
+    if metric == "accuracy":
+        return (tp + tn) / (own + rest)
+    if metric == "youden":
+        return (tp * rest - fp * own) / (own * rest)
+    if metric == "balanced_accuracy":
+        return (tp / own + tn / rest) / 2
+    value = correlation(2 * (tp * tn - fp * fn), 2 * (tp + fp) * (fn + tn), 2 * own * rest)
+    return 0.0 if math.isnan(value) else value
+
+
+def _f1(tp: Floats, fn: Floats, fp: Floats, tn: Floats) -> Floats:
+    return 2 * tp / (2 * tp + fn + fp)
+
+
+def _youden(tp: Floats, fn: Floats, fp: Floats, tn: Floats) -> Floats:
+    return tp / (tp + fn) - fp / (fp + tn)
+
+
+def _mcc(tp: Floats, fn: Floats, fp: Floats, tn: Floats) -> Floats:
+    product = np.sqrt((tp + fn) * (tn + fp)) * np.sqrt((tp + fp) * (tn + fn))
+    return (tp * tn - fp * fn) / np.where(product > 0, product, 1.0)
+
+
+METRICS: dict[str, Callable[..., Floats]] = {
+    "youden": _youden,
+    "f1": _f1,
+    "accuracy": lambda tp, fn, fp, tn: (tp + tn) / (tp + fn + fp + tn),
+    "balanced_accuracy": lambda tp, fn, fp, tn: (tp / (tp + fn) + tn / (tn + fp)) / 2,
+    "mcc": _mcc,
+}

@@ -1,0 +1,105 @@
+"""What happens inside the cells of a column: the simplest estimator that reaches its figures.
+
+An ordinary mixed row takes the share of ordered pairs from its two exact means, which is exact where both densities
+are linear within the row; that leaves 1e-7 on smooth scores. Rows that hold much of both classes, and only those, also
+have enough sampled codes to be looked into (`rank_sample`). The sample is unbiased but noisy, the means are exact but
+say little about a narrow cluster in a wide cell. So the sample replaces the means only where it contradicts them: in
+one row by 3 standard errors, or in all remaining rows together by 2. Taking the sample everywhere would cost a factor
+of 100 on smooth scores, never taking it would be off by up to 0.3 on narrow clusters with wide tails.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_metrics.formulas.protocol import Floats
+from stream_metrics.ranking.protocol import OWN, REST, Codes, RankColumn
+from stream_metrics.ranking.sample import UNIFORM, Comparison, Spread, compare, place_atoms, spread
+from stream_metrics.ranking.table import Table, shares
+
+HEAVY = 20  # sampled codes of each class from which a cell is looked into
+SINGLE = 3.0  # standard errors by which one cell's sample must contradict its means to be believed
+OVERALL = 2.0  # standard errors by which the samples of all others must contradict theirs together
+
+
+class Heavy(NamedTuple):
+    """A mixed row that the sample shows from inside."""
+
+    at: int
+    """Its number among the mixed rows."""
+    rest: Spread
+    own: Spread
+    comparison: Comparison
+
+
+class Resolution(NamedTuple):
+    """For each mixed row the share of its pairs in which own is above, and how far that may be off."""
+
+    shares: Floats
+    doubts: Floats
+    heavy: list[Heavy]
+
+
+def resolve(column: RankColumn, table: Table, inside: Floats) -> Resolution:
+    """Return the shares of the mixed rows; `inside` is how many pairs each of them holds."""
+    chosen = shares(column, table)
+    doubts = np.full(len(chosen), UNIFORM)
+    heavy = [look_into(column, table, at) for at in heavy_rows(column, table)]
+    if heavy:
+        rows = np.array([cell.at for cell in heavy])
+        doubts[rows] = [cell.comparison.doubt for cell in heavy]
+        chosen[rows] = _choose(chosen[rows], [cell.comparison for cell in heavy], inside[rows])
+    return Resolution(chosen, doubts, heavy)
+
+
+def heavy_rows(column: RankColumn, table: Table) -> NDArray[np.intp]:
+    """Return which mixed rows hold at least `HEAVY` sampled codes of each class."""
+    level = np.uint64(column.level)
+    crowds = _crowds(column.sample_codes[OWN] >> level)
+    if len(crowds):
+        crowds = np.intersect1d(crowds, _crowds(column.sample_codes[REST] >> level))
+    return np.flatnonzero(np.isin(column.cells[table.cells], crowds)) if len(crowds) else np.zeros(0, np.intp)
+
+
+def _crowds(cells: Codes) -> Codes:
+    """Return the cells that occur at least `HEAVY` times in a sorted array."""
+    last = cells[HEAVY - 1 :]
+    full = last == cells[: len(last)]
+    return np.unique(last[full]) if full.any() else last[:0]
+
+
+def look_into(column: RankColumn, table: Table, at: int) -> Heavy:
+    """Return what the sample shows of the mixed row at that place among the mixed rows."""
+    cell = int(table.cells[at])
+    counts = [int(column.counts[cell, c]) / column.units for c in (REST, OWN)]
+    spreads = []
+    for c in (REST, OWN):
+        codes, sampled = sampled_in(column, cell, c)
+        start = int(column.cells[cell]) << column.level
+        places = (codes - np.uint64(start)).astype(np.float64) * 2.0**-column.level
+        spreads.append(spread(places, sampled, counts[c], float(column.offsets[cell, c]), column.tau[c]))
+    rest, own = place_atoms(spreads[REST], spreads[OWN], counts[REST], counts[OWN])
+    return Heavy(at, rest, own, compare(rest, own))
+
+
+def sampled_in(column: RankColumn, cell: int, c: int) -> tuple[Codes, Floats]:
+    """Return the sampled codes of one class in a cell, and their weights."""
+    start = int(column.cells[cell]) << column.level
+    codes = column.sample_codes[c]
+    low = int(codes.searchsorted(np.uint64(start)))
+    high = int(codes.searchsorted(np.uint64(start + (1 << column.level) - 1), "right"))
+    return codes[low:high], column.sample_weights[c][low:high].astype(np.float64) / column.units
+
+
+def _choose(means: Floats, samples: list[Comparison], inside: Floats) -> Floats:
+    """Return for each heavy row the share from its means, or from its sample where that contradicts them."""
+    found = np.array([sample.share for sample in samples])
+    errors = np.array([sample.se for sample in samples])
+    single = np.abs(found - means) > SINGLE * errors
+    others = np.where(single, 0.0, inside)
+    together = abs(float(others.dot(found - means))) > OVERALL * math.sqrt(float(((others * errors) ** 2).sum()))
+    return np.where(single | together, found, means)

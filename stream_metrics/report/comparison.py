@@ -1,0 +1,104 @@
+"""The comparison of two models as text and as data."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stream_metrics.snapshots.comparison import ComparisonSnapshot
+
+__all__ = ["report", "to_dict"]
+
+KEYS = ("accuracy", "balanced_accuracy", "macro_f1", "cohen_kappa", "matthews_corrcoef")
+OF_SCORES = {"ranks": ("roc_auc_ovr", "average_precision_ovr"), "losses": ("log_loss", "brier_score")}
+ASSUMPTION = "Intervals and tests assume independent samples, or independent units where samples have them."
+OF_ONE = {"ranks": ("roc_auc", "average_precision"), "losses": OF_SCORES["losses"]}  # for two classes
+
+
+def keys_of(snapshot: ComparisonSnapshot) -> tuple[str, ...]:
+    """Return the keys that a report has."""
+    table = OF_ONE if len(snapshot.labels) <= 2 else OF_SCORES
+    return KEYS + tuple(key for kind in snapshot.scored for key in table[kind])
+
+
+def to_dict(snapshot: ComparisonSnapshot, level: float) -> dict[str, Any]:
+    """Return names, sizes, tests, evidence, and differences for one look and for many."""
+    if not 0 < level < 1:
+        raise ValueError(f"Expected `level` to be between 0 and 1, but got {level!r}")
+    a, b = snapshot.names
+    data: dict[str, Any] = {"a": a, "b": b, "n": snapshot.n, "abstentions": list(snapshot.abstentions), "level": level}
+    try:
+        only = snapshot.discordant
+    except ValueError as error:
+        data["discordant"] = {"omitted": str(error)}
+    else:
+        data["discordant"] = {"only_a": only[0], "only_b": only[1]}
+        data["mcnemar"] = {method: snapshot.mcnemar(method) for method in ("midp", "exact", "chi2")}
+        found = {side: snapshot.evidence(side, level) for side in ("either", "a", "b")}
+        data["evidence"] = {side: evidence._asdict() for side, evidence in found.items()}
+    data["differences"] = {}
+    for key in keys_of(snapshot):
+        try:
+            once, always = (snapshot.difference(key, level=level, valid=valid) for valid in ("fixed", "anytime"))
+        except ValueError as error:
+            data["differences"][key] = {"omitted": str(error)}
+            continue
+        shown = {name: getattr(once, name) for name in ("a", "b", "value", "se", "method", "note", "low", "high")}
+        data["differences"][key] = {**shown, "anytime": {"low": always.low, "high": always.high, "note": always.note}}
+    return data
+
+
+def report(snapshot: ComparisonSnapshot, level: float) -> str:
+    """Return the report as text."""
+    a, b = snapshot.names
+    data = to_dict(snapshot, level)
+    gone = sum(snapshot.abstentions)
+    head = f"{b} less {a}: {snapshot.n:,} samples" + (f", {gone:,} more without a prediction of one" if gone else "")
+    share = f"{100 * level:g} %"
+    rows = [("", a, b, "difference", f"{share}, this look", f"{share}, all looks", "")]
+    for key, row in data["differences"].items():
+        if "omitted" in row:
+            rows.append((key, "", "", "", "", "", row["omitted"]))
+            continue
+        limits = [_limits(side["low"], side["high"]) for side in (row, row["anytime"])]
+        note = f"{row['method']}" + (f"; {row['note']}" if row["note"] else "")
+        rows.append((key, _number(row["a"]), _number(row["b"]), _number(row["value"], "+"), *limits, note))
+    widths = [max(len(row[i]) for row in rows) for i in range(6)]
+    table = [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:6], widths[1:]), row[6]]).rstrip() for row in rows
+    ]
+    return "\n".join([head, "", *table, "", ASSUMPTION, *_tests(snapshot, data)])
+
+
+def _tests(snapshot: ComparisonSnapshot, data: dict[str, Any]) -> list[str]:
+    if "evidence" not in data:
+        return [data["discordant"]["omitted"]]
+    a, b = snapshot.names
+    only = data["discordant"]
+    lines = [
+        f"Only {a} right: {only['only_a']:,}; only {b} right: {only['only_b']:,}. "
+        f"McNemar (mid-p), for one look: p = {data['mcnemar']['midp']:.3g}"
+    ]
+    alpha = 1 - data["level"]
+    for side, name in (("b", b), ("a", a)):
+        found = data["evidence"][side]
+        shown = "shown" if found["log_e"] >= -math.log(alpha) else "not shown"
+        lines.append(
+            f"{name} is right more often: {shown} at {100 * alpha:.3g} %, at any number of looks "
+            f"(e-value {_e_value(found['log_e'])}, p = {found['p_value']:.3g})"
+        )
+    return lines
+
+
+def _e_value(log_e: float) -> str:
+    """Return an e-value as text, however large."""
+    return f"{math.exp(log_e):.3g}" if log_e < 700 else f"10^{log_e / math.log(10):.0f}"
+
+
+def _number(value: float, sign: str = "") -> str:
+    return "-" if math.isnan(value) else f"{value:{sign}.4f}"
+
+
+def _limits(low: float, high: float) -> str:
+    return "-" if math.isnan(low) else f"{low:+.4f} to {high:+.4f}"

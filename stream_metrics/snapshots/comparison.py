@@ -1,0 +1,332 @@
+"""What is known of two models at one moment: differences with their uncertainty, tests, evidence.
+
+**Which method.** Independent samples of weight 1: Tango's score interval for accuracy, recalls and means of recalls;
+for other metrics the delta method where the variance rests on enough samples, otherwise the posterior of the joint
+counts. Samples with units, and metrics of scores: folds. Weights without units have no method, because nothing says how
+much a weighted sample tells; the error says so. Measured at 95 %: see `benchmarks/README.md`.
+
+**Valid at any time.** Accuracy, and recall and specificity of a class: bets, exact from the first sample on. The mean
+of the recalls: bets for each class until the standard error rests on enough samples, then an asymptotic sequence. Other
+metrics: until then the difference of the exact sequences of both models, or, if there are none, everything that the
+difference could be, with a note. Folds: an asymptotic sequence by the same rule, where samples that depend on each
+other count as so many fewer as their standard error is larger; of scores, once the rarest class has 50 samples.
+The e-value of the discordant samples needs no such start.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from stream_metrics.catalog.row import Row
+from stream_metrics.catalog.table import find
+from stream_metrics.formulas.stats.normal import normal_quantile, t_reach
+from stream_metrics.inference.comparison import methods as methods
+from stream_metrics.inference.comparison import scores as scores
+from stream_metrics.inference.comparison import shares as shares
+from stream_metrics.inference.comparison.methods import Joint
+from stream_metrics.inference.comparison.tests import Better, Evidence, discordant_evidence, mcnemar_test
+from stream_metrics.inference.intervals.anytime import STEADY, TOO_EARLY, early_level, late_multiplier
+from stream_metrics.inference.intervals.jackknife import jackknife, left_out
+from stream_metrics.inference.intervals.resampling import DRAWS, SEED
+from stream_metrics.inference.intervals.sequences import asymptotic_multiplier
+from stream_metrics.inputs.options import real
+from stream_metrics.labels import Label, canonical
+from stream_metrics.labels.json_names import without_nan
+
+__all__ = ["ComparisonSnapshot", "Difference", "Joint"]
+
+METHODS = ("tango", "delta", "posterior", "bootstrap", "folds")
+OF_ALL = {*shares.ACCURACIES, "zero_one_loss", "micro_jaccard", "log_loss", "brier_score"}
+ENOUGH = 20  # samples that a variance rests on, or of the rarest class, for one look
+FEW_SAMPLES = "the standard error rests on too few samples"
+BURN_IN = 50  # samples of the rarest class for many looks at folds of scores
+
+
+def _signed(ends: tuple[float, float], sign: int) -> tuple[float, float]:
+    """Return limits, exchanged if the metric falls where the share rises."""
+    return ends if sign > 0 else (-ends[1], -ends[0])
+
+
+class Difference(NamedTuple):
+    """A metric of both models, and `value` = b - a with the interval that holds it at the `level`.
+
+    `low` and `high` are nan where nothing can be said, and `note` then says why; it also says where the interval is to
+    be taken with care. `se` is the standard error, `valid` "fixed" for one look or "anytime" for any number of looks.
+    """
+
+    key: str
+    label: Any
+    a: float
+    b: float
+    value: float
+    low: float
+    high: float
+    se: float
+    level: float
+    method: str
+    valid: str
+    note: str = ""
+
+
+class ComparisonSnapshot:
+    """Two models at one moment. `n` samples were judged by both; `abstentions`: of a only, of b only, of both."""
+
+    __slots__ = ("_kept", "_scored", "_sides", "_units", "_weighted", "abstentions", "joint", "n", "names")
+
+    def __init__(
+        self,
+        names: tuple[str, str],
+        joint: Joint,
+        scored: Mapping[int, tuple[dict[str, Any], ...]],
+        *,
+        n: int,
+        keyed: int,
+        weighted: int,
+        abstentions: tuple[int, int, int],
+    ) -> None:
+        """Take over the counts, and for each fold the states of the scores of both models by what reads them."""
+        self.names, self.joint, self._scored, self.n, self.abstentions = names, joint, scored, n, abstentions
+        self._units, self._weighted = keyed, weighted
+        self._sides = methods.sides(joint)
+        self._kept: dict[str, Any] = {}
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The classes of both models, in the order of report."""
+        return self.joint.labels
+
+    @property
+    def scored(self) -> tuple[str, ...]:
+        """Which kinds of values can be read of scores: of "ranks" and "losses"."""
+        return tuple(next(iter(self._scored.values()))[0]) if self._scored else ()
+
+    @property
+    def discordant(self) -> tuple[int, int]:
+        """The numbers of samples that only a, and only b, gets right; ValueError if samples have weights."""
+        if self._weighted:
+            raise ValueError(f"Expected samples of weight 1 to count them, but got {self._weighted} of another weight")
+        _, truth, a, b, values, *_ = self.joint
+        right_a, right_b = a == truth, b == truth
+        return int(values[right_a & ~right_b].sum()), int(values[right_b & ~right_a].sum())
+
+    def mcnemar(self, method: str = "midp") -> float:
+        """P-value of McNemar's test that both are right equally often, for one look: "midp", "exact" or "chi2"."""
+        return mcnemar_test(*self.discordant, method)
+
+    def evidence(self, better: Better = "either", level: float = 0.95) -> Evidence:
+        """Evidence, valid at any time, that one ("a", "b") is right more often than the other, or that "either" is."""
+        if better not in ("a", "b", "either"):
+            raise ValueError(f"Expected `better` to be 'a', 'b' or 'either', but got {better!r}")
+        return discordant_evidence(*self.discordant, self.names, better, real(level, "level"))
+
+    def difference(
+        self,
+        key: str,
+        level: float = 0.95,
+        method: str | None = None,
+        *,
+        label: Label | None = None,
+        valid: Literal["fixed", "anytime"] = "fixed",
+        t_opt: float = 1000.0,
+        draws: int = DRAWS,
+        seed: int = SEED,
+    ) -> Difference:
+        """Return a metric of both models, b - a and its interval; a per-class key takes a label.
+
+        `method`: "tango" (accuracy, recall, specificity, means of recalls), "delta", "posterior", "bootstrap" or
+        "folds"; None chooses, and is the only choice for all looks. `valid` is "fixed" for one look or "anytime" for
+        any number of looks; asymptotic sequences are tightest near `t_opt` samples, to be fixed before the first look.
+        KeyError for an unknown key, ValueError for one that cannot be compared and for a method that samples do not
+        allow.
+        """
+        row = find(key)
+        level, t_opt = real(level, "level"), real(t_opt, "t_opt")
+        if not 0 < level < 1:
+            raise ValueError(f"Expected `level` to be between 0 and 1, but got {level!r}")
+        if valid not in ("fixed", "anytime"):
+            raise ValueError(f"Expected `valid` to be 'fixed' or 'anytime', but got {valid!r}")
+        if row.needs and self._weighted:
+            raise ValueError(f"Expected samples of weight 1 for {key!r}, but got {self._weighted} of another weight")
+        label = None if label is None else canonical(label, "label")
+        if row.reads != "counts":
+            return self._finished(row, label, self._of_scores(row, label), level, valid, t_opt)
+        if (row.kind == "per_class") != (label is not None) or row.kind == "matrix":
+            raise KeyError(f"Expected a label for a per-class key and none for a whole one, but got {key!r}, {label!r}")
+        a, b = (float(methods.value_of(key, s, s.tables(self.joint.values), label)) for s in self._sides)
+        if not self.n or math.isnan(b - a):
+            return Difference(
+                key, label, a, b, math.nan, math.nan, math.nan, math.nan, level, "none", valid, "0/0 for a model"
+            )
+        self._check(method, valid)
+        empty = Difference(key, label, a, b, b - a, math.nan, math.nan, math.nan, level, "", valid)
+        if self._units:
+            return self._finished(row, label, (a, b, *self._of_folds(key, label)), level, valid, t_opt)
+        if valid == "anytime":
+            return self._watched(row, empty, t_opt)
+        return self._once(row, empty, method, draws, seed)
+
+    def _check(self, method: str | None, valid: str) -> None:
+        """Raise ValueError for a method that there is not, or that the samples do not allow."""
+        if method not in (None, *METHODS):
+            raise ValueError(f"Expected `method` to be one of {METHODS}, but got {method!r}")
+        if valid == "anytime" and method not in (None, "folds"):
+            raise ValueError(f"Expected no `method` with valid='anytime', which has its own, but got {method!r}")
+        if 0 < self._units < self.n:
+            raise ValueError(f"Expected all samples or none to have a unit, but got {self._units} of {self.n} with one")
+        if self._units and method not in (None, "folds"):
+            raise ValueError(f"Expected the method 'folds' for samples with a `unit`, but got {method!r}")
+        if method == "folds" and not self._units:
+            raise ValueError("Expected samples with a `unit` for the method 'folds', but got none")
+        if self._weighted and not self._units:
+            raise ValueError(
+                f"Expected samples of weight 1, or each with its `unit`, for an interval, "
+                f"but got {self._weighted} of another weight"
+            )
+
+    def _of_folds(self, key: str, label: Any) -> tuple[str, float, str]:
+        rows = methods.without_folds(self.joint)
+        a, b = (methods.value_of(key, side, side.tables(rows), label) for side in self._sides)
+        return "folds", jackknife(b - a), f"{len(rows)} folds"
+
+    def _once(self, row: Row, empty: Difference, method: str | None, draws: int, seed: int) -> Difference:
+        """Return a difference with its interval for one look."""
+        key, label, level, value = row.key, empty.label, empty.level, empty.value
+        pairs, sign = shares.pairs_of(key, self.joint, label)
+        se = methods.delta_se(key, self._sides, self.joint.values, label)
+        if method == "tango" and not pairs:
+            raise ValueError(f"Expected a rate or a mean of recalls for the method 'tango', but got {key!r}")
+        note = self._rare(row, label)
+        if pairs and method in (None, "tango"):
+            low, high = _signed(shares.paired_bounds(pairs, level), sign)
+            return empty._replace(low=low, high=high, se=se, method="tango", note=note)
+        if method is None:
+            method = "delta" if methods.steady(key, self._sides, self.joint, label, ENOUGH) else "posterior"
+        if method == "delta":
+            reach = -normal_quantile((1 - level) / 2) * se
+            return empty._replace(low=value - reach, high=value + reach, se=se, method="delta", note=note)
+        if method == "posterior":
+            low, high, se, lost = methods.posterior(key, self.joint, label, draws, seed, level)
+        else:
+            low, high, se, lost = methods.bootstrap(key, self._sides, self.joint.values, label, draws, seed, level)
+        note = f"{lost} of {draws} draws were 0/0" if lost else note
+        low, high = min(low, value), max(high, value)  # all draws may lie beside it
+        return empty._replace(low=low, high=high, se=se, method=method, note=note)
+
+    def _watched(self, row: Row, empty: Difference, t_opt: float) -> Difference:
+        """Return a difference with its interval for all looks: by bets where they can be had, else asymptotic."""
+        key, label, level = row.key, empty.label, empty.level
+        pairs, sign = shares.pairs_of(key, self.joint, label)
+        se = methods.delta_se(key, self._sides, self.joint.values, label)
+        empty = empty._replace(se=se)
+        if len(pairs) == 1:
+            low, high = _signed(shares.paired_sequence(pairs, level), sign)
+            return empty._replace(low=low, high=high, method="bets")
+        if methods.steady(key, self._sides, self.joint, label, STEADY):
+            reach = late_multiplier(self.n, t_opt, level) * se
+            return empty._replace(low=empty.value - reach, high=empty.value + reach, method="asymptotic")
+        if pairs:
+            low, high = _signed(shares.paired_sequence(pairs, early_level(level, 1)), sign)
+            return empty._replace(low=low, high=high, method="bets")
+        bounds = methods.apart(key, self._sides, label, level)
+        if bounds is not None:
+            return empty._replace(low=bounds[0], high=bounds[1], method="beta_binomial")
+        most = row.high - row.low
+        return empty._replace(low=-most, high=most, method="asymptotic", note=TOO_EARLY)
+
+    def _finished(self, row: Row, label: Any, parts: Any, level: float, valid: str, t_opt: float) -> Difference:
+        """Return the difference with the interval that the standard error of folds gives."""
+        a, b, method, se, note = parts
+        value = b - a
+        if not se > 0:
+            note = (
+                "the models do not differ in any sample that counts here"
+                if se == 0
+                else note or "0/0 without some fold"
+            )
+            return Difference(row.key, label, a, b, value, math.nan, math.nan, se, level, method, valid, note)
+        folds = int(note.split()[0])
+        reach, note = t_reach(level, folds - 1), "" if folds > 7 else note
+        doubt = self._doubt(row, label, se, valid)
+        if valid == "anytime":
+            if doubt:
+                most = row.high - row.low
+                return Difference(row.key, label, a, b, value, -most, most, se, level, method, valid, doubt)
+            reach *= asymptotic_multiplier(self.n, t_opt, 1 - level) / -normal_quantile((1 - level) / 2)
+        note = note or doubt
+        return Difference(
+            row.key, label, a, b, value, value - reach * se, value + reach * se, se, level, method, valid, note
+        )
+
+    def _doubt(self, row: Row, label: Any, se: float, valid: str) -> str:
+        """Return why the standard error of folds is no reason for an interval, or ""."""
+        watched = valid == "anytime"
+        if row.reads != "counts":
+            if watched and self._rarest(row, label) < BURN_IN:
+                return f"too early: a class has fewer than {BURN_IN} samples"
+            return "" if watched else self._rare(row, label)
+        values = self.joint.values * (self.n / self.joint.values.sum())
+        alone = methods.delta_se(row.key, self._sides, values, label)
+        joint = self.joint._replace(values=values * min(1.0, (alone / se) ** 2))
+        if methods.steady(row.key, self._sides, joint, label, STEADY if watched else ENOUGH):
+            return ""
+        return TOO_EARLY if watched else FEW_SAMPLES
+
+    def _rarest(self, row: Row, label: Any) -> float:
+        """Return the number of samples of the rarest class that the metric depends on."""
+        if row.key in OF_ALL:
+            return self.n
+        totals = np.bincount(self.joint.truth, self.joint.values, len(self.labels))
+        if label is not None and label in self.labels:
+            own = float(totals[self.labels.index(label)])
+            return min(own, float(totals.sum()) - own)
+        return float(totals[totals > 0].min()) if totals.any() else 0
+
+    def _rare(self, row: Row, label: Any) -> str:
+        few = self._rarest(row, label)
+        return f"a class has {few:.0f} samples, too few for this interval" if few < ENOUGH else ""
+
+    def _of_scores(self, row: Row, label: Any) -> tuple[Any, ...]:
+        """Return a value of the scores of both models, the method, its standard error, and a note."""
+        if row.reads not in self.scored or row.kind == "matrix" or row.quadratic:
+            raise ValueError(
+                f"Expected a key of the scores that are kept ({self.scored or 'none'}), but got {row.key!r}"
+            )
+        if 0 < self._units < self.n:
+            raise ValueError(f"Expected all samples or none to have a unit, but got {self._units} of {self.n} with one")
+        if row.reads not in self._kept:
+            self._kept[row.reads] = left_out(self._scored, row.reads)
+        wholes, rest = self._kept[row.reads]
+        a, b = (scores.read(row, state, label) for state in wholes)
+        if not self._units and scores.uneven(self._scored, self.joint.parts):
+            return a, b, "folds", math.nan, "0 folds: samples repeat, so that each needs a unit"
+        estimates = np.array([scores.read(row, y, label) - scores.read(row, x, label) for x, y in rest])
+        return a, b, "folds", jackknife(estimates), f"{len(estimates)} folds"
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """Return everything that the report shows as plain Python types."""
+        from stream_metrics.report.comparison import to_dict
+
+        return to_dict(self, level)
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return `to_dict()` as JSON text; nan becomes null."""
+        return json.dumps(without_nan(self.to_dict()), indent=indent, allow_nan=False)
+
+    def report(self, level: float = 0.95) -> str:
+        """Return the report: metrics of both models with intervals for one look and for many, tests, evidence."""
+        from stream_metrics.report.comparison import report
+
+        return report(self, level)
+
+    def __str__(self) -> str:
+        """Return the report at 95 %."""
+        return self.report()
+
+    def __repr__(self) -> str:
+        """Return one line: names and size."""
+        return f"<ComparisonSnapshot {self.names[1]!r} less {self.names[0]!r}, n={self.n}>"

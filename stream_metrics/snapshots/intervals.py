@@ -1,0 +1,115 @@
+"""The part of a snapshot that says how sure its values are, as values of the population that the samples come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from stream_metrics.inference.intervals.interval import Interval
+    from stream_metrics.labels import Label
+
+__all__ = ["IntervalReadings", "Shown", "of_window"]
+
+
+def of_window(taken: Any) -> Any:
+    """Mark a snapshot, or those of groups, as of a window that slides: what it estimates moves with it."""
+    views = [*taken.values(), taken.overall, taken.other] if hasattr(taken, "overall") else [taken]
+    for view in views:
+        if hasattr(view, "_slides"):
+            view._slides = True
+    return taken
+
+
+class Shown(NamedTuple):
+    """Which intervals a snapshot shows beside its values."""
+
+    level: float
+    valid: str
+    t_opt: float | None
+
+
+class IntervalReadings:
+    """Intervals of single values. `stream_metrics.inference.intervals.choice` has the methods and their defaults."""
+
+    __slots__ = ()
+    _shown: Shown | None
+    _slides: bool
+    _intervals: dict[str, Any]
+
+    def interval(
+        self,
+        key: str | Callable[[Any], float],
+        level: float = 0.95,
+        method: str | None = None,
+        *,
+        label: Label | None = None,
+        valid: str = "fixed",
+        t_opt: float | None = None,
+        draws: int = 1000,
+        seed: int = 20101,
+        **options: Any,
+    ) -> Interval | dict[Label, Interval]:
+        """Return the interval that holds the value of the population with confidence `level`.
+
+        A per-class key gives a dict by label, or with `label` one interval. `key` may be a function of the counts
+        (`formulas.protocol.Counts`) that returns a float. `options` are those of the formula, such as beta=2.
+
+        `method`: "wilson", "jeffreys", "clopper_pearson" (proportions), "delta", "bootstrap", "posterior" (any metric
+        of counts), "delong", "influence" (areas), "student" (losses), "noncentral" (calibration without noise); without
+        it the best measured for the metric and its counts.
+        `valid`: "fixed" is for one look at a moment chosen beforehand; "anytime" for looking as often as one likes, by
+        confidence sequences: exact for proportions and losses; for others exact or the whole range at first, and
+        asymptotic once the standard error rests on enough samples. They are tightest near `t_opt` samples, which must
+        be chosen before the first look; None is 1,000 for asymptotic ones, and for proportions a sequence that suits
+        any number. For proportions at all looks a martingale is enough: the share may change, and the interval holds
+        the mean of the probabilities of the samples, each given those before.
+        `draws` and `seed` are those of the bootstrap and the posterior: equal counts give equal intervals.
+
+        Metrics whose gradient needs the whole table are refused beyond 2,048 classes, those of all pairs of classes and
+        the determinant beyond 128.
+
+        Samples with a `unit` have intervals by the method "folds", for one look, whatever their weights: of every
+        metric that is not biased near its lowest value, of losses and means of areas too. All samples must have a unit,
+        or none. Samples without are taken as independent and of one stream from its start: an "anytime" interval is
+        refused for a window that slides. `ValueError` says why a metric has none, or that samples have weights other
+        than 1.
+        `note` of the interval says why it is not to be trusted; it is empty if nothing speaks against it.
+        """
+        from stream_metrics.inference.intervals.of_snapshot import interval
+
+        given = {"label": label, "valid": valid, "t_opt": t_opt, "draws": draws, "seed": seed, **options}
+        return interval(self, key, level, method, **given)
+
+    def with_intervals(self, level: float = 0.95, valid: str = "fixed", *, t_opt: float | None = None) -> Self:
+        """Return this snapshot with `interval`s beside its values in report, HTML, `to_dict`, `to_frame` and plots."""
+        from stream_metrics.inference.intervals.conditions import checked, refuse_looks
+
+        refuse_looks(self, valid)
+        twin: Any = copy(self)
+        twin._shown, twin._intervals = Shown(*checked(level, valid, t_opt)), {}
+        for name in ("_views", "_counts", "_cache", "_estimates", "_tables"):  # what was read once is read for both
+            setattr(twin, name, getattr(self, name))
+        return twin  # type: ignore[no-any-return]
+
+    def _bounds(self, key: str) -> Any:
+        """Return what `interval` gives for a key as it is shown; None where nothing is, or the metric has none."""
+        if self._shown is None:
+            return None
+        if key not in self._intervals:
+            from stream_metrics.inference.intervals.of_snapshot import known
+            from stream_metrics.inference.intervals.resampling import enough_draws
+
+            level, valid, t_opt = self._shown
+            found = None
+            if known(self, key, valid) and not self._unweighted():
+                found = self.interval(key, level, valid=valid, t_opt=t_opt, draws=enough_draws(level))
+            self._intervals[key] = found
+        return self._intervals[key]
+
+    def _unweighted(self) -> str:
+        """Return why no value has an interval; empty if nothing speaks against them."""
+        from stream_metrics.inference.intervals.conditions import weighted
+
+        return "" if self._shown is None else weighted(self)

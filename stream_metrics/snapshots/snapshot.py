@@ -1,0 +1,380 @@
+"""A frozen view of the states of one stream: every metric of the catalogue, computed when it is asked for.
+
+A snapshot holds its own copies of the states, so later updates do not move it. Values are computed on first access
+and kept. No formula stands here: each value comes from the catalogue. How a snapshot reads scores is in
+`snapshot_scores`, how it becomes data in `report.data`.
+
+**Which keys.** `keys` (by default, the default rows of the catalogue) decide what iteration, `in`, `undefined`,
+`to_dict` and the report contain. `snapshot[key]` answers every other row of the catalogue as well: the counters are
+there, so refusing would only cost the caller a second snapshot.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from stream_metrics.catalog.obstacles import MISSING, Obstacle, obstacle
+from stream_metrics.catalog.table import CATALOG, Row, find
+from stream_metrics.evaluation.evaluate import checked_zero_division, evaluate, settle, value_labels
+from stream_metrics.formulas.frozen import FrozenCounts
+from stream_metrics.formulas.protocol import Counts
+from stream_metrics.labels.json_names import without_nan
+from stream_metrics.snapshots.intervals import IntervalReadings, Shown
+from stream_metrics.snapshots.scores import Estimate, ScoreReadings
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
+
+    from stream_metrics.labels import Label
+
+__all__ = ["Estimate", "Snapshot", "Values"]
+
+DEFAULT = tuple(key for key, row in CATALOG.items() if row.default and row.reads == "counts")
+
+
+class Counted(Counts, Protocol):
+    """What a snapshot is taken of: counts that know how many samples they come from."""
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+
+    @property
+    def weight(self) -> int | float:
+        """The sum of the weights."""
+
+    @property
+    def abstained(self) -> int:
+        """The number of samples without a prediction."""
+
+
+class Snapshot(ScoreReadings, IntervalReadings):
+    """The metrics of a stream at one moment.
+
+    `snapshot[key]` is a whole value, `snapshot.per_class[key][label]` the value of one class.
+    `zero_division` (0.0, 1.0 or nan) stands for values that are 0/0; without it, the number that the catalogue has for
+    each metric, which is 0.0, and nan for losses and for what is read of scores. `undefined` lists the values that were
+    replaced. Memory: the states, plus each value once it was asked for.
+    """
+
+    __slots__ = (
+        "_cache", "_counts", "_estimates", "_folds", "_intervals", "_keys", "_left_out", "_obstacles",
+        "_shown", "_slides", "_states", "_tables", "_views", "_zero_division",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        counts: Counted | None = None,
+        *,
+        ranks: Any = None,
+        confidence: Any = None,
+        losses: Any = None,
+        folds: Mapping[int, dict[str, Any]] | None = None,
+        keys: Sequence[str] | None = None,
+        zero_division: float | None = None,
+    ) -> None:
+        """Take over the states, which nobody else may change from now on; at least one must be given.
+
+        `folds` are the states of the samples of each fold of units, by the same names; see `metric_folds`.
+        """
+        given = {"counts": counts, "ranks": ranks, "confidence": confidence, "losses": losses}
+        self._states: dict[str, Any] = {name: state for name, state in given.items() if state is not None}
+        if not self._states:
+            raise ValueError("Expected at least one state, but got none")
+        self._views = {name: FrozenCounts(state) for name, state in self._states.items()}
+        self._counts: Any = self._views.get("counts")
+        self._folds = dict(folds or {})
+        self._left_out: dict[str, list[Any]] = {}  # what `inference.fold_intervals` has made of them
+        self._keys = self._default() if keys is None else tuple(dict.fromkeys(find(key).key for key in keys))
+        self._zero_division = None if zero_division is None else checked_zero_division(zero_division)
+        self._cache: dict[str, tuple[Any, Any]] = {}
+        self._estimates: dict[str, Any] = {}
+        self._tables: dict[str, dict[Label, float]] = {}
+        self._shown: Shown | None = None
+        self._slides = False
+        self._intervals: dict[str, Any] = {}
+        self._obstacles: dict[str, Obstacle] | None = None
+
+    def _default(self) -> tuple[str, ...]:
+        if self._states.keys() == {"counts"}:
+            return DEFAULT
+        return tuple(key for key, row in CATALOG.items() if row.default and row.reads in self._states)
+
+    @property
+    def _main(self) -> Any:
+        """The state that has seen every sample."""
+        return next(iter(self._states.values()))
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The classes, in the order of report; rows and columns of the matrix follow it."""
+        labels: tuple[Label, ...] = getattr(next(iter(self._views.values())), "labels", ())
+        return labels
+
+    @property
+    def n(self) -> int:
+        """Number of samples counted, abstentions not included."""
+        return int(self._main.n)
+
+    @property
+    def scored(self) -> int:
+        """Number of samples that came with scores."""
+        return int(self._states["ranks"].n) if "ranks" in self._states else 0
+
+    @property
+    def weight(self) -> int | float:
+        """Sum of the sample weights; equals `n` where no weights were given."""
+        return self._main.weight  # type: ignore[no-any-return]
+
+    @property
+    def abstained(self) -> int:
+        """Number of samples without a prediction; they are in no metric."""
+        return int(self._main.abstained)
+
+    @property
+    def confusion_matrix(self) -> np.ndarray[Any, Any]:
+        """Counts by true class (rows) and predicted class (columns), read-only; `ValueError` above 4096 classes."""
+        if "" not in self._cache:
+            self._cache[""] = _frozen(self._view("counts", "confusion_matrix").matrix), False
+        matrix: np.ndarray[Any, Any] = self._cache[""][0]
+        return matrix
+
+    def __getitem__(self, key: str) -> Any:
+        """Return the value of a whole key, or the K x K array of a matrix key.
+
+        A per-class key of scores gives the value of `pos_label`, where that is one of the classes.
+        """
+        row = find(key)
+        if row.kind != "per_class":
+            return self._entry(key)[0]
+        if row.reads == "ranks":
+            pos_label, labels = self._view("ranks", key).pos_label, self._labels(row)
+            if pos_label in labels:
+                return self._table(key)[pos_label]
+            if len(labels) < 2:  # it may yet come
+                return row.zero_division if self._zero_division is None else self._zero_division
+            raise KeyError(f"Expected {key!r} of {pos_label=}, which is no class: snapshot.per_class[{key!r}][label]")
+        raise KeyError(f"Expected a whole-matrix key, but {key!r} is per class: snapshot.per_class[{key!r}][label]")
+
+    @property
+    def per_class(self) -> Mapping[str, Mapping[Label, float]]:
+        """The per-class values: key -> label -> float."""
+        return _PerClass(self)
+
+    def value(self, key: str, **options: Any) -> Any:
+        """Return the value of `key` with the formula's options, such as `value("fbeta", beta=2.0)`; nothing is kept.
+
+        A per-class key gives a dict from label to float.
+        """
+        row = find(key)
+        value, _ = evaluate(row, self._view(row.reads, key), self._zero_division, **options)
+        return dict(zip(self._labels(row), value.tolist(), strict=True)) if row.kind == "per_class" else value
+
+    @property
+    def undefined(self) -> tuple[str | tuple[str, Label], ...]:
+        """The chosen values that are 0/0 and were replaced by `zero_division`: "key", or ("key", label)."""
+        found: list[str | tuple[str, Label]] = []
+        for key in self._computable():
+            _, undefined = self._entry(key)
+            found += [key] if undefined is True else [(key, label) for label in undefined or ()]
+        return tuple(found)
+
+    @property
+    def omitted(self) -> Mapping[str, str]:
+        """The chosen keys that cannot be computed from these states, and why; `snapshot[key]` raises for them.
+
+        Square tables of more than 4096 classes; tests, which are about samples, where samples have weights other than
+        1; pairs of samples where a weight has a fraction; keys that read a state which this snapshot does not have.
+        """
+        return {key: found.reason for key, found in self._refused().items()}
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the chosen whole-matrix keys that can be computed; `omitted` has the others."""
+        return (key for key in self._computable() if CATALOG[key].kind == "whole")
+
+    def __contains__(self, key: object) -> bool:
+        """Tell whether `key` is one of the chosen whole-matrix keys, and can be computed."""
+        return key in self._keys and CATALOG[str(key)].kind == "whole" and key not in self._refused()
+
+    def __len__(self) -> int:
+        """Number of chosen whole-matrix keys that can be computed."""
+        return sum(1 for _ in self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python types; labels appear under their JSON names (see `jsonable`).
+
+        `confusion_matrix` is a list of rows, or above 4096 classes {rows, columns, values} of the cells that are not
+        zero. `omitted` has the keys that cannot be computed here, with the reason. `scores` has the certified bounds of
+        values that are not exact.
+        """
+        from stream_metrics.report.data import to_dict
+
+        return to_dict(self)
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return `to_dict()` as JSON text; nan becomes null."""
+        data = self.to_dict()
+        try:
+            return json.dumps(data, indent=indent, allow_nan=False)
+        except ValueError:
+            return json.dumps(without_nan(data), indent=indent, allow_nan=False)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a pandas table: one row per class, one column per chosen per-class key."""
+        from stream_metrics.report.data import to_frame
+
+        return to_frame(self)
+
+    def report(self, width: int | None = None) -> str:
+        """Return the text report at `width` columns (at least 40); without it, at the width of the terminal."""
+        from stream_metrics.report import report
+
+        return report(self, width)
+
+    def __str__(self) -> str:
+        """Return the text report at the width of the terminal."""
+        return self.report()
+
+    def _repr_html_(self) -> str:
+        """Return the report as HTML for notebooks."""
+        from stream_metrics.report import html
+
+        return html(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the counters and the choices, not the values."""
+        return _restore, (self._states, self._keys, self._zero_division, self._shown, self._slides, self._folds)
+
+    def __repr__(self) -> str:
+        """Return one line: size and accuracy."""
+        accuracy = f", accuracy={self['accuracy']:.6g}" if "accuracy" in self and self.n else ""
+        return f"<Snapshot n={self.n}, classes={len(self.labels)}{accuracy}>"
+
+    def _entry(self, key: str) -> tuple[Any, Any]:
+        """Return (value, undefined) of a key as `evaluate` gives them, from the cache after the first time."""
+        entry = self._cache.get(key)
+        if entry is None:
+            row = find(key)
+            view = self._view(row.reads, key)
+            computed = self._compute(key, view)
+            if row.reads != "counts":
+                self._estimates[key] = computed
+            value, undefined = settle(row, view, computed, self._zero_division)
+            entry = self._cache[key] = (value if row.kind == "whole" else _frozen(value)), undefined
+        return entry
+
+    def _view(self, reads: str, key: str) -> Any:
+        """Return the frozen state that a key reads; KeyError if this snapshot has none."""
+        view = self._views.get(reads)
+        if view is None:
+            raise KeyError(f"Expected a key that can be read here, but {key!r} needs {MISSING[reads]}")
+        return view
+
+    def _labels(self, row: Row) -> tuple[Label, ...]:
+        """Return the classes that the values of a row belong to."""
+        return value_labels(row, self._views[row.reads])
+
+    @property
+    def _scored(self) -> bool:
+        return "ranks" in self._states
+
+    def _table(self, key: str) -> Mapping[Label, float]:
+        if key not in self._tables:
+            values = self._entry(key)[0].tolist()
+            self._tables[key] = dict(zip(self._labels(CATALOG[key]), values, strict=True))
+        return MappingProxyType(self._tables[key])
+
+    def _obstacle(self, key: str) -> Obstacle | None:
+        """Return why a key cannot be computed here, None if it can."""
+        row = find(key)
+        return obstacle(row, self._views.get(row.reads))
+
+    def _refused(self) -> dict[str, Obstacle]:
+        """Return the obstacles of the chosen keys that cannot be computed."""
+        if self._obstacles is None:
+            self._obstacles = {}
+            for keys in _conditional(self._keys, tuple(self._states)):
+                found = self._obstacle(keys[0])
+                self._obstacles |= {key: found._replace(key=key) for key in keys} if found else {}
+        return self._obstacles
+
+    def _computable(self) -> tuple[str, ...]:
+        refused = self._refused()
+        return tuple([key for key in self._keys if key not in refused]) if refused else self._keys
+
+
+class _PerClass(Mapping[str, Mapping["Label", float]]):
+    """The per-class half of a snapshot, read-only."""
+
+    __slots__ = ("_snapshot",)
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def __getitem__(self, key: str) -> Mapping[Label, float]:
+        if find(key).kind != "per_class":
+            raise KeyError(f"Expected a per-class key, but {key!r} is not: snapshot[{key!r}]")
+        return self._snapshot._table(key)
+
+    def __contains__(self, key: object) -> bool:
+        snapshot = self._snapshot
+        return key in snapshot._keys and CATALOG[str(key)].kind == "per_class" and key not in snapshot._refused()
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for key in self._snapshot._computable() if CATALOG[key].kind == "per_class")
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class Values(dict[str, Any]):
+    """Values by key; `omitted` says of the keys that could not be computed why."""
+
+    __slots__ = ("omitted",)
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        """Read every chosen whole-matrix key of a snapshot."""
+        super().__init__((key, snapshot[key]) for key in snapshot)
+        self.omitted = snapshot.omitted
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the values, not the snapshot."""
+        return Values.__new__, (Values,), (None, {"omitted": self.omitted}), None, iter(self.items())
+
+    def __repr__(self) -> str:
+        """Return the dictionary, and behind it what it lacks."""
+        return f"{super().__repr__()}{f' without {self.omitted!r}' if self.omitted else ''}"
+
+
+@lru_cache(maxsize=256)
+def _conditional(keys: tuple[str, ...], states: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return those of the keys that not every snapshot of such states can compute, together what needs the same."""
+    found: dict[tuple[Any, ...], list[str]] = {}
+    for row in map(CATALOG.__getitem__, keys):
+        if row.quadratic or row.needs or row.reads not in states:
+            found.setdefault((row.reads, row.quadratic, row.needs), []).append(row.key)
+    return tuple(map(tuple, found.values()))
+
+
+def _restore(
+    states: dict[str, Any],
+    keys: tuple[str, ...],
+    zero_division: float | None,
+    shown: Shown | None = None,
+    slides: bool = False,
+    folds: dict[int, dict[str, Any]] | None = None,
+) -> Snapshot:
+    snapshot = Snapshot(**states, folds=folds, keys=keys, zero_division=zero_division)
+    snapshot._shown, snapshot._slides = shown, slides
+    return snapshot
+
+
+def _frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,69 @@
+"""How much several states can still count so that their merge can count all of it.
+
+A window or a group is read as the merge of its states, so what it has counted must fit into one. The states of a
+container are looked at together only when a bound of the room that was left is used up: a sample costs one
+subtraction. `_load` of a state returns three bounds of what a merge adds up: the sum of weights, the number of samples
+(or of appearances of a label), the number of abstentions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from stream_metrics._core.weights import checked_weight, split_weights
+from stream_metrics.errors import WeightError
+from stream_metrics.inputs.columns import weights
+
+__all__ = ["MOST", "Load", "cost", "grown", "load_of", "room", "sample_cost"]
+
+MOST = 2**63 - 3  # the sum of weights, and the number of samples, of all states together
+Load: TypeAlias = tuple[int, int, int]
+
+
+def load_of(states: Iterable[Any]) -> Load:
+    """Return what states that can be merged count together."""
+    weight = samples = abstentions = 0
+    for state in states:
+        load = state._load()
+        weight, samples, abstentions = weight + load[0], samples + load[1], abstentions + load[2]
+    return weight, samples, abstentions
+
+
+def room(load: Iterable[int], taken: int = 0) -> int:
+    """Return how much more, of weight or of samples, can be counted so that one state could count all of it.
+
+    WeightError if that is less than `taken`.
+    """
+    most = max(load)
+    if MOST - most < taken:
+        raise WeightError(
+            f"Expected the weights and the numbers of samples of all states together to stay below 2**63 - 2, "
+            f"but got {taken} on top of {most}"
+        )
+    return MOST - most
+
+
+def grown(before: Iterable[Any], after: Iterable[Any]) -> int:
+    """Return how much states have grown, in the units of `room`; a state that was not there is None."""
+    old, new = load_of(state for state in before if state is not None), load_of(after)
+    return max(b - a for a, b in zip(old, new, strict=True))
+
+
+def sample_cost(w: Any) -> int:
+    """Return what one sample takes of the room of a state: its weight, or 3 appearances if that is more."""
+    return max(3, math.ceil(checked_weight(w)))
+
+
+def cost(w: Any, n: int) -> int:
+    """Return what n samples take of the room of a state: their weight, or 3 appearances each; more if that is small."""
+    if w is None:
+        return 3 * n
+    wholes, parts = split_weights(weights(w, n))
+    if wholes.sum(dtype=np.float64) < 2.0**53:
+        return 3 * n + int(wholes.sum())
+    whole: int = sum(wholes.tolist())
+    return max(3 * n, whole + (0 if parts is None else -(-sum(parts.tolist()) >> 64)))
