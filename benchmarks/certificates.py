@@ -23,7 +23,7 @@ from timing import Line, clock
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
-from rank_shapes import FEW, HARD, ORDINARY, WITH_ATOM, draw, exact_auc, random_hard
+from support.rank_shapes import FEW, HARD, ORDINARY, WITH_ATOM, draw, exact_auc, random_hard
 
 from stream_metrics.ranking.areas import roc_auc
 from stream_metrics.states.ranks import RankSketch

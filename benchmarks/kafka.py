@@ -45,7 +45,7 @@ class Took(NamedTuple):
 
 def lines() -> Iterator[Line]:
     """Yield what is measured."""
-    from kafka_mock import Cluster
+    from support.kafka_mock import Cluster
 
     processors = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, processors[-1:])

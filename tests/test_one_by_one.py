@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from input_forms import FLOATS, NUMBERS, OTHERS
+from support.input_forms import FLOATS, NUMBERS, OTHERS
 
 import stream_metrics as sm
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rank_streams import SPECIAL
+from support.rank_streams import SPECIAL
 
 import stream_metrics as sm
 from stream_metrics import testing

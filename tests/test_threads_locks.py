@@ -19,7 +19,7 @@ import pytest
 import stream_metrics as sm
 from stream_metrics._core.guard import Guarded, Lock
 
-STRESS = Path(__file__).parent / "thread_stress.py"
+STRESS = Path(__file__).parent / "support" / "thread_stress.py"
 MAKES = {
     "ConfusionMatrix": sm.ConfusionMatrix,
     "MetricSet": sm.MetricSet,

@@ -6,7 +6,7 @@ import base64
 import zlib
 
 import pytest
-import wire_mutants
+from support import wire_mutants
 
 import stream_metrics as sm
 

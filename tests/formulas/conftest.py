@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from oracle import Oracle
+from support.oracle import Oracle
 
 from stream_metrics import ConfusionMatrix
 from stream_metrics.catalog.table import find

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rank_oracle import RankOracle
+from support.rank_oracle import RankOracle
 
 from stream_metrics.ranking.calibration import (
     debiased_calibration_error,

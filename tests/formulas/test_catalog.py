@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracle import Oracle
+from support.oracle import Oracle
 
 from stream_metrics.catalog.table import CATALOG, find
 from stream_metrics.evaluation.evaluate import evaluate

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rank_oracle import RankOracle
-from rank_shapes import random_hard
 from sklearn.metrics import (
     confusion_matrix,
     f1_score,
@@ -22,6 +20,8 @@ from sklearn.metrics import (
 from sklearn.metrics import (
     roc_curve as sklearn_roc,
 )
+from support.rank_oracle import RankOracle
+from support.rank_shapes import random_hard
 
 from stream_metrics.ranking.curves import (
     METRICS,

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exact_metrics import REFERENCES, Bound, Exact
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracle import exact_weight
+from support.exact_metrics import REFERENCES, Bound, Exact
+from support.oracle import exact_weight
 
 from stream_metrics import ConfusionMatrix
 from stream_metrics.catalog.table import CATALOG, Row

@@ -10,8 +10,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from rank_shapes import FEW, HARD, ORDINARY, WITH_ATOM, draw, exact_auc, random_hard
 from sklearn.metrics import average_precision_score
+from support.rank_shapes import FEW, HARD, ORDINARY, WITH_ATOM, draw, exact_auc, random_hard
 
 from stream_metrics.ranking.areas import delong_se, roc_auc
 from stream_metrics.ranking.average_precision import average_precision

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from rank_oracle import MIXED, RankOracle, code
+from support.rank_oracle import MIXED, RankOracle, code
 
 from stream_metrics.ranking.areas import roc_auc
 from stream_metrics.ranking.protocol import ZERO

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rank_oracle import RankOracle
-from rank_shapes import exact_auc, random_hard
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_auc_score
+from support.rank_oracle import RankOracle
+from support.rank_shapes import exact_auc, random_hard
 
 from stream_metrics.ranking.areas import (
     delong_se,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import rank_oracle
+from support import rank_oracle
 
 from stream_metrics.ranking.score_codes import edge, magnitude
 

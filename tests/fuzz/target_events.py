@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from fuzz import mutation
-from monitor_events import NOW, START, events, lines
+from support.monitor_events import NOW, START, events, lines
 
 from stream_metrics._core.lines import cut
 from stream_metrics.monitor.config import Config, Counting, Fields, Join

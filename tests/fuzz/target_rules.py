@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from fuzz import mutation
-from monitor_events import CONFIG, events, offline, records
+from support.monitor_events import CONFIG, events, offline, records
 
 from stream_metrics.monitor.alerts.engine import Engine
 from stream_metrics.monitor.alerts.rules import Changed, Comparison, Rule, RuleError, parse, rules_of

@@ -22,7 +22,7 @@ from stream_metrics.integrations.tables import Fields
 
 beam = pytest.importorskip("apache_beam", reason="Apache Beam is not installed; .ci/run installs it")
 
-from beam_samples import BUNDLES, CASES, FN_API, counted, labels, run  # noqa: E402
+from support.beam_samples import BUNDLES, CASES, FN_API, counted, labels, run  # noqa: E402
 
 from stream_metrics.integrations import beam as adapter  # noqa: E402
 from stream_metrics.integrations.beam import Accumulate  # noqa: E402

@@ -20,7 +20,7 @@ from apache_beam.options.pipeline_options import PipelineOptions, StandardOption
 from apache_beam.testing import test_stream  # noqa: E402
 from apache_beam.transforms import trigger, userstate, window  # noqa: E402
 from apache_beam.utils.timestamp import Timestamp  # noqa: E402
-from beam_samples import BUNDLES, Write, counted, labels, read, run  # noqa: E402
+from support.beam_samples import BUNDLES, Write, counted, labels, read, run  # noqa: E402
 
 from stream_metrics.integrations.beam import Accumulate  # noqa: E402
 

@@ -8,8 +8,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import pairwise
 from typing import Any
 
-import process_workers as workers
 import pytest
+import support.process_workers as workers
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -29,7 +29,7 @@ from river import (
     tree,
     utils,
 )
-from river_outcomes import fed, logistic, outcomes, phishing
+from support.river_outcomes import fed, logistic, outcomes, phishing
 
 import stream_metrics as sm
 from stream_metrics.integrations.river import RiverMetric, as_river

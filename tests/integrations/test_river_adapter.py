@@ -13,7 +13,7 @@ from river import (
     metrics,
     utils,
 )
-from river_outcomes import ADAPTED, fed, logistic, outcomes
+from support.river_outcomes import ADAPTED, fed, logistic, outcomes
 
 import stream_metrics as sm
 from stream_metrics.integrations.river import RiverMetric, RiverWindow, as_river

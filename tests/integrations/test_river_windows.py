@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from river import evaluate, forest, metrics, model_selection, utils
-from river_outcomes import fed, logistic, outcomes, phishing
+from support.river_outcomes import fed, logistic, outcomes, phishing
 
 import stream_metrics as sm
 from stream_metrics.containers.fading import Fading

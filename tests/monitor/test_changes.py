@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from monitor_events import CONFIG, NOW, START, events, offline, records
+from support.monitor_events import CONFIG, NOW, START, events, offline, records
 
 from stream_metrics.monitor.alerting import Alerts as Alerting
 from stream_metrics.monitor.config import Alerts, Config, Counting, Serve

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from monitor.pair_streams import HARD, SOFT, countable, fed, pairs, placed
+from support.pair_streams import HARD, SOFT, countable, fed, pairs, placed
 
 from stream_metrics import testing
 from stream_metrics.errors import StreamMetricsError

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from monitor.pair_streams import (
+from support.pair_streams import (
     BY_PREDICTION,
     HARD,
     SOFT,

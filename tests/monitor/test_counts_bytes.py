@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from monitor.pair_streams import SOFT, fed
+from support.pair_streams import SOFT, fed
 
 from stream_metrics.errors import DecodeError
 from stream_metrics.monitor.config import Counting

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from monitor.pair_streams import SOFT, pairs, placed
+from support.pair_streams import SOFT, pairs, placed
 
 from stream_metrics import testing
 from stream_metrics.monitor.counting import Counts, Pair

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from monitor.pair_streams import HARD, SOFT, counted, fed, pair
+from support.pair_streams import HARD, SOFT, counted, fed, pair
 
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import Counts, Pair

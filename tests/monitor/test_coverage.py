@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from monitor.pair_streams import times
+from support.pair_streams import times
 
 from stream_metrics.errors import DecodeError, MergeError
 from stream_metrics.monitor.coverage import Coverage

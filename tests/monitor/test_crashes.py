@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from monitor_events import CONFIG, NOW, counted, events, lines, offline
-from monitor_worker import CRASHED, STALE
+from support.monitor_events import CONFIG, NOW, counted, events, lines, offline
+from support.monitor_worker import CRASHED, STALE
 
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.packing import unpacked
@@ -36,7 +36,7 @@ class Processes:
     def __init__(self) -> None:
         tests = Path(__file__).parents[1]
         self._process = subprocess.Popen(
-            [sys.executable, str(tests / "monitor_worker.py")],
+            [sys.executable, str(tests / "support" / "monitor_worker.py")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

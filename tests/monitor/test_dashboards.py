@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from monitor.page_server import PageServer
-from monitor.page_views import HEADLINE, hostile_view, make_view
+from support.page_server import PageServer
+from support.page_views import HEADLINE, hostile_view, make_view
 
 from stream_metrics.monitor.config import Config, Counting
 from stream_metrics.monitor.serving.dashboards import dashboard, export

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from monitor_events import CONFIG, NOW, START
+from support.monitor_events import CONFIG, NOW, START
 
 from stream_metrics.monitor import config
 from stream_metrics.monitor.monitor import Monitor

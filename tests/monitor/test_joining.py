@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from monitor_oracle import FakeCounts, Oracle
+from support.monitor_oracle import FakeCounts, Oracle
 
 from stream_metrics.monitor.config import Join
 from stream_metrics.monitor.joining import Joiner

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from monitor_events import CONFIG, NOW, START, counted, events, offline, records
+from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
 
 import stream_metrics.monitor.monitor as module
 from stream_metrics.monitor.config import Config, Counting

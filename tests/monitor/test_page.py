@@ -9,9 +9,9 @@ import json
 from typing import Any
 
 import pytest
-from monitor.page_views import empty_view, hostile_view, make_view, real_view
+from support.page_views import empty_view, hostile_view, make_view, real_view
 
-pytest_plugins = ("monitor.page_browser",)
+pytest_plugins = ("support.page_browser",)
 
 DASH, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
 HOSTILE = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from monitor.page_server import PageServer
-from monitor.page_views import make_view
+from support.page_server import PageServer
+from support.page_views import make_view
 
-pytest_plugins = ("monitor.page_browser",)
+pytest_plugins = ("support.page_browser",)
 
 LISTEN = """() => {
     const count = (changes) => { window.spoken = (window.spoken ?? 0) + changes.length; };

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from monitor_events import CONFIG, NOW, START, events, offline, records
+from support.monitor_events import CONFIG, NOW, START, events, offline, records
 
 from stream_metrics.monitor.config import Config, Counting, Join
 from stream_metrics.monitor.monitor import Monitor

@@ -10,7 +10,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from monitor.page_views import empty_view, hostile_view, make_view
+from support.page_views import empty_view, hostile_view, make_view
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.monitor.config import Serve

@@ -11,8 +11,8 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-from monitor.page_server import PageServer
-from monitor.page_views import make_view
+from support.page_server import PageServer
+from support.page_views import make_view
 
 from stream_metrics.monitor.config import Serve
 from stream_metrics.monitor.serving.security import Gate, is_loopback

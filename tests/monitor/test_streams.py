@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from monitor.page_clients import get, listen, views
-from monitor.page_server import PageServer
-from monitor.page_views import make_view
+from support.page_clients import get, listen, views
+from support.page_server import PageServer
+from support.page_views import make_view
 
 from stream_metrics.monitor.serving import streams
 

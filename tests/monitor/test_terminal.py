@@ -7,7 +7,7 @@ from collections import deque
 from typing import Any
 
 import pytest
-from monitor.page_views import empty_view, hostile_view, make_view, real_view
+from support.page_views import empty_view, hostile_view, make_view, real_view
 
 from stream_metrics.monitor.summary import duration, facts, short_window, summary
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from monitor.pair_streams import HARD, SOFT, countable, counted, fed, pairs, placed
+from support.pair_streams import HARD, SOFT, countable, counted, fed, pairs, placed
 
 from stream_metrics import testing
 from stream_metrics.catalog.table import CATALOG

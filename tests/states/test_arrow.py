@@ -10,9 +10,9 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from arrow_columns import INDICES, TYPES, columns, listed, pa, pairs
 from hypothesis import given
 from hypothesis import strategies as st
+from support.arrow_columns import INDICES, TYPES, columns, listed, pa, pairs
 
 import stream_metrics as sm
 from stream_metrics.inputs import columns as reading

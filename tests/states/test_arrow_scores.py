@@ -9,9 +9,9 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from arrow_columns import Draw, columns, laid, laid_out, listed, pa, pairs
 from hypothesis import given
 from hypothesis import strategies as st
+from support.arrow_columns import Draw, columns, laid, laid_out, listed, pa, pairs
 
 import stream_metrics as sm
 from stream_metrics.states.scored import Scored

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import Oracle
+from support.oracle import Oracle
 
 import stream_metrics as sm
 from stream_metrics import testing

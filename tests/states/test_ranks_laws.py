@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from rank_streams import binary, several
+from support.rank_streams import binary, several
 
 from stream_metrics import testing
 from stream_metrics.states.ranks import RankSketch

@@ -7,9 +7,9 @@ from collections import Counter
 from typing import Any, Self
 
 import pytest
-import rank_oracle
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
+from support import rank_oracle
 
 from stream_metrics import testing
 

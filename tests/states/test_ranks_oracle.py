@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import rank_oracle
 from hypothesis import given
 from hypothesis import strategies as st
-from rank_streams import scores
+from support import rank_oracle
+from support.rank_streams import scores
 
 from stream_metrics._core.score_rows import codes
 from stream_metrics.ranking.protocol import RankColumn

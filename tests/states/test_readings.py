@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import Oracle
+from support.oracle import Oracle
 
 import stream_metrics as sm
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracle import Oracle, narrow
+from support.oracle import Oracle, narrow
 
 import stream_metrics as sm
 

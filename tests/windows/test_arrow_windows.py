@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from arrow_columns import pa
+from support.arrow_columns import pa
 
 import stream_metrics as sm
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rank_streams import binary, several
+from support.rank_streams import binary, several
 
 import stream_metrics as sm
 from stream_metrics import testing

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rank_streams import binary, scores
 from sklearn.metrics import roc_auc_score
+from support.rank_streams import binary, scores
 
 import stream_metrics as sm
 from stream_metrics.containers.rolling import Rolling

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgpack
 import pytest
-from rank_streams import binary, several
+from support.rank_streams import binary, several
 
 import stream_metrics as sm
 from stream_metrics import testing

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from timed_streams import Faded, FadedGroups, Grouped, GroupedTimes, Timed, TimedGroups, keys, samples, times
+from support.timed_streams import Faded, FadedGroups, Grouped, GroupedTimes, Timed, TimedGroups, keys, samples, times
 
 import stream_metrics as sm
 from stream_metrics import testing

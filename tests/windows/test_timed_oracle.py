@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from timed_streams import PlainWindow, samples, times
+from support.timed_streams import PlainWindow, samples, times
 
 import stream_metrics as sm
 

@@ -13,7 +13,7 @@ import pytest
 def cluster() -> Iterator[Any]:
     """A cluster for all tests of a module, each of which makes topics of its own."""
     pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
-    from kafka_mock import Cluster
+    from support.kafka_mock import Cluster
 
     made = Cluster({})
     yield made

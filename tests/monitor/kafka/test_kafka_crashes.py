@@ -14,9 +14,9 @@ import pytest
 
 pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 
-from kafka_mock import Cluster
-from kafka_topics import JOINED, KEPT, KIP_848, check, ends, halves, messy, produce, reached, until
-from kafka_worker import Workers
+from support.kafka_mock import Cluster
+from support.kafka_topics import JOINED, KEPT, KIP_848, check, ends, halves, messy, produce, reached, until
+from support.kafka_worker import Workers
 
 KILLS = 20
 TURNS = 14

@@ -10,9 +10,9 @@ import pytest
 
 confluent_kafka = pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 
-from kafka_mock import COMMIT, ILLEGAL_GENERATION, Cluster  # noqa: E402
-from kafka_topics import JOINED, KEPT, KIP_848, at, check, ends, messy, produce, read, reading, renamed  # noqa: E402
-from monitor_events import NOW, START, offline, records  # noqa: E402
+from support.kafka_mock import COMMIT, ILLEGAL_GENERATION, Cluster  # noqa: E402
+from support.kafka_topics import JOINED, KEPT, KIP_848, at, check, ends, messy, produce, read, reading, renamed  # noqa: E402
+from support.monitor_events import NOW, START, offline, records  # noqa: E402
 
 from stream_metrics.monitor import config  # noqa: E402
 from stream_metrics.monitor.monitor import Monitor  # noqa: E402

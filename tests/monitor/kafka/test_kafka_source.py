@@ -6,9 +6,9 @@ import pytest
 
 confluent_kafka = pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 
-from kafka_mock import Cluster  # noqa: E402
-from kafka_topics import JOINED, KEPT, KIP_848, at, check, ends, halves, messy, produce, read, reading, renamed  # noqa: E402
-from monitor_events import NOW, START, lines  # noqa: E402
+from support.kafka_mock import Cluster  # noqa: E402
+from support.kafka_topics import JOINED, KEPT, KIP_848, at, check, ends, halves, messy, produce, read, reading, renamed  # noqa: E402
+from support.monitor_events import NOW, START, lines  # noqa: E402
 
 from stream_metrics.monitor.records import Record  # noqa: E402
 from stream_metrics.monitor.sources import kafka  # noqa: E402

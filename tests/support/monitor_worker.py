@@ -19,7 +19,7 @@ import time
 import traceback
 from typing import Any
 
-from monitor_events import CONFIG, NOW
+from support.monitor_events import CONFIG, NOW
 
 from stream_metrics.monitor.config import Store as StoreConfig
 from stream_metrics.monitor.monitor import Monitor

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from monitor_events import CONFIG, NOW, START, counted, events, offline, records
+from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
 
 from stream_metrics.monitor import config
 from stream_metrics.monitor.monitor import Monitor

@@ -15,16 +15,16 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
-
-from kafka_topics import JOINED, KEPT
-from monitor_events import NOW
 
 from stream_metrics.monitor import config
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.sources import kafka
 from stream_metrics.monitor.sources.kafka_rules import SourceError
 from stream_metrics.monitor.store import StaleOwner, Store
+from support.kafka_topics import JOINED, KEPT
+from support.monitor_events import NOW
 
 __all__ = ["Workers"]
 
@@ -38,6 +38,7 @@ class Workers:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
         )
 
     def start(self, **order: Any) -> int:

@@ -1,6 +1,6 @@
 """Threads that share one accumulator, in a process of their own: every kind of accumulator, label, weight and call.
 
-    python -X faulthandler tests/thread_stress.py --rounds 2000
+    python -X faulthandler tests/support/thread_stress.py --rounds 2000
 
 In a round several threads count, take back, merge, read and write one object at a switch interval of a microsecond.
 Then it must hold exactly what one thread would have counted, byte for byte where the order of samples does not matter.

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Iterator
 from typing import Any
 
-from monitor.page_server import PageServer
+from support.page_server import PageServer
 
 HOST = b"Host: localhost\r\n"
 

@@ -1,7 +1,7 @@
 """Damaged bytes: mutants of every kind of state, under a header and a checksum that are right.
 
-    python tests/wire_mutants.py --mutations 1000000 --jobs 2
-    python tests/wire_mutants.py --mutations 1000 --only fading
+    python tests/support/wire_mutants.py --mutations 1000000 --jobs 2
+    python tests/support/wire_mutants.py --mutations 1000 --only fading
 
 A mutant is refused with `DecodeError`, or it is a state that can be written: then its bytes are the mutant's, and it
 can be copied, read, merged and updated; what it refuses leaves it as it was. Half of the mutants change bytes, half
@@ -29,7 +29,7 @@ import stream_metrics as sm
 from stream_metrics import wire
 from stream_metrics.errors import DecodeError, StreamMetricsError
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 SLOWEST = 5.0  # seconds for one mutant: far above what any takes, far below what one without a bound would
 INTERESTING: list[Any] = [
     *(0, 1, -1, 2, 127, 128, 255, 2**31, 2**53, 2**61 - 1, 2**61, 2**62, 2**63 - 3, 2**63 - 1, 2**63, 2**64 - 1),
