@@ -146,7 +146,8 @@ def test_bounds_of_missing_labels_are_shown_where_labels_are_missing(visit):
     assert cells(page, "#classes-table tbody tr", "td:nth-child(5)")[1] == [f"{recall}0.7000 to 0.9700"]
     assert page.inner_text("#assumption") == (
         "In brackets: 95 % confidence interval, for one look, if samples are independent. Any labels: the value can be "
-        f"anything between these two, whatever the true classes of the {missing:,} due predictions without a label."
+        "anything between these two, whichever of the classes seen so far the "
+        f"{missing:,} due predictions without a label have."
     )
     rows = {row[0]: row[4:6] for row in cells(page, "#metrics-table tbody tr")}
     assert (rows["accuracy"], rows["macro_f1"]) == (["0.8600", "0.9600"], [DASH, DASH])

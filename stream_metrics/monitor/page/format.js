@@ -56,7 +56,7 @@ export const open = (bounds) =>
 
 /** Why a value has bounds beside its interval: {due, labelled} of a window in words. */
 export const openness = (coverage) =>
-  `whatever the true classes of the ${count(coverage.due - coverage.labelled)} due predictions without a label`;
+  `whichever of the classes seen so far the ${count(coverage.due - coverage.labelled)} due predictions without a label have`;
 
 /** A change of a metric, with its sign: +0.0120. */
 export const change = (x) => (defined(x) && x > 0 ? `+${metric(x)}` : metric(x));

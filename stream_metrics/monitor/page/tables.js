@@ -187,7 +187,7 @@ export class Table {
         setAttribute(cell, "title", title);
       }
       if (column.interval) setBounds(cell, "interval", interval(column.interval(row)), "confidence interval");
-      if (column.open) setBounds(cell, "open", open(column.open(row)), "whatever the missing labels are, of the classes seen so far");
+      if (column.open) setBounds(cell, "open", open(column.open(row)), "whichever of the classes seen so far the missing labels are");
       if (column.bar) setBar(cell, Math.round(100 * Math.min(1, Math.max(0, value ?? 0))));
     });
   }

@@ -68,7 +68,7 @@ function showAssumption(part) {
   const [intervals, missing] = [part.intervals, part.label_bounds].map((found) => Object.keys(found ?? {}).length > 0);
   const text = [
     intervals ? `In brackets: ${certainty(part.interval)}.` : "",
-    missing ? `Any labels: the value with any labels of the classes seen so far, ${openness(part.coverage)}.` : "",
+    missing ? `Any labels: the value can be anything between these two, ${openness(part.coverage)}.` : "",
   ];
   setText(byId("assumption"), text.filter(Boolean).join(" "));
   show(byId("assumption"), intervals || missing);

@@ -178,7 +178,7 @@ class Exporter:
                 yield f"{names.get(key, key)}_{side}", told, bound, ()
         for key, bounds in part.get("label_bounds", {}).items():
             for side, bound in zip(("least", "most"), bounds, strict=True):
-                told = f"The {side} that {key} can be, whatever the missing labels are, of the classes seen so far."
+                told = f"The {side} that {key} can be, whichever of the classes seen so far the missing labels are."
                 yield f"{names.get(key, key)}_{side}", told, bound, ()
         for row in part["groups"]["rows"]:
             group = self._groups.names.get(row["group"])
