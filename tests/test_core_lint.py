@@ -7,21 +7,32 @@ from pathlib import Path
 
 import pytest
 
-CORE = Path(__file__).parents[1] / "stream_metrics" / "_core"
-SOURCES = sorted([*CORE.glob("*.pyx"), *CORE.glob("*.pxd")])
+PACKAGE = Path(__file__).parents[1] / "stream_metrics"
+CORE = PACKAGE / "_core"
+MONITOR = PACKAGE / "monitor" / "_core"
+SOURCES = sorted(path for folder in (CORE, MONITOR) for path in folder.rglob("*.p[yx][xdi]") if path.suffix != ".pyi")
+MODULES = [path for path in SOURCES if path.suffix == ".pyx"]
+
+
+def name(path: Path) -> str:
+    """Return the folder and the file of a source."""
+    return f"{path.parent.name}/{path.name}"
+
 
 NAMED = {  # lines with 32 bits that hold no count
-    "bottom.pxd": (  # below 2^20, the carry goes to a counter at once; up to 2^25 slots
-        "ctypedef uint32_t fraction_t",
-        "ctypedef uint32_t slot_t",
+    "ranks/kernels.pxd": (
+        "ctypedef uint32_t fraction_t",  # below 2^20, the carry goes to a counter at once
+        "ctypedef uint32_t slot_t",  # up to 2^25 slots
+        "ctypedef uint32_t cell_t",  # up to 2^24 buckets
+        "ctypedef int32_t code_t",  # a label
     ),
-    "rank_column.pxd": ("ctypedef uint32_t cell_t", "ctypedef int32_t code_t"),  # up to 2^24 buckets; a label
-    "rank_batch.pyx": (  # the arrays of these types
+    "ranks/batch.pxi": (  # the arrays of these types
         "units = (units & np.uint64((1 << UNIT_BITS) - 1)).astype(np.uint32)",
         "truth = np.array(numbers, np.int32)[truth]",
         "self.codes = np.ascontiguousarray(truth, np.int32)",
     ),
-    "score_rows.pyx": ("kinds = (np.int64, np.int32, np.uint64, np.int8)",),
+    "ranks/score_rows.pxi": ("kinds = (np.int64, np.int32, np.uint64, np.int8)",),
+    "confusion/kernels.pxd": ("int32_t index", "int32_t form"),
 }
 
 
@@ -31,13 +42,13 @@ def code(path: Path) -> str:
     return re.sub(r"#.*|\"[^\"\n]*\"|'[^'\n]*'", "", text)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SOURCES, ids=name)
 def test_no_single_precision(path: Path) -> None:
     """A float32 stops counting at 2^24: no C float anywhere, and no float32 array."""
     assert not re.search(r"\bfloat (?:\w+\s*[,)=:]|\*)|<float\b|float32|NPY_FLOAT\b", code(path))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SOURCES, ids=name)
 def test_no_narrow_counters(path: Path) -> None:
     """Counters have 64 bits, but for one table of a batch; codes and indices of labels may have 32.
 
@@ -46,26 +57,24 @@ def test_no_narrow_counters(path: Path) -> None:
     narrow = [
         line.strip() for line in code(path).splitlines() if re.search(r"int(?:16|32)", line) and "cimport" not in line
     ]
-    if path.name == "batch.pyx":
+    if name(path) == "confusion/batch.pxi":
         narrow = [line for line in narrow if "uint32" in line and "table" not in line]
-    if path.name in ("losses.pyx", "loss_terms.pxd"):  # codes and places of labels, read and not counted
+    if path.parent.name == "losses":  # codes and places of labels, read and not counted
         narrow = [line for line in narrow if "const int32_t" not in line]
-    narrow = [line for line in narrow if line not in NAMED.get(path.name, ())]
-    if path.name == "indexed.pxd":
-        narrow = [line for line in narrow if line not in ("int32_t index", "int32_t form")]
+    narrow = [line for line in narrow if line not in NAMED.get(name(path), ())]
 
     assert narrow == []
 
 
 def test_the_table_of_32_bits_is_emptied_in_time() -> None:
     """The batch table is added to 64-bit totals every 2^30 rows, before any of its counters can reach 2^32."""
-    text = code(CORE / "batch.pyx")
+    text = code(CORE / "confusion" / "batch.pxi")
 
     assert re.search(r"BLOCK = 1 << 20\b", text)
     assert re.search(r"if start % \(BLOCK << 10\) == 0:", text)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SOURCES, ids=name)
 def test_memory_comes_from_one_place(path: Path) -> None:
     """Memory is asked of PyMem_Raw only, zeroed, which tracemalloc sees and hooks can make fail.
 
@@ -85,8 +94,12 @@ def test_kernels_need_the_global_lock() -> None:
     assert not [path.name for path in sources if "freethreading" in path.read_text().lower()]
 
 
-@pytest.mark.parametrize("path", sorted(CORE.glob("*.pyx")), ids=lambda path: path.name)
-def test_every_kernel_has_a_stub_and_is_built(path: Path) -> None:
-    """A compiled module has a stub beside it, and a place in the build."""
-    assert path.with_suffix(".pyi").exists()
-    assert re.search(rf"\b{path.stem}\b", (CORE / "CMakeLists.txt").read_text())
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_every_module_is_built_has_a_stub_and_includes_all_parts(path: Path) -> None:
+    """The module of a folder is one of at most nine; a part that it does not include would be compiled by nobody."""
+    assert path.name == "kernels.pyx"
+    assert len(MODULES) <= 9
+    assert path.with_suffix(".pyi").read_text()
+    assert str(path.parent.relative_to(PACKAGE)) in (CORE / "CMakeLists.txt").read_text()
+    parts = re.findall(r'^include "(\w+\.pxi)"$', path.read_text(), re.MULTILINE)
+    assert sorted(parts) == sorted(part.name for part in path.parent.glob("*.pxi"))

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import stream_metrics as sm
-from stream_metrics._core.guard import Guarded, Lock
+from stream_metrics._core.numeric.kernels import Guarded, Lock
 
 STRESS = Path(__file__).parent / "support" / "thread_stress.py"
 MAKES = {

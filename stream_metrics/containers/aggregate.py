@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
-from stream_metrics._core.guard import Lock
+from stream_metrics._core.numeric.kernels import Lock
 from stream_metrics.containers.panes import mergeable
 from stream_metrics.errors import LabelError, MergeError
 from stream_metrics.labels import Label, canonical, ordering

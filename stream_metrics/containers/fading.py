@@ -28,8 +28,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from stream_metrics._core.guard import Lock
-from stream_metrics._core.weights import checked_weight, split_weights
+from stream_metrics._core.numeric.kernels import Lock, checked_weight, split_weights
 from stream_metrics.containers.panes import Batch, blank, check_same, inside, mergeable, restorer
 from stream_metrics.containers.weighing import faded, has_sketch
 from stream_metrics.errors import WeightError

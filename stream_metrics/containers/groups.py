@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from stream_metrics._core.routes import GroupFeed, Slot
+from stream_metrics._core.windows.kernels import GroupFeed, Slot
 from stream_metrics.containers.group_keys import coded, rank, shown
 from stream_metrics.containers.panes import Batch, blank, check_same, inside, mergeable, restorer
 from stream_metrics.errors import WeightError

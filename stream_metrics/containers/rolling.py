@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Never, Self
 
 import numpy as np
 
-from stream_metrics._core.confusion import Feed
-from stream_metrics._core.rolling_area import AreaFeed
+from stream_metrics._core.confusion.kernels import Feed
+from stream_metrics._core.windows.kernels import AreaFeed
 from stream_metrics.containers.panes import blank, inside
 from stream_metrics.errors import MergeError
 from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
-from stream_metrics._core.routes import PaneFeed
+from stream_metrics._core.windows.kernels import PaneFeed
 from stream_metrics.containers.closing import Closed, closing
 from stream_metrics.containers.panes import Batch, Merges, blank, check_same, mergeable, restorer
 from stream_metrics.inputs.tensors import is_single

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics._core.confusion import Feed
-from stream_metrics._core.weights import split_weights
+from stream_metrics._core.confusion.kernels import Feed
+from stream_metrics._core.numeric.kernels import split_weights
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_metrics._core.batch import count_codes, count_integers, encode_bytes, encode_objects
-from stream_metrics._core.weights import split_weights
+from stream_metrics._core.confusion.kernels import count_codes, count_integers, encode_bytes, encode_objects
+from stream_metrics._core.numeric.kernels import split_weights
 from stream_metrics.errors import LabelError, WeightError
 from stream_metrics.inputs import arrow
 from stream_metrics.inputs.pieces import Array, common_edges, cut, joined

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics._core.numeric import real_number, row_values, whole
+from stream_metrics._core.numeric.kernels import real_number, row_values, whole
 
 __all__ = ["real", "sequence", "truth", "whole"]
 

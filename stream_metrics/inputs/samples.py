@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from stream_metrics._core.numeric import real_number, row_values
-from stream_metrics._core.ring import Kept
-from stream_metrics._core.weights import checked_weight
+from stream_metrics._core.numeric.kernels import checked_weight, real_number, row_values
+from stream_metrics._core.windows.kernels import Kept
 from stream_metrics.inputs.columns import column, weights
 from stream_metrics.inputs.score_tables import (
     is_soft,

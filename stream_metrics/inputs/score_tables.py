@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics._core.numeric import real_number, row_values
+from stream_metrics._core.numeric.kernels import real_number, row_values
 from stream_metrics.errors import ScoreError
 from stream_metrics.inputs import arrow_scores
 from stream_metrics.inputs.arrow import encoded, known

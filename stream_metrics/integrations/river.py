@@ -30,7 +30,7 @@ import numpy as np
 from river import base
 from river.metrics.base import ClassificationMetric
 
-from stream_metrics._core.weights import split_weights
+from stream_metrics._core.numeric.kernels import split_weights
 from stream_metrics.catalog.obstacles import ObstacleError
 from stream_metrics.catalog.table import Row, find
 from stream_metrics.containers.groups import ByGroup

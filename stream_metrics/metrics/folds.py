@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stream_metrics._core.ring import Kept
+from stream_metrics._core.windows.kernels import Kept
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.samples import plain_sample
 from stream_metrics.inputs.tensors import is_single

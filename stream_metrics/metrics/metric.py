@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
-from stream_metrics._core.confusion import Feed
-from stream_metrics._core.numeric import real_number
+from stream_metrics._core.confusion.kernels import Feed
+from stream_metrics._core.numeric.kernels import real_number
 from stream_metrics.catalog.obstacles import ObstacleError, check
 from stream_metrics.catalog.table import CATALOG, Row, find
 from stream_metrics.errors import MergeError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, Self
 
-from stream_metrics._core.confusion import SetFeed
+from stream_metrics._core.confusion.kernels import SetFeed
 from stream_metrics.catalog.table import CATALOG, find
 from stream_metrics.evaluation.evaluate import checked_zero_division
 from stream_metrics.inputs.options import real, truth, whole

@@ -24,7 +24,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stream_metrics._core.detectors import Outcome
+from stream_metrics._core.detectors.kernels import Outcome
 from stream_metrics.monitor.config import Config
 from stream_metrics.report.layout import number
 from stream_metrics.states.detector import ChangeDetector

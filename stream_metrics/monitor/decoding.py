@@ -1,6 +1,6 @@
 """Records to events: JSON with nested fields, or a decoder that is named by an entry point.
 
-A compiled reader takes records one after another and knows plain events (see ``stream_metrics._core.events``); what it
+A compiled reader takes records one after another and knows plain events (see ``stream_metrics.monitor._core``); what it
 does not know is read here, in a way that takes longer and can say what is wrong.
 
 `msgspec` parses JSON in a fifth of the time of the standard library, if it is installed. What it refuses is tried again
@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import entry_points
 from typing import Any
 
-from stream_metrics._core.events import Reader
 from stream_metrics.inputs.times import length
+from stream_metrics.monitor._core.kernels import Reader
 from stream_metrics.monitor.checking import EARLIEST, HEAVIEST, Refused, Soft, checker
 from stream_metrics.monitor.config import Counting, Fields
 from stream_metrics.monitor.records import MISSING, Event, Events, Record, Rejected

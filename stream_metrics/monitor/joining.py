@@ -29,10 +29,9 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics._core.entries import first_of
-from stream_metrics._core.joins import Joins
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.times import length
+from stream_metrics.monitor._core.kernels import Joins, first_of
 from stream_metrics.monitor.config import Join
 from stream_metrics.monitor.counting import Columns, Counts, Pair
 from stream_metrics.monitor.outcomes import DelayCounts, JoinStats, Tally

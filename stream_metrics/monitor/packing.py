@@ -7,7 +7,7 @@ from typing import Any
 
 import msgpack
 
-from stream_metrics._core import entries
+from stream_metrics.monitor._core import kernels as entries
 from stream_metrics.wire import encoded
 
 __all__ = ["Packer", "entry_of", "packed_each", "unpacked"]

@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any, NamedTuple
 
-from stream_metrics._core.entries import first_of
+from stream_metrics.monitor._core.kernels import first_of
 from stream_metrics.monitor.packing import Packer, entry_of, unpacked
 from stream_metrics.monitor.spill import Moves, Spill
 

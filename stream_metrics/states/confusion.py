@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from stream_metrics._core.coding import pack_cells
-from stream_metrics._core.confusion import ConfusionCounters
-from stream_metrics._core.weights import split_weights
+from stream_metrics._core.confusion.kernels import ConfusionCounters, pack_cells
+from stream_metrics._core.numeric.kernels import split_weights
 from stream_metrics.errors import LabelError, WeightError
 from stream_metrics.inputs.columns import Column, tally
 from stream_metrics.inputs.tensors import native, untensored

@@ -33,8 +33,8 @@ import math
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, Self
 
-from stream_metrics._core.detectors import Detector, Outcome
-from stream_metrics._core.numeric import real_number
+from stream_metrics._core.detectors.kernels import Detector, Outcome
+from stream_metrics._core.numeric.kernels import real_number
 from stream_metrics.errors import MergeError, WeightError
 from stream_metrics.inference.change import DetectorSnapshot, reference_levels
 from stream_metrics.inputs.columns import coded, column, weights

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics._core.joint import JointCounters
-from stream_metrics._core.numeric import real_number
-from stream_metrics._core.weights import split_weights
+from stream_metrics._core.numeric.kernels import real_number, split_weights
+from stream_metrics._core.paired.kernels import JointCounters
 from stream_metrics.errors import LabelError, MergeError, ScoreError, StreamMetricsError
 from stream_metrics.inputs.columns import check_codes, coded, column, weights
 from stream_metrics.inputs.score_tables import (

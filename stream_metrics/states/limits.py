@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from stream_metrics._core.weights import checked_weight, split_weights
+from stream_metrics._core.numeric.kernels import checked_weight, split_weights
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.columns import weights
 

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from stream_metrics._core.losses import LossSums
-from stream_metrics._core.weights import split_weights
+from stream_metrics._core.losses.kernels import LossSums
+from stream_metrics._core.numeric.kernels import split_weights
 from stream_metrics.errors import LabelError, ScoreError, WeightError
 from stream_metrics.inputs.columns import Column, check_codes, coded, column, weights
 from stream_metrics.inputs.score_tables import fitting, own_names, places, score_table

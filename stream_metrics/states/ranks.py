@@ -8,10 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics._core.rank_batch import Batch
-from stream_metrics._core.ranks import RankCounters
-from stream_metrics._core.score_rows import Rows, first_bad
-from stream_metrics._core.weights import split_some_weights
+from stream_metrics._core.numeric.kernels import split_some_weights
+from stream_metrics._core.ranks.kernels import Batch, RankCounters, Rows, first_bad
 from stream_metrics.errors import ScoreError
 from stream_metrics.inputs.columns import Column, check_codes, coded, column
 from stream_metrics.inputs.columns import weights as checked_weights

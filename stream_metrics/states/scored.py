@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_metrics._core.guard import Guarded
+from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError
 from stream_metrics.inputs.columns import Categorical, Column, column
 from stream_metrics.inputs.score_tables import (

@@ -17,7 +17,7 @@ import numpy as np
 from fuzz import mutation
 from support.monitor_events import NOW, START, events, lines
 
-from stream_metrics._core.lines import cut
+from stream_metrics.monitor._core.kernels import cut
 from stream_metrics.monitor.config import Config, Counting, Fields, Join
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.decoding import Decoder

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_metrics._core import entries
-from stream_metrics._core.entries import first_of
-from stream_metrics._core.lines import cut
+from stream_metrics.monitor._core import kernels as entries
+from stream_metrics.monitor._core.kernels import cut, first_of
 from stream_metrics.monitor.packing import Packer, entry_of, packed_each
 from stream_metrics.monitor.records import Record
 from stream_metrics.wire import encoded

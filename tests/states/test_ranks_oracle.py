@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support import rank_oracle
 from support.rank_streams import scores
 
-from stream_metrics._core.score_rows import codes
+from stream_metrics._core.ranks.kernels import codes
 from stream_metrics.ranking.protocol import RankColumn
 from stream_metrics.states.ranks import RankSketch
 

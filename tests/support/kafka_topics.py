@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
-
 from stream_metrics.monitor import config
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.packing import unpacked
@@ -20,6 +18,7 @@ from stream_metrics.monitor.schema import read_only
 from stream_metrics.monitor.sources import kafka
 from stream_metrics.monitor.sources.opening import opened
 from stream_metrics.monitor.store import Store
+from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
 
 __all__ = [
     "JOINED",

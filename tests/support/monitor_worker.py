@@ -19,13 +19,12 @@ import time
 import traceback
 from typing import Any
 
-from support.monitor_events import CONFIG, NOW
-
 from stream_metrics.monitor.config import Store as StoreConfig
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.sources import lines
 from stream_metrics.monitor.sources.file import FileSource
 from stream_metrics.monitor.store import StaleOwner, Store
+from support.monitor_events import CONFIG, NOW
 
 __all__ = ["CRASHED", "STALE"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stream_metrics._core.lines import cut
+from stream_metrics.monitor._core.kernels import cut
 from stream_metrics.monitor.records import Record
 
 __all__ = ["BLOCK", "Lines"]

@@ -1,0 +1,458 @@
+"""What formulas read of a table of counters: exact sums, totals per class, and ratios of them.
+
+Sums over classes must neither depend on the order of the classes nor cost a Python call per class, because a metric may be
+read after every sample. Inner products of the totals are exact integers. A mean of ratios adds the correctly rounded
+ratios in fixed point (2^-80 units), which is exact too; adding doubles would depend on the order in which labels came.
+
+A linear form (a, b, c, d) stands for a*diagonal + b*actual + c*predicted + d*total of a class. With whole coefficients it
+is evaluated in integers, so a form that is zero is exactly zero.
+"""
+
+from fractions import Fraction
+
+from cpython.tuple cimport PyTuple_GET_ITEM
+from libc.math cimport fabs, isnan, ldexp
+from libc.stdint cimport int64_t, uint64_t
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+
+import numpy as np
+
+cimport numpy as cnp
+
+from stream_metrics._core.numeric.fixed cimport Fixed, add_multiple, add_product, as_double, fixed_quotient
+
+cnp.import_array()
+
+cdef int64_t EXACT = 1 << 53  # whole numbers up to here are doubles
+DENSE_LIMIT = 4096  # classes; a square matrix beyond has more than 128 MB
+cdef object UNIT = 1 << 64
+cdef double NAN = float("nan")
+
+cdef Form parse(tuple coefficients) except *:
+    cdef Form form
+    cdef int i
+    form.exact, form.span = True, 0.0
+    if len(coefficients) != 4:
+        raise ValueError(f"Expected a form of 4 coefficients, but got {len(coefficients)}")
+    for i in range(4):
+        form.x[i] = <object> PyTuple_GET_ITEM(coefficients, i)
+        form.span += fabs(form.x[i])
+        if not form.span < 1e15:
+            raise ValueError(f"Expected the coefficients of a form to be finite and below 1e15, but got {coefficients!r}")
+        form.n[i] = <int64_t> form.x[i]
+        form.exact = form.exact and form.n[i] == form.x[i]
+    return form
+
+
+cdef inline object vector(Py_ssize_t n, int kind):
+    """A new array; a call of numpy.empty and a view on it would cost ten times as much."""
+    cdef cnp.npy_intp size = n
+    return cnp.PyArray_SimpleNew(1, &size, kind)
+
+
+cdef inline uint64_t whole_form(Form *form, Totals *c, int64_t mass) noexcept nogil:
+    """A form with whole coefficients of whole counters, modulo 2^64."""
+    return (<uint64_t> form.n[0] * <uint64_t> c.diagonal + <uint64_t> form.n[1] * <uint64_t> c.actual
+            + <uint64_t> form.n[2] * <uint64_t> c.predicted + <uint64_t> form.n[3] * <uint64_t> mass)
+
+
+cdef inline object fixed_units(int64_t whole, uint64_t part):
+    """A number in units of 2^-64."""
+    return (<object> whole << 64) + part
+
+
+cdef inline object exact(int64_t whole, uint64_t part):
+    return whole if part == 0 else Fraction(fixed_units(whole, part), UNIT)
+
+
+cdef class Readings(Cells):
+    """A table of counters that can be read; `order` holds the class indices in the order of report."""
+
+    cdef Readings against_rest(self, Py_ssize_t i):
+        """The table of class i, 0, against the rest, 1; i < 0 stands for a class without samples."""
+        cdef Readings table = Readings.__new__(Readings)
+        cdef Totals *c
+        cdef Fractions *f
+        cdef Fixed tp, fn, fp, tn
+        tp.whole, tp.part = 0, 0
+        fn, fp, tn = tp, tp, tp
+        add_multiple(&tn, 1, self.mass, self.mass_part)
+        if i >= 0:
+            c, f = self.totals + i, self.fractions + i
+            add_multiple(&tp, 1, c.diagonal, 0 if self.fractions == NULL else f.diagonal)
+            add_multiple(&fn, 1, c.actual, 0 if self.fractions == NULL else f.actual)
+            add_multiple(&fp, 1, c.predicted, 0 if self.fractions == NULL else f.predicted)
+            add_multiple(&fn, -1, tp.whole, tp.part)
+            add_multiple(&fp, -1, tp.whole, tp.part)
+            add_multiple(&tn, -1, tp.whole, tp.part)
+            add_multiple(&tn, -1, fn.whole, fn.part)
+            add_multiple(&tn, -1, fp.whole, fp.part)
+        table.reserve(2)
+        table.used = 2
+        if self.fractions != NULL:
+            table.make_fractional()
+        table.add(0, 0, tp.whole, tp.part)
+        table.add(0, 1, fn.whole, fn.part)
+        table.add(1, 0, fp.whole, fp.part)
+        table.add(1, 1, tn.whole, tn.part)
+        table.order = <int64_t *> PyMem_RawCalloc(2, sizeof(int64_t))
+        if table.order == NULL:
+            raise MemoryError("no memory for a table of two classes")
+        table.order[1] = 1
+        table.classes = 2
+        return table
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.order)
+
+    cdef int set_order(self, const int64_t *indices, Py_ssize_t n) except -1:
+        cdef Py_ssize_t a
+        cdef int64_t *order = <int64_t *> PyMem_RawCalloc(max(n, 1), sizeof(int64_t))
+        if order == NULL:
+            raise MemoryError(f"no memory for the order of {n} classes")
+        for a in range(n):
+            order[a] = indices[a]
+        PyMem_RawFree(self.order)
+        self.order, self.classes = order, n
+        return 0
+
+    cdef int refresh(self) except -1:
+        """Bring `order` up to date. A stretch may follow that reads."""
+        if self.holder != 0:
+            self.wait_reading()
+        return 0
+
+    @property
+    def labels(self):
+        """The positions of the classes, for a table whose classes have no labels."""
+        return tuple(range(self.k))
+
+    @property
+    def k(self):
+        """The number of classes."""
+        self.refresh()
+        return self.classes
+
+    @property
+    def total(self):
+        """The sum of all weights, exact: an int, or a Fraction if it is no whole number."""
+        return exact(self.mass, self.mass_part)
+
+    @property
+    def hits(self):
+        """The weight on the diagonal, exact."""
+        return exact(self.hit, self.hit_part)
+
+    cdef object product(self, bint left_actual, bint right_actual):
+        cdef Py_ssize_t i
+        cdef uint64_t high = 0, low = 0
+        cdef Totals *c
+        cdef Fractions *f
+        if self.uneven == 0:
+            for i in range(self.used):
+                c = self.totals + i
+                add_product(&high, &low, c.actual if left_actual else c.predicted, c.actual if right_actual else c.predicted)
+            return low if high == 0 else (<object> high << 64) + low
+        sum = 0
+        for i in range(self.used):
+            c, f = self.totals + i, self.fractions + i
+            actual, predicted = fixed_units(c.actual, f.actual), fixed_units(c.predicted, f.predicted)
+            sum += (actual if left_actual else predicted) * (actual if right_actual else predicted)
+        return Fraction(sum, UNIT * UNIT)
+
+    @property
+    def true_dot_true(self):
+        """The sum over the classes of the squared true totals, exact."""
+        return self.product(True, True)
+
+    @property
+    def true_dot_predicted(self):
+        """The sum over the classes of true total times predicted total, exact."""
+        return self.product(True, False)
+
+    @property
+    def predicted_dot_predicted(self):
+        """The sum over the classes of the squared predicted totals, exact."""
+        return self.product(False, False)
+
+    cdef object column(self, int which):
+        cdef Py_ssize_t a
+        cdef Totals *c
+        cdef Fractions *f
+        self.refresh()
+        cdef object array = vector(self.classes, cnp.NPY_INT64 if self.uneven == 0 else cnp.NPY_DOUBLE)
+        cdef int64_t *whole = <int64_t *> cnp.PyArray_DATA(array)
+        cdef double *real = <double *> whole
+        cdef Fixed value
+        for a in range(self.classes):
+            c = self.totals + self.order[a]
+            value.whole = c.actual if which == 0 else c.predicted if which == 1 else c.diagonal
+            if self.uneven == 0:
+                whole[a] = value.whole
+                continue
+            f = self.fractions + self.order[a]
+            value.part = f.actual if which == 0 else f.predicted if which == 1 else f.diagonal
+            real[a] = as_double(value)
+        cnp.PyArray_CLEARFLAGS(array, cnp.NPY_ARRAY_WRITEABLE)
+        return array
+
+    @property
+    def true_totals(self):
+        """The weight of each true class, in the order of report: int64, or float64 while the weight of a cell has a fraction."""
+        return self.column(0)
+
+    @property
+    def predicted_totals(self):
+        """The weight of each predicted class, in the order of report."""
+        return self.column(1)
+
+    @property
+    def diagonal(self):
+        """The correctly predicted weight of each class, in the order of report."""
+        return self.column(2)
+
+    cdef Fixed form_value(self, Form *form, Py_ssize_t i) noexcept nogil:
+        """An exact form for class i, if no partial sum leaves 64 bits."""
+        cdef Totals *c = self.totals + i
+        cdef Fractions *f = self.fractions + i
+        cdef Fixed sum
+        sum.whole, sum.part = 0, 0
+        if self.fractions == NULL:
+            sum.whole = <int64_t> whole_form(form, c, self.mass)
+            return sum
+        add_multiple(&sum, form.n[0], c.diagonal, f.diagonal)
+        add_multiple(&sum, form.n[1], c.actual, f.actual)
+        add_multiple(&sum, form.n[2], c.predicted, f.predicted)
+        add_multiple(&sum, form.n[3], self.mass, self.mass_part)
+        return sum
+
+    cdef object form_units(self, Form *form, Py_ssize_t i):
+        """An exact form for class i of any size, in units of 2^-64."""
+        cdef Totals *c = self.totals + i
+        cdef Fractions none
+        none.actual, none.predicted, none.diagonal = 0, 0, 0
+        cdef Fractions *f = &none if self.fractions == NULL else self.fractions + i
+        return (<object> form.n[0] * fixed_units(c.diagonal, f.diagonal) + <object> form.n[1] * fixed_units(c.actual, f.actual)
+                + <object> form.n[2] * fixed_units(c.predicted, f.predicted) + <object> form.n[3] * fixed_units(self.mass, self.mass_part))
+
+    cdef double form_double(self, Form *form, Py_ssize_t i) noexcept nogil:
+        """A form whose coefficients are not whole, for class i."""
+        cdef Totals *c = self.totals + i
+        cdef Fractions *f
+        cdef double real = (form.x[0] * <double> c.diagonal + form.x[1] * <double> c.actual
+                            + form.x[2] * <double> c.predicted + form.x[3] * <double> self.mass)
+        if self.fractions != NULL:
+            f = self.fractions + i
+            real += ldexp(form.x[0] * <double> f.diagonal + form.x[1] * <double> f.actual
+                          + form.x[2] * <double> f.predicted + form.x[3] * <double> self.mass_part, -64)
+        return real
+
+    cdef double ratio(self, Form *top, Form *bottom, Py_ssize_t i) except? -1:
+        """The ratio of two forms for class i, nan if the second is 0; correctly rounded if their coefficients are whole."""
+        cdef Fixed above, below
+        cdef double real
+        if not (top.exact and bottom.exact):
+            real = self.form_double(bottom, i)
+            return NAN if real == 0 else self.form_double(top, i) / real
+        if max(top.span, bottom.span) * <double> self.mass >= 9e18:
+            units = self.form_units(bottom, i)
+            return NAN if units == 0 else self.form_units(top, i) / units
+        above, below = self.form_value(top, i), self.form_value(bottom, i)
+        if below.whole == 0 and below.part == 0:
+            return NAN
+        if above.part == 0 and below.part == 0 and -EXACT <= above.whole <= EXACT and -EXACT <= below.whole <= EXACT:
+            return <double> above.whole / <double> below.whole
+        return fixed_quotient(above, below)
+
+    def ratios(self, tuple numerator not None, tuple denominator not None):
+        """The ratio of two linear forms for every class, in the order of report; nan where the denominator is 0."""
+        cdef Form top = parse(numerator), bottom = parse(denominator)
+        cdef Py_ssize_t a
+        self.refresh()
+        cdef object array = vector(self.classes, cnp.NPY_DOUBLE)
+        cdef double *out = <double *> cnp.PyArray_DATA(array)
+        for a in range(self.classes):
+            out[a] = self.ratio(&top, &bottom, self.order[a])
+        return array
+
+    def mean_ratio(self, tuple numerator not None, tuple denominator not None, double undefined, bint by_support=False):
+        """The mean over the classes of the ratio of two linear forms that lies in [0, 1].
+
+        A class whose denominator is 0 counts as `undefined`, or is left out if that is nan. `by_support` weights by the
+        true totals. nan if no class is left. The result does not depend on the order of the classes.
+        """
+        cdef Form top = parse(numerator), bottom = parse(denominator)
+        cdef bint zero
+        cdef Py_ssize_t a, i, left = 0
+        cdef double ratio
+        cdef int64_t below
+        cdef bint simple = (top.exact and bottom.exact and self.fractions == NULL  # spares a call a class
+                            and max(top.span, bottom.span) * <double> self.mass < <double> EXACT)
+        cdef Fixed support
+        cdef int64_t upper = 0, lower = 0, piece
+        cdef uint64_t high = 0, low = 0, high_part = 0, low_part = 0, piece_high, piece_low
+        support.whole, support.part = 0, 0
+        self.refresh()
+        for a in range(self.classes):
+            i = self.order[a]
+            if simple:
+                below = <int64_t> whole_form(&bottom, self.totals + i, self.mass)
+                zero = below == 0
+                ratio = 0.0 if zero else <double> <int64_t> whole_form(&top, self.totals + i, self.mass) / <double> below
+            else:
+                ratio = self.ratio(&top, &bottom, i)
+                zero = isnan(ratio)
+            if zero and isnan(undefined):
+                continue
+            ratio = undefined if zero else ratio
+            if not -1e-9 <= ratio <= 1 + 1e-9:
+                raise ValueError(f"Expected ratios from 0 to 1, but got {ratio}")
+            ratio = min(max(ratio, 0.0), 1.0)
+            left += 1
+            if by_support:
+                add_multiple(&support, 1, self.totals[i].actual, 0 if self.fractions == NULL else self.fractions[i].actual)
+                add_product(&high, &low, <uint64_t> self.totals[i].actual, <uint64_t> (ratio * 4611686018427387904.0))
+                if self.fractions != NULL:
+                    piece_high, piece_low = 0, 0
+                    add_product(&piece_high, &piece_low, self.fractions[i].actual, <uint64_t> (ratio * 4611686018427387904.0))
+                    low += piece_high
+                    high += low < piece_high
+                    low_part += piece_low
+                    high_part += low_part < piece_low
+            else:
+                piece = <int64_t> (ratio * 1099511627776.0)  # 2^40
+                upper += piece
+                lower += <int64_t> ((ratio * 1099511627776.0 - <double> piece) * 1099511627776.0)
+        if by_support:
+            if support.whole == 0 and support.part == 0:
+                return NAN
+            if not simple:
+                sum = (((<object> high << 64) + low) << 64) + (<object> high_part << 64) + low_part
+                return sum / (fixed_units(support.whole, support.part) << 62)
+            return (ldexp(<double> high, 2) + ldexp(<double> low, -62)) / <double> support.whole
+        return NAN if left == 0 else (ldexp(<double> upper, -40) + ldexp(<double> lower, -80)) / left
+
+    @property
+    def unit(self):
+        """How many units of `unit_totals` and `unit_cells` a weight of 1 is: 1, or 2**64 while the weight of a cell has a fraction."""
+        return 1 if self.uneven == 0 else UNIT
+
+    def unit_totals(self):
+        """True totals, predicted totals and diagonal in the order of report, exact: lists of ints in units of 1 / `unit`."""
+        self.enter_reading()
+        try:
+            return self.exact_totals()
+        finally:
+            self.leave()
+
+    cdef tuple exact_totals(self):
+        cdef Py_ssize_t a
+        cdef Totals *c
+        cdef Fractions *f
+        self.refresh()
+        if self.uneven == 0:
+            return self.column(0).tolist(), self.column(1).tolist(), self.column(2).tolist()
+        cdef list true = [], predicted = [], diagonal = []
+        for a in range(self.classes):
+            c, f = self.totals + self.order[a], self.fractions + self.order[a]
+            true.append(fixed_units(c.actual, f.actual))
+            predicted.append(fixed_units(c.predicted, f.predicted))
+            diagonal.append(fixed_units(c.diagonal, f.diagonal))
+        return true, predicted, diagonal
+
+    def unit_cells(self):
+        """The non-zero cells in row-major order of report, exact: (rows, columns, list of ints in units of 1 / `unit`)."""
+        rows, columns, wholes, parts = self.ordered()
+        if self.uneven == 0 or parts is None:
+            return rows, columns, wholes.tolist()
+        return rows, columns, [(whole << 64) + part for whole, part in zip(wholes.tolist(), parts.tolist())]
+
+    @property
+    def matrix(self):
+        """The square matrix, rows true, in the order of report; ValueError above 4096 classes."""
+        self.enter_reading()
+        try:
+            return self.square()
+        finally:
+            self.leave()
+
+    cdef object square(self):
+        cdef Py_ssize_t a, b, n = self.k
+        if n > DENSE_LIMIT:
+            raise ValueError(f"Expected at most {DENSE_LIMIT} classes for a square matrix, but got {n}; use cells()")
+        array = np.zeros((n, n), np.int64 if self.uneven == 0 else np.float64)
+        if self.key != NULL or self.fractions != NULL:
+            rows, columns, values = self.cells()
+            array[rows, columns] = values
+            return array
+        cdef int64_t *out = <int64_t *> cnp.PyArray_DATA(array)
+        cdef int64_t *row
+        for a in range(n):
+            row = self.value + self.order[a] * self.capacity
+            for b in range(n):
+                out[a * n + b] = row[self.order[b]]
+        return array
+
+    def cells(self):
+        """The non-zero cells in row-major order of report: (rows, columns, values)."""
+        rows, columns, wholes, parts = self.ordered()
+        if parts is None:
+            return rows, columns, wholes
+        cdef const int64_t[:] whole = wholes
+        cdef const uint64_t[:] part = parts
+        cdef Fixed value
+        cdef Py_ssize_t r
+        cdef object array = vector(len(wholes), cnp.NPY_DOUBLE)
+        cdef double *real = <double *> cnp.PyArray_DATA(array)
+        for r in range(whole.shape[0]):
+            value.whole, value.part = whole[r], part[r]
+            real[r] = as_double(value)
+        return rows, columns, array
+
+    def ordered(self):
+        """The non-zero cells in row-major order of report: rows, columns, whole parts, fraction parts or None."""
+        self.enter_reading()
+        try:
+            return self.in_order()
+        finally:
+            self.leave()
+
+    cdef tuple in_order(self):
+        cdef Py_ssize_t a
+        self.refresh()
+        if self.key == NULL:
+            return self.ordered_square()
+        rows, columns, wholes, parts = self.export()
+        rank = np.zeros(self.used, np.int64)
+        for a in range(self.classes):
+            rank[self.order[a]] = a
+        rows, columns = rank[rows], rank[columns]
+        by = np.argsort(rows * len(rank) + columns, kind="stable")
+        parts = None if parts is None or not parts.any() else parts[by]
+        return rows[by], columns[by], wholes[by], parts
+
+    cdef tuple ordered_square(self):
+        cdef Py_ssize_t a, b, n = 0, cell
+        cdef uint64_t any_part = 0
+        for a in range(self.classes):
+            for b in range(self.classes):
+                cell = self.order[a] * self.capacity + self.order[b]
+                n += self.value[cell] != 0 or (self.fraction != NULL and self.fraction[cell] != 0)
+        rows, columns, wholes = vector(n, cnp.NPY_INT64), vector(n, cnp.NPY_INT64), vector(n, cnp.NPY_INT64)
+        parts = vector(0 if self.fraction == NULL else n, cnp.NPY_UINT64)
+        cdef int64_t *row = <int64_t *> cnp.PyArray_DATA(rows)
+        cdef int64_t *column = <int64_t *> cnp.PyArray_DATA(columns)
+        cdef int64_t *whole = <int64_t *> cnp.PyArray_DATA(wholes)
+        cdef uint64_t *part = <uint64_t *> cnp.PyArray_DATA(parts)
+        n = 0
+        for a in range(self.classes):
+            for b in range(self.classes):
+                cell = self.order[a] * self.capacity + self.order[b]
+                if self.value[cell] == 0 and (self.fraction == NULL or self.fraction[cell] == 0):
+                    continue
+                row[n], column[n], whole[n] = a, b, self.value[cell]
+                if self.fraction != NULL:
+                    part[n] = self.fraction[cell]
+                    any_part |= self.fraction[cell]
+                n += 1
+        return rows, columns, wholes, parts if any_part else None

@@ -1,0 +1,344 @@
+"""Batches: columns of labels become codes, pairs of codes become cells. Nothing here keeps a state.
+
+Small integers take the short way: both columns are read once, masked to a few bits, and counted in a table that fits the
+first-level cache; four tables in turn, because consecutive samples often hit the same cell and a store must finish before
+the same place is loaded again. Numbers from 0 to 15 make a byte a pair, which spares the masks, and with the columns fetched
+ahead that is 0.8 ns a sample, little more than reading them takes. Whether a value
+lay outside the table is seen from the bits that were masked away, at the end of every block.
+Everything runs without the interpreter's lock on buffers that no other thread changes; the caller adds the result.
+"""
+
+from collections.abc import Mapping
+
+cimport cython
+from cpython.dict cimport PyDict_GetItemWithError
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t, uint64_t, uint8_t, uintptr_t
+from libc.string cimport memcmp, memcpy, memset
+
+import numpy as np
+
+from stream_metrics.errors import LabelError
+from stream_metrics.labels.label import canonical, most_likely
+
+cdef extern from *:
+    """
+    #define SM_AHEAD 256
+    #if defined(__GNUC__) || defined(__clang__)
+    #define SM_PREFETCH(p) __builtin_prefetch(p)
+    #else
+    #define SM_PREFETCH(p) ((void) 0)
+    #endif
+    """
+    void prefetch "SM_PREFETCH"(const void *p) noexcept nogil
+    const int AHEAD "SM_AHEAD"
+
+ctypedef fused whole_number:
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+
+cdef Py_ssize_t BLOCK = 1 << 20
+cdef int FEW_BITS = 5  # up to here four tables share the first-level cache
+cdef int MOST_BITS = 10
+
+
+cdef uint64_t tally(const whole_number *t, const whole_number *p, Py_ssize_t n, whole_number low, int bits, uint32_t *table) noexcept nogil:
+    """Count n pairs; return the bits that lay outside the table."""
+    cdef uint64_t a, b, outside = 0, mask = (<uint64_t> 1 << bits) - 1
+    cdef uint64_t base = <uint64_t> <int64_t> low
+    cdef Py_ssize_t i = 0, size = <Py_ssize_t> 1 << (2 * bits), step = size if bits <= FEW_BITS else 0
+    while i + 4 <= n:
+        a, b = <uint64_t> <int64_t> t[i] - base, <uint64_t> <int64_t> p[i] - base
+        outside |= a | b
+        table[((a & mask) << bits) | (b & mask)] += 1
+        a, b = <uint64_t> <int64_t> t[i + 1] - base, <uint64_t> <int64_t> p[i + 1] - base
+        outside |= a | b
+        table[step + (((a & mask) << bits) | (b & mask))] += 1
+        a, b = <uint64_t> <int64_t> t[i + 2] - base, <uint64_t> <int64_t> p[i + 2] - base
+        outside |= a | b
+        table[2 * step + (((a & mask) << bits) | (b & mask))] += 1
+        a, b = <uint64_t> <int64_t> t[i + 3] - base, <uint64_t> <int64_t> p[i + 3] - base
+        outside |= a | b
+        table[3 * step + (((a & mask) << bits) | (b & mask))] += 1
+        i += 4
+    while i < n:
+        a, b = <uint64_t> <int64_t> t[i] - base, <uint64_t> <int64_t> p[i] - base
+        outside |= a | b
+        table[((a & mask) << bits) | (b & mask)] += 1
+        i += 1
+    return outside & ~mask
+
+
+cdef uint64_t tally_sixteen(const whole_number *t, const whole_number *p, Py_ssize_t n, uint32_t *table) noexcept nogil:
+    """Count n pairs of numbers from 0 to 15, a pair a byte; return the bits that lay outside."""
+    cdef uint64_t a, b, outside = 0
+    cdef Py_ssize_t i = 0
+    while i + 4 <= n:
+        prefetch(t + i + AHEAD)
+        prefetch(p + i + AHEAD)
+        a, b = <uint64_t> <int64_t> t[i], <uint64_t> <int64_t> p[i]
+        outside |= a | b
+        table[<uint8_t> ((a << 4) + b)] += 1
+        a, b = <uint64_t> <int64_t> t[i + 1], <uint64_t> <int64_t> p[i + 1]
+        outside |= a | b
+        table[256 + <Py_ssize_t> <uint8_t> ((a << 4) + b)] += 1
+        a, b = <uint64_t> <int64_t> t[i + 2], <uint64_t> <int64_t> p[i + 2]
+        outside |= a | b
+        table[512 + <Py_ssize_t> <uint8_t> ((a << 4) + b)] += 1
+        a, b = <uint64_t> <int64_t> t[i + 3], <uint64_t> <int64_t> p[i + 3]
+        outside |= a | b
+        table[768 + <Py_ssize_t> <uint8_t> ((a << 4) + b)] += 1
+        i += 4
+    while i < n:
+        a, b = <uint64_t> <int64_t> t[i], <uint64_t> <int64_t> p[i]
+        outside |= a | b
+        table[<uint8_t> ((a << 4) + b)] += 1
+        i += 1
+    return outside & ~<uint64_t> 15
+
+
+cdef void widen(const whole_number *x, Py_ssize_t n, whole_number *low, whole_number *high) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        if x[i] < low[0]:
+            low[0] = x[i]
+        if x[i] > high[0]:
+            high[0] = x[i]
+
+
+cdef object count_small(const whole_number *t, const whole_number *p, Py_ssize_t n, Py_ssize_t looked_at):
+    cdef whole_number low = t[0], high = t[0]
+    cdef int bits = 1
+    cdef uint64_t outside = 0, span
+    cdef Py_ssize_t start = 0, i, size
+    with nogil:
+        widen(t, looked_at, &low, &high)
+        widen(p, looked_at, &low, &high)
+    if low >= 0 and high < 16:
+        low, high = 0, 15
+    span = <uint64_t> <int64_t> high - <uint64_t> <int64_t> low
+    if span >> MOST_BITS:
+        return None
+    while span >> bits:
+        bits += 1
+    size = <Py_ssize_t> 1 << (2 * bits)
+    if bits > FEW_BITS and size > 16 * n:
+        return None
+    tables = np.zeros((4 if bits <= FEW_BITS else 1, size), np.uint32)
+    totals = np.zeros(size, np.int64)
+    cdef uint32_t[:, ::1] table = tables
+    cdef int64_t[::1] total = totals
+    with nogil:
+        while start < n and outside == 0:
+            if low == 0 and bits == 4:
+                outside = tally_sixteen(t + start, p + start, min(BLOCK, n - start), &table[0, 0])
+            else:
+                outside = tally(t + start, p + start, min(BLOCK, n - start), low, bits, &table[0, 0])
+            start += BLOCK
+            if start % (BLOCK << 10) == 0:  # before a 32-bit counter can overflow
+                for i in range(size * table.shape[0]):
+                    total[i & (size - 1)] += (&table[0, 0])[i]
+                memset(&table[0, 0], 0, size * table.shape[0] * sizeof(uint32_t))
+    if outside:
+        return None
+    totals += tables.sum(axis=0, dtype=np.int64)
+    return int(low), totals.reshape(1 << bits, 1 << bits)
+
+
+def count_integers(t, p):
+    """Count pairs of two contiguous arrays of one signed integer type whose values lie close together.
+
+    Returns (low, table), where table[a, b] counts the pairs (low + a, low + b), or None if the values are too far apart.
+    """
+    cdef const int8_t[::1] t1, p1
+    cdef const int16_t[::1] t2, p2
+    cdef const int32_t[::1] t4, p4
+    cdef const int64_t[::1] t8, p8
+    cdef Py_ssize_t n = len(t), looked_at
+    for looked_at in ([n] if n <= 4096 else [4096, n]):
+        if t.itemsize == 1:
+            t1, p1 = t, p
+            result = count_small(&t1[0], &p1[0], n, looked_at)
+        elif t.itemsize == 2:
+            t2, p2 = t, p
+            result = count_small(&t2[0], &p2[0], n, looked_at)
+        elif t.itemsize == 4:
+            t4, p4 = t, p
+            result = count_small(&t4[0], &p4[0], n, looked_at)
+        else:
+            t8, p8 = t, p
+            result = count_small(&t8[0], &p8[0], n, looked_at)
+        if result is not None:
+            return result
+    return None
+
+
+cdef inline uint64_t digest(const uint8_t *data, Py_ssize_t size) noexcept nogil:
+    cdef uint64_t state = 0x9E3779B97F4A7C15, word
+    while size >= 8:
+        memcpy(&word, data, 8)
+        state = (state ^ word) * <uint64_t> 0xBF58476D1CE4E5B9
+        state ^= state >> 29
+        data += 8
+        size -= 8
+    if size:
+        word = 0
+        memcpy(&word, data, size)
+        state = (state ^ word) * <uint64_t> 0xBF58476D1CE4E5B9
+        state ^= state >> 29
+    state *= <uint64_t> 0x94D049BB133111EB
+    return state ^ (state >> 32)
+
+
+def encode_bytes(const uint8_t[:, ::1] rows):
+    """Number the distinct rows of a table of bytes: (codes, the position at which each code came first)."""
+    cdef Py_ssize_t n = rows.shape[0], size = rows.shape[1], slots = 256, r, at, i
+    cdef int32_t found = 0
+    cdef const uint8_t *data = &rows[0, 0]
+    codes, firsts = np.empty(n, np.int32), np.empty(256, np.int64)
+    table = np.zeros(slots, np.int32)
+    cdef int32_t[::1] code = codes, slot = table
+    cdef int64_t[::1] first = firsts
+    for r in range(n):
+        at = digest(data + r * size, size) & (slots - 1)
+        while slot[at] != 0 and memcmp(data + first[slot[at] - 1] * size, data + r * size, size) != 0:
+            at = (at + 1) & (slots - 1)
+        if slot[at] == 0:
+            if found == first.shape[0]:
+                firsts = np.concatenate([firsts, np.empty(found, np.int64)])
+                first = firsts
+            first[found] = r
+            found += 1
+            slot[at] = found
+            code[r] = found - 1
+            if found * 2 > slots:
+                slots *= 4
+                table = np.zeros(slots, np.int32)
+                slot = table
+                for i in range(found):
+                    at = digest(data + first[i] * size, size) & (slots - 1)
+                    while slot[at] != 0:
+                        at = (at + 1) & (slots - 1)
+                    slot[at] = i + 1
+        else:
+            code[r] = slot[at] - 1
+    return codes, firsts[:found]
+
+
+cdef object typed(object label):
+    """A dict key that keeps equal numbers of different types apart."""
+    kind = type(label)
+    return (kind, label) if kind is bool or kind is float else label
+
+
+cdef inline bint same_text(object a, object b):
+    """Whether two texts of one byte a character are equal."""
+    return (PyUnicode_GET_LENGTH(a) == PyUnicode_GET_LENGTH(b)
+            and memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), PyUnicode_GET_LENGTH(a)) == 0)
+
+
+@cython.boundscheck(True)  # the list is the caller's, who may change it while a label is read
+def encode_objects(list values, str argument, bint may_abstain):
+    """Number the distinct labels of a list: (codes, canonical labels); -1 stands for an abstention.
+
+    Mappings of scores become their largest label. LabelError and ScoreError name the position. Objects are recognised by
+    identity, short texts by their bytes: fresh texts, as a decoder makes them, would otherwise each be hashed by Python.
+    """
+    cdef Py_ssize_t n = len(values), r
+    cdef PyObject *known[256]
+    cdef PyObject *text[256]
+    cdef int32_t known_code[256], text_code[256]
+    cdef Py_ssize_t at, place
+    cdef PyObject *found
+    cdef PyObject *old
+    cdef dict index = {}
+    cdef list labels = []
+    codes = np.empty(n, np.int32)
+    cdef int32_t[::1] code = codes
+    memset(known, 0, sizeof(known))
+    memset(text, 0, sizeof(text))
+    try:
+        for r in range(n):
+            value = values[r]
+            place = -1
+            at = (<uintptr_t> <PyObject *> value >> 4) & 255
+            if known[at] == <PyObject *> value:
+                code[r] = known_code[at]
+                continue
+            kind = type(value)
+            if kind is str and PyUnicode_KIND(value) == 1 and PyUnicode_GET_LENGTH(value) <= 64:
+                place = digest(<uint8_t *> PyUnicode_DATA(value), PyUnicode_GET_LENGTH(value)) & 255
+                if text[place] != NULL and same_text(<object> text[place], value):
+                    code[r] = text_code[place]
+                    continue
+            if (kind is str or kind is int or kind is bytes) and plain(value):
+                label = key = value
+            elif may_abstain and (value is None or (isinstance(value, Mapping) and not value)):
+                code[r] = -1
+                continue
+            else:
+                label = most_likely(value, argument, r) if may_abstain and isinstance(value, Mapping) else canonical(value, argument, r)
+                key = typed(label)
+            found = PyDict_GetItemWithError(index, key)
+            if found == NULL:
+                index[key] = code[r] = len(labels)
+                labels.append(label)
+            else:
+                code[r] = <int32_t> <object> found
+            Py_INCREF(value)
+            old = known[at]
+            known[at], known_code[at] = <PyObject *> value, code[r]
+            Py_XDECREF(old)
+            if place >= 0:
+                text[place], text_code[place] = <PyObject *> labels[code[r]], code[r]  # which the list of labels keeps alive
+    finally:
+        for at in range(256):
+            Py_XDECREF(known[at])
+    return codes, labels
+
+
+cdef int raise_outside(Py_ssize_t r) except -1 nogil:
+    with gil:
+        raise LabelError(f"Expected the codes at position {r} to stand for labels, but they stand for none")
+
+
+def count_codes(const int32_t[::1] t, const int32_t[::1] p, Py_ssize_t true_labels, Py_ssize_t predicted_labels, wholes, parts):
+    """Count pairs of codes, with weights or None.
+
+    Returns cells as in `commit`, (appearances of true codes, of predicted codes), abstentions, and samples whose weight is not 1.
+    """
+    cdef Cells cells = Cells.__new__(Cells)
+    cdef const int64_t[::1] whole = wholes
+    cdef const uint64_t[::1] part = parts
+    cdef Py_ssize_t r, n = t.shape[0]
+    cdef bint weighted = wholes is not None, fractional = parts is not None
+    cdef int64_t w = 1, abstained = 0, other_weights = 0
+    cdef uint64_t f = 0
+    seen_true, seen_predicted = np.zeros(max(true_labels, 1), np.int64), np.zeros(max(predicted_labels, 1), np.int64)
+    cdef int64_t[::1] seen_t = seen_true, seen_p = seen_predicted
+    cells.reserve(max(true_labels, predicted_labels, 1))
+    cells.used = max(true_labels, predicted_labels)
+    if fractional:
+        cells.make_fractional()
+    with nogil:
+        for r in range(n):
+            if t[r] < 0 or t[r] >= true_labels or p[r] >= predicted_labels:
+                raise_outside(r)
+            if p[r] < 0:
+                abstained += 1
+                continue
+            if weighted:
+                w = whole[r]
+            if fractional:
+                f = part[r]
+            other_weights += (w != 1) | (f != 0)
+            if w == 0 and f == 0:
+                continue
+            cells.check_room(w)
+            cells.add(t[r], p[r], w, f)
+            seen_t[t[r]] += 1
+            seen_p[p[r]] += 1
+    return cells.export(), (seen_true, seen_predicted), abstained, other_weights

@@ -1,0 +1,87 @@
+"""The cells of a table as bytes, one encoding for each table.
+
+    stream   = mode  number*
+    mode     = 1 byte: bit 0 set if every cell is written (more than half of them are occupied), bit 1 if fractions follow
+    number   = seven bits a byte, lowest first, the high bit set on all but the last byte; always the shortest form
+
+    all cells written:  whole part [fraction] of every cell, row by row
+    else:               empty cells skipped, whole part [fraction] of every occupied cell, row by row
+
+Counters are mostly small, so a cell takes one to three bytes. Whatever `pack_cells` would not have written is refused,
+because equal states must have equal bytes.
+"""
+
+from libc.stdint cimport INT64_MAX, int64_t, uint64_t, uint8_t
+
+import numpy as np
+
+from stream_metrics._core.numeric.varint cimport read_varint, write_varint
+from stream_metrics.errors import DecodeError
+
+
+
+def pack_cells(const int64_t[::1] rows, const int64_t[::1] columns, const int64_t[::1] wholes, parts, Py_ssize_t classes):
+    """Encode the occupied cells, given in row-major order."""
+    cdef const uint64_t[::1] part = parts
+    cdef Py_ssize_t n = rows.shape[0], r, size = 1
+    cdef uint64_t next_cell = 0, cell
+    cdef bint fractional = parts is not None
+    cdef bint every = <uint64_t> n * 2 > <uint64_t> classes * <uint64_t> classes
+    out = np.empty(1 + 30 * n + 2 * n, np.uint8)
+    cdef uint8_t[::1] byte = out
+    byte[0] = every | (fractional << 1)
+    for r in range(n):
+        cell = <uint64_t> rows[r] * <uint64_t> classes + <uint64_t> columns[r]
+        if every:
+            while next_cell < cell:
+                byte[size] = 0
+                size += 1
+                if fractional:
+                    byte[size] = 0
+                    size += 1
+                next_cell += 1
+        else:
+            size += write_varint(&byte[size], cell - next_cell)
+        size += write_varint(&byte[size], <uint64_t> wholes[r])
+        if fractional:
+            size += write_varint(&byte[size], part[r])
+        next_cell = cell + 1
+    tail = b""
+    if every:
+        tail = bytes((classes * classes - next_cell) * (2 if fractional else 1))
+    return out[:size].tobytes() + tail
+
+
+cdef int read_cells(Cells table, bytes stream, Py_ssize_t classes) except -1:
+    """Count the cells of a stream in a table whose indices are the order of report; DecodeError names what is wrong."""
+    cdef const uint8_t *data = <const uint8_t *> <const char *> stream
+    cdef Py_ssize_t size = len(stream), at = 1
+    cdef uint64_t cells = <uint64_t> classes * <uint64_t> classes
+    cdef uint64_t n = 0, cell = 0, skip = 0, whole = 0, part = 0, any_part = 0
+    if size == 0 or data[0] > 3:
+        raise DecodeError("Expected the cells to start with a mode from 0 to 3")
+    cdef bint every = data[0] & 1, fractional = (data[0] & 2) != 0
+    if fractional:
+        table.make_fractional()
+    while at < size:
+        if not every:
+            read_varint(data, size, &at, &skip)
+        if skip >= cells or cell >= cells - skip:
+            raise DecodeError(f"Expected cells of {classes} classes, but got one outside")
+        cell += skip
+        read_varint(data, size, &at, &whole)
+        if fractional:
+            read_varint(data, size, &at, &part)
+            any_part |= part
+        if whole > <uint64_t> INT64_MAX:
+            raise DecodeError("Expected every counter to be below 2**63, but got a larger one")
+        if whole | part:
+            n += 1
+            table.check_room(whole)
+            table.add(cell // classes, cell % classes, whole, part)
+        elif not every:
+            raise DecodeError("Expected every cell that is written to be occupied, but got an empty one")
+        cell += 1
+    if every != (n * 2 > cells) or (every and cell != cells) or (fractional and any_part == 0):
+        raise DecodeError("Expected the mode of the cells to follow from their number, but it does not")
+    return 0

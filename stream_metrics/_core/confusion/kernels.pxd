@@ -1,0 +1,190 @@
+from cpython.bytes cimport PyBytes_GET_SIZE
+from cpython.ref cimport PyObject
+from cpython.unicode cimport PyUnicode_GET_LENGTH
+from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
+from stream_metrics._core.numeric.fixed cimport Fixed
+from stream_metrics._core.numeric.kernels cimport Guarded
+
+cdef struct Totals:
+    int64_t actual, predicted, diagonal
+    int64_t seen[4]  # appearances as bool, int, float and as anything else; the last is written and never read
+    int64_t unused  # pads the struct to one cache line
+
+cdef struct Fractions:
+    uint64_t actual, predicted, diagonal
+
+cdef class Cells(Guarded):
+    cdef Totals *totals
+    cdef Fractions *fractions
+    cdef int64_t *value
+    cdef uint64_t *fraction
+    cdef uint64_t *key  # the same memory as `value`; NULL while the cells are a square array
+    cdef Py_ssize_t used, capacity, slots, occupied
+    cdef Py_ssize_t live  # cells with a weight; `occupied` counts those of a hash that fell back to zero, too
+    cdef int64_t mass, hit  # the sum of all cells, and of the diagonal
+    cdef uint64_t mass_part, hit_part
+    cdef Py_ssize_t uneven  # cells whose weight has a fraction
+
+    cdef int reserve(self, Py_ssize_t classes) except -1
+    cdef int make_sparse(self, Py_ssize_t slots) except -1
+    cdef int make_fractional(self) except -1
+    cdef Py_ssize_t places(self) noexcept nogil
+    cdef Py_ssize_t find(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil
+    cdef int grow_slots(self) except -1 nogil
+    cdef int add(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil
+    cdef bint holds(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
+    cdef bint is_all(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
+    cdef bint take(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
+    cdef int check_room(self, int64_t whole) except -1 nogil
+    cdef void copy_cells(self, Cells other) except *
+    cdef void clear(self) noexcept
+    cdef tuple export(self)
+
+
+cdef inline Py_ssize_t place(Cells cells, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
+    """Where the cell (i, j) lies in `value`; a sparse table makes room for it."""
+    if cells.key == NULL:
+        return i * cells.capacity + j
+    return cells.find(i, j)
+
+
+cdef inline bint empty(Cells cells, Py_ssize_t i) noexcept nogil:
+    """Whether class i has no weight, neither true nor predicted."""
+    cdef Totals *c = cells.totals + i
+    if c.actual | c.predicted:
+        return False
+    return cells.fractions == NULL or (cells.fractions[i].actual | cells.fractions[i].predicted) == 0
+
+
+cdef inline bint has_room(Cells cells, int64_t whole) noexcept nogil:
+    """Whether a weight leaves the sum of all weights below 2^63 - 1: then no smaller sum can overflow."""
+    return whole < <int64_t> 0x7FFFFFFFFFFFFFFF - cells.mass
+
+
+cdef struct Form:
+    bint exact
+    int64_t n[4]
+    double x[4]
+    double span  # the sum of the absolute coefficients
+
+cdef class Readings(Cells):
+    cdef int64_t *order  # indices of the classes in the order of report
+    cdef Py_ssize_t classes
+
+    cdef int set_order(self, const int64_t *indices, Py_ssize_t n) except -1
+    cdef int refresh(self) except -1
+    cdef object product(self, bint left_actual, bint right_actual)
+    cdef object column(self, int which)
+    cdef Fixed form_value(self, Form *form, Py_ssize_t i) noexcept nogil
+    cdef object form_units(self, Form *form, Py_ssize_t i)
+    cdef double form_double(self, Form *form, Py_ssize_t i) noexcept nogil
+    cdef double ratio(self, Form *top, Form *bottom, Py_ssize_t i) except? -1
+    cdef object square(self)
+    cdef tuple in_order(self)
+    cdef tuple exact_totals(self)
+    cdef tuple ordered_square(self)
+    cdef Readings against_rest(self, Py_ssize_t i)
+
+
+cdef enum:
+    LONGEST = 1 << 20  # `labels.LONGEST`
+
+cdef struct Known:
+    PyObject *label
+    int32_t index
+    int32_t form
+
+cdef class Indexed(Readings):
+    cdef Known *known
+    cdef int known_bits
+    cdef Py_ssize_t fixed, dormant
+    cdef dict index
+    cdef list names, free
+    cdef int64_t changes, sorted_at  # of the set of labels; the number of changes at which it was sorted last
+    cdef int64_t *ranking  # the indices of all labels, sorted; `order` leaves dormant classes out
+    cdef Py_ssize_t ranked
+    cdef readonly object fixed_labels
+    cdef readonly object other
+
+    cdef int start(self) except -1
+    cdef void drop_known(self) noexcept
+    cdef void drop_labels(self) noexcept
+    cdef int forget_known(self, int bits) except -1
+    cdef int remember(self, object label, Py_ssize_t index, int form) except -1
+    cdef Py_ssize_t intern(self, object label) except -1
+    cdef object admitted(self, object label, str argument, object position)
+    cdef object admit_prediction(self, object y_pred)
+    cdef Py_ssize_t find_label(self, object label) except -2
+    cdef void unsee(self, Py_ssize_t i, int form, int64_t count) noexcept
+    cdef int settle(self) except -1
+    cdef object mapping(self, Indexed other)
+    cdef int64_t most_seen(self) noexcept
+    cdef int adopt(self, Indexed other) except -1
+    cdef int set_ranking(self, const int64_t *ranking, Py_ssize_t ranked) except -1
+    cdef int sort_labels(self) except -1
+    cdef object shown(self, Py_ssize_t i)
+
+
+cdef inline Known *slot(Indexed table, object label) noexcept:
+    """Where the object is remembered: one of two neighbours, the second if the first holds another."""
+    cdef uint64_t mixed = <uint64_t> <uintptr_t> <PyObject *> label * <uint64_t> 0x9E3779B97F4A7C15
+    cdef Known *first = table.known + (mixed >> (64 - table.known_bits))
+    if first.label == <PyObject *> label:
+        return first
+    return table.known + ((mixed >> (64 - table.known_bits)) ^ 1)
+
+
+cdef inline int form_of(object label):
+    """Which counter of appearances a label has: 0 bool, 1 int, 2 float, 3 anything else."""
+    kind = type(label)
+    return 0 if kind is bool else 1 if kind is int else 2 if kind is float else 3
+
+
+cdef bint is_short(object number) noexcept
+
+
+cdef inline bint plain(object label):
+    """Whether the object is of a type that is a label as it stands, and not too long (but for a float that is not finite)."""
+    kind = type(label)
+    if kind is str:
+        return PyUnicode_GET_LENGTH(label) <= LONGEST
+    if kind is int:
+        return is_short(label)
+    return kind is bool or kind is float or (kind is bytes and PyBytes_GET_SIZE(label) <= LONGEST)
+
+
+cdef int read_cells(Cells table, bytes stream, Py_ssize_t classes) except -1
+
+
+cdef class ConfusionCounters(Indexed):
+    cdef readonly int64_t n
+    cdef readonly int64_t abstained
+    cdef readonly int64_t weighted  # samples whose weight was not 1, as far as they are known
+    cdef int64_t spare  # samples that may come before any counter of samples can be full; a lower bound
+
+    cdef int check_samples(self, int64_t n, int64_t abstained, int64_t seen) except -1
+    cdef int look_for_room(self, int64_t more) except -1
+    cdef int count(self, object y_true, object y_pred, object w) except -1
+    cdef bint try_count(self, object y_true, object y_pred, object w) except -1
+    cdef int count_slowly(self, object y_true, object y_pred, object w) except -1
+    cdef int uncount(self, object y_true, object y_pred, object w) except -1
+    cdef int take_back(self, object y_true, object y_pred, object w, bint only_look) except -1
+    cdef int add_batch(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained, int64_t weighted) except -1
+    cdef int add_state(self, ConfusionCounters other) except -1
+    cdef int take_state(self, ConfusionCounters other) except -1
+    cdef ConfusionCounters twin(self)
+    cdef object place_labels(self, list labels, used)
+    cdef int see(self, const int64_t[:] at, const int64_t[:] forms, const int64_t[:] counts) except -1
+    cdef int add_all(self, const int64_t[:] to_row, const int64_t[:] to_column, rows, columns, wholes, parts) except -1
+    cdef int check_same(self, other, str verb) except -1
+    cdef void add_square(self, ConfusionCounters o, const int64_t[::1] to) noexcept
+    cdef Py_ssize_t take_all(self, const int64_t[::1] to, tuple cells, bint only_look) except -2
+
+cdef class Feed(Guarded):
+    cdef readonly object state
+    cdef ConfusionCounters counts  # the state, if it is one of labels
+    cdef public dict _folds  # by number, what has counted the samples of each fold of units; see `states.folds`
+    cdef public object _empty  # what has counted nothing, of which each fold has a copy; None until it is needed
+
+cdef class SetFeed(Feed):
+    cdef readonly object scored

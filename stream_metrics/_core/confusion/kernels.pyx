@@ -1,0 +1,9 @@
+# cython: language_level=3, auto_pickle=False, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""Compiled counters of the confusion matrix, and the index of labels that other states share."""
+
+include "cells.pxi"
+include "aggregates.pxi"
+include "label_index.pxi"
+include "coding.pxi"
+include "batch.pxi"
+include "counters.pxi"

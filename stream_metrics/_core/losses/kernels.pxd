@@ -1,0 +1,23 @@
+from stream_metrics._core.losses.terms cimport Sample, Sums
+from stream_metrics._core.numeric.kernels cimport Guarded
+
+cdef object at(object position)
+cdef object no_probability(object value, object label, object position)
+cdef double number(object value, object label, object position) except? -1.0
+cdef dict cleaned(object scores, object position)
+cdef int measure_mapping(dict scores, object truth, object position, bint clean, Sample *s) except -1
+
+
+cdef class LossSums(Guarded):
+    cdef Sums sums
+    cdef int pos_kind
+    cdef readonly object pos_label
+    cdef readonly object classes
+
+    cdef bint measure(self, object y_true, object scores, object classes, object position, Sample *s) except -1
+    cdef int measure_single(self, object truth, double p, object position, Sample *s) except -1
+    cpdef bint is_positive(self, object truth, object position=*) except -1
+    cdef int take_back(self, object y_true, object scores, object w, bint only_look) except -1
+    cdef int check_room(self, const Sums *more) except -1
+    cdef int commit(self, Sums *batch) except -1
+    cdef int check_same(self, object other, str verb) except -1

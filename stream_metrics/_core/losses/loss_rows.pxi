@@ -1,0 +1,92 @@
+"""Mappings from label to probability become rated samples. Nothing here keeps a state.
+
+A dict of floats under labels of the plain types is read as it lies, in one pass and without an object; anything else is
+first made one. Labels are compared only where a probability is tied with that of the true class.
+"""
+
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.ref cimport PyObject
+
+from stream_metrics._core.confusion.kernels cimport plain
+from stream_metrics._core.losses.terms cimport Row, Sample, add_square, clamp, finish, in_range, rate
+from stream_metrics._core.numeric.kernels cimport to_double
+from stream_metrics._core.numeric.wide cimport grid
+from stream_metrics.errors import ScoreError
+from stream_metrics.labels.label import canonical, sort_key
+
+cdef Py_ssize_t MOST_CLASSES = 1 << 20  # then the sum of squares of a row stays far below 2^128 units
+
+
+cdef object at(object position):
+    return "" if position is None else f" at position {position}"
+
+
+cdef object no_probability(object value, object label, object position):
+    return ScoreError(f"Expected `scores`{at(position)} to be probabilities from 0 to 1, but got {value!r:.60} for {label!r:.60}")
+
+
+cdef double number(object value, object label, object position) except? -1.0:
+    cdef double x = 0.0
+    if not to_double(value, &x):
+        raise no_probability(value, label, position)
+    return x
+
+
+cdef dict cleaned(object scores, object position):
+    """A mapping as a dict of canonical labels and floats."""
+    out = {canonical(key, "scores", position): number(score, key, position) for key, score in scores.items()}
+    if len(out) != len(scores):
+        raise ScoreError(f"Expected `scores`{at(position)} to name every class once, but got {list(scores)!r:.60}")
+    return out
+
+
+cdef bint precedes(object a, object b):
+    """Whether label a comes before label b in the order of report."""
+    if type(a) is type(b) and type(a) is not tuple:
+        return a < b
+    return sort_key(a) < sort_key(b)
+
+
+cdef Py_ssize_t earlier_ties(dict scores, object truth, double p) except -1:
+    cdef Py_ssize_t earlier = 0
+    for key, score in scores.items():
+        if score == p and key != truth:
+            earlier += precedes(key, truth)
+    return earlier
+
+
+cdef inline bint needs_cleaning(object key, object score):
+    return not PyFloat_CheckExact(score) or not plain(key) or PyFloat_CheckExact(key)
+
+
+cdef int measure_mapping(dict scores, object truth, object position, bint clean, Sample *s) except -1:
+    cdef Row row
+    cdef PyObject *key
+    cdef PyObject *value
+    cdef PyObject *found
+    cdef Py_ssize_t place = 0, rank
+    cdef double p = -1.0, x
+    row.classes, row.higher, row.ties, row.squares.high, row.squares.low = len(scores), 0, 0, 0, 0
+    if row.classes > MOST_CLASSES:
+        raise ScoreError(f"Expected `scores`{at(position)} to name at most {MOST_CLASSES} classes, but got {row.classes}")
+    while not clean and PyDict_Next(scores, &place, &key, &value):
+        if needs_cleaning(<object> key, <object> value):
+            return measure_mapping(cleaned(scores, position), truth, position, True, s)
+    found = PyDict_GetItemWithError(scores, truth)
+    if found != NULL:
+        p = PyFloat_AS_DOUBLE(<object> found)
+    place = 0
+    while PyDict_Next(scores, &place, &key, &value):
+        x = PyFloat_AS_DOUBLE(<object> value)
+        if not in_range(x):
+            raise no_probability(x, <object> key, position)
+        row.higher += x > p
+        row.ties += x == p
+        add_square(&row.squares, grid(clamp(x)))
+    rank = row.classes + 1
+    if found != NULL:
+        rank = row.higher + 1 + (earlier_ties(scores, truth, p) if row.ties > 1 else 0)
+    rate(s, clamp(p), &row, rank, found != NULL)
+    finish(s, 1)
+    return 0

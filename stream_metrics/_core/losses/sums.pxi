@@ -1,0 +1,369 @@
+"""Sums of losses over probabilities, and the weight of the samples by the rank of their true class.
+
+Every sample has three loss terms and a rank, each a function of the sample alone: a term is rounded once, to a multiple
+of 2^-104 (the logarithm first to a double), multiplied by the weight as an integer, and added to a 192-bit integer.
+A whole weight multiplies without rounding, so a weight of 3 is three samples; a fraction rounds once more, again as a
+function of the sample. So the sums are exact, whatever the order, and a sample can be taken back to the last bit.
+In 128 bits of 2^-64, as cells have them, 36 times a weight could overflow, and a nearly perfect stream would keep few
+digits.
+
+Squares of losses are summed besides, of samples of weight 1 alone, since only these have intervals. A loss is rounded to
+a multiple of 2^-52 first, so that its square is a whole number of units. States that were written before squares were
+counted have none, and what they are merged into loses its own.
+
+The sums change in stretches of `Guarded` only, so a copy of the struct is what was counted at one moment.
+"""
+
+cimport cython
+from collections.abc import Mapping
+
+from cpython.dict cimport PyDict_CheckExact
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memset
+
+from stream_metrics._core.numeric.kernels cimport Guarded
+from stream_metrics._core.confusion.kernels cimport plain
+from stream_metrics._core.losses.terms cimport (
+    BLOCK, RANKS, Sample, Squares, Sums, count, count_block, finish, forget_squares, in_range, minus_sums, plus_sums, possible, rate_rows,
+    rate_single, rate_singles, real)
+from stream_metrics._core.numeric.kernels cimport row_values
+from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples, split
+from stream_metrics._core.numeric.wide cimport fixed_units, read_fixed, read_wide, wide_units
+from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
+from stream_metrics.labels.label import canonical, sort_key, unique
+
+cdef object ONE = 1
+cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
+cdef object UNIT = 1 << 64
+
+
+cdef object no_room(int64_t whole, int64_t have, object position):
+    return WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {have}{at(position)}")
+
+
+cdef class LossSums(Guarded):
+    """Exact sums of log loss, Brier score and spherical score, and weights by the rank of the true class."""
+
+    def __cinit__(self, pos_label=True, classes=None):
+        self.pos_label = canonical(pos_label, "pos_label")
+        self.pos_kind = sort_key(self.pos_label)[0]
+        self.classes = None if classes is None else unique(classes, "classes")
+
+    cdef int measure_single(self, object truth, double p, object position, Sample *s) except -1:
+        if not in_range(p):
+            raise no_probability(p, self.pos_label, position)
+        rate_single(s, p, self.is_positive(truth, position))
+        finish(s, 1)
+        return 0
+
+    cpdef bint is_positive(self, object truth, position=None) except -1:
+        """Whether a true label is `pos_label`; one of another type can hardly be meant to be compared with it."""
+        if truth == self.pos_label:
+            return True
+        if (self.pos_kind or type(truth) is not bool) and sort_key(truth)[0] != self.pos_kind:
+            raise LabelError(f"Expected `y_true`{at(position)} to be of the type of pos_label={self.pos_label!r}, because `scores` "
+                             f"holds only the probability of that label, but got {truth!r:.60}")
+        return False
+
+    cdef bint measure(self, object y_true, object scores, object classes, object position, Sample *s) except -1:
+        """Rate a sample; False if it is an abstention."""
+        truth = y_true if plain(y_true) and not PyFloat_CheckExact(y_true) else canonical(y_true, "y_true", position)
+        if PyDict_CheckExact(scores):
+            if not scores:
+                return False
+            measure_mapping(scores, truth, position, False, s)
+        elif PyFloat_CheckExact(scores):
+            self.measure_single(truth, PyFloat_AS_DOUBLE(scores), position, s)
+        elif scores is None:
+            return False
+        elif isinstance(scores, Mapping):
+            if not len(scores):
+                return False
+            measure_mapping(cleaned(scores, position), truth, position, True, s)
+        else:
+            values = row_values(scores)
+            if values is None:
+                self.measure_single(truth, number(scores, self.pos_label, position), position, s)
+                return True
+            if classes is None:
+                raise ScoreError(f"Expected `classes` to say which class each of the `scores`{at(position)} belongs to, but got {scores!r:.60}")
+            if len(values) != len(classes):
+                raise ScoreError(f"Expected `scores`{at(position)} to hold {len(classes)} probabilities, one a class, but got {len(values)}")
+            measure_mapping(dict(zip(classes, values)), truth, position, False, s)
+        return True
+
+    def update(self, y_true, scores, w=1):
+        """Count one sample of weight `w`; scores of None or {} are an abstention."""
+        cdef Sample s
+        cdef int64_t whole = 1
+        cdef uint64_t part = 0
+        if w is not ONE:
+            split(w, &whole, &part)
+        if not self.measure(y_true, scores, self.classes, None, &s):
+            if self.holder != 0:
+                self.wait()
+            check_samples(1, self.sums.abstained)
+            self.sums.abstained += 1
+            return
+        if self.holder != 0:
+            self.wait()
+        check_samples(1, self.sums.n)
+        if whole >= LARGEST - self.sums.weight.whole:
+            raise no_room(whole, self.sums.weight.whole, None)
+        count(&self.sums, &s, whole, part)
+
+    def revert(self, y_true, scores, w=1):
+        """Undo one `update` with the same arguments; WeightError, and no change, if the sums show that there was none.
+
+        They show it if a sum would fall below 0, or if fewer samples than ranks with a weight would be left.
+        """
+        self.take_back(y_true, scores, w, False)
+
+    def _check_revert(self, y_true, scores, w=1):
+        """Raise what `revert` would."""
+        self.take_back(y_true, scores, w, True)
+
+    cdef int take_back(self, object y_true, object scores, object w, bint only_look) except -1:
+        cdef Sample s
+        cdef Sums one, rest
+        cdef int64_t whole = 1
+        cdef uint64_t part = 0
+        memset(&one, 0, sizeof(Sums))
+        split(w, &whole, &part)
+        if self.measure(y_true, scores, self.classes, None, &s):
+            count(&one, &s, whole, part)
+        else:
+            one.abstained = 1
+        if self.holder != 0:
+            self.wait()
+        rest = self.sums
+        minus_sums(&rest, &one)
+        if not possible(&rest):
+            raise WeightError(f"Expected to revert a sample that was counted, but got y_true={y_true!r:.60}, scores={scores!r:.60}, w={w!r}")
+        if not only_look:
+            self.sums = rest
+        return 0
+
+    def count_rows(self, const real[:, ::1] rows, const int32_t[::1] truth, const int32_t[::1] order, const int64_t[::1] whole,
+                   const uint64_t[::1] part):
+        """Count rows of probabilities; truth: the column of each row's class or -1; order: the place of each column's label.
+
+        Returns the first row that is refused (then nothing was counted), or -1.
+        """
+        cdef Sums batch
+        cdef Sample s[BLOCK]
+        cdef Py_ssize_t n = rows.shape[0], k = rows.shape[1], start = 0, size, done, counted = 0
+        cdef bint weighted = whole is not None, fractional = part is not None
+        cdef int64_t room = LARGEST - self.sums.weight.whole
+        memset(&batch, 0, sizeof(Sums))
+        with nogil:
+            while start < n:
+                size = min(n - start, BLOCK)
+                done = rate_rows(&rows[start, 0], size, k, &truth[start], &order[0], s)
+                counted = count_block(&batch, s, done, &whole[start] if weighted else NULL, &part[start] if fractional else NULL, room)
+                if counted < size:
+                    break
+                start += size
+        if start < n:
+            return start + counted
+        self.commit(&batch)
+        return -1
+
+    def count_singles(self, const real[::1] scores, const uint8_t[::1] positive, const int64_t[::1] whole, const uint64_t[::1] part):
+        """Count probabilities of `pos_label`; returns as `count_rows` does."""
+        cdef Sums batch
+        cdef Sample s[BLOCK]
+        cdef Py_ssize_t n = scores.shape[0], start = 0, size, done, counted = 0
+        cdef bint weighted = whole is not None, fractional = part is not None
+        cdef int64_t room = LARGEST - self.sums.weight.whole
+        memset(&batch, 0, sizeof(Sums))
+        with nogil:
+            while start < n:
+                size = min(n - start, BLOCK)
+                done = rate_singles(&scores[start], size, &positive[start], s)
+                counted = count_block(&batch, s, done, &whole[start] if weighted else NULL, &part[start] if fractional else NULL, room)
+                if counted < size:
+                    break
+                start += size
+        if start < n:
+            return start + counted
+        self.commit(&batch)
+        return -1
+
+    @cython.boundscheck(True)  # the list of scores is the caller's, who may change it while scores are read
+    def count_objects(self, list labels, const int32_t[::1] code, list scores, classes, const int64_t[::1] whole, const uint64_t[::1] part):
+        """Count scores of any form, one a row, whose true labels are labels[code]."""
+        cdef Sums batch
+        cdef Sample s
+        cdef Py_ssize_t r
+        cdef int64_t w = 1, room = LARGEST - self.sums.weight.whole
+        cdef uint64_t f = 0
+        memset(&batch, 0, sizeof(Sums))
+        for r in range(len(scores)):
+            if not self.measure(labels[code[r]], scores[r], classes, r, &s):
+                batch.abstained += 1
+                continue
+            if whole is not None:
+                w = whole[r]
+                f = 0 if part is None else part[r]
+            if w >= room - batch.weight.whole:
+                raise no_room(w, self.sums.weight.whole + batch.weight.whole, r)
+            count(&batch, &s, w, f)
+        self.commit(&batch)
+
+    cdef int check_room(self, const Sums *more) except -1:
+        check_samples(more.n, self.sums.n)
+        check_samples(more.abstained, self.sums.abstained)
+        if more.weight.whole >= LARGEST - self.sums.weight.whole and (more.weight.whole != 0 or more.weight.part != 0):
+            raise no_room(more.weight.whole, self.sums.weight.whole, None)
+        return 0
+
+    cdef int commit(self, Sums *batch) except -1:
+        if self.holder != 0:
+            self.wait()
+        self.check_room(batch)
+        plus_sums(&self.sums, batch)
+        return 0
+
+    cdef int check_same(self, object other, str verb) except -1:
+        if not isinstance(other, LossSums):
+            raise MergeError(f"Expected to {verb} a ProbabilityLosses, but got a {type(other).__name__}")
+        cdef LossSums o = other
+        for name, mine, theirs in (("pos_label", self.pos_label, o.pos_label), ("classes", self.classes, o.classes)):
+            if mine != theirs or repr(mine) != repr(theirs):
+                raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
+        return 0
+
+    def _check_merge(self, other):
+        """Raise what `merge` would, MergeError or WeightError."""
+        self.check_same(other, "merge")
+        cdef Sums theirs = (<LossSums> other).sums
+        self.check_room(&theirs)
+
+    def merge(self, other):
+        """Add another state's sums to this one and return this one; MergeError if the configurations differ."""
+        self.check_same(other, "merge")
+        cdef Sums theirs = (<LossSums> other).sums
+        self.commit(&theirs)
+        return self
+
+    def subtract(self, other):
+        """Take another state's sums out of this one and return this one; WeightError, and no change, where `revert` has it."""
+        self.check_same(other, "subtract")
+        if self.holder != 0:
+            self.wait()
+        cdef Sums rest = self.sums, theirs = (<LossSums> other).sums
+        minus_sums(&rest, &theirs)
+        if not possible(&rest):
+            raise WeightError("Expected to subtract a state whose samples are all counted here, but got one that holds others")
+        self.sums = rest
+        return self
+
+    def copy(self):
+        """Return an independent state with the same sums."""
+        cdef LossSums twin = type(self)(self.pos_label, self.classes)
+        twin.sums = self.sums
+        return twin
+
+    def reset(self):
+        """Forget every sample; the configuration stays."""
+        if self.holder != 0:
+            self.wait()
+        memset(&self.sums, 0, sizeof(Sums))
+
+    def numbers(self):
+        """The state as integers: samples, abstentions, weights (of all, of two classes, by rank), sums of losses."""
+        cdef Sums s = self.sums
+        cdef int r
+        return [s.n, s.abstained, fixed_units(s.weight), fixed_units(s.two), *[fixed_units(s.rank[r]) for r in range(RANKS)],
+                wide_units(s.log_loss), wide_units(s.brier), wide_units(s.spherical)]
+
+    def squares(self):
+        """Squares of losses as integers: samples of other weights, samples beyond, sums; None where they are not known.
+
+        Of log loss, Brier score and spherical score, in units of 2^-104, of the samples of weight 1. A Brier loss above 2,
+        which only rows have that do not sum to 1, is beyond and has no square.
+        """
+        cdef Squares s = self.sums.squares
+        if s.unknown:
+            return None
+        return [s.weighted, s.beyond, wide_units(s.log_loss), wide_units(s.brier), wide_units(s.spherical)]
+
+    def restore(self, numbers, squares=None):
+        """Fill an empty state with what `numbers` and `squares` returned; ValueError names what cannot have been counted."""
+        cdef Sums s
+        cdef int r
+        if [type(x) for x in numbers] != [int] * (RANKS + 7):
+            raise ValueError("eighteen whole numbers")
+        n, abstained, weight, two, *rest = numbers
+        s.n, s.abstained = n, abstained
+        read_fixed(weight, &s.weight)
+        read_fixed(two, &s.two)
+        for r in range(RANKS):
+            read_fixed(rest[r], &s.rank[r])
+        read_wide(rest[RANKS], &s.log_loss)
+        read_wide(rest[RANKS + 1], &s.brier)
+        read_wide(rest[RANKS + 2], &s.spherical)
+        forget_squares(&s.squares, squares is None and s.n != 0)
+        if squares is not None:
+            if [type(x) for x in squares] != [int] * 5:
+                raise ValueError("five whole numbers")
+            s.squares.weighted, s.squares.beyond, log_loss, brier, spherical = squares
+            read_wide(log_loss, &s.squares.log_loss)
+            read_wide(brier, &s.squares.brier)
+            read_wide(spherical, &s.squares.spherical)
+        if not possible(&s) or s.n > MOST_SAMPLES or s.abstained > MOST_SAMPLES:
+            raise ValueError("sums of samples that were counted")
+        self.sums = s
+
+    def _load(self):
+        """Bounds of what a merge adds up: the sum of weights, samples, abstentions."""
+        return self.sums.weight.whole + (self.sums.weight.part != 0), self.sums.n, self.sums.abstained
+
+    @property
+    def n(self):
+        """The number of samples counted."""
+        return self.sums.n
+
+    @property
+    def abstained(self):
+        """The number of samples without scores."""
+        return self.sums.abstained
+
+    @property
+    def weight(self):
+        """The sum of all weights."""
+        return self.sums.weight.whole if self.sums.weight.part == 0 else self.weight_units / UNIT
+
+    @property
+    def weight_units(self):
+        """The sum of all weights in units of 2^-64, exact."""
+        return fixed_units(self.sums.weight)
+
+    @property
+    def two_class_units(self):
+        """The weight of the samples that name at most two classes, in units of 2^-64, exact."""
+        return fixed_units(self.sums.two)
+
+    @property
+    def rank_units(self):
+        """The weight of the samples whose true class has rank 1, 2, ... 10, and beyond, in units of 2^-64, exact."""
+        cdef Sums s = self.sums
+        cdef int r
+        return tuple([fixed_units(s.rank[r]) for r in range(RANKS)])
+
+    @property
+    def log_loss_units(self):
+        """The sum of -w ln p of the true class in units of 2^-104, exact but for the rounding of each term."""
+        return wide_units(self.sums.log_loss)
+
+    @property
+    def brier_units(self):
+        """The sum of w times the squared distance from the truth over all classes, in units of 2^-104."""
+        return wide_units(self.sums.brier)
+
+    @property
+    def spherical_units(self):
+        """The sum of w times the share of the true class in the length of the row, in units of 2^-104."""
+        return wide_units(self.sums.spherical)

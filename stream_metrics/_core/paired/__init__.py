@@ -1,0 +1,4 @@
+"""Compiled counters of two models on the same samples.
+
+How two models are compared belongs to `inference`.
+"""

@@ -1,0 +1,426 @@
+"""The joint counters of two models: samples become cells of (fold, true label, prediction of one, prediction of the other).
+
+Two confusion matrices do not say how often both models are right about the same sample, and the uncertainty of a difference
+hangs on that. So the cells are triples of labels. They lie in a hash of the occupied ones, whose key holds the fold in its 10
+highest bits and three label indices of 18 bits each: a cube of K classes would be nearly empty.
+
+Folds are handed in; the last one, number `folds`, holds the samples that belong to none.
+"""
+
+from collections.abc import Mapping
+
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t, uint64_t
+
+import numpy as np
+
+from stream_metrics._core.confusion.kernels cimport empty
+from stream_metrics._core.confusion.kernels cimport Known, form_of, plain, slot
+from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples, refuse_samples, split
+from stream_metrics.errors import WeightError
+from stream_metrics.labels.label import canonical, most_likely, ordering
+
+cdef object ONE = 1
+cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
+cdef Py_ssize_t MOST_FOLDS = 1022
+
+
+cdef inline uint64_t key_of(Py_ssize_t fold, int64_t i, int64_t j, int64_t k) noexcept nogil:
+    """The key of a cell, never 0."""
+    return ((<uint64_t> (fold + 1)) << 54) | (<uint64_t> i << 36) | (<uint64_t> j << 18) | <uint64_t> k
+
+
+cdef inline bint absent(object predicted):
+    """Whether a prediction is an abstention."""
+    return predicted is None or (not plain(predicted) and isinstance(predicted, Mapping) and not predicted)
+
+
+cdef class JointCounters(Triples):
+    """Exact counts of (fold, true label, prediction of one model, prediction of the other)."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.table = Names()
+
+    def _configure(self, labels, folds, aside):
+        """Become empty, with these fixed labels (None if there are none) and that many folds; `aside`: see `update`."""
+        if type(folds) is not int or not 2 <= folds <= MOST_FOLDS:
+            raise ValueError(f"Expected `folds` to be a whole number from 2 to {MOST_FOLDS}, but got {folds!r}")
+        self.table = Names(labels)
+        self.folds, self.aside = folds, aside
+        self.start()
+
+    cdef int start(self) except -1:
+        self.begin()
+        self.n, self.keyed, self.weighted, self.mass, self.spare = 0, 0, 0, 0, 0
+        self.alone[0], self.alone[1], self.alone[2] = 0, 0, 0
+        return 0
+
+    cdef int count(self, object y_true, object pred_a, object pred_b, object w, Py_ssize_t fold) except -1:
+        """Count one sample in a fold."""
+        cdef Known *t
+        cdef Known *a
+        cdef Known *b
+        cdef int64_t whole = 1
+        cdef uint64_t part = 0
+        if w is not ONE:
+            split(w, &whole, &part)
+        if self.holder != 0:
+            self.wait()
+        if self.spare <= 0:
+            self.look_for_room(1)
+        t, a, b = slot(self.table, y_true), slot(self.table, pred_a), slot(self.table, pred_b)
+        if (t.label != <PyObject *> y_true or a.label != <PyObject *> pred_a or b.label != <PyObject *> pred_b
+                or (whole | <int64_t> part) == 0):
+            return self.count_new(y_true, pred_a, pred_b, whole, part, fold)
+        self.check_room(whole)
+        if part != 0:
+            self.make_fractional()
+        self.add(key_of(fold, t.index, a.index, b.index), whole, part)
+        self.table.totals[t.index].seen[t.form] += 1
+        self.table.totals[a.index].seen[a.form] += 1
+        self.table.totals[b.index].seen[b.form] += 1
+        self.mass += whole + (part != 0)
+        self.weighted += whole != 1 or part != 0
+        self.keyed += fold != self.folds
+        self.n += 1
+        self.spare -= 1
+        return 0
+
+    cdef int check_room(self, int64_t whole) except -1:
+        if whole >= LARGEST - 1 - self.mass:
+            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {self.mass}")
+        return 0
+
+    cdef int64_t absent_samples(self) noexcept:
+        return self.alone[0] + self.alone[1] + self.alone[2]
+
+    cdef int look_for_room(self, int64_t more) except -1:
+        """Find out how many samples can come; WeightError if these are fewer than `more`."""
+        cdef int64_t room = MOST_SAMPLES - max(self.n, self.absent_samples())
+        self.spare = min(room, (LARGEST - self.table.most_seen()) // 3)  # a sample may be seen three times as one class
+        if more > self.spare:
+            refuse_samples(more, MOST_SAMPLES - self.spare)
+        return 0
+
+    cdef int check_labels(self, list labels) except -1:
+        """Refuse labels, given canonical and distinct, that are more than the keys of cells can tell apart."""
+        cdef Py_ssize_t n = len(self.table.names) - len(self.table.free)
+        if n + len(labels) > MOST_LABELS:
+            n += sum([label not in self.table.index for label in labels])
+            if n > MOST_LABELS:
+                raise too_many_labels(n)
+        return 0
+
+    cdef int count_new(self, object y_true, object pred_a, object pred_b, int64_t whole, uint64_t part, Py_ssize_t fold) except -1:
+        """Count a sample some of whose labels are not remembered, or whose weight is 0."""
+        cdef list checked = self._checked(y_true, pred_a, pred_b)
+        if self.holder != 0:
+            self.wait()
+        return self.count_checked(y_true, pred_a, pred_b, checked, whole, part, fold)
+
+    cdef int count_checked(self, object y_true, object pred_a, object pred_b, list checked, int64_t whole, uint64_t part,
+                           Py_ssize_t fold) except -1:
+        """Count a sample whose labels were admitted, None for an abstention; runs no Python code."""
+        cdef Py_ssize_t at
+        if checked[1] is None or checked[2] is None:
+            self.alone[2 if checked[1] is None and checked[2] is None else checked[1] is not None] += 1
+            self.spare -= 1
+            return 0
+        self.check_room(whole)
+        cdef int64_t index[3]
+        if (whole | <int64_t> part) != 0:
+            if part != 0:
+                self.make_fractional()
+            index[0] = self.locate(y_true, checked[0])
+            index[1] = self.locate(pred_a, checked[1])
+            index[2] = self.locate(pred_b, checked[2])
+            self.add(key_of(fold, index[0], index[1], index[2]), whole, part)
+            for at in range(3):
+                self.table.totals[index[at]].actual = 1
+                self.table.totals[index[at]].seen[form_of(checked[at])] += 1
+            self.mass += whole + (part != 0)
+        self.weighted += whole != 1 or part != 0
+        self.keyed += fold != self.folds
+        self.n += 1
+        self.spare -= 1
+        return 0
+
+    cdef int locate(self, object given, object label) except -1:
+        """The index of an admitted label, new if need be; the object that was given for it is remembered."""
+        cdef Py_ssize_t i = self.table.intern(label)
+        self.table.remember(given, i, form_of(label))
+        return i
+
+    def _checked(self, y_true, pred_a, pred_b):
+        """The labels to count for a sample, None for an abstention; LabelError or ScoreError for what is none."""
+        labels = [self.table.admitted(y_true, "y_true", None)]
+        for name, predicted in (("pred_a", pred_a), ("pred_b", pred_b)):
+            if absent(predicted):
+                labels.append(None)
+                continue
+            if not plain(predicted) and isinstance(predicted, Mapping):
+                predicted = most_likely(predicted, name)
+            labels.append(self.table.admitted(predicted, name, None))
+        return labels
+
+    def update(self, y_true, pred_a, pred_b, w=1, *, unit=None):
+        """Count one sample of weight `w`: its true label and what each model says, None or {} where it says nothing.
+
+        A prediction is a label or a mapping of scores; where scores are kept it is a mapping, or a number, the score of
+        `pos_label`. `unit` is any label: samples of one unit (a customer, a session, an item that comes again) depend on each
+        other. LabelError, ScoreError or WeightError name the argument, and nothing is counted.
+        """
+        if unit is None and not self.aside:
+            self.count(y_true, pred_a, pred_b, w, self.folds)
+        else:
+            self._update(y_true, pred_a, pred_b, w, unit)
+
+    def _count(self, y_true, pred_a, pred_b, w, Py_ssize_t fold):
+        """Count one sample in a fold, `folds` for none; in a section that writes."""
+        cdef int64_t whole = 1
+        cdef uint64_t part = 0
+        split(w, &whole, &part)
+        self.count_checked(y_true, pred_a, pred_b, self._checked(y_true, pred_a, pred_b), whole, part, fold)
+
+    def _room(self, w, labels):
+        """Raise WeightError or LabelError if a sample of this weight and of these admitted labels cannot be counted."""
+        if self.spare <= 0:
+            self.look_for_room(1)
+        cdef int64_t whole = 1
+        cdef uint64_t part = 0
+        split(w, &whole, &part)
+        self.check_room(whole)
+        if (whole | <int64_t> part) != 0:
+            self.check_labels(list(labels))
+
+    def admit(self, label, argument, position=None):
+        """The canonical label to count for `label`; LabelError if it is none, or outside the fixed labels."""
+        return self.table.admit(label, argument, position)
+
+    def _commit(self, list labels, codes, fold, wholes, parts):
+        """Count a batch that was checked.
+
+        labels: three lists of admitted labels; codes: three arrays that index them, -1 for an abstention; fold: the fold of
+        each row; wholes, parts: the weights, None for 1 and for no fractions.
+        """
+        self.enter()
+        try:
+            self.add_batch(labels, codes, fold, wholes, parts)
+        finally:
+            self.leave()
+
+    cdef int add_batch(self, list labels, codes, fold, wholes, parts) except -1:
+        cdef const int64_t[::1] t = codes[0], a = codes[1], b = codes[2], folds = fold, whole = wholes
+        cdef const uint64_t[::1] part = parts
+        cdef bint fractional = parts is not None, weights = wholes is not None
+        cdef Py_ssize_t r, rows = t.shape[0]
+        cdef int64_t w = 1
+        cdef uint64_t f = 0
+        cdef int kind
+        total = rows if wholes is None else sum(wholes.tolist()) + (0 if parts is None else len(parts))
+        if total >= LARGEST - 1 - self.mass:
+            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {total} on top of {self.mass}")
+        if rows > self.spare:
+            self.look_for_room(rows)
+        if len(self.table.names) + sum(map(len, labels)) > MOST_LABELS:
+            counts = (codes[1] >= 0) & (codes[2] >= 0)
+            if weights:
+                counts &= (wholes != 0) if parts is None else (wholes != 0) | (parts != 0)
+            self.check_labels(list({names[code] for names, of in zip(labels, codes) for code in np.unique(of[counts]).tolist()}))
+        if fractional:
+            self.make_fractional()
+        at = [np.full(len(names) + 1, -1, np.int64) for names in labels]
+        cdef int64_t[::1] to_t = at[0], to_a = at[1], to_b = at[2]
+        cdef const int64_t[::1] form_t = forms(labels[0]), form_a = forms(labels[1]), form_b = forms(labels[2])
+        for r in range(rows):
+            if a[r] < 0 or b[r] < 0:
+                self.alone[2 if a[r] < 0 and b[r] < 0 else a[r] >= 0] += 1
+                continue
+            if weights:
+                w, f = whole[r], part[r] if fractional else 0
+            self.n += 1
+            self.keyed += folds[r] != self.folds
+            self.weighted += w != 1 or f != 0
+            if w == 0 and f == 0:
+                continue
+            if to_t[t[r]] < 0:
+                to_t[t[r]] = self.table.intern(labels[0][t[r]])
+            if to_a[a[r]] < 0:
+                to_a[a[r]] = self.table.intern(labels[1][a[r]])
+            if to_b[b[r]] < 0:
+                to_b[b[r]] = self.table.intern(labels[2][b[r]])
+            self.add(key_of(folds[r], to_t[t[r]], to_a[a[r]], to_b[b[r]]), w, f)
+            self.see(to_t[t[r]], form_t[t[r]], 1)
+            self.see(to_a[a[r]], form_a[a[r]], 1)
+            self.see(to_b[b[r]], form_b[b[r]], 1)
+            self.mass += w + (f != 0)
+        self.spare -= rows
+        return 0
+
+    cdef void see(self, int64_t i, int64_t form, int64_t times) noexcept:
+        self.table.totals[i].actual = 1
+        self.table.totals[i].seen[form] += times
+
+    def _check_room(self, JointCounters o):
+        """Raise WeightError or LabelError if the counts of another state of the same configuration cannot be added."""
+        if o.mass:
+            self.check_room(o.mass)
+        check_samples(o.n, self.n)
+        check_samples(o.absent_samples(), self.absent_samples())
+        if o.table.most_seen() > LARGEST - self.table.most_seen():
+            refuse_samples(o.table.most_seen(), self.table.most_seen())
+        self.check_labels([name for b, name in enumerate(o.table.names) if name is not None and not empty(o.table, b)])
+
+    def _merge(self, JointCounters other):
+        """Add the counts of another state of the same configuration; in a section that writes here and reads the other."""
+        self._check_room(other)
+        cdef JointCounters o = other._twin() if other is self else other
+        cdef Py_ssize_t i, at, form
+        cdef uint64_t key
+        cdef const int64_t[::1] to
+        if o.fraction != NULL:
+            self.make_fractional()
+        to = self.table.mapping(o.table)
+        for at in range(o.slots):
+            key = o.key[at]
+            if key != 0:
+                self.add(key_of(<Py_ssize_t> (key >> 54) - 1, to[(key >> 36) & 0x3FFFF], to[(key >> 18) & 0x3FFFF], to[key & 0x3FFFF]),
+                         o.value[at], 0 if o.fraction == NULL else o.fraction[at])
+        for i in range(to.shape[0]):
+            if to[i] >= 0:
+                for form in range(4):
+                    self.see(to[i], form, o.table.totals[i].seen[form])
+        self.mass += o.mass
+        self.n += o.n
+        self.keyed += o.keyed
+        self.weighted += o.weighted
+        for form in range(3):
+            self.alone[form] += o.alone[form]
+        self.spare = 0
+
+    def _twin(self):
+        """An independent table with the same configuration and counts."""
+        cdef JointCounters twin = JointCounters()
+        twin._configure(self.table.fixed_labels, self.folds, self.aside)
+        twin._merge(self)
+        return twin
+
+    @property
+    def labels(self):
+        """The labels: as given if they were fixed, else numbers, text, bytes, tuples, each by value."""
+        self.enter_reading()
+        try:
+            return self.table.labels
+        finally:
+            self.leave()
+
+    @property
+    def fixed_labels(self):
+        """The labels that were fixed, None if they were not."""
+        return self.table.fixed_labels
+
+    @property
+    def abstentions(self):
+        """The numbers of samples without a prediction of the first model only, of the second only, of both."""
+        return (self.alone[0], self.alone[1], self.alone[2])
+
+    @property
+    def abstained(self):
+        """The number of samples without a prediction of one of the models; they are in no comparison."""
+        return self.absent_samples()
+
+    def _load(self):
+        """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
+        return self.mass, max(self.n, self.table.most_seen()), self.absent_samples()
+
+    def _appearances(self):
+        return self.table.appearances()
+
+    def cells(self):
+        """The occupied cells in order: folds, true labels, predictions of both models, whole parts, fractions (or None).
+
+        Labels are given by their places in `labels`; the fold `folds` holds what came without a unit.
+        """
+        self.enter_reading()
+        try:
+            return self.in_order()
+        finally:
+            self.leave()
+
+    cdef tuple in_order(self):
+        cdef Py_ssize_t at, r = 0, i
+        cdef uint64_t key
+        self.table.refresh()
+        place = np.full(max(self.table.used, 1), -1, np.int64)
+        cdef int64_t[::1] to = place
+        for i in range(self.table.classes):
+            to[self.table.order[i]] = i
+        columns = np.empty((5, self.occupied), np.int64)
+        parts = None if self.fraction == NULL else np.empty(self.occupied, np.uint64)
+        cdef int64_t[:, ::1] out = columns
+        cdef uint64_t[::1] part = parts
+        for at in range(self.slots):
+            key = self.key[at]
+            if key == 0:
+                continue
+            out[0, r] = <int64_t> (key >> 54) - 1
+            out[1, r], out[2, r], out[3, r] = to[(key >> 36) & 0x3FFFF], to[(key >> 18) & 0x3FFFF], to[key & 0x3FFFF]
+            out[4, r] = self.value[at]
+            if parts is not None:
+                part[r] = self.fraction[at]
+            r += 1
+        order = np.lexsort(columns[3::-1])
+        columns = columns[:, order]
+        if parts is not None:
+            parts = parts[order]
+        return (*columns, parts if parts is not None and parts.any() else None)
+
+    def _refill(self, list labels, appearances, counters, cells):
+        """Fill an empty table with what was read of another; ValueError names what cannot have been counted."""
+        cdef Py_ssize_t i, at = 0, form, fixed = self.table.fixed
+        folds, t, a, b, wholes, parts = cells
+        for label in labels:
+            if repr(canonical(label)) != repr(label) or self.table.intern(label) != self.table.used - 1:
+                raise ValueError("every label once, in its plain form")
+        mass, total = counters[0], sum(wholes)
+        _, n, keyed, weighted, *alone = counters
+        if not (0 <= n <= MOST_SAMPLES and min(alone) >= 0 and sum(alone) <= MOST_SAMPLES and 0 <= min(keyed, weighted) <= max(keyed, weighted) <= n):
+            raise ValueError(f"numbers of samples from 0 to {MOST_SAMPLES}")
+        if not all(0 <= x <= LARGEST for x in appearances):
+            raise ValueError("counts of appearances that are not negative")
+        if any(x < 0 for column in cells for x in column) or not max(total, n - weighted) <= mass <= min(total + weighted, LARGEST - 2):
+            raise ValueError("weights that add up, below 2**63")
+        units = sum([fold < self.folds for fold in folds])
+        if units > keyed or len(folds) - units > n - keyed:
+            raise ValueError("a sample for every cell")
+        if any(parts):
+            self.make_fractional()
+        for fold, i_t, i_a, i_b, whole, part in zip(folds, t, a, b, wholes, parts):
+            if not (0 <= fold <= self.folds and 0 <= part < 1 << 64 and max(i_t, i_a, i_b) < self.table.used):
+                raise ValueError("cells of the labels and folds there are")
+            self.add(key_of(fold, i_t, i_a, i_b), whole, part)
+            for i in (i_t, i_a, i_b):
+                self.table.totals[i].actual = 1
+        for i in range(fixed, self.table.used):
+            if form_of(self.table.names[i]) == 3:
+                continue
+            if at + 3 > len(appearances):
+                raise ValueError("three counts of appearances for every number")
+            for form in range(3):
+                self.table.totals[i].seen[form] = appearances[at]
+                at += 1
+        if at != len(appearances):
+            raise ValueError("appearances of the labels only")
+        self.mass = mass
+        self.n, self.keyed, self.weighted, self.alone[0], self.alone[1], self.alone[2] = counters[1:]
+        self.spare = 0
+
+    @property
+    def _mass(self):
+        """What the sum of all weights is bounded by: whole parts, and 1 for each sample whose weight has a fraction."""
+        return self.mass
+
+
+cdef object forms(list labels):
+    """Which counter of appearances each label has; a place for none at the end."""
+    return np.array([form_of(label) for label in labels] + [3], np.int64)

@@ -1,0 +1,53 @@
+from libc.stdint cimport int64_t, uint64_t
+from stream_metrics._core.confusion.kernels cimport Indexed
+from stream_metrics._core.numeric.kernels cimport Guarded
+
+cdef extern from * nogil:
+    """
+    #define MOST_LABELS ((Py_ssize_t) (1 << 18) - 1)
+    """
+    const Py_ssize_t MOST_LABELS  # that the key of a cell can tell apart
+
+cdef object too_many_labels(Py_ssize_t labels)
+
+
+cdef class Names(Indexed):
+    pass
+
+cdef class Triples(Guarded):
+    cdef uint64_t *key
+    cdef int64_t *value
+    cdef uint64_t *fraction
+    cdef Py_ssize_t slots, occupied
+
+    cdef int begin(self) except -1
+    cdef void drop(self) noexcept
+    cdef Py_ssize_t find(self, uint64_t key) except -1
+    cdef int grow(self, Py_ssize_t slots) except -1
+    cdef int make_fractional(self) except -1
+    cdef int add(self, uint64_t key, int64_t whole, uint64_t part) except -1
+
+
+cdef class JointCounters(Triples):
+    cdef Names table
+    cdef readonly int64_t n
+    cdef readonly int64_t keyed     # samples that came with a unit
+    cdef readonly int64_t weighted  # samples whose weight is not 1
+    cdef int64_t alone[3]           # abstentions: of the first model only, of the second only, of both
+    cdef readonly Py_ssize_t folds
+    cdef bint aside                 # whether samples go through `_update`, which counts their scores too
+    cdef int64_t mass
+    cdef int64_t spare              # samples that may come before any counter of samples can be full; a lower bound
+
+    cdef int check_room(self, int64_t whole) except -1
+    cdef int look_for_room(self, int64_t more) except -1
+    cdef int64_t absent_samples(self) noexcept
+    cdef int check_labels(self, list labels) except -1
+    cdef int start(self) except -1
+    cdef int count(self, object y_true, object pred_a, object pred_b, object w, Py_ssize_t fold) except -1
+    cdef int count_new(self, object y_true, object pred_a, object pred_b, int64_t whole, uint64_t part, Py_ssize_t fold) except -1
+    cdef int count_checked(self, object y_true, object pred_a, object pred_b, list checked, int64_t whole, uint64_t part, Py_ssize_t fold) except -1
+    cdef int add_batch(self, list labels, codes, fold, wholes, parts) except -1
+    cdef tuple in_order(self)
+    cdef int locate(self, object given, object label) except -1
+    cdef void see(self, int64_t i, int64_t form, int64_t times) noexcept

@@ -1,0 +1,320 @@
+"""What is read of a column: its cells in order, the weights and mean places of two groups of classes, their samples.
+
+The order of the cells is kept until a cell is added or removed, that of a sample until a code is, so reading again after every sample costs no sorting.
+"""
+
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from libc.math cimport NAN, ldexp
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport qsort
+
+import numpy as np
+cimport numpy as cnp
+
+from stream_metrics._core.numeric.fixed cimport add_fixed, add_product, take_fixed, unsigned_double
+from stream_metrics._core.numeric.scores cimport unmixed
+from stream_metrics.labels.label import canonical
+
+cnp.import_array()
+
+cdef double UNIT = 2.0**-64  # the most by which the rounding of a weight moves it
+
+
+cdef int sort_cells(Column *c) except -1:
+    """Bring `order` up to date."""
+    cdef Py_ssize_t cell
+    cdef Keyed *by
+    if c.sorted or c.held == 0:
+        return 0
+    by = room_for(c.held)
+    for cell in range(c.held):
+        by[cell].key, by[cell].place = record_of(c, cell)[0], cell
+    qsort(by, c.held, sizeof(Keyed), by_key)
+    for cell in range(c.held):
+        c.order[cell] = <cell_t> by[cell].place
+    PyMem_RawFree(by)
+    c.sorted = True
+    return 0
+
+
+cdef struct Keyed:
+    uint64_t key
+    int64_t place
+
+
+cdef int by_key(const void *a, const void *b) noexcept nogil:
+    cdef uint64_t x = (<const Keyed *> a).key, y = (<const Keyed *> b).key
+    return (x > y) - (x < y)
+
+
+cdef Keyed *room_for(Py_ssize_t n) except NULL:
+    cdef Keyed *by = <Keyed *> PyMem_RawCalloc(n, sizeof(Keyed))
+    if by == NULL:
+        raise MemoryError("no memory to sort a column")
+    return by
+
+
+cdef object vector(Py_ssize_t n, int kind):
+    cdef cnp.npy_intp size = n
+    return cnp.PyArray_SimpleNew(1, &size, kind)
+
+
+cdef object numbers(list values):
+    cdef Py_ssize_t at
+    array = vector(len(values), cnp.NPY_INT64)
+    for at in range(len(values)):
+        (<int64_t *> cnp.PyArray_DATA(array))[at] = values[at]
+    return array
+
+
+cdef object pairs(Py_ssize_t n, int kind):
+    cdef cnp.npy_intp size[2]
+    size[0], size[1] = n, 2
+    return cnp.PyArray_SimpleNew(2, size, kind)
+
+
+cdef object in_units(object wholes, object parts, int places, bint wide):
+    """Weights as integer numbers of units of 2^-places, Python integers if `wide`; `parts` may be None."""
+    kind = object if wide else np.int64
+    units = wholes.astype(kind) << places
+    return units if parts is None else units + (parts >> np.uint64(64 - places)).astype(kind)
+
+
+cdef int places_of(uint64_t bits) noexcept:
+    """How many binary places a fraction with these bits has: none, or from 20 to 64."""
+    cdef int places = 64 if bits else 0
+    while places > 20 and not bits >> (64 - places) & 1:
+        places -= 1
+    return places
+
+
+cdef struct Drawn:
+    uint64_t code
+    uint64_t hash
+    int64_t whole
+    uint64_t part
+
+
+cdef int by_hash(const void *a, const void *b) noexcept nogil:
+    cdef uint64_t x = (<const Drawn *> a).hash, y = (<const Drawn *> b).hash
+    return (x > y) - (x < y)
+
+
+cdef int by_code(const void *a, const void *b) noexcept nogil:
+    cdef uint64_t x = (<const Drawn *> a).code, y = (<const Drawn *> b).code
+    return (x > y) - (x < y)
+
+
+cdef Py_ssize_t together(Drawn *drawn, Py_ssize_t n, Py_ssize_t size) noexcept nogil:
+    """Bring the samples of several classes together by code: the smallest hashes, each once."""
+    cdef Py_ssize_t at, held = 0
+    qsort(drawn, n, sizeof(Drawn), by_hash)
+    for at in range(n):
+        if held and drawn[held - 1].hash == drawn[at].hash:
+            add_fixed(<uint64_t *> &drawn[held - 1].whole, &drawn[held - 1].part, <uint64_t> drawn[at].whole, drawn[at].part)
+        elif held == size:
+            break
+        else:
+            drawn[held] = drawn[at]
+            held += 1
+    qsort(drawn, held, sizeof(Drawn), by_code)
+    return held
+
+
+cdef Py_ssize_t draw(Column *c, const int64_t *groups, Py_ssize_t count, Drawn *drawn) noexcept nogil:
+    """Copy the samples of some groups, each by code."""
+    cdef Py_ssize_t n = 0, k, i, at
+    cdef Bottom *s
+    for k in range(count):
+        if groups[k] < c.groups:
+            s = c.sample + groups[k]
+            for i in range(s.held):
+                at = s.order[i]
+                drawn[n].hash, drawn[n].code, drawn[n].whole = s.at[at].hash, unmixed(s.at[at].hash), s.at[at].whole
+                drawn[n].part = 0 if s.part == NULL else s.part[at]
+                n += 1
+    return n
+
+
+cdef int sort_sample(Bottom *s) except -1:
+    """Bring the order of a sample up to date."""
+    cdef Py_ssize_t at, n = 0
+    cdef Keyed *by
+    if s.sorted:
+        return 0
+    if s.order == NULL:
+        s.order = <slot_t *> PyMem_RawCalloc(s.size, sizeof(slot_t))
+        if s.order == NULL:
+            raise MemoryError("no memory for the order of a sample")
+    by = room_for(max(s.held, 1))
+    for at in range(s.slots):
+        if s.at[at].hash != 0:
+            by[n].key, by[n].place = unmixed(s.at[at].hash), at
+            n += 1
+    qsort(by, n, sizeof(Keyed), by_key)
+    for at in range(n):
+        s.order[at] = <slot_t> by[at].place
+    PyMem_RawFree(by)
+    s.sorted = True
+    return 0
+
+
+cdef tuple read_sample(Column *c, const int64_t *groups, Py_ssize_t count):
+    """The sample of several groups together, by code: (codes, whole weights, fractions or None, share of all codes)."""
+    cdef Py_ssize_t n = 0, at, k
+    cdef Drawn *drawn
+    cdef uint64_t most = 0
+    cdef uint64_t bits = 0
+    if c == NULL or c.level == 0:
+        return vector(0, cnp.NPY_UINT64), vector(0, cnp.NPY_INT64), None, 1.0
+    for k in range(count):
+        if groups[k] < c.groups:
+            bottom_prune(c.sample + groups[k], c.scratch)
+            sort_sample(c.sample + groups[k])
+            n += c.sample[groups[k]].held
+    drawn = <Drawn *> PyMem_RawCalloc(max(n, 1), sizeof(Drawn))
+    if drawn == NULL:
+        raise MemoryError("no memory for a sample")
+    try:
+        n = draw(c, groups, count, drawn)
+        if count > 1:
+            n = together(drawn, n, c.size)
+        codes, wholes = vector(n, cnp.NPY_UINT64), vector(n, cnp.NPY_INT64)
+        for at in range(n):
+            most = max(most, drawn[at].hash)
+            bits |= drawn[at].part
+            (<uint64_t *> cnp.PyArray_DATA(codes))[at] = drawn[at].code
+            (<int64_t *> cnp.PyArray_DATA(wholes))[at] = drawn[at].whole
+        parts = vector(n, cnp.NPY_UINT64) if bits else None
+        for at in range(n if bits else 0):
+            (<uint64_t *> cnp.PyArray_DATA(parts))[at] = drawn[at].part
+        return codes, wholes, parts, 1.0 if n < c.size else <double> most / 18446744073709551616.0
+    finally:
+        PyMem_RawFree(drawn)
+
+
+cdef inline double gather(Column *c, Py_ssize_t cell, const int64_t *groups, Py_ssize_t n, double scale, int64_t *count, uint64_t *part) noexcept nogil:
+    """Sum the weights of some groups of a cell; return their mean place in the cell, NAN where it is not known."""
+    cdef Py_ssize_t at, g
+    cdef uint64_t *record = record_of(c, cell)
+    cdef uint64_t whole = 0, fraction = 0, moment = 0, low = 0, base, start, start_low = 0
+    cdef double span
+    for at in range(n):
+        g = groups[at]
+        if g < c.groups:
+            if c.tail == NULL:
+                whole += record[2 + 2 * g]
+                moment += record[3 + 2 * g]
+            else:
+                add_fixed(&whole, &fraction, record[2 + 2 * g], tail_of(c, cell)[2 * g])
+                add_fixed(&moment, &low, record[3 + 2 * g], tail_of(c, cell)[2 * g + 1])
+    count[0], part[0] = <int64_t> whole, fraction
+    if scale == 0.0 or record[1] != MIXED or (whole | fraction) == 0:
+        return NAN
+    span = unsigned_double(whole, fraction) * scale
+    if span >= 18446744073709551616.0:
+        return NAN
+    base = (record[0] << c.level) >> SHIFT
+    start = whole * base
+    if fraction:
+        add_product(&start, &start_low, fraction, base)
+    take_fixed(&moment, &low, start, start_low)
+    return unsigned_double(moment, low) / span
+
+
+cdef Py_ssize_t read_cells(Column *c, const int64_t *rest, Py_ssize_t many, const int64_t *own, Py_ssize_t few, uint64_t *key, uint64_t *sole, double *offset, int64_t *count, uint64_t *part, uint64_t *bits) noexcept nogil:
+    """Read the cells in order, without those of neither side; return how many there are."""
+    cdef Py_ssize_t at, n = 0
+    cdef uint64_t *record
+    cdef double scale = 0.0 if c.level <= SHIFT else ldexp(1.0, c.level - SHIFT)
+    for at in range(c.held):
+        record = record_of(c, c.order[at])
+        offset[2 * n] = gather(c, c.order[at], rest, many, scale, count + 2 * n, part + 2 * n)
+        offset[2 * n + 1] = gather(c, c.order[at], own, few, scale, count + 2 * n + 1, part + 2 * n + 1)
+        key[n], sole[n] = record[0], record[0] if c.level == 0 else record[1]
+        bits[0] |= part[2 * n] | part[2 * n + 1]
+        n += (count[2 * n] | count[2 * n + 1]) != 0 or (part[2 * n] | part[2 * n + 1]) != 0
+    return n
+
+
+cdef class RankReadings(RankSamples):
+    """Readings of a rank sketch."""
+
+    cdef tuple group_numbers(self, Py_ssize_t j, object own, object rest):
+        """The classes to compare: the rest, its own; arrays of groups of the column, of which some may be unknown."""
+        if not self.pairs:
+            if own is not None or rest is not None:
+                raise ValueError("Expected pairs=True to compare one class with another, but got pairs=False")
+            return numbers([0]), numbers([1])
+        i = j if own is None else self.find(own)
+        if rest is None:
+            others = [g for g in range(self.used) if g != i and self.names[g] is not None]
+            return numbers(others), numbers([i] if i >= 0 else [])
+        other = self.find(rest)
+        if other == i and i >= 0:
+            raise ValueError(f"Expected `rest` to be another class than {own!r}, but got {rest!r}")
+        return numbers([other] if other >= 0 else []), numbers([i] if i >= 0 else [])
+
+    def arrays(self, label, own=None, rest=None):
+        """A column as `RankColumn` has it: level, keys, sole codes, weights of rest and own, offsets, totals, samples."""
+        label, own, rest = canonical(label), None if own is None else canonical(own, "own"), None if rest is None else canonical(rest, "rest")
+        self.enter_reading()
+        try:
+            return self.read_column(label, own, rest)
+        finally:
+            self.leave()
+
+    cdef tuple read_column(self, object label, object own, object rest):
+        cdef Py_ssize_t j, n = 0
+        cdef Column *c
+        j = self.find(label)
+        rest_groups, own_groups = self.group_numbers(j, own, rest)
+        c = self.classes[j].column if j >= 0 else NULL
+        cdef const int64_t *theirs = <const int64_t *> cnp.PyArray_DATA(rest_groups)
+        cdef const int64_t *mine = <const int64_t *> cnp.PyArray_DATA(own_groups)
+        cdef Py_ssize_t many = len(rest_groups), few = len(own_groups), held = 0 if c == NULL else c.held
+        keys, soles, offsets = vector(held, cnp.NPY_UINT64), vector(held, cnp.NPY_UINT64), pairs(held, cnp.NPY_DOUBLE)
+        counts, parts = pairs(held, cnp.NPY_INT64), pairs(held, cnp.NPY_UINT64)
+        cdef uint64_t bits = 0
+        cdef int places
+        cdef bint above = c != NULL and (c.above if c.level > WIDE else above_one(c))
+        if held:
+            sort_cells(c)
+            n = read_cells(c, theirs, many, mine, few, <uint64_t *> cnp.PyArray_DATA(keys), <uint64_t *> cnp.PyArray_DATA(soles),
+                           <double *> cnp.PyArray_DATA(offsets), <int64_t *> cnp.PyArray_DATA(counts),
+                           <uint64_t *> cnp.PyArray_DATA(parts), &bits)
+            if n < held:
+                keys, soles, offsets, counts, parts = keys[:n], soles[:n], offsets[:n], counts[:n], parts[:n]
+        rest_codes, rest_wholes, rest_parts, rest_tau = read_sample(c, theirs, many)
+        own_codes, own_wholes, own_parts, own_tau = read_sample(c, mine, few)
+        whole_totals, part_totals = self.group_totals(j, rest_groups, own_groups)
+        level = 0 if c == NULL else c.level
+        totals = numbers(whole_totals)
+        for some in (part_totals, rest_parts, own_parts):
+            bits |= 0 if some is None else <uint64_t> np.bitwise_or.reduce(some, initial=np.uint64(0))
+        places = places_of(bits)
+        if places:
+            wide = places > 61 or (sum(whole_totals) + 2) >> (63 - places) > 0
+            totals, counts = in_units(totals, part_totals, places, wide), in_units(counts, parts, places, wide)
+            rest_wholes, own_wholes = (in_units(rest_wholes, rest_parts, places, wide), in_units(own_wholes, own_parts, places, wide))
+        return (level, keys, soles, counts, offsets, totals, (rest_codes, own_codes), (rest_wholes, own_wholes), (rest_tau, own_tau),
+                <object> 1 << places, self.rounded * UNIT, above, self.weight / <double> self.n if places else 1.0)
+
+    cdef tuple group_totals(self, Py_ssize_t j, object rest_groups, object own_groups):
+        """The weights of rest and own, zeros included: a list of whole parts, an array of fractions in units of 2^-64."""
+        cdef Py_ssize_t side, k
+        cdef uint64_t whole[2]
+        cdef uint64_t part[2]
+        cdef Class *c
+        whole[0], whole[1], part[0], part[1] = 0, 0, 0, 0
+        if self.pairs:
+            for side, groups in enumerate((rest_groups, own_groups)):
+                for k in range(len(groups)):
+                    c = self.classes + (<int64_t *> cnp.PyArray_DATA(groups))[k]
+                    add_fixed(whole + side, part + side, <uint64_t> c.whole, c.part)
+        else:
+            if j >= 0:
+                whole[1], part[1] = <uint64_t> self.classes[j].whole, self.classes[j].part
+            whole[0], part[0] = <uint64_t> self.mass, self.mass_part
+            take_fixed(whole, part, whole[1], part[1])
+        return [whole[0], whole[1]], np.array([part[0], part[1]], np.uint64)

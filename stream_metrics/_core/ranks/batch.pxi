@@ -1,0 +1,239 @@
+"""A batch of samples, counted into columns of its own without the interpreter's lock, to be merged into a state.
+
+Its columns start at the levels and with the sample bounds of the state that they are meant for, so that a batch is not
+counted more finely than its target, and merging costs no more than the batch has cells. Where the state has no bound yet,
+a large batch guesses one, under which a few more codes than the sample's size should lie: most codes are then refused at
+once. If too few came, as with many equal scores, the samples are drawn again without a bound.
+"""
+
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from libc.stdint cimport int64_t, uint64_t
+
+import numpy as np
+
+from stream_metrics._core.numeric.scores cimport encode_all
+
+cdef enum:
+    LINE = 256  # scores of a column that are encoded at once: as many rows of some columns stay in the nearest cache
+
+
+def unified(labels):
+    """Number labels so that equal ones have one number: (numbers, labels)."""
+    index = {}
+    return [index.setdefault(label, len(index)) for label in labels], list(index)
+
+
+cdef object occurrences(const code_t[::1] codes, Py_ssize_t labels):
+    """How often each code occurs."""
+    cdef Py_ssize_t r, half = (codes.shape[0] // 2) * 2
+    cdef int64_t ones = 0
+    table = np.zeros((2, labels + 1), np.int64)  # two in turn: the same place twice must wait for itself
+    cdef int64_t[:, ::1] count = table
+    with nogil:
+        if labels == 2:
+            for r in range(codes.shape[0]):
+                ones += codes[r]
+            count[0, 0], count[0, 1] = codes.shape[0] - ones, ones
+        else:
+            for r in range(0, half, 2):
+                count[0, codes[r]] += 1
+                count[1, codes[r + 1]] += 1
+            for r in range(half, codes.shape[0]):
+                count[0, codes[r]] += 1
+    return table.sum(axis=0)[:labels]
+
+
+cdef inline void encode_column(const double[:, :] x, Py_ssize_t k, Py_ssize_t start, Py_ssize_t n, uint64_t *code) noexcept nogil:
+    cdef double line[LINE]
+    cdef Py_ssize_t r
+    if x.strides[0] == sizeof(double):
+        encode_all(&x[start, k], code, n)
+        return
+    for r in range(n):
+        line[r] = x[start + r, k]
+    encode_all(line, code, n)
+
+
+cdef class Batch:
+    """Counts of a batch; `labels` are those of the columns, None for an implied `pos_label`."""
+
+    def __init__(self, truth, list truths, list labels, label_seen, weights, bint pairs, object pos_label):
+        cdef Py_ssize_t k
+        self.n, self.pairs, self.size = len(truth), pairs, len(labels)
+        self.wholes, self.fractions = weights
+        used = None if self.wholes is None else (self.wholes != 0) if self.fractions is None else (self.wholes != 0) | (self.fractions != 0)
+        counts = occurrences(truth if used is None else truth[used], len(truths))
+        numbers, self.truths = unified(truths)
+        self.truth_seen = np.zeros((len(self.truths), 4), np.int64)
+        for k in range(len(truths)):
+            self.truth_seen[numbers[k], form_of(truths[k])] += counts[k]
+        if len(self.truths) < len(truths):
+            truth = np.array(numbers, np.int32)[truth]
+        self.codes = np.ascontiguousarray(truth, np.int32)
+        self.occurs = self.truth_seen.sum(axis=1)
+        self.labels = [pos_label if label is None else label for label in labels]
+        self.label_seen = label_seen
+        self.code, self.whole, self.part = self.codes, self.wholes, self.fractions
+        self.weight, self.parts = self.totals()
+        where = {label: k for k, label in enumerate(self.truths)}
+        self.owns = np.array([-1 if pairs else where.get(label, -2) for label in self.labels], np.int64)
+        self.guesses = np.zeros(self.size, np.int8)
+        self.own, self.guessed = self.owns, self.guesses
+        self.column = <Column **> PyMem_RawCalloc(max(self.size, 1), sizeof(Column *))
+        if self.column == NULL:
+            raise MemoryError("no memory for a batch of scores")
+
+    def __dealloc__(self):
+        self.close()
+        PyMem_RawFree(self.column)
+
+    cdef void close(self) noexcept:
+        cdef Py_ssize_t k
+        if self.column != NULL:
+            for k in range(self.size):
+                column_free(self.column[k])
+                self.column[k] = NULL
+
+    def totals(self):
+        """The weights of the true classes as Python integers: whole parts, fractions."""
+        if self.wholes is None:
+            return self.occurs.tolist(), [0] * len(self.truths)
+        near = self.n and self.wholes.max() > (2**62) // self.n  # then a sum could overflow
+        weight, parts = np.zeros(len(self.truths), object if near else np.int64), np.zeros((2, len(self.truths)), np.int64)
+        np.add.at(weight, self.codes, self.wholes)
+        if self.fractions is not None:
+            for half, shift in enumerate((0, 32)):  # halves of 32 bits, so that no sum can overflow
+                np.add.at(parts[half], self.codes, (self.fractions >> np.uint64(shift) & np.uint64(2**32 - 1)).astype(np.int64))
+        return weight.tolist(), [low + (high << 32) for low, high in zip(*parts.tolist())]
+
+    cdef int start(self, Ranked into) except -1:
+        """Make empty columns for a state."""
+        into.enter_reading()
+        try:
+            return self.take_levels(into)
+        finally:
+            into.leave()
+
+    cdef int take_levels(self, Ranked into) except -1:
+        cdef Py_ssize_t k, g, i, j, n, own, groups = len(self.truths) if self.pairs else 2
+        cdef Column *c
+        cdef Column *target
+        self.close()
+        self.epoch = into.epoch
+        for k in range(self.size):
+            j = into.find(self.labels[k])
+            target = NULL if j < 0 else into.classes[j].column
+            c = self.column[k] = column_new(into.buckets, into.sample)
+            n = min(self.n, 64 if target == NULL else target.held)
+            if c == NULL or column_reserve(c, groups, n, self.fractions is not None) < 0 or column_sampling(c) < 0:
+                raise MemoryError("no memory for a batch of scores")
+            own = self.own[k]
+            self.guessed[k] = target == NULL or target.level == 0
+            for g in range(groups):
+                if not self.guessed[k]:
+                    i = into.find(self.truths[g]) if self.pairs else g
+                    if 0 <= i < target.groups:
+                        c.sample[g].bound = target.sample[i].bound
+                else:
+                    n = self.occurs[g] if self.pairs else self.occurs[own] if g and own >= 0 else 0 if g else self.n
+                    c.sample[g].bound = guess(n, into.sample)
+            if target != NULL:
+                c.level = target.level
+        return 0
+
+    cdef CodeRows rows(self, Py_ssize_t k, Py_ssize_t start) noexcept nogil:
+        cdef CodeRows r
+        r.group, r.own, r.whole, r.part = &self.code[start], self.own[k], NULL, NULL
+        if self.whole is not None:
+            r.whole = &self.whole[start]
+        if self.part is not None:
+            r.part = &self.part[start]
+        return r
+
+    def count_matrix(self, Ranked into, const double[:, :] x):
+        """Count finite scores, a column for each label."""
+        cdef Py_ssize_t start = 0, r, k, n, rows = x.shape[0], block = max(4 * LINE, min(16384, (1 << 17) // max(self.size, 1)))
+        cdef uint64_t *code
+        cdef int64_t fed = 0
+        cdef CodeRows row
+        self.start(into)
+        seen = np.zeros(self.size, np.int64)
+        cdef int64_t[::1] count = seen
+        if rows == 0 or self.size == 0:
+            return
+        code = <uint64_t *> PyMem_RawCalloc(block * self.size, sizeof(uint64_t))
+        if code == NULL:
+            raise MemoryError("no memory for a batch of scores")
+        with nogil:
+            while start < rows and fed >= 0:
+                n = min(block, rows - start)
+                r = 0
+                while r < n:
+                    for k in range(self.size):
+                        encode_column(x, k, start + r, min(LINE, n - r), code + k * block + r)
+                    r += LINE
+                for k in range(self.size):
+                    row = self.rows(k, start)
+                    fed = feed(self.column[k], code + k * block, &row, n)
+                    if fed < 0:
+                        break
+                    count[k] += fed
+                start += n
+            for k in range(self.size):
+                if fed >= 0 and self.guessed[k] and guessed_too_low(self.column[k]):
+                    fed = self.draw_again(k, x, code)
+        PyMem_RawFree(code)
+        if fed < 0:
+            raise MemoryError("no memory for a batch of scores")
+        for k in range(self.size):
+            if self.label_seen is not None:
+                self.label_seen[k, form_of(self.labels[k])] = seen[k]
+        self.finish()
+
+    cdef int draw_again(self, Py_ssize_t k, const double[:, :] x, uint64_t *code) noexcept nogil:
+        """Draw the samples of a column from all rows; -1 if there is no memory."""
+        cdef Py_ssize_t start = 0, n
+        cdef CodeRows rows
+        while start < x.shape[0]:
+            n = min(LINE, x.shape[0] - start)
+            encode_column(x, k, start, n, code)
+            rows = self.rows(k, start)
+            if resample(self.column[k], code, &rows, n) < 0:
+                return -1
+            start += n
+        return 0
+
+    def count_entries(self, Ranked into, row, label, codes):
+        """Count scores other than 0, sorted by label."""
+        cdef const uint64_t[::1] code = codes
+        cdef const code_t[::1] group
+        cdef const int64_t[::1] whole
+        cdef const fraction_t[::1] part
+        cdef Py_ssize_t k, a, b
+        cdef CodeRows rows
+        self.start(into)
+        groups = self.codes[row]
+        wholes = None if self.wholes is None else self.wholes[row]
+        parts = None if self.fractions is None else self.fractions[row]
+        group, whole, part = groups, wholes, parts
+        ends = np.searchsorted(label, np.arange(self.size + 1)).tolist()
+        for k in range(self.size):
+            a, b = ends[k], ends[k + 1]
+            if a < b:
+                rows.group, rows.own, rows.whole, rows.part = &group[a], self.own[k], NULL, NULL
+                if whole is not None:
+                    rows.whole = &whole[a]
+                if part is not None:
+                    rows.part = &part[a]
+                if feed(self.column[k], &code[a], &rows, b - a) < 0:
+                    raise MemoryError("no memory for a batch of scores")
+                if self.guessed[k] and guessed_too_low(self.column[k]) and resample(self.column[k], &code[a], &rows, b - a) < 0:
+                    raise MemoryError("no memory for a batch of scores")
+        self.finish()
+
+    def finish(self):
+        """Drop samples that nothing needs."""
+        cdef Py_ssize_t k
+        for k in range(self.size):
+            if self.column[k].level == 0:
+                column_drop_samples(self.column[k])

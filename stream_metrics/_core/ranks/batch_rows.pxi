@@ -1,0 +1,108 @@
+"""Rows of codes, counted into a column: the loops of a batch."""
+
+from libc.math cimport sqrt
+from libc.stdint cimport int64_t, uint64_t
+
+from stream_metrics._core.numeric.scores cimport mixed
+
+cdef inline Py_ssize_t group_of(const CodeRows *rows, Py_ssize_t r) noexcept nogil:
+    return rows.group[r] if rows.own == -1 else rows.group[r] == rows.own
+
+
+cdef inline bint weightless(const CodeRows *rows, Py_ssize_t r) noexcept nogil:
+    return rows.whole != NULL and rows.whole[r] == 0 and (rows.part == NULL or rows.part[r] == 0)
+
+
+cdef inline Py_ssize_t glide(Column *c, const uint64_t *code, const CodeRows *rows, Py_ssize_t r, Py_ssize_t n, int64_t *skipped) noexcept nogil:
+    """Count whole weights from row r on while each score is 0 or meets its cell at once, which is mixed, and is not sampled."""
+    cdef Py_ssize_t g, cell, width = 2 + 2 * c.groups
+    cdef const cell_t *slot = c.slot
+    cdef const Bottom *sample = c.sample
+    cdef uint64_t *records = c.record - width
+    cdef uint64_t *record
+    cdef uint64_t x, key
+    cdef int level = c.level, shift = 64 - c.bits
+    for r in range(r, n):
+        x = code[r]
+        if x == ZERO or weightless(rows, r):
+            skipped[0] += 1
+            continue
+        g = group_of(rows, r)
+        key = x >> level
+        cell = slot[(key * <uint64_t> 0x9E3779B97F4A7C15) >> shift]
+        record = records + cell * width
+        if cell == 0 or mixed(x) <= sample[g].bound or record[0] != key or record[1] != MIXED:
+            return r
+        record += 2 + 2 * g
+        if rows.whole == NULL:
+            record[0] += 1
+            record[1] += x >> SHIFT
+        else:
+            record[0] += <uint64_t> rows.whole[r]
+            record[1] += <uint64_t> rows.whole[r] * (x >> SHIFT)
+    return n
+
+
+cdef inline int64_t feed(Column *c, const uint64_t *code, const CodeRows *rows, Py_ssize_t n) noexcept nogil:
+    """Count rows and return how many scores were not 0 (-1: no memory). There is room for all groups."""
+    cdef Py_ssize_t r = 0, g
+    cdef int64_t skipped = 0
+    cdef bint parts = rows.part != NULL
+    while r < n:
+        if c.level > 0 and not parts:
+            r = glide(c, code, rows, r, n, &skipped)
+            if r == n:
+                break
+        if code[r] == ZERO or weightless(rows, r):
+            skipped += 1
+        else:
+            g = group_of(rows, r)
+            if not column_ready(c, code[r], g, parts):
+                if column_reserve(c, 0, 1, parts) < 0 or column_reserve_sample(c, g, 1) < 0:
+                    return -1
+            column_add(c, code[r], g, 1 if rows.whole == NULL else rows.whole[r], rows.part[r] if parts else 0)
+        r += 1
+    if c.level > WIDE and not c.above:
+        c.above = any_above_one(code, rows, n)
+    return n - skipped
+
+
+cdef inline bint any_above_one(const uint64_t *code, const CodeRows *rows, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t r
+    for r in range(n):
+        if code[r] > ONE and not weightless(rows, r):
+            return True
+    return False
+
+
+cdef inline int resample(Column *c, const uint64_t *code, const CodeRows *rows, Py_ssize_t n) noexcept nogil:
+    """Sample the codes of rows that are counted already; -1 if there is no memory."""
+    cdef Py_ssize_t r
+    cdef Bottom *s
+    cdef bint parts = rows.part != NULL
+    for r in range(n):
+        s = c.sample + group_of(rows, r)
+        if code[r] != ZERO and mixed(code[r]) <= s.bound and not weightless(rows, r):
+            if not bottom_ready(s, parts) and bottom_reserve(s, 1, parts) < 0:
+                return -1
+            bottom_add(s, mixed(code[r]), 1 if rows.whole == NULL else rows.whole[r], rows.part[r] if parts else 0, c.scratch)
+    return 0
+
+
+cdef inline uint64_t guess(Py_ssize_t n, Py_ssize_t size) noexcept nogil:
+    """A bound under which at least `size` of n different codes have their hashes, but for five standard deviations."""
+    cdef double want = size + 5.0 * sqrt(<double> size) + 16.0
+    return MIXED if want >= <double> n else <uint64_t> (want / <double> n * 18446744073709551616.0)
+
+
+cdef inline bint guessed_too_low(Column *c) noexcept nogil:
+    """Whether a sample lacks codes that were refused by a guess; then all are cleared."""
+    cdef Py_ssize_t g
+    cdef bint short = False
+    for g in range(c.groups):
+        short = short or (c.sample[g].held < c.size and c.sample[g].bound != MIXED)
+    if c.level == 0 or not short:
+        return False
+    for g in range(c.groups):
+        bottom_clear(c.sample + g)
+    return True

@@ -1,0 +1,203 @@
+"""The classes of a rank sketch: their labels, their weights, and the column of scores that belongs to each.
+
+A class without weight and without a score other than 0 is no class: its index is given back at once. What a number was
+seen as (bool, int, float) is counted, as for a confusion matrix; a score of 0 does not count as an appearance of its
+label, because stated and absent zeros are the same, and neither does `pos_label` where it is only implied.
+"""
+
+from cpython.dict cimport PyDict_GetItemWithError
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.ref cimport PyObject
+from libc.stdint cimport INT64_MAX, int64_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from stream_metrics._core.numeric.fixed cimport add_fixed, unsigned_double
+from stream_metrics._core.numeric.kernels cimport Guarded
+from stream_metrics._core.numeric.kernels import whole
+from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, refuse_samples
+from stream_metrics.errors import ScoreError, WeightError
+from stream_metrics.labels.label import canonical, ordering
+
+cdef Py_ssize_t MOST_PAIRED = 64  # classes; a hundred would need 250 MB
+cdef int64_t MOST = 0x7FFFFFFFFFFFFFFD  # the sum of all weights
+cdef object MOST_UNITS = <object> MOST << 64
+cdef object MOST_BUCKETS = 1 << 24  # numbers of buckets and of sampled scores
+cdef tuple FORMS = (bool, int, float)
+
+
+cdef class Ranked(Guarded):
+    """The classes and totals of a rank sketch."""
+
+    def __cinit__(self, buckets=1024, sample=512, pos_label=True, pairs=True):
+        self.buckets, self.sample = whole(buckets, "buckets", 2, MOST_BUCKETS), whole(sample, "sample", 1, MOST_BUCKETS)
+        self.pairs = pairs
+        self.pos_label = canonical(pos_label, "pos_label")
+        self.forget()
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.used):
+            column_free(self.classes[i].column)
+        PyMem_RawFree(self.classes)
+
+    cdef int forget(self) except -1:
+        cdef Py_ssize_t i
+        self.index, self.names, self.free = {}, [], []
+        for i in range(self.used):
+            column_free(self.classes[i].column)
+            self.classes[i].column = NULL
+        self.used, self.mass, self.mass_part, self.n, self.abstained, self.rounded = 0, 0, 0, 0, 0, 0
+        self.recent, self.recent_at, self.pos_at = None, -1, -1
+        self.epoch += 1
+        self.spare = 0
+        return 0
+
+    cdef Py_ssize_t find(self, object label) except -2:
+        """The index of a canonical label, or -1."""
+        cdef PyObject *found = PyDict_GetItemWithError(self.index, label)
+        return -1 if found == NULL else <Py_ssize_t> <object> found
+
+    cdef Py_ssize_t intern(self, object label) except -1:
+        """The index of a canonical label, new if need be."""
+        cdef Py_ssize_t i = self.find(label)
+        cdef Class *classes
+        if i >= 0:
+            return i
+        self.check_labels((label,))
+        i = self.free[len(self.free) - 1] if self.free else self.used
+        if i == self.room:
+            classes = <Class *> PyMem_RawCalloc(max(8, 2 * i), sizeof(Class))
+            if classes == NULL:
+                raise MemoryError("no memory for another class")
+            if i:
+                memcpy(classes, self.classes, i * sizeof(Class))
+            PyMem_RawFree(self.classes)
+            self.classes, self.room = classes, max(8, 2 * i)
+        self.index[label] = i
+        if self.free:
+            self.free.pop()
+            self.names[i] = label
+        else:
+            self.names.append(label)
+            memset(self.classes + i, 0, sizeof(Class))
+            self.used += 1
+        return i
+
+    cdef int check_labels(self, labels) except -1:
+        """Refuse labels, given canonical and distinct, that are too many where pairs of classes are compared."""
+        if self.pairs and len(self.index) + len(labels) > MOST_PAIRED:
+            new = [label for label in labels if label not in self.index]
+            if len(self.index) + len(new) > MOST_PAIRED:
+                raise ScoreError(f"Expected at most {MOST_PAIRED} classes where pairs of classes are compared, but got {new[0]!r} "
+                                 "beyond them; use pairs=False")
+        return 0
+
+    cdef bint empty(self, Py_ssize_t i) noexcept:
+        cdef Class *c = self.classes + i
+        return c.whole == 0 and c.part == 0 and (c.column == NULL or c.column.held == 0)
+
+    cdef int release(self, Py_ssize_t i) except -1:
+        """Give an index back; the class is empty."""
+        del self.index[self.names[i]]
+        self.names[i] = None
+        self.free.append(i)
+        self.recent, self.recent_at, self.pos_at = None, -1, -1
+        memset(self.classes[i].seen, 0, sizeof(self.classes[i].seen))
+        return 0
+
+    cdef int drop_empty(self) except -1:
+        """Undo `intern` after a failure: only then is a class empty that has a label."""
+        cdef Py_ssize_t i
+        for i in range(self.used):
+            if self.names[i] is not None and self.empty(i):
+                self.release(i)
+        return 0
+
+    cdef int check_mass(self, int64_t whole, fraction_t part) except -1:
+        return 0 if whole < MOST - self.mass - 1 else self.check_units((<object> whole << 64) + part)
+
+    cdef int check_units(self, object units) except -1:
+        """Refuse more weight, in units of 2^-64, than the sum has room for."""
+        if (<object> self.mass << 64) + self.mass_part + units > MOST_UNITS:
+            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 2, but got {units >> 64} on top of {self.mass}")
+        return 0
+
+    cdef void add_mass(self, int64_t whole, fraction_t part) noexcept:
+        add_fixed(<uint64_t *> &self.mass, &self.mass_part, <uint64_t> whole, part)
+
+    cdef int64_t most_seen(self) noexcept:
+        """The largest counter of appearances."""
+        cdef Py_ssize_t i, form
+        cdef int64_t most = 0
+        for i in range(self.used):
+            for form in range(3):
+                most = max(most, self.classes[i].seen[form])
+        return most
+
+    cdef int look_for_room(self, int64_t more) except -1:
+        """Find out how many samples can come; WeightError if these are fewer than `more`."""
+        cdef int64_t room = MOST_SAMPLES - max(self.n, self.abstained)
+        self.spare = min(room, (INT64_MAX - self.most_seen()) // 2)  # a sample may be seen twice as one class
+        if more > self.spare:
+            refuse_samples(more, MOST_SAMPLES - self.spare)
+        return 0
+
+    def _load(self):
+        """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
+        return self.mass + (self.mass_part != 0), max(self.n, self.most_seen()), self.abstained
+
+    cdef list live(self):
+        """The indices of the classes in the order of report."""
+        names = [(name, i) for i, name in enumerate(self.names) if name is not None]
+        return [names[a][1] for a in ordering([name for name, _ in names])]
+
+    cdef object shown(self, Py_ssize_t i):
+        """The label of class i, a number in the narrowest type in which it was seen."""
+        cdef Py_ssize_t form
+        name = self.names[i]
+        if form_of(name) < 3:
+            for form in range(3):
+                if self.classes[i].seen[form] > 0:
+                    return FORMS[form](name)
+            return self.pos_label if name == self.pos_label else name  # the label of a single number is only implied
+        return name
+
+    @property
+    def labels(self):
+        """The labels of the classes: numbers, text, bytes, tuples, each by value."""
+        self.enter_reading()
+        try:
+            return tuple([self.shown(i) for i in self.live()])
+        finally:
+            self.leave()
+
+    @property
+    def weight(self):
+        """The sum of all weights."""
+        return self.mass if self.mass_part == 0 else unsigned_double(<uint64_t> self.mass, self.mass_part)
+
+    def _units(self):
+        """The sum of all weights, exact, in the smallest unit."""
+        return (<object> self.mass << 64) + self.mass_part
+
+    def memory(self):
+        """The bytes that the columns take, all slack and indices included."""
+        cdef Py_ssize_t i, total = 0
+        for i in range(self.used):
+            if self.classes[i].column != NULL:
+                total += column_bytes(self.classes[i].column)
+        return total
+
+    def appearances(self):
+        """How often the label of each class that is a number was seen as bool, as int and as float: three counts each."""
+        cdef Py_ssize_t i, form
+        self.enter_reading()
+        try:
+            out = []
+            for i in self.live():
+                if form_of(self.names[i]) < 3:
+                    for form in range(3):
+                        out.append(self.classes[i].seen[form])
+            return out
+        finally:
+            self.leave()

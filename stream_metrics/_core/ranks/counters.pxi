@@ -1,0 +1,274 @@
+"""Rank sketches as a whole: merging, batches, copies, and what is read of a column.
+
+Whatever can fail comes first: labels get their indices and memory is reserved, which no reading shows. After that nothing
+can fail.
+"""
+
+from cpython.mem cimport PyMem_RawCalloc
+from libc.stdint cimport INT64_MAX, int64_t, uint64_t
+
+import numpy as np
+
+from stream_metrics._core.numeric.fixed cimport take_fixed
+from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples, refuse_samples
+from stream_metrics.errors import MergeError
+from stream_metrics.labels.label import canonical
+
+cdef object UNITS = 1 << 64  # a Python integer: products must not wrap
+cdef enum:
+    COARSE_PLACES = 20  # binary places of the fractions in bytes that do not say how many
+
+
+
+cdef class RankCounters(RankReadings):
+    """Exact, mergeable counts of (score column, score cell, true class)."""
+
+    cdef int make_room(self, Py_ssize_t j, const Column *o, const int64_t *to) except -1:
+        if column_reserve_for(self.own_column(j), o, to, self.groups()) < 0:
+            raise MemoryError("no memory for a column of scores")
+        return 0
+
+    def commit(self, Batch batch, int64_t abstained, int64_t rounded):
+        """Add a counted batch of which some weights were rounded; False, and nothing has changed, if the state was reset since it was begun."""
+        self.enter()
+        try:
+            return self.add_batch(batch, abstained, rounded)
+        finally:
+            self.leave()
+
+    cdef bint add_batch(self, Batch batch, int64_t abstained, int64_t rounded) except -1:
+        cdef Py_ssize_t k, g, i
+        cdef int64_t[::1] to, at
+        cdef Column *c
+        if batch.epoch != self.epoch:
+            return False
+        whole, part = sum(batch.weight), sum(batch.parts)
+        self.check_units(whole * UNITS + part)
+        if batch.n + abstained > self.spare:
+            self.look_for_room(batch.n + abstained)
+        occurs = batch.occurs.tolist()
+        try:
+            truth = [self.intern(label) if n else -1 for label, n in zip(batch.truths, occurs)]
+            column = [self.intern(label) if batch.column[k].held else -1 for k, label in enumerate(batch.labels)]
+            to_array = np.array((truth if self.pairs else [0, 1]) + [0], np.int64)
+            at_array = np.array(column + [0], np.int64)
+            to, at = to_array, at_array
+            for k in range(batch.size):
+                if at[k] >= 0 and not self.adoptable(at[k], batch.column[k], &to[0]):
+                    self.make_room(at[k], batch.column[k], &to[0])
+        except BaseException:
+            self.drop_empty()
+            raise
+        for k in range(batch.size):
+            if at[k] < 0:
+                continue
+            if self.adoptable(at[k], batch.column[k], &to[0]):
+                c = self.classes[at[k]].column
+                self.classes[at[k]].column, batch.column[k] = batch.column[k], c
+            else:
+                column_absorb(self.classes[at[k]].column, batch.column[k], &to[0])
+            if batch.label_seen is not None:
+                self.see(at[k], batch.label_seen[k])
+        for g in range(len(truth)):
+            i = truth[g]
+            if i >= 0:
+                part = batch.parts[g]
+                self.weigh_class(i, batch.weight[g] + (part >> 64), part & (UNITS - 1))
+                self.see(i, batch.truth_seen[g])
+        self.n += batch.n
+        self.abstained += abstained
+        self.rounded += rounded
+        self.spare -= batch.n + abstained
+        return True
+
+    cdef bint adoptable(self, Py_ssize_t j, const Column *o, const int64_t *to) noexcept:
+        """Whether a column can be taken as it is."""
+        cdef Py_ssize_t g
+        if self.classes[j].column != NULL and self.classes[j].column.held > 0:
+            return False
+        for g in range(o.groups):
+            if to[g] != g:
+                return False
+        return True
+
+    cdef int see(self, Py_ssize_t i, seen) except -1:
+        for form in range(3):
+            self.classes[i].seen[<Py_ssize_t> form] += seen[form]
+        return 0
+
+    cdef int check_same(self, other) except -1:
+        if not isinstance(other, RankCounters):
+            raise MergeError(f"Expected to merge a RankSketch, but got {type(other).__name__}")
+        for name in ("buckets", "sample", "pos_label", "pairs"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs or repr(mine) != repr(theirs):
+                raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
+        return 0
+
+    def _check_merge(self, other):
+        """Raise what `merge` would: MergeError, WeightError, or ScoreError for too many classes."""
+        self.check_same(other)
+        cdef RankCounters o = other
+        self.check_units(<object> o.mass * UNITS + o.mass_part)
+        check_samples(o.n, self.n)
+        check_samples(o.abstained, self.abstained)
+        if o.most_seen() > INT64_MAX - self.most_seen():
+            refuse_samples(o.most_seen(), self.most_seen())
+        self.check_labels(o.index)
+
+    def merge(self, other):
+        """Add another state's counts to this one and return this one; MergeError if the configurations differ."""
+        self.check_same(other)
+        self.enter_merging(other)
+        try:
+            self._check_merge(other)
+            self.add_state(other)
+        finally:
+            self.leave_merging(other)
+        return self
+
+    cdef int add_state(self, RankCounters other) except -1:
+        cdef RankCounters o
+        cdef Py_ssize_t i, form
+        cdef int64_t[::1] to, groups
+        o = other.twin() if other is self else other
+        try:
+            to = np.array([-1 if name is None else self.intern(name) for name in o.names] + [0, 0], np.int64)
+            groups = to if self.pairs else np.array([0, 1], np.int64)
+            for i in range(o.used):
+                if to[i] >= 0 and o.classes[i].column != NULL and o.classes[i].column.held:
+                    self.make_room(to[i], o.classes[i].column, &groups[0])
+        except BaseException:
+            self.drop_empty()
+            raise
+        for i in range(o.used):
+            if to[i] < 0:
+                continue
+            if o.classes[i].column != NULL and o.classes[i].column.held:
+                column_absorb(self.classes[to[i]].column, o.classes[i].column, &groups[0])
+            for form in range(3):
+                self.classes[to[i]].seen[form] += o.classes[i].seen[form]
+            self.weigh_class(to[i], o.classes[i].whole, o.classes[i].part)
+        self.n += o.n
+        self.abstained += o.abstained
+        self.rounded += o.rounded
+        self.spare = 0
+        return 0
+
+    def copy(self):
+        """Return an independent state with the same counts."""
+        self.enter_reading()
+        try:
+            return self.twin()
+        finally:
+            self.leave()
+
+    cdef RankCounters twin(self):
+        cdef RankCounters twin = type(self)(self.buckets, self.sample, self.pos_label, self.pairs)
+        cdef Py_ssize_t i
+        twin.classes = <Class *> PyMem_RawCalloc(max(self.used, 1), sizeof(Class))
+        if twin.classes == NULL:
+            raise MemoryError("no memory for the classes of a copy")
+        twin.room = max(self.used, 1)
+        for i in range(self.used):
+            twin.classes[i] = self.classes[i]
+            twin.classes[i].column = NULL
+            twin.used = i + 1
+            if self.classes[i].column != NULL:
+                twin.classes[i].column = column_copy(self.classes[i].column)
+                if twin.classes[i].column == NULL:
+                    raise MemoryError("no memory for the copy of a column")
+        twin.index, twin.names, twin.free = self.index.copy(), self.names.copy(), self.free.copy()
+        twin.n, twin.abstained, twin.rounded, twin.mass, twin.mass_part = self.n, self.abstained, self.rounded, self.mass, self.mass_part
+        return twin
+
+    def reset(self):
+        """Forget every sample; the configuration stays."""
+        self.enter()
+        try:
+            self.forget()
+        finally:
+            self.leave()
+
+    def pack(self):
+        """What is counted, in the order of report: labels, appearances, weights, and the columns as bytes.
+
+        If any weight is no multiple of 2^-20 or was rounded: also the number of binary places, and how many were rounded.
+        """
+        self.enter_reading()
+        try:
+            return self.packed()
+        finally:
+            self.leave()
+
+    cdef tuple packed(self):
+        cdef Py_ssize_t i
+        order = self.live()
+        cdef int places = self.binary_places()
+        groups = np.array(order if self.pairs else [0, 1], np.int64)
+        weights = []
+        columns = []
+        for i in order:
+            weights.append((self.classes[i].whole, self.classes[i].part))
+            columns.append(pack_column(self.classes[i].column, groups, places))
+        fine = [(places, self.rounded)] if places > COARSE_PLACES or self.rounded else []
+        return [self.shown(i) for i in order], self.appearances(), pack_weights(weights, places), columns, *fine
+
+    cdef int binary_places(self) except -1:
+        """How many binary places the fractions of all weights need; at least 20, which the first states wrote."""
+        cdef Py_ssize_t i
+        cdef int zeros = 0
+        cdef uint64_t bits = 0
+        for i in range(self.used):
+            bits |= self.classes[i].part | fraction_bits(self.classes[i].column)
+        while zeros < 64 - COARSE_PLACES and not bits >> zeros & 1:
+            zeros += 1
+        return 64 - zeros
+
+    def restore(self, list labels, appearances, bytes weights, columns, int64_t n, int64_t abstained, int places, int64_t rounded):
+        """Fill an empty state with what was read of another; ValueError names what cannot have been counted."""
+        cdef Py_ssize_t i, form, at = 0
+        if not (0 <= n <= MOST_SAMPLES and 0 <= abstained <= MOST_SAMPLES and 0 <= rounded <= n):
+            raise ValueError(f"numbers of samples from 0 to {MOST_SAMPLES}")
+        if not COARSE_PLACES <= places <= 64:
+            raise ValueError("fractions of 20 to 64 binary places")
+        totals = read_weights(weights, len(labels), places)
+        for label in labels:
+            self.intern(canonical(label))
+        if self.used != len(labels) or len(columns) != len(labels):
+            raise ValueError("every label once, with a column")
+        self.check_units(sum([whole * UNITS + part for whole, part in totals]))
+        if len(appearances) != 3 * len([label for label in labels if form_of(label) < 3]):
+            raise ValueError("three counts of appearances for every number")
+        for i in range(self.used):
+            self.weigh_class(i, totals[i][0], totals[i][1])
+        for i in range(self.used):
+            if columns[i]:
+                read_column(self.own_column(i), columns[i], self.groups(), places)
+                self.check_column(i)
+            if form_of(labels[i]) < 3:
+                for form in range(3):
+                    self.classes[i].seen[form] = appearances[at + form]
+                    if self.classes[i].seen[form] < 0:
+                        raise ValueError("counts of appearances that are not negative")
+                at += 3
+            if self.empty(i):
+                raise ValueError("a count for every label")
+        if n < self.needed(-1, NULL, 0, 0, 0):
+            raise ValueError("a sample for every true class, and for every cell of a column")
+        self.n, self.abstained, self.rounded = n, abstained, rounded
+
+    cdef int check_column(self, Py_ssize_t j) except -1:
+        """No class may have more weight in a column than in all."""
+        cdef Py_ssize_t g
+        cdef Class *own
+        cdef uint64_t whole, part
+        for g in range(self.groups()):
+            own = self.classes + (g if self.pairs else j)
+            whole, part = <uint64_t> own.whole, own.part
+            if not self.pairs and g == 0:
+                whole, part = <uint64_t> self.mass, self.mass_part
+                take_fixed(&whole, &part, <uint64_t> own.whole, own.part)
+            if not column_within(self.classes[j].column, g, whole, part):
+                raise ValueError("no more weight in a column than its classes have")
+        return 0

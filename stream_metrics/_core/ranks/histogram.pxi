@@ -1,0 +1,292 @@
+"""One column of a rank sketch: weights by (cell of the score, group), with a moment, a sole code, and a sample per group.
+
+A cell is a prefix of the score's code: all codes with the same `code >> level`. The level is the *smallest* at which at most
+`buckets` cells are occupied. Since the number of occupied cells never rises with the level and never falls when samples
+are added, a part of a stream never has a higher level than the whole, a pass never overshoots, and the state is a
+function of the multiset of samples alone. (Coarsening further than needed, to coarsen less often, would depend on when the
+budget was hit.) At level 0 every cell is one code: everything is exact, samples can be taken back, and nothing is sampled.
+
+Sole code: while all samples of a cell have one code they are tied, which a cell alone could not tell. The codes of the
+largest scores saturate, so their cells count as mixed.
+Moment: the sum of weight * (code >> 20), modulo 2^64, from which the mean place of a group in the cell follows.
+Weights are whole numbers and fractions in units of 2^-64; the fractions have arrays of their own, once there are any.
+
+Whatever counts cannot fail: memory is reserved before (`column_memory`), and coarsening works in
+place. So an update that fails has changed nothing.
+"""
+
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from stream_metrics._core.numeric.fixed cimport add_fixed, add_product, take_fixed
+from stream_metrics._core.numeric.scores cimport mixed
+
+
+cdef inline Py_ssize_t append(Column *c, Py_ssize_t at, uint64_t key, uint64_t sole) noexcept nogil:
+    """Add a cell in a free slot; there is room."""
+    cdef uint64_t *record = record_of(c, c.held)
+    memset(record, 0, 8 * (2 + 2 * c.groups))
+    if c.tail != NULL:
+        memset(c.tail + 2 * c.groups * c.held, 0, 16 * c.groups)
+    record[0], record[1] = key, sole
+    c.held += 1
+    c.slot[at] = <cell_t> c.held
+    c.sorted = False
+    return c.held - 1
+
+
+cdef inline void put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part, fraction_t low) noexcept nogil:
+    """Add a weight (whole, part) and a moment (moment, low) to a group of a cell."""
+    cdef uint64_t *t = record_of(c, cell) + 2 + 2 * group
+    cdef fraction_t *tail
+    if part | low:
+        tail = c.tail + 2 * (c.groups * cell + group)
+        add_fixed(t, tail, <uint64_t> whole, part)
+        add_fixed(t + 1, tail + 1, moment, low)
+    else:
+        t[0] += <uint64_t> whole
+        t[1] += moment
+    if c.level == 0:
+        add_fixed(c.sum + 2 * group, c.sum + 2 * group + 1, <uint64_t> whole, part)
+
+
+cdef void column_put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part, fraction_t low) noexcept nogil:
+    put(c, cell, group, whole, moment, part, low)
+
+
+cdef Py_ssize_t column_cell(Column *c, uint64_t key, uint64_t sole) noexcept nogil:
+    """The cell of a key, new if need be; there is room."""
+    cdef Py_ssize_t at = find(c, key), cell = <Py_ssize_t> c.slot[at] - 1
+    if cell < 0:
+        return append(c, at, key, sole)
+    if record_of(c, cell)[1] != sole:
+        record_of(c, cell)[1] = MIXED
+    return cell
+
+
+cdef inline void add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
+    cdef uint64_t key = code >> c.level, shifted = code >> SHIFT, moment, low = 0, hash
+    cdef Py_ssize_t at = find(c, key), cell = <Py_ssize_t> c.slot[at] - 1
+    cdef uint64_t *record
+    if cell < 0:
+        cell = append(c, at, key, MIXED if code <= 1 or code >= MIXED - 1 else code)
+    record = record_of(c, cell)
+    if record[1] != code and record[1] != MIXED:
+        record[1] = MIXED
+    if part == 0 and c.level > 0:
+        record[2 + 2 * group] += <uint64_t> whole
+        record[3 + 2 * group] += <uint64_t> whole * shifted
+    else:
+        moment = <uint64_t> whole * shifted
+        if part:
+            add_product(&moment, &low, part, shifted)
+        put(c, cell, group, whole, moment, part, low)
+    if c.level > 0:
+        hash = mixed(code)
+        if hash <= c.sample[group].bound:
+            bottom_add(c.sample + group, hash, whole, part, c.scratch)
+        if code > ONE and c.level > WIDE:
+            c.above = True
+    if c.held > c.buckets:
+        settle(c)
+
+
+cdef void column_add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
+    """Count a weight; there is room."""
+    add(c, code, group, whole, part)
+
+
+cdef bint column_holds(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
+    """Whether a column at level 0 holds at least that weight of a score."""
+    cdef Py_ssize_t cell
+    cdef uint64_t have
+    if c.held == 0 or group >= c.groups:
+        return False
+    cell = <Py_ssize_t> c.slot[find(c, code)] - 1
+    if cell < 0:
+        return False
+    have = record_of(c, cell)[2 + 2 * group]
+    return have > <uint64_t> whole or (
+        have == <uint64_t> whole and part <= (0 if c.tail == NULL else c.tail[2 * (c.groups * cell + group)]))
+
+
+cdef bint column_is_all(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
+    """Whether a weight that a column at level 0 holds is all that it holds of a score."""
+    cdef Py_ssize_t cell = <Py_ssize_t> c.slot[find(c, code)] - 1, g
+    for g in range(c.groups):
+        if g != group and occupied(c, cell, g):
+            return False
+    return (record_of(c, cell)[2 + 2 * group] == <uint64_t> whole
+            and part == (0 if c.tail == NULL else c.tail[2 * (c.groups * cell + group)]))
+
+
+cdef void column_take(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
+    """Undo `column_add` at level 0, where the column holds the weight."""
+    cdef Py_ssize_t at = find(c, code), cell = <Py_ssize_t> c.slot[at] - 1, g
+    cdef uint64_t *t = record_of(c, cell) + 2 + 2 * group
+    cdef uint64_t moment = <uint64_t> whole * (code >> SHIFT), low = 0
+    cdef fraction_t none[2]
+    cdef fraction_t *tail = none
+    none[0], none[1] = 0, 0
+    if c.tail != NULL:
+        tail = c.tail + 2 * (c.groups * cell + group)
+    add_product(&moment, &low, part, code >> SHIFT)
+    take_fixed(c.sum + 2 * group, c.sum + 2 * group + 1, <uint64_t> whole, part)
+    take_fixed(t, tail, <uint64_t> whole, part)
+    take_fixed(t + 1, tail + 1, moment, low)
+    for g in range(c.groups):
+        if occupied(c, cell, g):
+            return
+    drop(c, at, cell)
+
+
+cdef void drop(Column *c, Py_ssize_t at, Py_ssize_t cell) noexcept nogil:
+    """Remove a cell, and put the last one in its place."""
+    cdef Py_ssize_t mask = (<Py_ssize_t> 1 << c.bits) - 1, last = c.held - 1, to = at, home
+    c.slot[at] = 0
+    while True:  # close the gap in the index
+        to = (to + 1) & mask
+        if c.slot[to] == 0:
+            break
+        home = place(c, record_of(c, <Py_ssize_t> c.slot[to] - 1)[0])
+        if ((to - home) & mask) >= ((to - at) & mask):
+            c.slot[at], c.slot[to] = c.slot[to], 0
+            at = to
+    if cell != last:
+        c.slot[find(c, record_of(c, last)[0])] = <cell_t> cell + 1
+        memcpy(record_of(c, cell), record_of(c, last), 8 * (2 + 2 * c.groups))
+        if c.tail != NULL:
+            memcpy(c.tail + 2 * c.groups * cell, c.tail + 2 * c.groups * last, 16 * c.groups)
+    c.held = last
+    c.sorted = False
+
+
+cdef void seed(Column *c) noexcept nogil:
+    """Begin the samples from the exact cells of level 0."""
+    cdef Py_ssize_t cell, g
+    cdef uint64_t *record
+    for cell in range(c.held):
+        record = record_of(c, cell)
+        for g in range(c.groups):
+            if occupied(c, cell, g):
+                bottom_add(c.sample + g, mixed(record[0]), <int64_t> record[2 + 2 * g],
+                           0 if c.tail == NULL else c.tail[2 * (c.groups * cell + g)], c.scratch)
+
+
+cdef void settle(Column *c) noexcept nogil:
+    """Raise the level to the smallest at which the cells fit the budget."""
+    cdef int low = 0, high = 1, middle
+    if c.level == 0:
+        seed(c)
+    while distinct(c, high) > c.buckets:
+        low, high = high, min(2 * high, 63 - c.level)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if distinct(c, middle) > c.buckets:
+            low = middle
+        else:
+            high = middle
+    coarsen(c, high)
+
+
+cdef Py_ssize_t distinct(Column *c, int by) noexcept nogil:
+    """How many cells there are `by` levels up; the index is lost."""
+    cdef Py_ssize_t cell, at, n = 0, mask = (<Py_ssize_t> 1 << c.bits) - 1
+    cdef uint64_t key
+    memset(c.slot, 0, (mask + 1) * sizeof(cell_t))
+    for cell in range(c.held):
+        key = record_of(c, cell)[0] >> by
+        at = place(c, key)
+        while c.slot[at] != 0 and record_of(c, <Py_ssize_t> c.slot[at] - 1)[0] >> by != key:
+            at = (at + 1) & mask
+        if c.slot[at] == 0:
+            c.slot[at] = <cell_t> cell + 1
+            n += 1
+    return n
+
+
+cdef bint above_one(const Column *c) noexcept nogil:
+    """Whether the cells tell of a score above 1; up to level WIDE they would."""
+    cdef Py_ssize_t cell
+    cdef uint64_t *record
+    for cell in range(c.held):
+        record = record_of(c, cell)
+        if record[0] << c.level >= ONE and record[1] != ONE or record[1] > ONE and record[1] != MIXED:
+            return True
+    return False
+
+
+cdef void coarsen(Column *c, int by) noexcept nogil:
+    """Bring the cells that many levels up, in place."""
+    cdef Py_ssize_t cell, at, g, n = c.held, width = 2 + 2 * c.groups
+    cdef uint64_t *record
+    cdef uint64_t key
+    memset(c.slot, 0, (<size_t> 1 << c.bits) * sizeof(cell_t))
+    if c.level <= WIDE < c.level + by:
+        c.above = above_one(c)
+    c.held, c.sorted = 0, False
+    c.level += by
+    for cell in range(n):
+        record = record_of(c, cell)
+        key = record[0] >> by
+        at = find(c, key)
+        if c.slot[at] != 0:
+            at = column_cell(c, key, record[1])
+            for g in range(c.groups):
+                if c.tail == NULL:
+                    put(c, at, g, <int64_t> record[2 + 2 * g], record[3 + 2 * g], 0, 0)
+                else:
+                    put(c, at, g, <int64_t> record[2 + 2 * g], record[3 + 2 * g],
+                        c.tail[2 * (c.groups * cell + g)], c.tail[2 * (c.groups * cell + g) + 1])
+            continue
+        if c.held != cell:
+            memcpy(record_of(c, c.held), record, 8 * width)
+            if c.tail != NULL:
+                memcpy(c.tail + 2 * c.groups * c.held, c.tail + 2 * c.groups * cell, 16 * c.groups)
+        record_of(c, c.held)[0] = key
+        c.held += 1
+        c.slot[at] = <cell_t> c.held
+
+
+cdef inline void sum_up(uint64_t *record, const uint64_t *more, const int64_t *to, Py_ssize_t groups) noexcept nogil:
+    """Add the whole weights and moments of a cell to another."""
+    cdef Py_ssize_t g
+    for g in range(groups):
+        if to[g] >= 0:
+            record[2 + 2 * to[g]] += more[2 + 2 * g]
+            record[3 + 2 * to[g]] += more[3 + 2 * g]
+
+
+cdef void column_absorb(Column *c, const Column *o, const int64_t *to) noexcept nogil:
+    """Add all that another column holds, its groups as `to` maps them; `column_reserve_for` has made room."""
+    cdef Py_ssize_t cell, g, at, into
+    cdef const uint64_t *record
+    cdef fraction_t part = 0, low = 0
+    cdef bint plain = o.level > 0 and o.tail == NULL
+    if o.level > c.level:
+        if c.level == 0:
+            seed(c)
+        coarsen(c, o.level - c.level)
+    for cell in range(o.held):
+        record = record_of(o, cell)
+        into = column_cell(c, record[0] >> (c.level - o.level), record[1])
+        if plain:
+            sum_up(record_of(c, into), record, to, o.groups)
+        for g in range(0 if plain else o.groups):
+            if not occupied(o, cell, g):
+                continue
+            if o.tail != NULL:
+                part, low = o.tail[2 * (o.groups * cell + g)], o.tail[2 * (o.groups * cell + g) + 1]
+            put(c, into, to[g], <int64_t> record[2 + 2 * g], record[3 + 2 * g], part, low)
+            if o.level == 0 and c.level > 0:
+                bottom_add(c.sample + to[g], mixed(record[0]), <int64_t> record[2 + 2 * g], part, c.scratch)
+        if c.held > c.buckets:
+            settle(c)
+    if o.level > 0:
+        for g in range(o.groups):
+            for at in range(o.sample[g].slots):
+                if o.sample[g].at[at].hash != 0:
+                    part = 0 if o.sample[g].part == NULL else o.sample[g].part[at]
+                    bottom_add(c.sample + to[g], o.sample[g].at[at].hash, o.sample[g].at[at].whole, part, c.scratch)
+    if c.level > WIDE:
+        c.above = c.above or (o.above if o.level > WIDE else above_one(o))

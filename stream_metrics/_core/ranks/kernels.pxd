@@ -1,0 +1,262 @@
+from libc.stdint cimport int32_t, int64_t, int8_t, uint32_t, uint64_t
+from stream_metrics._core.numeric.fixed cimport add_fixed
+from stream_metrics._core.numeric.kernels cimport Guarded
+
+ctypedef uint64_t fraction_t  # of a weight or moment, in units of 2^-64
+ctypedef uint32_t slot_t      # the place of a hash, of which there are at most 2^25
+
+cdef struct Held:
+    uint64_t hash
+    int64_t whole
+
+cdef struct Bottom:
+    Py_ssize_t size   # how many hashes are kept
+    Py_ssize_t held
+    Py_ssize_t slots  # a power of two, at most `fullest(size)`; 0 while there is no memory
+    uint64_t bound    # no hash above it can be among the smallest
+    Held *at
+    fraction_t *part    # fractions of the weights, or NULL while all are whole
+    slot_t *order       # room for `size` slots by code, once they were read; they hold while `sorted`
+    bint sorted
+
+cdef Py_ssize_t fullest(Py_ssize_t size) noexcept nogil
+cdef int bottom_reserve(Bottom *s, Py_ssize_t extra, bint fractional) noexcept nogil
+cdef void bottom_free(Bottom *s) noexcept nogil
+cdef void bottom_clear(Bottom *s) noexcept nogil
+cdef void bottom_prune(Bottom *s, uint64_t *scratch) noexcept nogil
+cdef int bottom_copy(Bottom *s, const Bottom *source) noexcept nogil
+
+
+cdef inline bint bottom_ready(const Bottom *s, bint fractional) noexcept nogil:
+    """Whether one more hash needs no memory."""
+    return (2 * s.held + 2 <= s.slots or s.slots >= 2 * s.size) and not (fractional and s.part == NULL)
+
+
+cdef inline void bottom_add(Bottom *s, uint64_t hash, int64_t whole, fraction_t part, uint64_t *scratch) noexcept nogil:
+    """Add to the weight of a hash; `bottom_reserve` has made room. `scratch` has room for `fullest(size)` hashes."""
+    cdef Py_ssize_t at, mask = s.slots - 1
+    if hash > s.bound:
+        return
+    at = <Py_ssize_t> hash & mask
+    while s.at[at].hash != hash:
+        if s.at[at].hash == 0:
+            s.at[at].hash = hash
+            s.held += 1
+            s.sorted = False
+            break
+        at = (at + 1) & mask
+    if part:
+        add_fixed(<uint64_t *> &s.at[at].whole, s.part + at, <uint64_t> whole, part)
+    else:
+        s.at[at].whole += whole
+    if 4 * s.held >= 3 * s.slots:
+        bottom_prune(s, scratch)
+
+
+ctypedef uint32_t cell_t  # the number of a cell, of which there are at most 2^24
+ctypedef int32_t code_t   # the number of a label in a batch
+
+cdef extern from *:
+    """
+    #define RANK_MIXED UINT64_MAX
+    #define RANK_ZERO ((uint64_t) 1 << 63)
+    #define RANK_ONE (((uint64_t) 1 << 63) + ((uint64_t) 1075 << 52))
+    """
+    const uint64_t MIXED "RANK_MIXED"  # no score has this code
+    const uint64_t ZERO "RANK_ZERO"    # the code of 0
+    const uint64_t ONE "RANK_ONE"      # the code of 1
+
+cdef enum:
+    SHIFT = 20  # moments leave out the lowest bits of a code
+    WIDE = 52   # up to this level 1 is the start of a cell
+
+cdef struct Column:
+    Py_ssize_t buckets, size  # most cells; hashes in a sample
+    Py_ssize_t groups, held, room
+    int level
+    int bits              # of the number of slots
+    bint sorted           # whether `order` holds
+    bint above            # beyond level WIDE, where the cell of 1 holds smaller scores too: whether any score is above 1
+    cell_t *slot          # cell number + 1, by hash of the key
+    uint64_t *record      # per cell: key, sole code or MIXED, then per group: whole weight, moment
+    fraction_t *tail      # per cell and group: the fractions of weight and moment; NULL while all weights are whole
+    cell_t *order         # the cells by key
+    uint64_t *sum         # per group: whole weight, fraction of all cells; kept at level 0 only
+    Bottom *sample        # per group, from level 1 on
+    uint64_t *scratch     # for pruning samples
+
+cdef void column_add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
+cdef bint column_holds(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
+cdef bint column_is_all(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
+cdef void column_take(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
+cdef void column_absorb(Column *c, const Column *o, const int64_t *to) noexcept nogil
+cdef bint above_one(const Column *c) noexcept nogil
+cdef Py_ssize_t column_cell(Column *c, uint64_t key, uint64_t sole) noexcept nogil
+cdef void column_put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part, fraction_t low) noexcept nogil
+
+
+cdef inline uint64_t *record_of(const Column *c, Py_ssize_t cell) noexcept nogil:
+    return c.record + cell * (2 + 2 * c.groups)
+
+
+cdef inline fraction_t *tail_of(const Column *c, Py_ssize_t cell) noexcept nogil:
+    return c.tail + cell * 2 * c.groups
+
+
+cdef inline Py_ssize_t place(const Column *c, uint64_t key) noexcept nogil:
+    """Where the search for a key starts."""
+    return <Py_ssize_t> ((key * <uint64_t> 0x9E3779B97F4A7C15) >> (64 - c.bits))
+
+
+cdef inline Py_ssize_t find(const Column *c, uint64_t key) noexcept nogil:
+    """The slot of a key: of its cell, or free."""
+    cdef Py_ssize_t at = place(c, key), mask = (<Py_ssize_t> 1 << c.bits) - 1, width = 2 + 2 * c.groups
+    while c.slot[at] != 0 and c.record[(<Py_ssize_t> c.slot[at] - 1) * width] != key:
+        at = (at + 1) & mask
+    return at
+
+
+cdef inline bint occupied(const Column *c, Py_ssize_t cell, Py_ssize_t group) noexcept nogil:
+    return record_of(c, cell)[2 + 2 * group] != 0 or (c.tail != NULL and tail_of(c, cell)[2 * group] != 0)
+
+
+cdef inline bint column_ready(const Column *c, uint64_t code, Py_ssize_t group, bint fractional) noexcept nogil:
+    """Whether one more score needs no memory."""
+    if group >= c.groups or c.held >= c.room or (fractional and c.tail == NULL):
+        return False
+    if c.level == 0:
+        return c.held < c.buckets or c.slot[find(c, code)] != 0
+    return bottom_ready(c.sample + group, fractional)
+
+
+cdef Column *column_new(Py_ssize_t buckets, Py_ssize_t size) noexcept nogil
+cdef void column_free(Column *c) noexcept nogil
+cdef Column *column_copy(const Column *source) noexcept nogil
+cdef Py_ssize_t column_bytes(const Column *c) noexcept nogil
+cdef int column_reserve(Column *c, Py_ssize_t groups, Py_ssize_t extra, bint fractional) noexcept nogil
+cdef int column_sampling(Column *c) noexcept nogil
+cdef int column_reserve_sample(Column *c, Py_ssize_t group, Py_ssize_t extra) noexcept nogil
+cdef int column_reserve_for(Column *c, const Column *o, const int64_t *to, Py_ssize_t groups) noexcept nogil
+cdef void column_drop_samples(Column *c) noexcept nogil
+
+
+cdef struct Class:
+    int64_t whole      # weight of the samples that are truly of the class
+    fraction_t part    # its fraction, in units of 2^-64
+    int64_t seen[3]    # appearances of its label as bool, as int and as float
+    Column *column     # its scores, or NULL while all were 0
+
+cdef class Ranked(Guarded):
+    cdef readonly Py_ssize_t buckets
+    cdef readonly Py_ssize_t sample
+    cdef readonly object pos_label
+    cdef readonly bint pairs
+    cdef readonly int64_t n
+    cdef readonly int64_t abstained
+    cdef readonly int64_t rounded  # samples whose weight was rounded to a multiple of 2^-64
+    cdef dict index
+    cdef list names, free
+    cdef Class *classes
+    cdef object recent     # the label that was looked up last, and the index of its class, -1 if there is none
+    cdef Py_ssize_t recent_at, pos_at
+    cdef Py_ssize_t used, room
+    cdef int64_t mass      # the whole parts of all weights; never above 2^63 - 3
+    cdef fraction_t mass_part
+    cdef int64_t epoch     # how often everything was forgotten
+    cdef int64_t spare     # samples that may come before any counter of samples can be full; a lower bound
+
+    cdef Py_ssize_t find(self, object label) except -2
+    cdef Py_ssize_t intern(self, object label) except -1
+    cdef bint empty(self, Py_ssize_t i) noexcept
+    cdef int release(self, Py_ssize_t i) except -1
+    cdef int drop_empty(self) except -1
+    cdef int check_mass(self, int64_t whole, fraction_t part) except -1
+    cdef int check_units(self, object units) except -1
+    cdef void add_mass(self, int64_t whole, fraction_t part) noexcept
+    cdef list live(self)
+    cdef object shown(self, Py_ssize_t i)
+    cdef int forget(self) except -1
+    cdef int64_t most_seen(self) noexcept
+    cdef int look_for_room(self, int64_t more) except -1
+    cdef int check_labels(self, labels) except -1
+
+
+cdef inline int form_of(object label):
+    """Which counter of appearances a label has: 0 bool, 1 int, 2 float, 3 anything else."""
+    kind = type(label)
+    return 3 if kind is str else 0 if kind is bool else 1 if kind is int else 2 if kind is float else 3
+
+cdef tuple read_scores(object scores, object pos_label, object classes, object position)
+
+
+cdef inline bint known(object label):
+    """Whether a label of that type can be looked up without running Python code."""
+    kind = type(label)
+    return kind is str or kind is bool or kind is int or kind is bytes or kind is float
+
+
+cdef struct Entry:
+    Py_ssize_t column
+    uint64_t code
+    int form
+
+cdef class RankSamples(Ranked):
+    cdef int count(self, object y_true, object scores, object w, object classes) except -1
+    cdef Py_ssize_t known_class(self, object label) except -2
+    cdef Py_ssize_t glance(self, object scores, Entry *entry) except -2
+    cdef int update_slowly(self, object y_true, object scores, int64_t whole, fraction_t part, bint rounded, object classes) except -1
+    cdef int note(self, Entry *entry, object label, double x, bint new) except -1
+    cdef int count_sample(self, Py_ssize_t i, int form, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) except -1
+    cdef void weigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept
+    cdef Column *own_column(self, Py_ssize_t j) except NULL
+    cdef int reserve(self, Py_ssize_t j, Py_ssize_t group, bint fractional) except -1
+    cdef Py_ssize_t groups(self) noexcept
+    cdef int take_back(self, object y_true, object scores, object w, object classes, bint only_look) except -1
+    cdef Py_ssize_t needed(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) noexcept
+    cdef bint take_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part, bint only_look) except -1
+    cdef bint holds(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) noexcept
+    cdef void unweigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept
+    cdef int unsee(self, Py_ssize_t i, int form) except -1
+
+
+cdef int sort_cells(Column *c) except -1
+
+cdef class RankReadings(RankSamples):
+    cdef tuple read_column(self, object label, object own, object rest)
+    cdef tuple group_numbers(self, Py_ssize_t j, object own, object rest)
+    cdef tuple group_totals(self, Py_ssize_t j, object rest_groups, object own_groups)
+
+
+cdef struct CodeRows:
+    const code_t *group        # the class of each
+    int64_t own                # -1, or the class that is counted apart from the rest
+    const int64_t *whole       # weights, NULL if all are 1
+    const fraction_t *part
+
+cdef class Batch:
+    cdef list truths, labels         # of the true classes and of the columns
+    cdef object weight, parts, occurs, truth_seen, label_seen
+    cdef Column **column
+    cdef Py_ssize_t size             # number of columns
+    cdef bint pairs
+    cdef int64_t n, epoch
+    cdef object codes, wholes, fractions, owns, guesses
+    cdef const code_t[::1] code
+    cdef const int64_t[::1] whole
+    cdef const fraction_t[::1] part
+    cdef int64_t[::1] own
+    cdef int8_t[::1] guessed          # whether the bounds of the samples are not those of the state
+
+    cdef int start(self, Ranked into) except -1
+    cdef int take_levels(self, Ranked into) except -1
+    cdef void close(self) noexcept
+    cdef CodeRows rows(self, Py_ssize_t k, Py_ssize_t start) noexcept nogil
+    cdef int draw_again(self, Py_ssize_t k, const double[:, :] x, uint64_t *code) noexcept nogil
+
+
+cdef uint64_t fraction_bits(Column *c) noexcept
+cdef bytes pack_column(Column *c, const int64_t[::1] groups, int places)
+cdef bytes pack_weights(list weights, int places)
+cdef list read_weights(bytes stream, Py_ssize_t count, int places)
+cdef int read_column(Column *c, bytes stream, Py_ssize_t groups, int places) except -1
+cdef bint column_within(Column *c, Py_ssize_t group, uint64_t whole, uint64_t part) noexcept

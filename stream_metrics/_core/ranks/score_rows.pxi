@@ -1,0 +1,169 @@
+"""Scores as samples bring them: a mapping of label to score, a number, a row of numbers. Nothing here keeps a state."""
+
+from collections.abc import Mapping
+
+cimport cython
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
+from cpython.ref cimport PyObject
+from libc.math cimport isfinite
+from libc.stdint cimport int8_t, int64_t, uint64_t
+
+import numpy as np
+
+from stream_metrics._core.confusion.kernels cimport plain
+from stream_metrics._core.numeric.kernels cimport row_values, to_double
+from stream_metrics._core.numeric.scores cimport bits, encode, encode_all
+from stream_metrics.errors import ScoreError
+from stream_metrics.labels.label import canonical, unique
+
+cdef object last_classes = None
+cdef list last_names = None
+
+
+cdef list names_of(object classes):
+    """The labels of a row of scores; a tuple that comes again is not checked again."""
+    global last_classes, last_names
+    if type(classes) is not tuple:
+        return list(unique(classes, "classes"))
+    if classes is last_classes:
+        return last_names
+    names = list(unique(classes, "classes"))
+    last_names, last_classes = names, classes
+    return names  # to let go of the tuple of before may run Python code
+
+
+cdef double number(object score, object label, object position) except? -1.0:
+    """A score as a finite double; ScoreError if it is none."""
+    cdef double x = 0.0
+    if not to_double(score, &x) or not isfinite(x):
+        at = "" if position is None else f" at position {position}"
+        raise ScoreError(f"Expected every score{at} to be a finite number, but got {score!r:.60} for {label!r:.60}")
+    return x
+
+
+cdef tuple read_scores(object scores, object pos_label, object classes, object position):
+    """(labels, scores) of a sample, (None, None) of an abstention; the label None stands for `pos_label`, implied."""
+    if scores is None:
+        return None, None
+    if isinstance(scores, Mapping):
+        labels = [canonical(label, "scores", position) for label in scores]
+        if not labels:
+            return None, None
+        values = [number(scores[label], label, position) for label in scores]
+        if len(set(labels)) < len(labels):
+            raise ScoreError(f"Expected one score for every label, but got the labels {labels!r:.200}")
+        return labels, values
+    values = None if type(scores) is float else row_values(scores)
+    if values is None and classes is None:
+        return [None], [number(scores, pos_label, position)]
+    at = "" if position is None else f" at position {position}"
+    if values is None:
+        raise ScoreError(f"Expected `scores`{at} to be a row of scores in the order of `classes`, but got {scores!r:.60}")
+    if classes is None:
+        raise ScoreError(f"Expected `classes` to name the classes of a row of scores, but got {scores!r:.60}{at} alone")
+    names = names_of(classes)
+    if len(values) != len(names):
+        raise ScoreError(f"Expected `scores`{at} to have one score for each of {len(names)} classes, but got {len(values)}")
+    return names, [number(x, label, position) for x, label in zip(values, names)]
+
+
+def first_bad(const double[:, :] x):
+    """The place (row, column) of the first score that is not finite, or None."""
+    cdef Py_ssize_t r, k, n = x.shape[0] * x.shape[1]
+    cdef const double *flat = NULL
+    cdef uint64_t bad = 0
+    if n and x.strides[1] == sizeof(double) and x.strides[0] == x.shape[1] * <Py_ssize_t> sizeof(double):
+        flat = &x[0, 0]
+    with nogil:
+        for r in range(0 if flat == NULL else n):
+            bad |= bits(flat[r] - flat[r])  # of what is not finite, a NaN; else 0
+        for r in range(x.shape[0] if flat == NULL else 0):
+            for k in range(x.shape[1]):
+                bad |= bits(x[r, k] - x[r, k])
+    if bad:
+        for r in range(x.shape[0]):
+            for k in range(x.shape[1]):
+                if not isfinite(x[r, k]):
+                    return r, k
+    return None
+
+
+def codes(const double[::1] scores):
+    """The codes of finite scores."""
+    out = np.empty(scores.shape[0], np.uint64)
+    cdef uint64_t[::1] code = out
+    if scores.shape[0]:
+        encode_all(&scores[0], &code[0], scores.shape[0])
+    return out
+
+
+cdef class Rows:
+    """The scores of a list of samples: row, label, code and form of each; which rows count; the labels by number."""
+
+    cdef readonly object row, label, code, form, kept
+    cdef readonly list labels
+    cdef dict index
+    cdef int64_t[::1] rows
+    cdef code_t[::1] label_at
+    cdef uint64_t[::1] code_at
+    cdef int8_t[::1] form_at
+    cdef Py_ssize_t held
+
+    @cython.boundscheck(True)  # the list is the caller's, who may change it while scores are read
+    def __init__(self, list samples, object pos_label, object classes):
+        cdef Py_ssize_t r, start
+        self.labels, self.index, self.held = [], {}, 0
+        kinds = (np.int64, np.int32, np.uint64, np.int8)
+        self.row, self.label, self.code, self.form = (np.empty(0, kind) for kind in kinds)
+        self.kept = np.ones(len(samples), bool)
+        for r in range(len(samples)):
+            scores = samples[r]
+            start = self.held
+            if type(scores) is dict and scores and self.glance(<dict> scores, r):
+                continue
+            self.held = start
+            labels, values = read_scores(scores, pos_label, classes, r)
+            if labels is None:
+                self.kept[r] = False
+                continue
+            self.make_room(len(labels))
+            for label, x in zip(labels, values):
+                self.add(r, pos_label if label is None else label, x, 3 if label is None else form_of(label))
+        self.row, self.label, self.code, self.form = (x[:self.held] for x in (self.row, self.label, self.code, self.form))
+
+    cdef bint glance(self, dict scores, Py_ssize_t r) except -1:
+        """Read a dict of plain labels and floats; False if it is anything else."""
+        cdef PyObject *key
+        cdef PyObject *value
+        cdef Py_ssize_t at = 0
+        self.make_room(len(scores))
+        while PyDict_Next(scores, &at, &key, &value):
+            if type(<object> value) is not float or not plain(<object> key) or not isfinite(<double> <object> value):
+                return False
+            if type(<object> key) is float:
+                return False
+            self.add(r, <object> key, <double> <object> value, form_of(<object> key))
+        return True
+
+    cdef int add(self, Py_ssize_t r, object label, double x, int form) except -1:
+        cdef PyObject *found
+        if x == 0.0:
+            return 0
+        found = PyDict_GetItemWithError(self.index, label)
+        if found == NULL:
+            self.index[label] = len(self.labels)
+            self.labels.append(label)
+            found = PyDict_GetItemWithError(self.index, label)
+        self.rows[self.held], self.label_at[self.held] = r, <code_t> <object> found
+        self.code_at[self.held], self.form_at[self.held] = encode(x), form
+        self.held += 1
+        return 0
+
+    cdef int make_room(self, Py_ssize_t more) except -1:
+        if self.held + more <= len(self.row):
+            return 0
+        more += self.held + 64
+        self.row, self.label, self.code, self.form = (
+            np.concatenate([x, np.empty(more, x.dtype)]) for x in (self.row, self.label, self.code, self.form))
+        self.rows, self.label_at, self.code_at, self.form_at = self.row, self.label, self.code, self.form
+        return 0

@@ -1,9 +1,0 @@
-from typing import Any
-
-from numpy import ndarray
-
-def checked_weight(weight: Any) -> int | float: ...
-def split_weights(weights: ndarray[Any, Any] | list[Any]) -> tuple[ndarray[Any, Any], ndarray[Any, Any] | None]: ...
-def split_some_weights(
-    weights: ndarray[Any, Any] | list[Any],
-) -> tuple[ndarray[Any, Any], ndarray[Any, Any] | None, ndarray[Any, Any] | None]: ...

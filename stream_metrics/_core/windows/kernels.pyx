@@ -1,0 +1,10 @@
+# cython: language_level=3, auto_pickle=False, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""Compiled updates of containers: windows over the last samples, panes by time, groups."""
+
+cdef object UNIT_WEIGHT = 1
+
+include "ring.pxi"
+include "exact_auc.pxi"
+include "rolling.pxi"
+include "rolling_auc.pxi"
+include "dispatch.pxi"

@@ -1,0 +1,171 @@
+"""A rolling window whose answer is the ROC area of one class.
+
+There is no state at all but `WindowArea`, until something else than the area is read: it is then made from the ring. A
+sample that the area cannot take (weighted, or of scores that share a code) is *odd*; the state counts as usual until no odd
+one is in the window. To change over takes time proportional to the window, and happens at most twice in the time that a
+window needs to go by.
+"""
+
+from cpython.dict cimport PyDict_GetItemWithError
+from cpython.object cimport Py_EQ, PyObject_RichCompareBool
+from cpython.ref cimport PyObject
+from libc.math cimport isfinite
+from libc.stdint cimport uint64_t
+
+from stream_metrics._core.confusion.kernels cimport plain
+from stream_metrics._core.numeric.scores cimport encode
+
+cdef uint64_t LAST = <uint64_t> 0xFFFFFFFFFFFFFFFE  # the codes of very large scores, 1 and this, are each shared by many
+cdef enum:
+    ODD = 0
+    ABSTAINED = 1
+    SCORED = 2
+
+
+cdef inline bint is_one(object w):
+    return w is UNIT_WEIGHT or ((type(w) is int or type(w) is float) and w == UNIT_WEIGHT)
+
+
+cdef class AreaFeed(RollingFeed):
+    """A feed that keeps the area instead of the state, where that is all that is asked for."""
+
+    def _set_area(self, positive, int scale, int shift, double instead):
+        """Answer `get` by scale * area + shift of the scores of `positive`, and by `instead` where that is undefined."""
+        self.area = WindowArea.__new__(WindowArea)
+        self.positive, self.scale, self.shift, self.instead = positive, scale, shift, instead
+        self.odd = 0
+
+    def _is_area(self):
+        """Whether `get` is answered by an area while no sample is odd."""
+        return self.area is not None
+
+    cdef int read(self, object truth, object predicted, uint64_t *code, bint *own) except -1:
+        """Read a sample for the area: ODD, ABSTAINED, or SCORED with a code."""
+        cdef PyObject *value
+        cdef double x = 0.0
+        if not plain(truth) or (type(truth) is float and not isfinite(<double> truth)):
+            return ODD
+        if predicted is None:
+            return ABSTAINED
+        if type(predicted) is float:
+            x = <double> predicted
+        elif type(predicted) is dict and are_clean(<dict> predicted):
+            value = PyDict_GetItemWithError(<dict> predicted, self.positive)
+            if value != NULL:
+                x = <double> <object> value
+        else:
+            return ODD
+        code[0] = encode(x)
+        if not isfinite(x) or code[0] == 1 or code[0] == LAST:
+            return ODD
+        own[0] = truth is self.positive or PyObject_RichCompareBool(truth, self.positive, Py_EQ)
+        return SCORED
+
+    cdef int pass_score(self, object truth, object predicted, object weight) except -1:
+        """Let the area count a sample, if none is odd; a stretch."""
+        cdef uint64_t code = 0, old_code = 0
+        cdef bint own = False, old_own = False, full
+        cdef int kind, old_kind = ABSTAINED
+        cdef Sample old
+        if self.area is None or self.odd or not is_one(weight):
+            return False
+        kind = self.read(truth, predicted, &code, &own)
+        if kind == ODD:
+            return False
+        self.reserve()
+        self.area.reserve(own)
+        full = self.held >= self.window
+        if full:
+            old_kind = self.read(<object> self.sample[self.head].truth, <object> self.sample[self.head].predicted, &old_code, &old_own)
+            old = self.take_oldest()
+        if old_kind == SCORED:
+            self.area.remove(old_code, old_own)
+        if kind == SCORED:
+            self.area.insert(code, own)
+        self.push(truth, predicted, UNIT_WEIGHT)
+        if full:
+            release(old)
+        self.live = None
+        return True
+
+    cdef bint is_odd(self, object truth, object predicted, object weight) except -1:
+        cdef uint64_t code
+        cdef bint own
+        return not is_one(weight) or self.read(truth, predicted, &code, &own) == ODD
+
+    cdef int note(self, tuple old, object truth, object predicted, object weight) except -1:
+        if self.area is None:
+            return 0
+        if old is not None:
+            self.odd -= self.is_odd(old[0], old[1], old[2])
+        self.odd += self.is_odd(truth, predicted, weight)
+        return self.fill_area()
+
+    cdef int fill_area(self) except -1:
+        """Let the area count what is in the window, if nothing there is odd."""
+        cdef Py_ssize_t k
+        cdef uint64_t code = 0
+        cdef bint own = False
+        cdef Sample *s
+        self.area.clear()
+        if self.odd:
+            return 0
+        for k in range(self.held):
+            s = self.sample + (self.head + k) % self.room
+            if self.read(<object> s.truth, <object> s.predicted, &code, &own) == SCORED:
+                self.area.reserve(own)
+                self.area.insert(code, own)
+        return 0
+
+    cdef bint one_by_one(self):
+        """Whether samples are not counted by the state."""
+        return self.area is not None
+
+    cdef int refill(self, live, list samples) except -1:
+        if self.area is None:
+            return RollingFeed.refill(self, live, samples)
+        self.clear()
+        self.odd, self.live = 0, live
+        for truth, predicted, weight in samples:
+            self.push(truth, predicted, weight)
+            self.odd += self.is_odd(truth, predicted, weight)
+        return self.fill_area()
+
+    cdef int copy_to(self, RollingFeed twin) except -1:
+        if self.area is not None:
+            (<AreaFeed> twin)._set_area(self.positive, self.scale, self.shift, self.instead)
+        return RollingFeed.copy_to(self, twin)
+
+    def get(self):
+        """Return what `get` of the state inside returns for the samples in the window."""
+        cdef double area
+        self.enter_reading()
+        try:
+            if self.area is None or self.odd:
+                return self.current().get()
+            area = self.area.area(self.scale, self.shift)
+        finally:
+            self.leave()
+        return area if area == area else self.instead
+
+    @property
+    def n(self):
+        """The number of samples in the window that were counted."""
+        self.enter_reading()
+        try:
+            if self.area is None or self.odd:
+                return self.current().n
+            return self.area.side[0].held + self.area.side[1].held
+        finally:
+            self.leave()
+
+    @property
+    def abstained(self):
+        """The number of samples in the window without a prediction."""
+        self.enter_reading()
+        try:
+            if self.area is None or self.odd:
+                return self.current().abstained
+            return self.held - self.area.side[0].held - self.area.side[1].held
+        finally:
+            self.leave()

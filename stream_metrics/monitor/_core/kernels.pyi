@@ -1,0 +1,67 @@
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from typing_extensions import disjoint_base
+
+@disjoint_base
+class Parts: ...
+
+@disjoint_base
+class Writer: ...
+
+def first_of(body: bytes) -> int: ...
+def packed(values: list[Any]) -> list[bytes | None]: ...
+def unpacked(body: bytes) -> tuple[Any, ...] | None: ...
+
+@disjoint_base
+class Reader:
+    def __init__(
+        self,
+        parse: Callable[[Any], Any],
+        names: tuple[str, ...],
+        fields: Callable[[Any], Any] | None,
+        unusual: Callable[[Any, float, float], tuple[Any, ...] | None],
+        shape: Callable[[tuple[Any, ...], bool], tuple[Any, ...] | None],
+        missing: object,
+        labels: tuple[Any, ...],
+        kept: bool,
+        low: float,
+        high: float,
+        earliest: float,
+        heaviest: float,
+    ) -> None: ...
+    def read(self, records: list[Any], now: float, latest: float) -> tuple[list[Any], ...]: ...
+
+@disjoint_base
+class Joins:
+    logged: int
+    def __init__(self, joiner: Any, missing: object, left: list[Any]) -> None: ...
+    @property
+    def keys(self) -> list[Any]: ...
+    @property
+    def bodies(self) -> list[bytes]: ...
+    @property
+    def columns(self) -> tuple[list[Any], ...]: ...
+    def clear(self) -> None: ...
+    def add(
+        self,
+        number: int,
+        key: Any,
+        truth: Any,
+        prediction: Any,
+        scores: Any,
+        weight: Any,
+        group: Any,
+        predicted: float,
+        labelled: float,
+        origin: tuple[str, int, int],
+        classes: tuple[Any, ...] | None,
+        done: dict[Any, Any],
+    ) -> int: ...
+    def run(
+        self, events: tuple[list[Any], ...], number: int, watermark: float, counts: Any
+    ) -> tuple[list[float], float, int, int, int]: ...
+
+_Record = TypeVar("_Record")
+
+def cut(data: bytes, topic: str, offset: int, record: type[_Record]) -> list[_Record]: ...
