@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+
 from support.page_server import PageServer
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
