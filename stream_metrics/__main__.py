@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from stream_metrics.cli.main import main
-
 if __name__ == "__main__":
+    from stream_metrics.cli.main import main  # here, because the processes of `run --jobs` import this module again
+
     sys.exit(main())

@@ -1,29 +1,35 @@
-"""``run --jobs N``: row groups, or files, dealt out to processes that each count into a state of their own.
+"""``run --jobs N``: row groups, or files, counted by several processes, each into a state of its own.
 
-Each process gets the next piece when it is done with the last, so pieces of uneven cost balance. It counts into an
-empty state of the configuration of the run and sends it as bytes at the end; the merge of all is what one process would
-have counted, byte for byte. Pieces are numbered, so bad records are reported in their order whoever met them; of errors
-that end the run, the first.
+A process takes the next piece when it has finished the last one, so pieces of uneven cost balance. It starts from an
+empty state with the configuration of the run and returns its state as bytes. The merge of all states is what one
+process would have counted, byte for byte. Pieces are taken in order and numbered, so bad records are reported in order
+and, of several errors that end the run, the first one is raised.
 
-Processes are spawned, which takes about half a second. A fork takes none, but has a copy of the locks of Arrow's and
-NumPy's threads without the threads that would release them, so that it may wait for ever.
+Processes, not threads: the readers of CSV and JSON Lines hold the interpreter's lock, so that two threads are slower
+than one (0.9x). For Parquet, where most of the work releases it, two threads reach 1.5x to 1.8x and two processes 1.5x
+to 1.9x, and a process takes 0.3 s to start. Processes are spawned: a forked one would have a copy of the locks of
+Arrow's and NumPy's threads, but not the threads that release them, and could wait forever.
 
-Ctrl-C reaches all processes of a terminal. Those that count ignore it: the one that deals tells them to stop, and they
-do after the batch at hand, so what is merged is what was counted. They stop as well when the one that deals is gone,
-and it ends the run when one of them is.
+Ctrl-C reaches all processes of a terminal. The workers ignore it. The main process tells them to stop, which they do
+after the current batch, and their counts so far are merged. A worker ends when the main process does.
 """
 
 from __future__ import annotations
 
-import math
 import multiprocessing
+import os
 import signal
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import wait as wait_for
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from itertools import chain
 from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnContext
+from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple
 
 import stream_metrics as sm
@@ -34,247 +40,236 @@ from stream_metrics.cli.progress import INTERVAL, Progress
 from stream_metrics.cli.reading import Fields, rows
 from stream_metrics.cli.sources import PARQUET, opened
 
-__all__ = ["Dealer", "Task"]
+__all__ = ["Task", "WorkerPool"]
 
-LINES = 4096  # of text between two looks at the dealer
-STOP = None
+LINES = 4096  # of text between two looks at the shared numbers
 
 
 class Task(NamedTuple):
-    """What all pieces have in common: the format, the fields, the empty state as bytes, whether bad records may be."""
+    """What all workers count: the format, the fields, the empty state as bytes, and if bad records are skipped."""
 
     form: str
     fields: Fields
     empty: bytes
     skip: bool
+    pieces: Sequence[tuple[Any, int]]  # a file or row groups, and the size in the unit of the progress
 
 
-class _Stopped(Exception):
-    """The dealer wants no more."""
+class _Shared:
+    """Numbers in shared memory: the next piece, the piece before which all workers stop, the progress of each."""
+
+    def __init__(self, context: SpawnContext, pieces: int, workers: int) -> None:
+        self._next = context.Value("q", 0)
+        self._end = context.Value("q", pieces)
+        self.records = context.Array("q", workers, lock=False)
+        self.work_done = context.Array("q", workers, lock=False)
+
+    def next_piece(self) -> int | None:
+        """Return the number of the next piece to count; None if there is none."""
+        with self._next:
+            piece = self._next.value
+            self._next.value += 1
+        return piece if self.wants(piece) else None
+
+    def wants(self, piece: int) -> bool:
+        """Return whether a piece is still to be counted."""
+        return bool(piece < self._end.value)
+
+    def stop_at(self, piece: int) -> None:
+        """Leave out this piece and all after it: with 0, stop."""
+        with self._end:
+            self._end.value = min(self._end.value, piece)
+
+
+class _Result(NamedTuple):
+    """What a worker returns: its state, the bad records of each piece, and what ended it, if anything did."""
+
+    state: bytes
+    skipped: dict[int, Skipped]
+    failure: tuple[int, str, int] | None  # piece, message, exit status
+
+
+class _StopCounting(Exception):
+    """The piece at hand is no longer wanted."""
 
 
 class _Worker:
-    """One process: counts the pieces that come, one after another."""
+    """Counts one piece after another; `slot` is where its progress is shared."""
 
-    def __init__(self, dealer: Connection, task: Task) -> None:
-        self._dealer, self._task = dealer, task
+    def __init__(self, task: Task, shared: _Shared, slot: int) -> None:
+        self._task, self._shared, self._slot = task, shared, slot
         self._place = "row" if task.form == PARQUET else "line"
-        state = sm.from_bytes(task.empty)
-        self._counter = Counter(state, task.fields, Skipped(task.skip, self._place), 0, lambda: None)
-        self._next = 0.0
+        self._counter = Counter(sm.from_bytes(task.empty), task.fields, Skipped(task.skip), 0, lambda: None)
+        self._next_look = 0.0
+        self._finished = 0  # of the work, by earlier pieces
         if task.form == PARQUET:
             from stream_metrics.cli.parquet import Reader
 
             self._reader = Reader(task.fields)
 
-    def run(self) -> None:
-        """Count until told to stop, then send the state."""
-        while (piece := self._dealer.recv()) is not STOP:
-            if not self._count(piece):
-                break
-        self._dealer.send(("state", self._counter.state.to_bytes()))
+    def run(self) -> _Result:
+        """Count pieces until none is left."""
+        skipped: dict[int, Skipped] = {}
+        failure = None
+        while (piece := self._shared.next_piece()) is not None:
+            skipped[piece] = self._counter.skipped = Skipped(self._task.skip, self._place)
+            try:
+                self._count(piece)
+            except (Problem, MemoryError) as error:
+                self._shared.stop_at(piece)
+                failure = piece, str(error) or "out of memory", getattr(error, "status", Problem.status)
+        return _Result(self._counter.state.to_bytes(), skipped, failure)
 
-    def _count(self, piece: Any) -> bool:
-        """Count a piece and say what came of it; False if told to stop."""
-        skipped = self._counter.skipped = Skipped(self._task.skip, self._place)
-        going = True
+    def _count(self, piece: int) -> None:
+        content, size = self._task.pieces[piece]
         try:
-            (self._count_text if isinstance(piece, str) else self._count_groups)(piece)
-        except _Stopped:
+            (self._count_text if isinstance(content, str) else self._count_row_groups)(content, piece)
+        except _StopCounting:
             self._counter.flush()
-            going = False
-        except (Problem, MemoryError) as error:
-            self._dealer.send(("problem", str(error) or "out of memory", getattr(error, "status", 1)))
-            return True
-        self._dealer.send(("done", self._counter.seen, skipped.count, skipped.first))
-        return going
+        self._finished += size
+        self._report_progress(0)
 
-    def _count_groups(self, unit: Any) -> None:
+    def _count_row_groups(self, unit: Any, piece: int) -> None:
         before = self._counter.passed
         batches = self._reader.batches(unit)
-        self._counter.feed_batches(unit.path, batches, lambda: self._tick(self._counter.passed - before))
+        self._counter.feed_batches(unit.path, batches, lambda: self._tick(piece, self._counter.passed - before))
 
-    def _count_text(self, path: str) -> None:
+    def _count_text(self, path: str, piece: int) -> None:
         with opened(path, self._task.form) as source:
-            number = 0
+            lines = 0
 
             def tick() -> None:
-                nonlocal number
-                number += 1
-                if number % LINES == 0:
-                    self._tick(source.position())
+                nonlocal lines
+                lines += 1
+                if lines % LINES == 0:
+                    self._tick(piece, source.position())
 
             self._counter.feed(source.name, rows(source, self._task.fields, self._counter.refuse), tick)
 
-    def _tick(self, done: int) -> None:
-        """Tell the dealer, now and then, how much of the piece is done; stop if it says so."""
-        if (now := time.monotonic()) >= self._next:
-            self._next = now + INTERVAL / 2
-            self._dealer.send(("seen", self._counter.seen, done))
-        if self._dealer.poll():
-            self._dealer.recv()  # it says nothing but to stop meanwhile, or is gone
-            raise _Stopped
+    def _tick(self, piece: int, position: int) -> None:
+        """Share the progress now and then; raise `_StopCounting` if the piece is no longer wanted."""
+        if (now := time.monotonic()) >= self._next_look:
+            self._next_look = now + INTERVAL / 2
+            self._report_progress(position)
+        if not self._shared.wants(piece):
+            raise _StopCounting
+
+    def _report_progress(self, position: int) -> None:
+        self._shared.records[self._slot] = self._counter.seen
+        self._shared.work_done[self._slot] = self._finished + position
 
 
-def _work(dealer: Connection, task: Task) -> None:
-    """Be a process that counts."""
+_TASK: tuple[Task, _Shared]  # of a worker process
+
+
+def _initialize(task: Task, shared: _Shared) -> None:
+    """Prepare a process: ignore Ctrl-C, and end when the main process does."""
+    global _TASK
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    try:
-        _Worker(dealer, task).run()
-    except (EOFError, ConnectionError):  # nobody is left to count for
-        return
+    _TASK = task, shared
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-class _Hand:
-    """What the dealer knows of a process: its end of the line, its piece, how far it is."""
-
-    def __init__(self, context: Any, task: Task) -> None:
-        self.line, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, task), daemon=True)
-        self.process.start()
-        theirs.close()  # so that the line ends when the process does
-        self.piece: int | None = None
-        self.seen = self.done = 0
-        self.state: bytes | None = None
-
-    def send(self, message: Any) -> None:
-        """Send, unless it is gone, which shows when it is listened to."""
-        with suppress(ConnectionError):
-            self.line.send(message)
-
-    def receive(self) -> Any:
-        """Return the next message; Problem if there is none any more."""
-        try:
-            return self.line.recv()
-        except (EOFError, ConnectionError):
-            self.process.join(5)
-            code = self.process.exitcode or 0
-            how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-            raise Problem(f"a process of --jobs {how}, out of memory perhaps; nothing is saved") from None
-
-    def end(self) -> None:
-        """End the process, whatever it does."""
-        self.line.close()
-        self.process.kill()
-        self.process.join()
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
-class Dealer:
-    """Deals out pieces of known sizes to processes."""
+def _run_worker(slot: int) -> _Result:
+    return _Worker(*_TASK, slot).run()
 
-    def __init__(self, task: Task, pieces: Sequence[tuple[Any, int]], number: int) -> None:
-        self._task, self._pieces, self._number = task, pieces, number
-        self._hands: list[_Hand] = []
-        self._next = 0
-        self._finished = 0
-        self._reports: dict[int, tuple[int, list[dict[str, Any]]]] = {}
-        self._problem: tuple[float, str, int] = (math.inf, "", 0)
 
-    def reached(self) -> tuple[int, float]:
+class WorkerPool:
+    """Counts the pieces of a task with several processes."""
+
+    def __init__(self, task: Task, workers: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._workers = workers
+        self._shared = _Shared(context, len(task.pieces), workers)
+        self._executor = ProcessPoolExecutor(workers, context, _initialize, (task, self._shared))
+        self._futures: list[Future[_Result]] = []
+        self._processes: list[BaseProcess] = []
+
+    def progress(self) -> tuple[int, float]:
         """Return how many records were counted, and how much of all pieces is done."""
-        return sum(hand.seen for hand in self._hands), self._finished + sum(hand.done for hand in self._hands)
+        return sum(self._shared.records), sum(self._shared.work_done)
 
     def count(self, state: Any, skipped: Skipped, progress: Progress) -> bool:
-        """Count all pieces into ``state``; tell whether Ctrl-C ended it."""
+        """Count all pieces into ``state``; return whether Ctrl-C ended it."""
         interrupted = False
+        results: list[_Result] = []
         try:
             try:
                 self._start()
-                self._deal(progress)
+                self._wait(progress)
             except KeyboardInterrupt:
                 interrupted = True
+                self._shared.stop_at(0)
             try:
                 with interrupts_held():
-                    self._collect()
-                    self._merge(state)
-            except KeyboardInterrupt:  # came at the end, when all was there
+                    results = self._results()
+                    self._merge(state, results)
+            except KeyboardInterrupt:  # came at the end, when everything was counted
                 interrupted = True
+        except BrokenProcessPool:
+            raise self._ended_process() from None
         finally:
-            for hand in self._hands:
-                hand.end()
-        reports = [report for _, report in sorted(self._reports.items())]
-        skipped.count += sum(count for count, _ in reports)
-        skipped.first = list(chain(skipped.first, *(first for _, first in reports)))[:SHOWN]
+            for process in self._processes:
+                process.kill()  # whatever it does; and an interpreter takes a tenth of a second to exit
+            self._executor.shutdown()
+        pieces = sorted(chain.from_iterable(result.skipped.items() for result in results))
+        skipped.count += sum(bad.count for _, bad in pieces)
+        skipped.first = list(chain(skipped.first, *(bad.first for _, bad in pieces)))[:SHOWN]
         return interrupted
 
     def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        with _no_interrupts():
-            for _ in range(self._number):
-                self._hands.append(_Hand(context, self._task))
-        with interrupts_held():
-            for hand in self._hands:
-                self._give(hand)
+        earlier = multiprocessing.active_children()
+        with _blocked_interrupts():
+            self._futures = [self._executor.submit(_run_worker, slot) for slot in range(self._workers)]
+            self._processes = [child for child in multiprocessing.active_children() if child not in earlier]
 
-    def _give(self, hand: _Hand) -> None:
-        """Give a process the next piece, if there is one and all before are well."""
-        hand.piece, hand.done = None, 0
-        if self._next < min(len(self._pieces), self._problem[0]):
-            hand.piece = self._next
-            self._next += 1
-            hand.send(self._pieces[hand.piece][0])
-
-    def _deal(self, progress: Progress) -> None:
-        """Wait for messages until all pieces are done, or all before the one with the first problem."""
-        while busy := [hand for hand in self._hands if hand.piece is not None and hand.piece < self._problem[0]]:
-            ready = wait([hand.line for hand in busy], INTERVAL if progress.live else None)
-            with interrupts_held():
-                for hand in busy:
-                    if hand.line in ready:
-                        self._listen(hand)
+    def _wait(self, progress: Progress) -> None:
+        """Wait for all workers; with a timeout, since Windows does not interrupt a wait without one."""
+        while wait_for(self._futures, INTERVAL).not_done:
             if progress.tick is not None:
                 progress.tick()
 
-    def _listen(self, hand: _Hand) -> None:
-        kind, *held = hand.receive()
-        if kind == "state":
-            hand.state = held[0]
-        elif kind == "seen":
-            hand.seen, hand.done = held
-        elif hand.piece is None:
-            raise AssertionError(f"Expected no {kind} of a process without a piece")
-        elif kind == "problem":
-            self._problem = min(self._problem, (hand.piece, *held))
-            hand.piece = None
-        else:
-            hand.seen, *report = held
-            self._reports[hand.piece] = report
-            self._finished += self._pieces[hand.piece][1]
-            self._give(hand)
+    def _results(self) -> list[_Result]:
+        """Return what all workers have counted; Problem if one of them met an error that ends the run."""
+        results = [future.result() for future in self._futures]
+        failures = [result.failure for result in results if result.failure is not None]
+        if failures:
+            _, message, status = min(failures)
+            raise (UsageProblem if status == UsageProblem.status else Problem)(message)
+        return results
 
-    def _collect(self) -> None:
-        """Tell all processes to stop, and wait for their states."""
-        self._raise_problem()
-        self._next = len(self._pieces)
-        for hand in self._hands:
-            hand.send(STOP)
-        for hand in self._hands:
-            while hand.state is None:
-                self._listen(hand)
-        self._raise_problem()
+    def _ended_process(self) -> Problem:
+        """Return an error that says how a process ended; the executor terminates the others with SIGTERM."""
+        self._executor.shutdown()
+        codes = [process.exitcode or 0 for process in self._processes]
+        code = next((code for code in codes if code not in (0, -signal.SIGTERM)), -signal.SIGTERM)
+        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+        return Problem(f"a process of --jobs {how}, out of memory perhaps; nothing is saved")
 
-    def _raise_problem(self) -> None:
-        piece, reason, status = self._problem
-        if piece < math.inf:
-            raise (UsageProblem if status == UsageProblem.status else Problem)(reason)
-
-    def _merge(self, state: Any) -> None:
+    def _merge(self, state: Any, results: Sequence[_Result]) -> None:
         try:
-            for hand in self._hands:
-                state.merge(sm.from_bytes(hand.state or b""))
+            for result in results:
+                state.merge(sm.from_bytes(result.state))
         except sm.StreamMetricsError as error:
             raise Problem(f"the counts of all processes together: {error}") from None
 
 
 @contextmanager
-def _no_interrupts() -> Iterator[None]:
-    """Hold back Ctrl-C, also for the processes that are started meanwhile, which learn to ignore it first."""
+def _blocked_interrupts() -> Iterator[None]:
+    """Hold back Ctrl-C, also in the processes started meanwhile, until they ignore it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # else it is started with the first process, and lets Ctrl-C through after that
+    resource_tracker.ensure_running()  # it unblocks Ctrl-C when it starts, so it must not start later
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -195,7 +195,7 @@ def _count_apart(
     arguments: argparse.Namespace, fields: Fields, state: Any, skipped: Skipped, running: RunningValues
 ) -> bool:
     """Count all files in several processes; tell whether Ctrl-C ended it."""
-    from stream_metrics.cli.jobs import Dealer, Task
+    from stream_metrics.cli.jobs import Task, WorkerPool
 
     reason = mergeable(state)
     if reason is not None:
@@ -208,11 +208,11 @@ def _count_apart(
         return _count(arguments, fields, state, skipped, running)
     empty = state.copy()
     empty.reset()
-    dealer = Dealer(Task(form, fields, empty.to_bytes(), skipped.allowed), pieces, number)
-    progress = Progress(dealer.reached, sum(size for _, size in pieces))
+    pool = WorkerPool(Task(form, fields, empty.to_bytes(), skipped.allowed, pieces), number)
+    progress = Progress(pool.progress, sum(size for _, size in pieces))
     with interruptible():
         try:
-            return dealer.count(state, skipped, progress)
+            return pool.count(state, skipped, progress)
         finally:
             progress.clear()
 
