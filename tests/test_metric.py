@@ -8,10 +8,10 @@ import random
 from typing import Any
 
 import pytest
+from support.metric_classes import CLASSES
 
 import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
-from stream_metrics.metrics.metric import CLASSES
 
 NAN = float("nan")
 OF_COUNTS = [name for name, cls in CLASSES.items() if cls.row.reads == "counts"]
@@ -264,9 +264,13 @@ def test_repr_shows_the_value() -> None:
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_class_documents_its_metric(name: str) -> None:
-    """The docstring says what it measures, and names the key and the undefined case."""
-    cls = CLASSES[name]
+    """The docstring says what it measures, and names the key and the undefined case; every option is an argument."""
+    cls, row = CLASSES[name], CLASSES[name].row
+    doc = " ".join((cls.__doc__ or "").split())
 
-    assert str(inspect.getdoc(cls.row.formula)) in (cls.__doc__ or "")
-    assert f"Key: {cls.key}. 0/0: {cls.row.undefined}.\n" in (cls.__doc__ or "")
-    assert cls.bigger_is_better is (cls.row.better == "higher")
+    assert doc.startswith(row.summary)
+    assert f"Key: ``{cls.key}``." in doc
+    assert f"Formula: ``{row.definition}``" in doc
+    assert f"0/0: {row.undefined}." in doc
+    assert cls.bigger_is_better is (row.better == "higher")
+    assert list(inspect.signature(cls).parameters)[: len(row.options)] == list(row.options)

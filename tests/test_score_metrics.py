@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.metric_classes import CLASSES
 
 import stream_metrics as sm
-from stream_metrics.metrics.metric import CLASSES
 
 NAN = float("nan")
 OF_SCORES = [name for name, cls in CLASSES.items() if cls.row.reads != "counts"]

@@ -55,7 +55,10 @@ class Row:
     high: float
     better: Better
     undefined: str  # when the value is 0/0
-    source: str
+    source: str  # names of the bibliography, separated by semicolons
+    summary: str = field(kw_only=True, repr=False)
+    definition: str = field(kw_only=True, repr=False)  # the formula, in the notation of the docstring of `Metric`
+    notes: str = field(default="", kw_only=True, repr=False)
     family: str = ""
     default: bool = True  # part of a snapshot that names no keys
     quadratic: bool = False  # needs at least K * K work

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import difflib
 
-from stream_metrics.catalog.labels import ROWS as LABELS
+from stream_metrics.catalog.agreement import AGREEMENT, ASSOCIATION, LITERAL, ONE_AGAINST_ONE, SIGNIFICANCE
+from stream_metrics.catalog.averages import ACCURACY, AVERAGES
+from stream_metrics.catalog.per_class import BASELINES, COUNTS, PER_CLASS
 from stream_metrics.catalog.row import Row
 from stream_metrics.catalog.scores import SCORES
 
 __all__ = ["CATALOG", "LABEL_VALUED", "Row", "UnknownMetricError", "find"]
 
 
+LABELS = (
+    *ACCURACY, *AVERAGES, *AGREEMENT, *ASSOCIATION, *ONE_AGAINST_ONE,
+    *PER_CLASS, *COUNTS, *BASELINES, *SIGNIFICANCE, *LITERAL,
+)  # fmt: skip
 CATALOG: dict[str, Row] = {row.key: row for row in (*LABELS, *SCORES)}
 LABEL_VALUED = frozenset({"majority_class"})  # keys whose value is a label, not a number
 

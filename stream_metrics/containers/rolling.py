@@ -15,7 +15,8 @@ from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain
 from stream_metrics.inputs.score_tables import rereadable
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import unique
-from stream_metrics.metrics.metric import CLASSES, Live, Metric
+from stream_metrics.metrics.base import MetricBase
+from stream_metrics.metrics.metric import METRIC_CLASSES, Metric
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.losses import ProbabilityLosses
@@ -161,14 +162,14 @@ def _check_reverts(inner: Any) -> None:
 
 def _reads(leaf: Any) -> Reads:
     """Tell what a sample of a state is made of."""
-    if isinstance(leaf, Live):
+    if isinstance(leaf, MetricBase):
         return leaf._reads
     return "scores" if isinstance(leaf, RankSketch | ProbabilityLosses) else "labels"
 
 
 def _is_plain(metric: Metric) -> bool:
     """Tell whether a metric does what its row of the catalog says, and no more."""
-    made, kind = CLASSES[metric.row.class_name or ""], type(metric)
+    made, kind = METRIC_CLASSES[metric.key], type(metric)
     return kind.get is made.get and kind.update is Feed.update and kind.revert is Feed.revert
 
 

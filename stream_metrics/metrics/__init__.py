@@ -1,4 +1,4 @@
-"""Live metrics: one class a metric, and the set of all of them over one state.
+"""Metric classes, one for each metric that is watched alone, and the set of many metrics over shared states.
 
-The classes translate a catalogue row into an accumulator; nothing is counted here (`states`).
+A class names a row of the catalog and adds a state to it. Counting is in `states`, formulas are in `formulas`.
 """

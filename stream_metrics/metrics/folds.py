@@ -22,15 +22,15 @@ from stream_metrics.states.folds import fold_of, folds_of
 from stream_metrics.states.losses import ProbabilityLosses
 
 if TYPE_CHECKING:
-    from stream_metrics.metrics.metric import Live
+    from stream_metrics.metrics.base import MetricBase
 
 __all__ = ["FOLDS", "batch_of", "copied", "merge_folds", "read_folds", "revert_unit", "update_unit", "written"]
 
 FOLDS = 32
-L = TypeVar("L", bound="Live")
+L = TypeVar("L", bound="MetricBase")
 
 
-def update_unit(owner: Live, unit: Label, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> None:
+def update_unit(owner: MetricBase, unit: Label, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> None:
     """Count a sample in the whole and in the fold of its unit, or in neither."""
     fold, sample = fold_of(canonical(unit, "unit"), FOLDS), _plain(owner, given, w, more)
     empty = _empty(owner)
@@ -46,7 +46,7 @@ def update_unit(owner: Live, unit: Label, given: tuple[Any, ...], w: Any, more: 
         owner._folds[fold] = part
 
 
-def revert_unit(owner: Live, unit: Label | None, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> None:
+def revert_unit(owner: MetricBase, unit: Label | None, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> None:
     """Undo one update, of a sample without a unit if `unit` is None."""
     fold = FOLDS if unit is None else fold_of(canonical(unit, "unit"), FOLDS)
     sample = _plain(owner, given, w, more)
@@ -84,7 +84,7 @@ def batch_of(owner: L, columns: Mapping[str, Any], unit: Any, classes: Iterable[
     return whole
 
 
-def merge_folds(owner: Live, other: Live) -> None:
+def merge_folds(owner: MetricBase, other: MetricBase) -> None:
     """Add the folds of another accumulator; the whole ones have been checked, so this does not fail."""
     for fold, part in other._folds.items():
         mine = owner._folds.get(fold)
@@ -94,18 +94,18 @@ def merge_folds(owner: Live, other: Live) -> None:
             mine.merge(part)
 
 
-def copied(owner: Live) -> dict[int, Any]:
+def copied(owner: MetricBase) -> dict[int, Any]:
     """Return independent copies of the folds, in their order."""
     return {fold: part.copy() for fold, part in sorted(owner._folds.items())}
 
 
-def written(owner: Live) -> list[Any]:
+def written(owner: MetricBase) -> list[Any]:
     """Return the folds as the last part of a content; nothing if there are none."""
     folds = [[fold, part._content()[1:]] for fold, part in sorted(owner._folds.items())]
     return [folds] if folds else []
 
 
-def read_folds(owner: Live, configuration: Any, content: Any) -> None:
+def read_folds(owner: MetricBase, configuration: Any, content: Any) -> None:
     """Give a restored accumulator the folds that `written` returned; ValueError for what cannot have been written."""
     for held in content:
         folds = [fold for fold, _ in held]
@@ -120,7 +120,7 @@ def read_folds(owner: Live, configuration: Any, content: Any) -> None:
         raise ValueError("no more samples in folds than there are")
 
 
-def _holds_folds(owner: Live) -> bool:
+def _holds_folds(owner: MetricBase) -> bool:
     """Tell whether the whole can hold the samples of all folds, so that whatever it can merge they can."""
     parts = owner._folds.values()
     if sum(part.n for part in parts) > owner.n or sum(part.abstained for part in parts) > owner.abstained:
@@ -135,11 +135,11 @@ def _holds_folds(owner: Live) -> bool:
     return True
 
 
-def _size(owner: Live) -> int:
+def _size(owner: MetricBase) -> int:
     return owner.n + owner.abstained
 
 
-def _empty(owner: Live) -> Any:
+def _empty(owner: MetricBase) -> Any:
     """Return an accumulator of the same configuration that has counted nothing."""
     if owner._empty is None:
         empty = owner.copy()
@@ -148,7 +148,7 @@ def _empty(owner: Live) -> Any:
     return owner._empty
 
 
-def _plain(owner: Live, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> tuple[Any, ...]:
+def _plain(owner: MetricBase, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> tuple[Any, ...]:
     """Return truth, prediction, weight and what stands beside them, as values that run no code of the caller."""
     classes = owner.state.classes if isinstance(owner.state, ProbabilityLosses) else None
     truth, predicted, weight = plain_sample(owner._reads, given, w, more, classes)

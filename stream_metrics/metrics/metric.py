@@ -1,37 +1,34 @@
-"""Live metrics: one row of the catalog with a state of its own, read at any time.
+"""One metric with a state of its own, read at any time.
 
-The classes (`Accuracy`, `MacroF1`, `MCC`, `ROCAUC`, ...) are made from the catalog, so that a metric is added by a
-formula and a row. A row says which state its formula reads; `STATES` says how such a state is made, and which of its
-options a class takes.
+The classes (`Accuracy`, `MacroF1`, `MCC`, `ROCAUC`, ...) are in `classes`, which `.ci/generate.py` writes from the
+catalog: each has a key, a signature and a docstring. What they do is here. A row of the catalog says which state its
+formula reads; `STATES` says how such a state is made, and which of its options a class takes.
 
-A metric has every member by which river uses one (`clone`, `works_with`, `is_better_than`, ...), so that it can be
-handed to river as it is. Where river asks for an instance of its own class, `integrations.river` has an adapter.
+A metric has every member by which river uses one (`clone`, `works_with`, `is_better_than`, ...), so river takes it as
+it is. Where river asks for an instance of its own class, `integrations.river` has an adapter.
 """
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
-from stream_metrics._core.confusion.kernels import Feed
 from stream_metrics._core.numeric.kernels import real_number
 from stream_metrics.catalog.obstacles import ObstacleError, check
-from stream_metrics.catalog.table import CATALOG, Row, find
-from stream_metrics.errors import MergeError
+from stream_metrics.catalog.table import Row, find
 from stream_metrics.evaluation.evaluate import checked_options, checked_zero_division, compute, plain
 from stream_metrics.inputs.options import sequence
-from stream_metrics.labels import Label, canonical, ordering
-from stream_metrics.metrics.folds import batch_of, copied, merge_folds, read_folds, revert_unit, update_unit, written
+from stream_metrics.labels import canonical, ordering
+from stream_metrics.metrics.base import MetricBase
+from stream_metrics.metrics.folds import copied, read_folds
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.wire import Portable, encoded
 
-__all__ = ["CLASSES", "Live", "Metric"]
+__all__ = ["METRIC_CLASSES", "STATES", "Metric", "OneClassMetric", "ScoreMetric"]
 
 SKETCH = {"pos_label": True, "buckets": 1024, "sample": 512}
 STATES: dict[str, tuple[type[Any], dict[str, Any]]] = {
@@ -39,145 +36,52 @@ STATES: dict[str, tuple[type[Any], dict[str, Any]]] = {
     "ranks": (RankSketch, SKETCH),
     "losses": (ProbabilityLosses, {"pos_label": True}),
 }  # by what a row reads: the state, and the options of it that a metric takes
+METRIC_CLASSES: dict[str, type[Metric]] = {}  # by key; defining a class adds it
 
 
-class Live(Feed, Portable):
-    """What Metric and MetricSet share: a state that is fed, and configuration kept apart from it."""
+class Metric(MetricBase):
+    """One metric with a state of its own, updated sample by sample and read at any time.
 
-    zero_division: float | None
-    works_with_weights: ClassVar[bool] = True
+    This is the base class. The classes to use, such as `MacroF1` and `ROCAUC`, derive from it: one for each metric that
+    is watched alone. Each names the `key` under which a snapshot and a `MetricSet` have the same value.
 
-    def update_many(
-        self,
-        y_true: Any,
-        y_pred: Any,
-        w: Any = None,
-        *,
-        classes: Iterable[Label] | None = None,
-        unit: Any = None,
-    ) -> None:
-        """Count a batch; see `update_many` of the state.
+    Parameters
+    ----------
+    **arguments : Any
+        The arguments of the derived class, by name.
 
-        `classes` names the columns of a table of scores; `unit` is a column of units, or one for all rows.
-        """
-        if unit is not None:
-            self.merge(batch_of(self, {"y_true": y_true, "y_pred": y_pred, "w": w}, unit, classes))
-        elif classes is None:
-            self.state.update_many(y_true, y_pred, w)
-        else:
-            self.state.update_many(y_true, y_pred, w, classes)
+    Raises
+    ------
+    TypeError
+        If the class is `Metric` itself, which has no formula.
+    ValueError
+        If an argument has a value that the metric does not allow.
 
-    def merge(self, other: Self) -> Self:
-        """Add the counts of another shard and return self; MergeError if the configurations differ."""
-        self._check_same(other)
-        with self._merging(other):
-            self._check_merge(other)
-            self._merge_states(other)
-            merge_folds(self, other)
-        return self
+    Notes
+    -----
+    The formulas in the docstrings of the classes use this notation:
 
-    def _check_merge(self, other: Self) -> None:
-        """Raise what `merge` would, before anything is changed."""
-        self._check_same(other)
-        self.state._check_merge(other.state)
+    - C_ij: weight of the samples of true class i that are predicted as class j.
+    - t_k, p_k: weight of the samples whose true class is k, and of those whose predicted class is k.
+    - c, N, K: weight of the samples predicted right, of all samples, and the number of classes.
+    - TP_k, FN_k, FP_k, TN_k: C_kk, t_k - C_kk, p_k - C_kk and N - t_k - p_k + C_kk, for class k against the rest.
+    - P_k, R_k, S_k, V_k: precision, recall, specificity and negative predictive value of class k.
+    - own, rest: the samples of the class whose score is read, and all others.
+    - phi^p: the power mean with exponent p: -1 is the harmonic, 0 the geometric, 1 the arithmetic mean.
 
-    def _states(self) -> list[Any]:
-        """Return the states of all samples."""
-        return [self.state]
+    Guarantee: counts are exact. Shards that are merged, in any order and tree, have the bytes of one process.
 
-    def _merge_states(self, other: Self) -> None:
-        """Add the counts of all samples, but not those of the folds."""
-        self.state.merge(other.state)
-
-    @property
-    def _reads(self) -> Literal["labels", "scores", "both"]:
-        """What a sample is made of."""
-        raise NotImplementedError
-
-    def _update_unit(self, unit: Label, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
-        """Count a sample that has a unit."""
-        update_unit(self, unit, (y_true, y_pred), w, more)
-
-    def _revert_unit(self, unit: Label | None, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
-        """Undo one update, where some samples have units."""
-        revert_unit(self, unit, (y_true, y_pred), w, more)
-
-    def _count(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
-        """Count a plain sample in all states but the folds; called in a section that writes."""
-        self.state.update(y_true, y_pred, w)
-
-    def _uncount(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
-        """Undo `_count`."""
-        self.state.revert(y_true, y_pred, w)
-
-    def _load(self) -> tuple[int, int, int]:
-        """Return bounds of what a merge adds up: the sum of weights, samples, abstentions."""
-        load: tuple[int, int, int] = self.state._load()
-        return load
-
-    def _check_same(self, other: Self) -> None:
-        if type(other) is not type(self):
-            raise MergeError(f"Expected to merge a {type(self).__name__}, but got a {type(other).__name__}")
-        mine, theirs = self._configuration(), other._configuration()
-        if repr(mine) != repr(theirs):
-            raise MergeError(f"Expected the same configuration in both, but got {mine} and {theirs}")
-
-    def copy(self) -> Self:
-        """Return an independent copy of configuration and counts."""
-        with self._reading():
-            twin = self._with(self.state.copy())
-            twin._folds = copied(self)
-        return twin
-
-    def _with(self, state: Any) -> Self:
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin._attach(state)
-        return twin
-
-    def reset(self) -> None:
-        """Forget every sample; the configuration stays."""
-        with self._writing():
-            self._reset_states()
-            self._folds.clear()
-
-    def _reset_states(self) -> None:
-        self.state.reset()
-
-    def clone(self, new_params: Mapping[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """Return an empty one, configured alike but for `new_params`; `include_attributes` keeps the samples."""
-        arguments = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-        twin = type(self)(**arguments | dict(new_params or {}))
-        return twin.merge(self) if include_attributes else twin
-
-    @property
-    def n(self) -> int:
-        """The number of samples counted."""
-        return int(self.state.n)
-
-    @property
-    def abstained(self) -> int:
-        """The number of samples without a prediction."""
-        return int(self.state.abstained)
-
-    def _configuration(self) -> tuple[Any, ...]:
-        raise NotImplementedError
-
-    def _checked(self, content: Any) -> Self:
-        """Return self if it would write the configuration that was read."""
-        if encoded(content[0]) != encoded(self._configuration()):
-            raise ValueError(f"a configuration as it is written, {self._configuration()}, but got {content[0]}")
-        return self
-
-    def _content(self) -> list[Any]:
-        with self._reading():
-            return [self._configuration(), self.state._content(), *written(self)]
-
-
-class Metric(Live):
-    """One metric over a state of its own, to be updated sample by sample and read at any time.
-
-    The classes derived from it are made from the catalog; `key` names the row and the entry in a snapshot.
+    Examples
+    --------
+    >>> from stream_metrics import MacroF1
+    >>> shards = MacroF1(), MacroF1()
+    >>> shards[0].update("cat", "cat")
+    >>> shards[1].update_many(["cat", "dog"], ["dog", "dog"])
+    >>> total = shards[0].merge(shards[1])
+    >>> round(total.get(), 4)
+    0.6667
+    >>> total.snapshot()["accuracy"]
+    0.6666666666666666
     """
 
     KIND: ClassVar[str] = "metric"
@@ -188,38 +92,49 @@ class Metric(Live):
     requires_labels: ClassVar[bool]
     _fmt: ClassVar[str] = ".6g"
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Look up the row of a class that has a key of its own."""
+        super().__init_subclass__(**options)
+        if "key" in cls.__dict__:
+            cls.row = find(cls.key)
+            cls.bigger_is_better = cls.row.better == "higher"
+            cls.requires_labels = cls.row.reads == "counts"
+            METRIC_CLASSES.setdefault(cls.key, cls)
+
+    def __init__(self, **arguments: Any) -> None:
         if not hasattr(self, "row"):
             raise TypeError("Metric has no formula of its own; use a class such as stream_metrics.MacroF1")
-        bound = inspect.signature(type(self)).bind(*args, **kwargs)
-        bound.apply_defaults()
-        given = dict(bound.arguments)
-        instead = given.pop("zero_division")
-        self.zero_division = checked_zero_division(self.row.zero_division if instead is None else instead)
-        kind, taken = STATES[self.row.reads]
-        chosen = {name: given.pop(name) for name in taken if name in given}
-        pos_label = given.pop("pos_label", chosen.get("pos_label"))
+        row, options = self.row, arguments
+        instead = options.pop("zero_division")
+        self.zero_division = checked_zero_division(row.zero_division if instead is None else instead)
+        kind, names = STATES[row.reads]
+        for_state = {name: options.pop(name) for name in names}
+        pos_label = for_state["pos_label"] if "pos_label" in for_state else options.pop("pos_label", None)
         self.pos_label = None if pos_label is None else canonical(pos_label, "pos_label")
-        self._attach(kind(**chosen, **_sketched(self.row)))
-        for name in chosen:
+        self._attach(kind(**for_state, **_sketched(row)))
+        for name in for_state:
             setattr(self, name, getattr(self.state, "fixed_labels" if name == "labels" else name))
-        for name, value in given.items():
+        self._set_options(options)
+        compute(row, self.state, self.zero_division, **self._options)
+        self.get()  # refuses options out of range
+
+    def _set_options(self, options: dict[str, Any]) -> None:
+        """Check the options of the formula, and bind them to it."""
+        row = self.row
+        for name, value in options.items():
             if callable(value):
                 raise ValueError(
                     f"Expected `{name}` of a metric, which is written as bytes, to be a name, but got {value!r:.60}; "
                     f"a snapshot takes a function: snapshot.value({self.key!r}, {name}=...)"
                 )
             setattr(self, name, value)
-        whole = {name for name, default in self.row.options.items() if type(default) is int}
-        checked = checked_options(self.row, given)
+        whole = {name for name, default in row.options.items() if type(default) is int}
+        checked = checked_options(row, options)
         self._options = {name: value if name in whole else _plain(value, name) for name, value in checked.items()}
-        extra = {"zero_division": self.zero_division} if self.row.averages else {}
-        extra.update(self._options)
-        self._formula = partial(self.row.formula, **extra) if extra else self.row.formula
-        if self.row.quadratic or self.row.needs:
-            self._formula = partial(_checked_formula, self.row, self._formula)
-        compute(self.row, self.state, self.zero_division, **self._options)
-        self.get()  # refuses options out of range
+        bound = {"zero_division": self.zero_division, **self._options} if row.averages else self._options
+        self._formula: Callable[..., Any] = partial(row.formula, **bound) if bound else row.formula
+        if row.quadratic or row.needs:
+            self._formula = partial(_checked_formula, row, self._formula)
 
     def get(self) -> float:
         """Return the current value; `zero_division` where it is 0/0.
@@ -269,9 +184,11 @@ class Metric(Live):
         kwargs = {name: getattr(state, "fixed_labels" if name == "labels" else name) for name in taken}
         if pos_label:
             kwargs["pos_label"] = pos_label[0]
-        made = CLASSES[row.class_name or ""]
-        made = cls if issubclass(cls, made) else made
-        metric = made(zero_division=zero_division, **kwargs, **options)
+        named = METRIC_CLASSES.get(key)
+        if named is None:
+            raise ValueError(f"a metric that has a class; {key!r} has none, but MetricSet([{key!r}]) reads it")
+        metric_class = cls if issubclass(cls, named) else named
+        metric = metric_class(zero_division=zero_division, **kwargs, **options)
         if metric.state._content()[0] != state._content()[0] and row.reads == "ranks":
             raise ValueError("a sketch such as this metric makes")
         metric._attach(state)
@@ -286,7 +203,7 @@ class Metric(Live):
         return f"{type(self).__name__}: {value}"
 
 
-class _OneClassMetric(Metric):
+class OneClassMetric(Metric):
     """A metric of one class, `pos_label`, against the rest."""
 
     def get(self) -> float:
@@ -295,7 +212,7 @@ class _OneClassMetric(Metric):
         return value if value == value else self.zero_division
 
 
-class _ScoreMetric(Metric):
+class ScoreMetric(Metric):
     """A metric of the scores of all classes, or of those of `pos_label` against the rest."""
 
     def get(self) -> float:
@@ -329,45 +246,3 @@ def _checked_formula(row: Row, formula: Callable[..., Any], state: Any) -> Any:
 def _sketched(row: Row) -> dict[str, bool]:
     """Return what a row needs of its sketch: every class apart, if it compares pairs of classes."""
     return {"pairs": row.quadratic} if row.reads == "ranks" else {}
-
-
-def _signature(row: Row) -> inspect.Signature:
-    """Options of the formula first, then what every class takes by keyword."""
-    both, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-    options = [inspect.Parameter(name, both, default=default) for name, default in row.options.items()]
-    common: dict[str, Any] = {"pos_label": True} if row.kind == "per_class" else {}
-    common |= {**STATES[row.reads][1], "zero_division": row.zero_division}
-    return inspect.Signature(
-        options + [inspect.Parameter(name, keyword, default=default) for name, default in common.items()]
-    )
-
-
-def _make(row: Row) -> type[Metric]:
-    """Make the class of a row."""
-    signature = _signature(row)
-    with_self = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *signature.parameters.values()]
-    of_counts = _OneClassMetric if row.kind == "per_class" else Metric
-
-    def __init__(self: Metric, *args: Any, **kwargs: Any) -> None:
-        Metric.__init__(self, *args, **kwargs)
-
-    __init__.__signature__ = signature.replace(parameters=with_self)  # type: ignore[attr-defined]
-    made: type[Metric] = type(
-        row.class_name or "",
-        (of_counts if row.reads == "counts" else _ScoreMetric,),
-        {
-            "__doc__": f"{row.title}.\n\n{inspect.getdoc(row.formula)}\n\nKey: {row.key}. 0/0: {row.undefined}.\n",
-            "__module__": "stream_metrics",
-            "__signature__": signature,
-            "__init__": __init__,
-            "row": row,
-            "key": row.key,
-            "bigger_is_better": row.better == "higher",
-            "requires_labels": row.reads == "counts",
-        },
-    )
-    return made
-
-
-CLASSES: dict[str, type[Metric]] = {row.class_name: _make(row) for row in CATALOG.values() if row.class_name}
-CLASSES |= {row.alias: CLASSES[row.class_name or ""] for row in CATALOG.values() if row.alias}

@@ -10,8 +10,9 @@ from stream_metrics.catalog.table import CATALOG, find
 from stream_metrics.evaluation.evaluate import checked_zero_division
 from stream_metrics.inputs.options import real, truth, whole
 from stream_metrics.labels import Label
+from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.folds import batch_of, copied, read_folds, written
-from stream_metrics.metrics.metric import Live, Metric
+from stream_metrics.metrics.metric import Metric
 from stream_metrics.snapshots.snapshot import Snapshot, Values
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.limits import sample_cost
@@ -25,7 +26,7 @@ LARGEST = 2**24  # numbers of buckets and of sampled scores
 KEPT = {True: {"ranks", "confidence", "losses"}, "any": {"ranks"}, False: set[str]()}
 
 
-class MetricSet(SetFeed, Live):
+class MetricSet(SetFeed, MetricBase):
     """Many metrics over shared states: one update feeds all, a snapshot evaluates what is asked for.
 
     `metrics` are keys of the catalog or metric classes; None stands for every metric that the states allow. `scores`

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.oracle import Oracle
 
+from stream_metrics.catalog.bibliography import references
 from stream_metrics.catalog.table import CATALOG, find
 from stream_metrics.evaluation.evaluate import evaluate
 from stream_metrics.formulas.frozen import FrozenCounts
@@ -28,7 +29,9 @@ def test_row(key: str) -> None:
     assert row.reads in ("counts", "ranks", "confidence", "losses")
     assert row.low < row.high
     assert row.better in ("higher", "lower", None)
-    assert all((row.undefined, row.source, row.family, row.title))
+    assert all((row.undefined, row.source, row.family, row.title, row.definition))
+    assert row.summary.endswith(".")
+    assert len(references(row.source)) == row.source.count(";") + 1
     assert len(row.title) <= 60
     assert getattr(row.formula, "func", row.formula).__doc__
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
+from support.metric_classes import CLASSES
 
 import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
-from stream_metrics.metrics.metric import CLASSES
 
 CASES = [
     case

@@ -13,11 +13,11 @@ from river import (
     metrics,
     utils,
 )
+from support.metric_classes import CLASSES
 from support.river_outcomes import ADAPTED, fed, logistic, outcomes
 
 import stream_metrics as sm
 from stream_metrics.integrations.river import RiverMetric, RiverWindow, as_river
-from stream_metrics.metrics.metric import CLASSES
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "GeneralF1": {"average": "power", "p": 2.0},

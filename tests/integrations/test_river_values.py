@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 from river import utils
 from sklearn import metrics as sk
+from support.metric_classes import CLASSES
 
 import stream_metrics as sm
 from stream_metrics.integrations.river import RiverMetric, as_river
-from stream_metrics.metrics.metric import CLASSES
 
 Stream = list[tuple[Any, Any, float]]
 OPTIONS: dict[str, dict[str, Any]] = {

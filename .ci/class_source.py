@@ -1,0 +1,294 @@
+"""The source of `stream_metrics/metrics/classes.py`: a signature and a docstring for each row that names a class."""
+
+import math
+import textwrap
+
+from stream_metrics.catalog.bibliography import references
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.metrics.metric import STATES
+from stream_metrics.states.confusion import ConfusionMatrix
+from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.ranks import RankSketch
+
+WIDTH = 120
+HEAD = '''"""The metric classes: for each metric that is watched alone, its key, its signature and its documentation.
+
+Written by .ci/generate.py from the catalog; do not edit. `metric` says what the classes do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import nan
+from typing import Literal
+
+from stream_metrics.labels import Label
+from stream_metrics.metrics.metric import Metric, OneClassMetric, ScoreMetric
+
+'''
+BASES = {("counts", "whole"): "Metric", ("counts", "per_class"): "OneClassMetric"}
+WEIGHTS = "Mapping[Label, float] | Sequence[float] | None"
+BINS = 'Literal["uniform", "quantile"]'
+AVERAGES = 'Literal["arithmetic", "geometric", "harmonic", "power"]'
+
+OPTIONS = {  # by the name of an option: annotation, type in the docstring, description
+    "adjusted": ("bool", "bool", "Whether the value is adjusted for chance."),
+    "alpha": ("float", "float", "Number >= 0 that is added to every cell first."),
+    "average": (AVERAGES, '{"arithmetic", "geometric", "harmonic", "power"}', "Mean over the classes."),
+    "beta": ("float", "float", "Number >= 0: how many times as much recall counts as precision."),
+    "bins": ("int", "int", "Number of bins of scores, at most 2**20."),
+    "direction": (
+        'Literal["up", "down", "auto"]',
+        '{"up", "down", "auto"}',
+        "Whether later classes (in the order of the labels) are expected to have higher or lower scores. "
+        '"auto" decides for each pair by the medians.',
+    ),
+    "fpr": ("float", "float", "Largest false positive rate, in [0, 1]."),
+    "k": ("int", "int", "Number of classes from 1 to 10."),
+    "max_fpr": ("float", "float", "Largest false positive rate, in (0, 1]."),
+    "metric": (
+        "str",
+        "str",
+        'Metric of two classes: "accuracy", "cohen_kappa", "matthews_corrcoef", "p4", "fowlkes_mallows" or a rate of '
+        'one class such as "recall".',
+    ),
+    "normalize": ("bool", "bool", "Whether the value is the mean over the samples; otherwise it is their sum."),
+    "p": ("float | None", "float, optional", 'Exponent of the power mean; needed if `average` is "power".'),
+    "recall": ("float", "float", "Smallest recall, in [0, 1]."),
+    "scale_by_half": (
+        'bool | Literal["auto"]',
+        'bool or "auto"',
+        'Whether the value is halved. "auto" halves it while no sample names more than two classes.',
+    ),
+    "standardized": ("bool", "bool", "Whether the area is scaled so that chance is 1/2 and a perfect score 1."),
+    "strategy": (
+        BINS,
+        '{"uniform", "quantile"}',
+        "Whether bins have the same width or hold the same number of samples.",
+    ),
+    "variant": (
+        'Literal["mean_of_f1", "f1_of_means"]',
+        '{"mean_of_f1", "f1_of_means"}',
+        "Mean of the F1 of the classes, or F1 of macro precision and macro recall.",
+    ),
+    "weights": (
+        WEIGHTS,
+        "mapping from label to float or sequence of float, optional",
+        "Weight of each class, >= 0; a sequence is in the order of the labels. By default all classes weigh the same.",
+    ),
+}
+OWN_OPTIONS = {  # where an option of one metric means something else
+    ("weighted_kappa", "weights"): (
+        'Literal["linear", "quadratic"]',
+        '{"linear", "quadratic"}',
+        "Cost of a miss: its distance in the order of the labels, or the square of the distance.",
+    ),
+}
+POS_LABEL = ("Label", "Label", "The class that is measured against the rest.")
+SCORE_LABEL = ("Label", "Label", "The class whose score a single number is.")
+COMMON = {
+    "labels": (
+        "Iterable[Label] | None",
+        "iterable of Label, optional",
+        "The classes, in the order in which they are reported. Other labels raise `LabelError`, or count as `other`. "
+        "By default, labels appear as they come.",
+    ),
+    "other": ("Label | None", "Label, optional", "The label that stands for all labels that are not in `labels`."),
+    "buckets": ("int", "int", "Number of different scores of a class up to which the value is exact."),
+    "sample": ("int", "int", "Number of scores of each class that are kept in full beyond that."),
+}
+MEMORY = {
+    "counts": "8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.",
+    "ranks": (
+        f"bounded, whatever is counted: for a class against the rest at most {RankSketch().memory_bound() // 1024} KiB "
+        "by default."
+    ),
+    "losses": "under 600 bytes, whatever is counted.",
+}
+PAIRED_MEMORY = "bounded by the number of classes, at most 64, and by `buckets` and `sample`; see `RankSketch`."
+
+TRUTH = ["cat", "cat", "cat", "dog", "dog", "fox"]
+PREDICTED = ["cat", "cat", "dog", "dog", "fox", "fox"]
+GRADES = [1, 2, 3, 3, 2], [1, 2, 2, 3, 3]
+SPAM = ["spam", "ham", "spam", "ham", "spam"], [0.9, 0.2, 0.4, 0.6, 0.7]
+CLASSES = ["cat", "dog", "fox"]
+ROWS = [[0.7, 0.2, 0.1], [0.2, 0.7, 0.1], [0.3, 0.6, 0.1], [0.1, 0.3, 0.6], [0.5, 0.3, 0.2]]
+ROWS_TRUTH = ["cat", "cat", "dog", "fox", "fox"]
+CHOSEN = {  # options of the examples, where the default shows less
+    "fbeta": {"beta": 2.0},
+    "macro_fbeta": {"beta": 2.0},
+    "micro_fbeta": {"beta": 2.0},
+    "weighted_fbeta": {"beta": 2.0},
+    "weighted_balanced_accuracy": {"weights": {"cat": 1.0, "dog": 2.0, "fox": 3.0}},
+    "general_f1": {"average": "harmonic"},
+    "general_fowlkes_mallows": {"average": "geometric"},
+    "ovo": {"metric": "recall"},
+    "weighted_kappa": {"weights": "quadratic"},
+    "partial_roc_auc": {"max_fpr": 0.5},
+    "tpr_at_fpr": {"fpr": 0.5},
+    "precision_at_recall": {"recall": 0.5},
+    "expected_calibration_error": {"bins": 5},
+    "maximum_calibration_error": {"bins": 5},
+    "debiased_calibration_error": {"bins": 2},
+    "expected_calibration_error_ovr": {"bins": 5},
+}
+
+
+def class_names():
+    """Return the names of all classes and their second names, sorted."""
+    rows = CATALOG.values()
+    return sorted(name for row in rows for name in (row.class_name, row.alias) if name)
+
+
+def classes_source():
+    """Return the source of the module."""
+    rows = sorted((row for row in CATALOG.values() if row.class_name), key=lambda row: row.class_name)
+    names = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in class_names()) + "]\n"
+    aliases = "".join(f"\n\n{row.alias} = {row.class_name}\n" for row in rows if row.alias)
+    return HEAD + names + "".join(map(_class, rows)) + aliases
+
+
+def _class(row):
+    base = BASES.get((row.reads, row.kind), "ScoreMetric")
+    parameters = _parameters(row)
+    options = [_written(name, *parameters[name][:2]) for name in row.options]
+    keywords = [_written(name, *parameters[name][:2]) for name in parameters if name not in row.options]
+    passed = f"super().__init__({', '.join(f'{name}={name}' for name in parameters)})"
+    if len(passed) + 8 > WIDTH:
+        passed = "super().__init__(\n" + "".join(f"            {name}={name},\n" for name in parameters) + "        )"
+    lines = [
+        f"class {row.class_name}({base}):",
+        f'    """{row.summary}',
+        "",
+        *_sections(row, parameters),
+        '    """',
+        "",
+        '    __module__ = "stream_metrics"  # the name in pickles',
+        f'    key = "{row.key}"',
+        "",
+        "    def __init__(",
+        *(f"        {line}," for line in ["self", *options, "*", *keywords]),
+        "    ) -> None:",
+        f"        {passed}",
+    ]
+    return "\n\n" + "\n".join(lines) + "\n"
+
+
+def _parameters(row):
+    """Return annotation, default, docstring type and description by name: options of the formula, then the others."""
+    documented = {name: OWN_OPTIONS.get((row.key, name), OPTIONS[name]) for name in row.options}
+    if row.options.get("p") is not None:
+        documented["p"] = ("float", "float", "Exponent of the power mean.")
+    defaults = dict(row.options)
+    if row.kind == "per_class":
+        documented["pos_label"], defaults["pos_label"] = POS_LABEL, True
+    for name, default in STATES[row.reads][1].items():
+        documented.setdefault(name, COMMON.get(name, SCORE_LABEL))
+        defaults[name] = default
+    documented["zero_division"], defaults["zero_division"] = _zero_division(row), row.zero_division
+    return {name: (kind, defaults[name], shown, text) for name, (kind, shown, text) in documented.items()}
+
+
+def _zero_division(row):
+    text = "Value that stands for 0/0: 0.0, 1.0 or nan."
+    if row.averages:
+        text += " A component that is 0/0 counts as this number; nan leaves it out of the mean."
+    return "float", "float", text
+
+
+def _written(name, annotation, default):
+    return f"{name}: {annotation} = {_literal(default)}"
+
+
+def _literal(value):
+    if isinstance(value, str):
+        return f'"{value}"'
+    return "nan" if isinstance(value, float) and math.isnan(value) else repr(value)
+
+
+def _sections(row, parameters):
+    """Return the lines of a docstring after its summary."""
+    lines = ["    Parameters", "    ----------"]
+    for name, (_, default, shown, text) in parameters.items():
+        suffix = "" if shown.endswith("optional") else f", default {_literal(default)}"
+        lines += [f"    {name} : {shown}{suffix}", *_wrapped(text, 8)]
+    lines += ["", "    Notes", "    -----", *_notes(row)]
+    lines += ["", "    References", "    ----------"]
+    for number, text in enumerate(references(row.source), 1):
+        lines += _wrapped(f".. [{number}] {text}", 4, 7)
+    return [*lines, "", "    Examples", "    --------", *_example(row)]
+
+
+def _notes(row):
+    direction = {"higher": "; higher is better", "lower": "; lower is better", None: ""}[row.better]
+    ends = f"{'[' if math.isfinite(row.low) else '('}{row.low:g}, {row.high:g}{']' if math.isfinite(row.high) else ')'}"
+    paired = row.reads == "ranks" and row.quadratic
+    items = [
+        f"Key: ``{row.key}``.",
+        f"Formula: ``{row.definition}``, in the notation of `Metric`.",
+        f"Range: {ends}{direction}.",
+        f"0/0: {row.undefined}.",
+        f"Memory: {PAIRED_MEMORY if paired else MEMORY[row.reads]}",
+    ]
+    lines = [line for item in items for line in _wrapped(f"- {item}", 4, 6)]
+    return [*lines, "", *_wrapped(row.notes, 4)] if row.notes else lines
+
+
+def _wrapped(text, indent, hanging=None):
+    """Return lines of a paragraph."""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent if hanging is None else hanging),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _example(row):
+    """Return the lines of an example; its value is computed from a snapshot, which needs no class."""
+    options = CHOSEN.get(row.key, {})
+    state, fed = _stream(row)
+    label = None
+    if row.kind == "per_class":
+        label = "cat" if row.reads == "counts" else "spam"
+    snapshot = state.snapshot()
+    value = snapshot.value(row.key, **options)
+    value = value if label is None else value[label]
+    arguments = {**options, **({} if label is None else {"pos_label": label})}
+    if row.key == "roc_auc_single_score":
+        arguments["pos_label"] = "spam"
+    made = ", ".join(f"{name}={_literal(value)}" for name, value in arguments.items()).replace("'", '"')
+    return [
+        f"    >>> from stream_metrics import {row.class_name}",
+        f"    >>> metric = {row.class_name}({made})",
+        *(f"    {line}" for line in fed),
+        "    >>> round(metric.get(), 4)",
+        f"    {round(value, 4)!r}",
+    ]
+
+
+def _stream(row):
+    """Return a state that has counted the samples of the example, and the lines that count them."""
+    if row.reads == "counts":
+        truth, predicted = GRADES if row.key == "weighted_kappa" else (TRUTH, PREDICTED)
+        state = ConfusionMatrix()
+        state.update_many(truth, predicted)
+        return state, [f">>> metric.update_many({_list(truth)}, {_list(predicted)})"]
+    if row.kind == "per_class" or row.key == "roc_auc_single_score":
+        state = RankSketch(pos_label="spam")
+        state.update_many(*SPAM)
+        return state, [f">>> metric.update_many({_list(SPAM[0])}, {_list(SPAM[1])})"]
+    state = ProbabilityLosses() if row.reads == "losses" else RankSketch()
+    state.update_many(ROWS_TRUTH, ROWS, classes=CLASSES)
+    return state, [
+        f">>> truth = {_list(ROWS_TRUTH)}",
+        f">>> scores = [{_list(ROWS[0])}, {_list(ROWS[1])}, {_list(ROWS[2])},",
+        f"...           {_list(ROWS[3])}, {_list(ROWS[4])}]",
+        f">>> metric.update_many(truth, scores, classes={_list(CLASSES)})",
+    ]
+
+
+def _list(values):
+    return "[" + ", ".join(map(_literal, values)) + "]"

@@ -1,0 +1,148 @@
+"""The base of metrics and sets of metrics: updates, merging, copies and folds over states that count samples."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal, Self
+
+from stream_metrics._core.confusion.kernels import Feed
+from stream_metrics.errors import MergeError
+from stream_metrics.labels import Label
+from stream_metrics.metrics.folds import batch_of, copied, merge_folds, revert_unit, update_unit, written
+from stream_metrics.wire import Portable, encoded
+
+__all__ = ["MetricBase"]
+
+
+class MetricBase(Feed, Portable):
+    """Base of `Metric` and `MetricSet`: a state that counts samples, and a configuration beside it."""
+
+    zero_division: float | None
+    works_with_weights: ClassVar[bool] = True
+
+    def update_many(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        w: Any = None,
+        *,
+        classes: Iterable[Label] | None = None,
+        unit: Any = None,
+    ) -> None:
+        """Count a batch; see `update_many` of the state.
+
+        `classes` names the columns of a table of scores; `unit` is a column of units, or one for all rows.
+        """
+        if unit is not None:
+            self.merge(batch_of(self, {"y_true": y_true, "y_pred": y_pred, "w": w}, unit, classes))
+        elif classes is None:
+            self.state.update_many(y_true, y_pred, w)
+        else:
+            self.state.update_many(y_true, y_pred, w, classes)
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts of another shard and return self; MergeError if the configurations differ."""
+        self._check_same(other)
+        with self._merging(other):
+            self._check_merge(other)
+            self._merge_states(other)
+            merge_folds(self, other)
+        return self
+
+    def _check_merge(self, other: Self) -> None:
+        """Raise what `merge` would, before anything is changed."""
+        self._check_same(other)
+        self.state._check_merge(other.state)
+
+    def _states(self) -> list[Any]:
+        """Return the states of all samples."""
+        return [self.state]
+
+    def _merge_states(self, other: Self) -> None:
+        """Add the counts of all samples, but not those of the folds."""
+        self.state.merge(other.state)
+
+    @property
+    def _reads(self) -> Literal["labels", "scores", "both"]:
+        """What a sample is made of."""
+        raise NotImplementedError
+
+    def _update_unit(self, unit: Label, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+        """Count a sample that has a unit."""
+        update_unit(self, unit, (y_true, y_pred), w, more)
+
+    def _revert_unit(self, unit: Label | None, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+        """Undo one update, where some samples have units."""
+        revert_unit(self, unit, (y_true, y_pred), w, more)
+
+    def _count(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+        """Count a plain sample in all states but the folds; called in a section that writes."""
+        self.state.update(y_true, y_pred, w)
+
+    def _uncount(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+        """Undo `_count`."""
+        self.state.revert(y_true, y_pred, w)
+
+    def _load(self) -> tuple[int, int, int]:
+        """Return bounds of what a merge adds up: the sum of weights, samples, abstentions."""
+        load: tuple[int, int, int] = self.state._load()
+        return load
+
+    def _check_same(self, other: Self) -> None:
+        if type(other) is not type(self):
+            raise MergeError(f"Expected to merge a {type(self).__name__}, but got a {type(other).__name__}")
+        mine, theirs = self._configuration(), other._configuration()
+        if repr(mine) != repr(theirs):
+            raise MergeError(f"Expected the same configuration in both, but got {mine} and {theirs}")
+
+    def copy(self) -> Self:
+        """Return an independent copy of configuration and counts."""
+        with self._reading():
+            twin = self._with(self.state.copy())
+            twin._folds = copied(self)
+        return twin
+
+    def _with(self, state: Any) -> Self:
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._attach(state)
+        return twin
+
+    def reset(self) -> None:
+        """Forget every sample; the configuration stays."""
+        with self._writing():
+            self._reset_states()
+            self._folds.clear()
+
+    def _reset_states(self) -> None:
+        self.state.reset()
+
+    def clone(self, new_params: Mapping[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """Return an empty one, configured alike but for `new_params`; `include_attributes` keeps the samples."""
+        arguments = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+        twin = type(self)(**arguments | dict(new_params or {}))
+        return twin.merge(self) if include_attributes else twin
+
+    @property
+    def n(self) -> int:
+        """The number of samples counted."""
+        return int(self.state.n)
+
+    @property
+    def abstained(self) -> int:
+        """The number of samples without a prediction."""
+        return int(self.state.abstained)
+
+    def _configuration(self) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    def _checked(self, content: Any) -> Self:
+        """Return self if it would write the configuration that was read."""
+        if encoded(content[0]) != encoded(self._configuration()):
+            raise ValueError(f"a configuration as it is written, {self._configuration()}, but got {content[0]}")
+        return self
+
+    def _content(self) -> list[Any]:
+        with self._reading():
+            return [self._configuration(), self.state._content(), *written(self)]
