@@ -8,19 +8,24 @@
 
 Labels are msgpack values (a tuple is an array); an int outside 64 bits is extension type 1, big-endian two's
 complement. Equal states give equal bytes; bytes that no state would have written are refused with the invariant that
-they break. Every class derived from `Portable` registers the kind of content that it reads.
+they break. Every class derived from `Portable` registers the kind of content that it reads. `write_file` is how bytes
+get into a file: all of them or none.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 import zlib
+from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
 import msgpack
 
 from stream_metrics.errors import DecodeError, StreamMetricsError
 
-__all__ = ["Portable", "encoded", "from_bytes", "packed", "unpacked", "written_as"]
+__all__ = ["Portable", "encoded", "from_bytes", "packed", "unpacked", "write_file", "written_as"]
 
 MAGIC = b"SMET"
 VERSION = 1
@@ -175,3 +180,38 @@ def _unpack_big(code: int, data: bytes) -> int:
     if code != BIG_INT or -(2**63) <= value < 2**64 or len(data) != value.bit_length() // 8 + 1:
         raise ValueError("extension type 1 holding an int outside 64 bits in its shortest form")
     return value
+
+
+def write_file(path: str | Path, data: bytes) -> None:
+    """Replace a file in one step; OSError if that fails, and the old file stays.
+
+    The bytes are written to a temporary file in the same folder, forced to disk and renamed, so a crash or a full disk
+    never leaves half a file. The mode is that of the old file, or that of any newly created one.
+    """
+    target = Path(path).resolve()
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        _set_mode(temporary, target)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    if os.name == "posix":  # Windows opens no folders
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _set_mode(temporary: str, target: Path) -> None:
+    if target.exists():
+        shutil.copymode(target, temporary)
+    else:
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)

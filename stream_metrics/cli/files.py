@@ -1,19 +1,14 @@
-"""State files: read with a reason on failure; written whole or not at all.
-
-A file is written beside its target under a temporary name, forced to disk and renamed, so a crash or a full disk leaves
-the old state in place and never half a new one.
-"""
+"""State files: read with a reason on failure; written whole or not at all."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import stream_metrics as sm
 from stream_metrics.cli.problems import Problem
+from stream_metrics.wire import write_file
 
 __all__ = ["check_target", "load", "save"]
 
@@ -42,32 +37,7 @@ def check_target(path: str) -> None:
 def save(path: str, state: Any) -> None:
     """Write a state to ``path``, replacing what was there in one step."""
     check_target(path)
-    target = Path(path).resolve()
     try:
-        _replace(target, state.to_bytes())
+        write_file(path, state.to_bytes())
     except OSError as error:
         raise Problem(f"{path}: {error.strerror or error}") from None
-
-
-def _replace(target: Path, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with open(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        _permit(temporary, target)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _permit(temporary: str, target: Path) -> None:
-    """Give the new file the mode of the old one, or that of any newly created file."""
-    if target.exists():
-        shutil.copymode(target, temporary)
-    else:
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)

@@ -19,7 +19,7 @@ from stream_metrics.cli.problems import Problem, UsageProblem
 from stream_metrics.monitor.alerting import Alerts
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.partition import Partition
+from stream_metrics.monitor.partition import validate
 from stream_metrics.monitor.runner import Runner, stopped_by_signals
 from stream_metrics.monitor.sources import Source
 from stream_metrics.monitor.store import Store
@@ -47,7 +47,7 @@ class Watch:
         tui: bool = False,
     ) -> None:
         self._config, self._lines = config, _Lines()
-        Partition(0, config)  # refuses what is wrong before there is a state file
+        validate(config)  # before a state file is created
         self._screen = _screen(self._lines.kept) if tui and sys.stdout.isatty() else None
         store = Store(config.store.path, config.store.shared) if keeps else None
         with ExitStack() as undo:

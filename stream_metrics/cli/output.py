@@ -14,7 +14,7 @@ from stream_metrics.cli.containers import is_timed, leaf
 from stream_metrics.cli.problems import UsageProblem
 from stream_metrics.containers.moments import text_of
 from stream_metrics.containers.panes import inside
-from stream_metrics.labels.json_names import label_names
+from stream_metrics.labels.json_names import json_data, label_names
 from stream_metrics.report.layout import number
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
@@ -175,8 +175,8 @@ class RunningValues:
     def _line(self, head: dict[str, Any], values: dict[str, Any], found: dict[str, Any]) -> str:
         """Return the line to print, the first one with its header."""
         if self._json:
-            ends = {"intervals": {key: [_plain(end) for end in one] for key, one in found.items()}} if found else {}
-            return json.dumps({**head, **{key: _plain(value) for key, value in values.items()}, **ends})
+            ends = {"intervals": found} if found else {}
+            return json.dumps(json_data({**head, **values, **ends}))
         more = 17 * bool(found)
         texts = {key: _shown(value) + _ends(found.get(key)) for key, value in values.items()}
         cells = (f"{text:>{_width(key) + more}}" for key, text in texts.items())
@@ -225,9 +225,3 @@ def _ends(found: tuple[float, float] | None) -> str:
     if found is None or math.isnan(found[0]):
         return "" if found is None else " " * 17
     return f" [{found[0]:.4f}, {found[1]:.4f}]"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return None if math.isnan(value) else value
-    return value if isinstance(value, bool | int | str) else repr(value)

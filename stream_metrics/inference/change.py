@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-from stream_metrics.labels.json_names import without_nan
+from stream_metrics.labels.json_names import json_data
 
 __all__ = ["DetectorSnapshot", "reference_levels"]
 
@@ -70,7 +70,7 @@ class DetectorSnapshot:
 
     def to_json(self, indent: int | None = None) -> str:
         """Return `to_dict()` as JSON text."""
-        return json.dumps(without_nan(self.to_dict()), indent=indent, allow_nan=False)
+        return json.dumps(json_data(self.to_dict()), indent=indent, allow_nan=False)
 
     def __str__(self) -> str:
         """Return one line of report."""

@@ -1,4 +1,4 @@
-"""Data that JSON can hold: a name for every label, null for nan.
+"""Data that JSON can hold: a name for every label, null for nan and infinities.
 
 The keys of a JSON object are text. A `str` label is its own name. Any other label is named by its `repr`: `1`,
 `True`, `0.5`, `b'x'`, `(1, 'a')`; where a `str` label of the same set already has that name, by its type and repr,
@@ -10,13 +10,13 @@ classes, ugly for everyone.)
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
-__all__ = ["label_names", "without_nan"]
+__all__ = ["json_data", "json_number", "label_names"]
 
 
 def label_names(labels: Sequence[Label]) -> list[str]:
@@ -33,12 +33,27 @@ def label_names(labels: Sequence[Label]) -> list[str]:
     return names
 
 
-def without_nan(data: Any) -> Any:
-    """Return nested lists and dicts with None in place of nan."""
+def json_number(value: Any) -> int | float | None:
+    """Return a number as JSON has it; None for nan, an infinity, and anything that is no number."""
+    number = value.item() if hasattr(value, "item") else value
+    if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
+        return None
+    return number
+
+
+def json_data(data: Any) -> Any:
+    """Return nested data as JSON has it: dicts with keys of text, lists, text, true, false, null, finite numbers.
+
+    nan and infinities become None. A named tuple becomes a dict, and an object of another kind its `repr`.
+    """
+    if data is None or isinstance(data, str | bool | int):
+        return data
     if isinstance(data, float):
-        return None if math.isnan(data) else data
-    if isinstance(data, dict):
-        return {key: without_nan(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [without_nan(value) for value in data]
-    return data
+        return float(data) if math.isfinite(data) else None
+    if isinstance(data, Mapping):
+        return {str(key): json_data(value) for key, value in data.items()}
+    if hasattr(data, "_asdict"):
+        return json_data(data._asdict())
+    if isinstance(data, list | tuple | set | frozenset):
+        return [json_data(value) for value in data]
+    return json_data(data.tolist()) if hasattr(data, "tolist") else repr(data)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Alerts", "Config", "MemorySource", "Monitor", "Record", "Runner", "Store", "load", "opened"]
 
 HOMES = {
-    "Alerts": "alerts",
+    "Alerts": "alerting",
     "Config": "config",
     "MemorySource": "sources.memory",
     "Monitor": "monitor",

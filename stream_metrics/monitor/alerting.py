@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import threading
 import time
@@ -23,7 +22,6 @@ from stream_metrics.monitor.store import StaleOwner, StoreError
 
 __all__ = ["Alerts"]
 
-LOG = logging.getLogger("stream_metrics.monitor")
 SHARE = 9  # a checkpoint for the sake of alerts, and nine times as long without one
 
 
@@ -45,8 +43,8 @@ class Alerts:
             self.engine.restore(held["rules"])
             for name, sink in self._sinks.items():
                 sink.outbox.restore(held["outboxes"].get(name, ()))
-        monitor.also = tuple(dict.fromkeys((*monitor.also, *self.engine.metrics)))
-        monitor.alerts = self.engine.shown()
+        monitor.add_metrics(self.engine.metrics)
+        monitor.show_alerts(self.engine.shown())
 
     def start(self) -> None:
         """Begin to tell."""
@@ -60,7 +58,8 @@ class Alerts:
             for sink in self._sinks.values():
                 sink.outbox.add(changes)
             self._seen += len(changes)
-        self._monitor.alerts = view["alerts"] = self.engine.shown()
+        view["alerts"] = self.engine.shown()
+        self._monitor.show_alerts(view["alerts"])
         return changes
 
     def settle(self) -> None:
@@ -82,9 +81,7 @@ class Alerts:
         except StaleOwner:
             raise
         except StoreError as error:
-            if self._monitor.problem != str(error):
-                LOG.error("alerts are told without a checkpoint that has them: %s", error)
-            self._monitor.problem = str(error)
+            self._monitor.note_error(error, "alerts are sent without a checkpoint that has them")
         self._told, self._settled = seen, time.monotonic()
         for mark, sink in zip(marks, self._sinks.values(), strict=True):
             sink.outbox.release(mark)

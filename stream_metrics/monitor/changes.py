@@ -25,12 +25,12 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stream_metrics._core.detectors.kernels import Outcome
+from stream_metrics.monitor.alerts.rules import Changed, rules_of
 from stream_metrics.monitor.config import Config
 from stream_metrics.report.layout import number
 from stream_metrics.states.detector import ChangeDetector
 
 if TYPE_CHECKING:
-    from stream_metrics.monitor.alerts.rules import Changed
     from stream_metrics.monitor.pairs import Rows
 
 __all__ = ["Changes", "changed_rules", "changes_view"]
@@ -45,8 +45,6 @@ def changed_rules(config: Config) -> list[Changed]:
     texts = [text for text in config.alerts.rules if text.lstrip().startswith("changed")]
     if not texts:
         return []
-    from stream_metrics.monitor.alerts.rules import Changed, rules_of  # which needs the monitor itself
-
     return [rule for rule in rules_of(texts, config.counting) if isinstance(rule, Changed)]
 
 

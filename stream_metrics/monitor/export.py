@@ -8,7 +8,6 @@ expired, and the partitions say that they are incomplete.
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -19,7 +18,7 @@ from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.locks import Lock, Locked
 from stream_metrics.monitor.store import Store, StoreError
-from stream_metrics.wire import Portable
+from stream_metrics.wire import Portable, write_file
 
 __all__ = ["Export", "Exported", "read_export", "restore", "write_export"]
 
@@ -64,25 +63,9 @@ def _sorted(mapping: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_export(path: str, export: Export) -> None:
-    """Write an export whole or not at all: beside its target, forced to disk, renamed."""
-    target = Path(path).resolve()
+    """Write an export, all of it or nothing; ``StoreError`` if that fails."""
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with open(handle, "wb") as file:
-                file.write(export.to_bytes())
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        write_file(path, export.to_bytes())
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error
 

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from stream_metrics.labels.json_names import json_number
+
 __all__ = ["MOST_POINTS", "History"]
 
 MOST_POINTS = 360
@@ -86,6 +88,5 @@ class History:
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return round(value, DIGITS)
+    number = json_number(value)
+    return None if number is None else round(number, DIGITS)

@@ -7,9 +7,9 @@
 
 One thread calls `assign`, `step`, `checkpoint`, `revoke`, `lost` and `close`; any thread calls `view`, `counts` and
 `stats`. A checkpoint is made every so many seconds or events, but so that it takes at most a tenth of the time, as long
-as that makes it wait no more than ten times as many seconds. One that fails for want of space is said in the log and in
-`problem`, and tried again; counting goes on meanwhile, since what waits is bounded, and a crash then has more to read
-again.
+as that makes it wait no more than ten times as many seconds. If a checkpoint fails because the disk is full, the error
+is logged, shown as `last_error`, and the checkpoint is retried. Counting continues meanwhile: what waits is bounded,
+and after a crash more records are read again.
 
 A signal handler should set a flag and let `step` end: an exception in the middle of a checkpoint leaves open whether it
 was written, and the partition then counts as lost to somebody else.
@@ -22,7 +22,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from stream_metrics.inputs.times import length
@@ -48,7 +48,7 @@ CHUNK = 8192
 SHARE = 9  # at most one part in ten of the time goes to checkpoints, as long as waiting helps:
 LONGEST = 10  # a checkpoint comes after at most so many times `every_seconds`
 RETRY = 1.0  # seconds after a checkpoint that failed
-LETTERS = 100
+DEAD_LETTERS = 100
 EXPORT_EVERY = 60.0
 SECONDS = 10  # over which the rate of records is measured
 HISTORY_EVERY = 10.0  # seconds between two writings of the trend lines
@@ -57,21 +57,23 @@ HISTORY_EVERY = 10.0  # seconds between two writings of the trend lines
 class Monitor:
     """Joins and counts the records of its partitions; without a `store` nothing is kept.
 
-    `clock` tells the time by which events from the future are known, and is that of the page. `problem` is why the last
-    checkpoint failed, or None; `behind` what a source has told of its lag, set by whoever polls it.
+    `clock` returns the current time, by which events from the future are rejected and which the page shows.
+    `last_error` is why the last checkpoint failed, or None.
     """
 
     def __init__(self, config: Config, store: Store | None = None, clock: Callable[[], float] = time.time) -> None:
         self.config, self.store, self.clock = config, store, clock
         self.started = clock()
-        self.problem: str | None = None
-        self.behind: dict[tuple[str, int], int] | None = None
+        self.last_error: str | None = None
+        self._lag: Mapping[tuple[str, int], int] | None = None  # records behind, as last reported by the source
         self._decoder = Decoder(config.fields, config.counting, config.join.ahead)
         self._partitions: dict[int, Partition] = {}
         self._lock = threading.Lock()
         self._keepers: dict[str, Callable[[], Any]] = {}
         self._notes: dict[str, bytes] = {} if store is None else store.notes()
-        self._letters: deque[Rejected] = deque([] if store is None else store.letters(LETTERS)[::-1], LETTERS)
+        self._dead_letters: deque[Rejected] = deque(
+            [] if store is None else store.letters(DEAD_LETTERS)[::-1], DEAD_LETTERS
+        )
         self._every = length(str(config.store.every_seconds) + "s", "every_seconds") / 1e9
         self._events = 0  # since the last checkpoint
         self._ended = time.monotonic()  # the last checkpoint, or attempt
@@ -80,9 +82,9 @@ class Monitor:
         self._stale: list[StaleOwner] = []  # to be raised at the end of a step
         self._rate: deque[tuple[float, int]] = deque([(time.monotonic(), 0)], SECONDS)
         self._read = 0
-        self.alerts: list[dict[str, Any]] = []  # as they are shown, set by whoever evaluates them
-        self.saved: Callable[[dict[tuple[str, int], int]], object] = len  # told of the next offsets that are stored
-        self.also: tuple[str, ...] = ()  # metrics that rules need, beside those that the view always has
+        self._alerts: list[dict[str, Any]] = []  # as the view shows them
+        self._on_checkpoint: list[Callable[[dict[tuple[str, int], int]], object]] = []
+        self._extra_metrics: tuple[str, ...] = ()  # that rules need, beside those that the view always has
         self.history = History(("total", *config.counting.windows), config.counting.metrics)
         self._showing = threading.Lock()
         self._kept_history: tuple[float, Any] = (-math.inf, None)
@@ -92,6 +94,28 @@ class Monitor:
         self.checkpointed: float | None = None  # when, by the clock
         self.checkpoint_seconds = 0.0
         self.checkpoint_bytes = 0
+
+    def report_lag(self, lag: Mapping[tuple[str, int], int] | None) -> None:
+        """Set how many records behind the source is, by (topic, partition); None if that is unknown."""
+        self._lag = lag
+
+    def show_alerts(self, alerts: list[dict[str, Any]]) -> None:
+        """Set the alerts that the view shows."""
+        self._alerts = alerts
+
+    def add_metrics(self, keys: Iterable[str]) -> None:
+        """Add metrics to those that the view has."""
+        self._extra_metrics = tuple(dict.fromkeys((*self._extra_metrics, *keys)))
+
+    def on_checkpoint(self, notify: Callable[[dict[tuple[str, int], int]], object]) -> None:
+        """Call `notify` after each checkpoint with the next offsets that were stored, by (topic, partition)."""
+        self._on_checkpoint.append(notify)
+
+    def note_error(self, error: Exception, consequence: str) -> None:
+        """Show why a checkpoint failed, and log it unless it is the same error as before."""
+        if self.last_error != str(error):
+            LOG.error("%s: %s", consequence, error)
+        self.last_error = str(error)
 
     @property
     def partitions(self) -> list[int]:
@@ -162,8 +186,8 @@ class Monitor:
         events, bad = self._decoder.read(unread, self.clock())
         with self._lock:
             try:
-                self._letters.extend(partition.take(unread, events, bad))
-            except BaseException as error:  # what has been taken by halves must not be written
+                self._dead_letters.extend(partition.take(unread, events, bad))
+            except BaseException as error:  # discard the partition: it is only partly updated
                 del self._partitions[partition.number]
                 if not isinstance(error, StaleOwner):
                     raise
@@ -178,7 +202,7 @@ class Monitor:
         since = now - self._ended
         enough = since >= self._every or self._events >= self.config.store.every_events
         wait = min(SHARE * self._spent, LONGEST * self._every)
-        if not enough or since < max(wait, RETRY if self.problem else 0.0):
+        if not enough or since < max(wait, RETRY if self.last_error else 0.0):
             return
         try:
             self.checkpoint()
@@ -186,9 +210,7 @@ class Monitor:
             self._stale = [error]
         except StoreError as error:
             self._spent, self._ended = time.monotonic() - now, time.monotonic()
-            if self.problem != str(error):
-                LOG.error("checkpoint or export failed, and is tried again: %s", error)
-            self.problem = str(error)
+            self.note_error(error, "checkpoint or export failed, and is tried again")
 
     def checkpoint(self) -> None:
         """Write what has changed, in one transaction; ``StaleOwner`` or ``StoreError`` if that cannot be done."""
@@ -220,9 +242,11 @@ class Monitor:
                     partition.written(change)
             self._notes.update(notes)
             if self.store is not None:
-                self.saved({(topic, each.number): at for each in changed for topic, at in each.next.items()})
+                stored = {(topic, each.number): at for each in changed for topic, at in each.next.items()}
+                for notify in self._on_checkpoint:
+                    notify(stored)
             self.checkpoint_bytes = sum(change.size for change in changes)
-        self._events, self.problem = 0, None
+        self._events, self.last_error = 0, None
         self._ended = time.monotonic()
         self._spent = self.checkpoint_seconds = self._ended - started
         self.checkpointed = None if self.store is None else self.clock()
@@ -260,10 +284,10 @@ class Monitor:
             held = [partition for _, partition in sorted(self._partitions.items())]
             parts = [partition.counts for partition in held] or [Counts(self.config.counting, self.config.join.due)]
             readings = read(parts)
-            numbers = statistics(held, self.behind)
-            letters = list(self._letters)[::-1]
+            numbers = statistics(held, self._lag)
+            letters = list(self._dead_letters)[::-1]
         event_time = numbers.pop("event_time")
-        numbers |= {"started": self.started, "alerts": self.alerts, "dead_letters": letters}
+        numbers |= {"started": self.started, "alerts": self._alerts, "dead_letters": letters}
         with self._showing:
             now = self.clock()
             numbers["records"]["per_second"] = self._per_second()
@@ -272,9 +296,16 @@ class Monitor:
                 "age": None if self.checkpointed is None else now - self.checkpointed,
                 "duration": self.checkpoint_seconds,
                 "bytes": self.checkpoint_bytes,
-                "error": self.problem,
+                "error": self.last_error,
             }
-            shown = view(readings, self.config.counting, numbers, now=now, event_time=event_time, also=self.also)
+            shown = view(
+                readings,
+                self.config.counting,
+                numbers,
+                now=now,
+                event_time=event_time,
+                extra_metrics=self._extra_metrics,
+            )
             self.history.note(now, shown["by_window"])
             shown["history"] = self.history.view()
             if now - self._kept_history[0] >= HISTORY_EVERY:

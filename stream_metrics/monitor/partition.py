@@ -21,7 +21,7 @@ from stream_metrics.monitor.records import Events, Record, Rejected
 from stream_metrics.monitor.spill import Rows, Spill
 from stream_metrics.monitor.store import LETTERS, Change, Row, StoreError, offsets
 
-__all__ = ["Partition", "Unreadable", "by_part"]
+__all__ = ["Partition", "Unreadable", "by_part", "validate"]
 
 FORMAT = 1
 HOPELESS = 100
@@ -156,6 +156,13 @@ class Partition:
             raise StoreError(
                 f"Expected {waiting} waiting and {done} joined entries in partition {self.number}, but got {found}"
             )
+
+
+def validate(config: Config) -> None:
+    """Raise ``ValueError`` if no partition can be counted with this configuration."""
+    changed_rules(config)
+    Counts(config.counting, config.join.due)
+    Joiner(config.join, Packer())
 
 
 def by_part(records: Sequence[Record]) -> dict[int, Sequence[Record]]:

@@ -166,7 +166,8 @@ class Runner:
     def _count(self, records: Sequence[Record]) -> None:
         """Count records; of a partition that is somebody else's by now, the others are counted all the same."""
         if self._polled - self._asked >= LOOK:
-            self.monitor.behind, self._asked = self.source.lag(), self._polled
+            self.monitor.report_lag(self.source.lag())
+            self._asked = self._polled
         while True:
             try:
                 self.monitor.step(records)
@@ -216,7 +217,7 @@ class Runner:
 
     def _settle(self) -> None:
         """Make the last view, while the partitions are still ours."""
-        self.monitor.behind = self.source.lag()
+        self.monitor.report_lag(self.source.lag())
         if self.monitor.partitions:
             self.counts = self.monitor.counts()
             self._look()

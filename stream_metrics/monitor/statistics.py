@@ -13,13 +13,13 @@ from stream_metrics.monitor.partition import Partition
 __all__ = ["statistics"]
 
 
-def statistics(partitions: Sequence[Partition], behind: Mapping[tuple[str, int], int] | None) -> dict[str, Any]:
-    """Return the numbers as the view has them; `behind` is how many records each (topic, partition) lags, if known."""
+def statistics(partitions: Sequence[Partition], lag: Mapping[tuple[str, int], int] | None) -> dict[str, Any]:
+    """Return the numbers as the view has them; `lag` has the records behind by (topic, partition), None if unknown."""
     stats = JoinStats.total(partition.joiner.stats() for partition in partitions)
     times = [partition.event_time for partition in partitions if partition.event_time is not None]
     lags: Counter[int] = Counter()
-    for (_, number), lag in (behind or {}).items():
-        lags[number] += lag
+    for (_, number), records in (lag or {}).items():
+        lags[number] += records
     rejected: Counter[str] = Counter()
     for partition in partitions:
         rejected.update(partition.rejected)
@@ -31,9 +31,9 @@ def statistics(partitions: Sequence[Partition], behind: Mapping[tuple[str, int],
             "read": sum(partition.read for partition in partitions),
             "rejected": dict(sorted(rejected.items())),
         },
-        "lag": {"records": None if behind is None else lags.total()},
+        "lag": {"records": None if lag is None else lags.total()},
         "partitions": [
-            {"partition": each.number, "next": dict(each.next), "lag": None if behind is None else lags[each.number]}
+            {"partition": each.number, "next": dict(each.next), "lag": None if lag is None else lags[each.number]}
             for each in partitions
         ],
         "changes": changes_view((each.number, each.changes) for each in partitions),

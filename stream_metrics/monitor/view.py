@@ -6,10 +6,10 @@ and put into the same form. Nothing here is nan or infinite: that is null. Label
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stream_metrics.labels.json_names import json_data
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import TOTAL, Counts
 from stream_metrics.monitor.reading import Reading, read
@@ -52,18 +52,18 @@ def view(
     *,
     now: float,
     event_time: float | None = None,
-    also: Sequence[str] = (),
+    extra_metrics: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the whole view of what `reading.read` returned, whose states are taken over; {} if there are no counts.
 
     `statistics` has any of the keys of `UNKNOWN`; ValueError for others. `now` is the time of the clock, `event_time`
-    that of the events; metrics of `also` are in it beside those that always are.
+    that of the events; `extra_metrics` are in it beside those that always are.
     """
     unknown = statistics.keys() - UNKNOWN.keys()
     if unknown:
         raise ValueError(f"Expected `statistics` to have keys of {sorted(UNKNOWN)}, but got {sorted(unknown)}")
     readings = readings or read([Counts(config)])
-    rest = {key: _plain(statistics.get(key, empty)) for key, empty in UNKNOWN.items()}
+    rest = {key: json_data(statistics.get(key, empty)) for key, empty in UNKNOWN.items()}
     return {
         "version": VERSION,
         "title": config.title,
@@ -73,23 +73,8 @@ def view(
         "windows": list(readings),
         "headline": list(config.metrics),
         "by_window": {
-            name: window_view(reading, config.metrics, also, "anytime" if name == TOTAL else "fixed")
+            name: window_view(reading, config.metrics, extra_metrics, "anytime" if name == TOTAL else "fixed")
             for name, reading in readings.items()
         },
         **rest,
     }
-
-
-def _plain(data: Any) -> Any:
-    """Return what JSON can hold of nested data: lists, dicts by text, finite numbers, text, true, false, null."""
-    if data is None or isinstance(data, str | bool | int):
-        return data
-    if isinstance(data, float):
-        return float(data) if math.isfinite(data) else None
-    if isinstance(data, Mapping):
-        return {str(key): _plain(value) for key, value in data.items()}
-    if hasattr(data, "_asdict"):
-        return _plain(data._asdict())
-    if isinstance(data, list | tuple | set | frozenset):
-        return [_plain(value) for value in data]
-    return _plain(data.tolist()) if hasattr(data, "tolist") else repr(data)

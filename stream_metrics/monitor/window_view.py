@@ -19,6 +19,7 @@ from stream_metrics.catalog.table import CATALOG
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.labels import Label
+from stream_metrics.labels.json_names import json_number
 from stream_metrics.monitor.certainty import (
     LEVEL,
     assumption,
@@ -34,7 +35,7 @@ from stream_metrics.monitor.tallies import delay_quantile
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["plain_number", "window_view"]
+__all__ = ["window_view"]
 
 MOST_CLASSES, MOST_CELLS = 200, 50
 LABELS = (
@@ -53,16 +54,10 @@ CLASSES = ("precision", "recall", "f1")
 SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 
-def plain_number(value: Any) -> int | float | None:
-    """Return a number that JSON can hold; None for nan and infinities."""
-    number: int | float = value.item() if hasattr(value, "item") else value
-    return number if math.isfinite(number) else None
-
-
 def window_view(
-    reading: Reading, headline: Sequence[str], also: Sequence[str] = (), valid: str = "fixed"
+    reading: Reading, headline: Sequence[str], extra_metrics: Sequence[str] = (), valid: str = "fixed"
 ) -> dict[str, Any]:
-    """Return all that is shown of a window, metrics of `also` among it; the states of the reading are taken over.
+    """Return all that is shown of a window, with `extra_metrics`; the states of the reading are taken over.
 
     `valid` is that of the intervals.
     """
@@ -73,7 +68,7 @@ def window_view(
         if scored is None
         else Snapshot(state.state, ranks=scored.ranks, confidence=scored.confidence, losses=scored.losses)
     )
-    keys = tuple(dict.fromkeys((*headline, *also, *LABELS, *(SCORES if scored is not None else ()))))
+    keys = tuple(dict.fromkeys((*headline, *extra_metrics, *LABELS, *(SCORES if scored is not None else ()))))
     values, estimates = _metrics(snapshot, keys)
     names = dict(zip(snapshot.labels, names_of(snapshot.labels), strict=True))
     due, labelled, delays = reading.covered
@@ -82,7 +77,7 @@ def window_view(
     by_labels, unbounded = label_bounds(snapshot, known, unlabelled)
     return {
         "n": snapshot.n,
-        "weight": plain_number(snapshot.weight),
+        "weight": json_number(snapshot.weight),
         "abstained": snapshot.abstained,
         "late": reading.late,
         "metrics": values,
@@ -93,10 +88,10 @@ def window_view(
         "label_bounds": by_labels,
         "label_bounds_missing": unbounded,
         "better": {key: CATALOG[key].better for key in keys},
-        "range": {key: [plain_number(CATALOG[key].low), plain_number(CATALOG[key].high)] for key in keys},
+        "range": {key: [json_number(CATALOG[key].low), json_number(CATALOG[key].high)] for key in keys},
         **_classes(snapshot, names, valid, unlabelled),
         "curves": curves(snapshot, names),
-        "groups": _groups(reading.groups, tuple(dict.fromkeys((*headline, *also)))),
+        "groups": _groups(reading.groups, tuple(dict.fromkeys((*headline, *extra_metrics)))),
         "coverage": {"ratio": labelled / due if due else None, "labelled": labelled, "due": due},
         "delay": {name: delay_quantile(delays, share) for name, share in SHARES.items()},
     }
@@ -105,10 +100,9 @@ def window_view(
 def value(snapshot: Snapshot, key: str) -> float | None:
     """Return one value; None if it is 0/0, infinite, or cannot be read from what was counted."""
     try:
-        found = number_of(snapshot, key)
+        return json_number(number_of(snapshot, key))
     except (KeyError, ValueError):
         return None
-    return found if math.isfinite(found) else None
 
 
 def _metrics(snapshot: Snapshot, keys: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -118,7 +112,7 @@ def _metrics(snapshot: Snapshot, keys: Sequence[str]) -> tuple[dict[str, Any], d
         if found is not None and CATALOG[key].reads != "counts":
             estimate = snapshot.estimate(key)
             if estimate.kind == "certified":
-                estimates[key] = {"low": plain_number(estimate.low), "high": plain_number(estimate.high)}
+                estimates[key] = {"low": json_number(estimate.low), "high": json_number(estimate.high)}
     return values, estimates
 
 
@@ -139,7 +133,7 @@ def _classes(snapshot: Snapshot, names: Mapping[Label, str], valid: str, unlabel
         label = snapshot.labels[at]
         row = {"label": names[label], "support": columns["support"][at], "predicted": columns["predicted_count"][at]}
         row |= {key: None if label in lost[key] else columns[key][at] for key in CLASSES}
-        row["roc_auc"] = plain_number(areas.get(label, math.nan))
+        row["roc_auc"] = json_number(areas.get(label, math.nan))
         row["intervals"] = {key: found[label] for key, found in bounds.items() if label in found}
         row["label_bounds"] = {key: ends[label] for key, ends in by_labels.items() if row[key] is not None}
         rows.append(row)

@@ -36,7 +36,7 @@ from stream_metrics.inference.intervals.resampling import DRAWS, SEED
 from stream_metrics.inference.intervals.sequences import asymptotic_multiplier
 from stream_metrics.inputs.options import real
 from stream_metrics.labels import Label, canonical
-from stream_metrics.labels.json_names import without_nan
+from stream_metrics.labels.json_names import json_data
 
 __all__ = ["ComparisonSnapshot", "Difference", "Joint"]
 
@@ -315,7 +315,7 @@ class ComparisonSnapshot:
 
     def to_json(self, indent: int | None = None) -> str:
         """Return `to_dict()` as JSON text; nan becomes null."""
-        return json.dumps(without_nan(self.to_dict()), indent=indent, allow_nan=False)
+        return json.dumps(json_data(self.to_dict()), indent=indent, allow_nan=False)
 
     def report(self, level: float = 0.95) -> str:
         """Return the report: metrics of both models with intervals for one look and for many, tests, evidence."""

@@ -15,7 +15,7 @@ from stream_metrics.inference.intervals.resampling import enough_draws
 from stream_metrics.inference.selection import e_benjamini_hochberg, e_value_below, level_of_each, range_of
 from stream_metrics.inputs.options import real
 from stream_metrics.labels import canonical
-from stream_metrics.labels.json_names import label_names, without_nan
+from stream_metrics.labels.json_names import json_data, label_names
 from stream_metrics.snapshots.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
 
     def to_json(self, indent: int | None = None) -> str:
         """Return `to_dict()` as JSON text; nan becomes null."""
-        return json.dumps(without_nan(self.to_dict()), indent=indent, allow_nan=False)
+        return json.dumps(json_data(self.to_dict()), indent=indent, allow_nan=False)
 
     def report(self, width: int | None = None) -> str:
         """Return the text report at `width` columns (at least 40); without it, at the width of the terminal."""

@@ -24,7 +24,7 @@ from stream_metrics.catalog.table import CATALOG, Row, find
 from stream_metrics.evaluation.evaluate import checked_zero_division, evaluate, settle, value_labels
 from stream_metrics.formulas.frozen import FrozenCounts
 from stream_metrics.formulas.protocol import Counts
-from stream_metrics.labels.json_names import without_nan
+from stream_metrics.labels.json_names import json_data
 from stream_metrics.snapshots.intervals import IntervalReadings, Shown
 from stream_metrics.snapshots.scores import Estimate, ScoreReadings
 
@@ -223,7 +223,7 @@ class Snapshot(ScoreReadings, IntervalReadings):
         try:
             return json.dumps(data, indent=indent, allow_nan=False)
         except ValueError:
-            return json.dumps(without_nan(data), indent=indent, allow_nan=False)
+            return json.dumps(json_data(data), indent=indent, allow_nan=False)
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a pandas table: one row per class, one column per chosen per-class key."""

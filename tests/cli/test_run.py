@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import random
 
 import pytest
@@ -261,7 +262,7 @@ def test_state_is_replaced_whole_or_not_at_all(cli, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     path = written(tmp_path, "state", b"old")
-    monkeypatch.setattr(files.os, "replace", full)
+    monkeypatch.setattr(os, "replace", full)
 
     result = cli("run", "-", "--state", path, stdin=CSV)
 

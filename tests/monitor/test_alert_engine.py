@@ -192,7 +192,7 @@ def test_alerts_do_not_wait_for_a_disk_that_fails(tmp_path, monkeypatch) -> None
     alerts.settle()
 
     assert len(sink.told) == 1
-    assert monitor.problem == "disk full"
+    assert monitor.last_error == "disk full"
     crash(monitor)
 
 

@@ -201,7 +201,7 @@ def test_a_full_disk_is_said_and_survived(
             monitor.step(some[start : start + 100])
 
     steps(records[:-300])
-    problem = monitor.problem
+    problem = monitor.last_error
     small("100m")
     steps(records[-300:])
     monitor.close()
@@ -209,7 +209,7 @@ def test_a_full_disk_is_said_and_survived(
     assert problem is not None
     assert "full" in problem or "disk I/O error" in problem
     assert problem in caplog.text
-    assert monitor.problem is None
+    assert monitor.last_error is None
     check(state)
 
 

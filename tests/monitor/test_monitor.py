@@ -259,7 +259,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path, caplog: pytest.
 
     assert "disk is full" in said
     assert [record.levelname for record in caplog.records] == ["ERROR"]
-    assert monitor.problem is None
+    assert monitor.last_error is None
     assert counted(again) == WHOLE
     again.close()
 

@@ -70,7 +70,7 @@ def monitor(order: dict[str, Any]) -> int:
             made.step(source.poll(0))
             made._spent = 0.0  # checkpoints as often as they fall due, however long they take
             steps += 1
-            if made.problem is not None:
+            if made.last_error is not None:
                 failures, made._ended = failures + 1, 0.0
                 made._ended = time.monotonic() - 2
                 if failures == 3:

@@ -100,7 +100,7 @@ class KafkaSource:
     def start(self, monitor: Monitor) -> None:
         """Join the group; ``SourceError`` if there is no broker, a topic is missing, or two differ in partitions."""
         self._monitor = monitor
-        monitor.saved = self._done.update
+        monitor.on_checkpoint(self._done.update)
         try:
             self._consumer = Consumer({**self._options, "error_cb": self._told}, logger=CLIENT)
             counts = {name: len(self._partitions(name)) for name in self._topics}
