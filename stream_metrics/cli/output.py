@@ -15,14 +15,13 @@ from stream_metrics.cli.problems import UsageProblem
 from stream_metrics.containers.moments import text_of
 from stream_metrics.containers.panes import inside
 from stream_metrics.labels.json_names import json_data, label_names
+from stream_metrics.report.headlines import RUNNING, RUNNING_WITH_SCORES
 from stream_metrics.report.layout import number
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["RunningValues", "add_intervals", "check_intervals", "print_snapshot", "view", "with_intervals"]
 
-HEADLINE = ("accuracy", "balanced_accuracy", "macro_f1", "matthews_corrcoef", "cohen_kappa")
-OF_SCORES = ("accuracy", "macro_f1", "matthews_corrcoef", "log_loss", "roc_auc_ovr")  # lines of 80 columns
 NEEDED = {
     "counts": "labels, but the state keeps scores only",
     "ranks": "scores, but the state keeps none: run --scores",
@@ -189,7 +188,8 @@ class RunningValues:
 
     def _headline(self, state: Any) -> list[str]:
         states = _states(state)
-        return [key for key in (OF_SCORES if "ranks" in states else HEADLINE) if CATALOG[key].reads in states]
+        keys = RUNNING_WITH_SCORES if "ranks" in states else RUNNING
+        return [key for key in keys if CATALOG[key].reads in states]
 
 
 def _together(taken: Snapshot | GroupSnapshot) -> Snapshot:

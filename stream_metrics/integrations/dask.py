@@ -35,7 +35,7 @@ from typing import Any
 
 from stream_metrics.containers.aggregate import merge
 from stream_metrics.errors import LabelError
-from stream_metrics.integrations.tables import Fields, emptied, feed
+from stream_metrics.integrations.tables import Fields, emptied, feed, merge_in_tree
 from stream_metrics.wire import Portable
 
 try:
@@ -61,15 +61,11 @@ def accumulate(collection: Any, prototype: Portable, fields: Fields = FIELDS, *,
     Raises ``ValueError`` if it is none, or does not merge; ``TypeError`` for another collection; ``LabelError`` for a
     column that the data frame has not. What is wrong in a partition raises when it is computed, with its position.
     """
-    if not isinstance(fan_in, int) or fan_in < 2:
-        raise ValueError(f"Expected `fan_in` to be a whole number above 1, but got {fan_in!r}")
     empty = emptied(prototype)
     # With pure=True a task is known by its arguments, and one over a file that has changed would not run again.
     count = delayed(partial(_count, empty, fields), pure=False)
     join = delayed(partial(_join, type(empty)), pure=False)
-    states = [count(part) for part in _partitions(collection, fields)]
-    while len(states) > fan_in:
-        states = [join(states[at : at + fan_in]) for at in range(0, len(states), fan_in)]
+    states = merge_in_tree(map(count, _partitions(collection, fields)), join, fan_in)
     return delayed(partial(_whole, empty), pure=False)(states)
 
 

@@ -39,7 +39,7 @@ from typing import Any, TypeVar
 
 from stream_metrics.containers.aggregate import merge
 from stream_metrics.errors import LabelError
-from stream_metrics.integrations.tables import Fields, emptied, feed
+from stream_metrics.integrations.tables import Fields, emptied, feed, merge_in_tree
 from stream_metrics.wire import Portable, from_bytes
 
 try:
@@ -102,19 +102,8 @@ def tree_merge(refs: Iterable[Any], fan_in: int = 8) -> Any:
 
     Raises ``MergeError`` if there is none, or if kinds or configurations differ.
     """
-    if not isinstance(fan_in, int) or fan_in < 2:
-        raise ValueError(f"Expected `fan_in` to be a whole number above 1, but got {fan_in!r}")
-    levels: list[list[Any]] = [[]]
-    for ref in refs:
-        levels[0].append(ref)
-        at = 0
-        while len(levels[at]) == fan_in:
-            merged, levels[at] = _merging.remote(*levels[at]), []
-            at += 1
-            if at == len(levels):
-                levels.append([])
-            levels[at].append(merged)
-    return merge(state for level in levels for ref in level for state in _states(ray.get(ref)))
+    last = merge_in_tree(refs, lambda parts: _merging.remote(*parts), fan_in)
+    return merge(state for ref in last for state in _states(ray.get(ref)))
 
 
 def _counted_blocks(dataset: Any, empty: bytes, fields: Fields, options: dict[str, Any]) -> Iterator[Any]:

@@ -47,7 +47,7 @@ from stream_metrics.integrations.tables import Fields, emptied
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
-from stream_metrics.report.content import HEADLINE
+from stream_metrics.report.headlines import REPORT, TABLE_OF_SCORES
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.wire import Portable, from_bytes
 
@@ -66,7 +66,6 @@ __all__ = ["accumulate", "accumulate_by", "evaluate", "merge_states", "partial_s
 State = TypeVar("State", bound=Portable)
 
 FIELDS = Fields()
-SCORED = ("roc_auc_ovr", "average_precision_ovr", "log_loss", "brier_score")  # columns beside HEADLINE
 
 
 def evaluate(
@@ -97,7 +96,7 @@ def evaluate(
     if group_by is None:
         snapshot: Snapshot = accumulate(df, prototype, fields, classes=classes).snapshot()
         return snapshot
-    shown = prototype.metrics or (*HEADLINE, *(SCORED if scores is not None else ()))
+    shown = prototype.metrics or (*REPORT, *(TABLE_OF_SCORES if scores is not None else ()))
     for key in shown:
         if find(key).kind == "matrix" or key in LABEL_VALUED:
             raise ValueError(f"Expected `metrics` of groups to be numbers, but {key!r} is none")

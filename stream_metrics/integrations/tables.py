@@ -1,12 +1,12 @@
-"""What engines have in common: an empty state to start from, and columns of a table as arguments of `update_many`.
+"""What engines share: an empty state to start from, columns of a table as arguments of `update_many`, a tree of merges.
 
 A table is an Arrow table or record batch, a pandas data frame, or a mapping from name to column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from stream_metrics.errors import LabelError
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.wire import Portable
 
-__all__ = ["Fields", "emptied", "feed"]
+__all__ = ["Fields", "emptied", "feed", "merge_in_tree"]
+
+T = TypeVar("T")
 
 
 class Fields(NamedTuple):
@@ -78,3 +80,26 @@ def feed(state: Any, table: Any, fields: Fields) -> None:
 def _side_by_side(table: Any, names: list[str]) -> np.ndarray[Any, Any]:
     """Return columns of numbers as an array with one row for each row of the table."""
     return np.column_stack([np.asarray(table[name]) for name in names])
+
+
+def merge_in_tree(parts: Iterable[T], merge: Callable[[list[T]], T], fan_in: int) -> list[T]:
+    """Merge `fan_in` parts at a time, as they come, then such merges; return the last ones, at most `fan_in`.
+
+    Raises ``ValueError`` if `fan_in` is not a whole number above 1.
+    """
+    if not isinstance(fan_in, int) or fan_in < 2:
+        raise ValueError(f"Expected `fan_in` to be a whole number above 1, but got {fan_in!r}")
+    levels: list[list[T]] = [[]]
+    for part in parts:
+        levels[0].append(part)
+        level = 0
+        while len(levels[level]) > fan_in:
+            merged, levels[level] = merge(levels[level][:fan_in]), levels[level][fan_in:]
+            level += 1
+            if level == len(levels):
+                levels.append([])
+            levels[level].append(merged)
+    last = [part for level_parts in reversed(levels) for part in level_parts]
+    while len(last) > fan_in:
+        last = [*last[:-fan_in], merge(last[-fan_in:])]
+    return last

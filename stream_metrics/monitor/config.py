@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from stream_metrics.report.headlines import MONITOR
+
 __all__ = ["Alerts", "Config", "Counting", "Fields", "Join", "Serve", "Source", "Store"]
 
 T = TypeVar("T")
@@ -77,9 +79,7 @@ class Counting:
     panes: int = _key(60, "the parts in which a window moves on")
     clock: str = _key("label", "whose time windows go by", "label", "prediction")
     max_groups: int = _key(100, "most groups; the rest is one")
-    metrics: tuple[str, ...] = _key(
-        ("accuracy", "balanced_accuracy", "macro_f1", "matthews_corrcoef"), "the metrics of the headline"
-    )
+    metrics: tuple[str, ...] = _key(MONITOR, "the metrics of the headline")
 
 
 @dataclass(frozen=True)

@@ -6,26 +6,15 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stream_metrics.report.headlines import inline_title
 from stream_metrics.report.layout import Column, number, shorten, table, visible, wrap
 
-__all__ = ["View", "duration", "facts", "figure", "short_window", "standing", "summary", "title_of"]
+__all__ = ["View", "duration", "facts", "figure", "short_window", "standing", "summary"]
 
 NONE = "\u2013"
 MOST_GROUPS = 10
 SPANS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
-SHORT = {
-    "balanced_accuracy": "balanced",
-    "matthews_corrcoef": "MCC",
-    "cohen_kappa": "kappa",
-    "macro_f1": "macro F1",
-    "roc_auc_ovr": "ROC AUC",
-}
 View = Mapping[str, Any]
-
-
-def title_of(key: str) -> str:
-    """Return a short name of a metric."""
-    return SHORT.get(key, key.replace("_", " "))
 
 
 def figure(value: float | None, digits: int = 3) -> str:
@@ -88,8 +77,9 @@ JOIN = {
 def _open(part: View, keys: Sequence[str]) -> list[tuple[str, str]]:
     """Return a line that says between what the headline lies whatever the missing labels are; none if none is."""
     bounds = part.get("label_bounds", {})
-    found = [f"{title_of(key)} {figure(bounds[key][0])} to {figure(bounds[key][1])}" for key in keys if key in bounds]
-    return [("any labels", ", ".join(found))] if found else []
+    ranges = {inline_title(key): map(figure, bounds[key]) for key in keys if key in bounds}
+    texts = [f"{title} {low} to {high}" for title, (low, high) in ranges.items()]
+    return [("any labels", ", ".join(texts))] if texts else []
 
 
 def _share(ratio: float | None) -> str:
@@ -121,7 +111,7 @@ def _table(heading: str, names: Sequence[str], rows: Sequence[View], keys: Seque
     columns = [Column("samples", "n", [number(row["n"]) for row in rows])]
     for at, key in enumerate(keys):
         cells = [figure(row["metrics"].get(key)) for row in rows]
-        columns.append(Column(title_of(key), title_of(key), cells, at))
+        columns.append(Column(inline_title(key), inline_title(key), cells, at))
     return table(heading, names, columns, width)[0]
 
 

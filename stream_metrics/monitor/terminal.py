@@ -19,7 +19,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from stream_metrics.monitor.summary import View, duration, facts, figure, short_window, standing, title_of
+from stream_metrics.monitor.summary import View, duration, facts, figure, short_window, standing
+from stream_metrics.report.headlines import inline_title
 from stream_metrics.report.layout import fit_names, number, visible
 
 __all__ = ["Screen", "render", "sparkline"]
@@ -119,7 +120,7 @@ def _table(title: str, *headings: str, least: int = 0) -> Table:
 def _headline(view: View, width: int) -> Table:
     keys = view["headline"]
     spark = max(min((width - 20) // max(len(keys), 1) - 9, 24), 0)
-    table = _table("", "window", "samples", *map(title_of, keys))
+    table = _table("", "window", "samples", *map(inline_title, keys))
     table.title = ""
     for window in view["windows"]:
         part, lines = view["by_window"][window], view["history"].get(window, {})
@@ -206,7 +207,7 @@ def _groups(view: View, part: View, name: str) -> Part:
             return None
         few = f", the worst of {len(rows)}" if len(rows) > room else ", worst first"
         names = _names(row["group"] for row in rows[:room])
-        headings = ("group", "samples", *map(title_of, keys))
+        headings = ("group", "samples", *map(inline_title, keys))
         table = _table(f"groups ({name}{few})", *headings, least=max(name.cell_len for name in names))
         for row, label in zip(rows[:room], names, strict=True):
             table.add_row(label, number(row["n"]), *(figure(row["metrics"].get(key)) for key in keys))

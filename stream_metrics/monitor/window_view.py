@@ -32,24 +32,13 @@ from stream_metrics.monitor.curve_points import curves
 from stream_metrics.monitor.names import names_of
 from stream_metrics.monitor.reading import Reading
 from stream_metrics.monitor.tallies import delay_quantile
+from stream_metrics.report.headlines import MONITOR_VIEW, MONITOR_VIEW_OF_SCORES
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["window_view"]
 
 MOST_CLASSES, MOST_CELLS = 200, 50
-LABELS = (
-    "accuracy",
-    "balanced_accuracy",
-    "macro_precision",
-    "macro_recall",
-    "macro_f1",
-    "weighted_f1",
-    "cohen_kappa",
-    "matthews_corrcoef",
-    "no_information_rate",
-)
-SCORES = ("roc_auc_ovr", "log_loss", "brier_score", "expected_calibration_error_top")
 CLASSES = ("precision", "recall", "f1")
 SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
@@ -68,7 +57,8 @@ def window_view(
         if scored is None
         else Snapshot(state.state, ranks=scored.ranks, confidence=scored.confidence, losses=scored.losses)
     )
-    keys = tuple(dict.fromkeys((*headline, *extra_metrics, *LABELS, *(SCORES if scored is not None else ()))))
+    of_scores = () if scored is None else MONITOR_VIEW_OF_SCORES
+    keys = tuple(dict.fromkeys((*headline, *extra_metrics, *MONITOR_VIEW, *of_scores)))
     values, estimates = _metrics(snapshot, keys)
     names = dict(zip(snapshot.labels, names_of(snapshot.labels), strict=True))
     due, labelled, delays = reading.covered

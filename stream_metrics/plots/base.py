@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from stream_metrics.catalog.table import CATALOG
 from stream_metrics.labels.json_names import label_names
-from stream_metrics.report.content import HEADINGS
+from stream_metrics.report.headlines import column_title
 from stream_metrics.report.layout import number, visible
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def nothing(ax: Axes, text: str = "nothing counted yet") -> Axes:
 
 def title(key: str) -> str:
     """Return what a metric is called in a figure."""
-    return HEADINGS[key][0] if key in HEADINGS else CATALOG[key].title
+    return column_title(key)
 
 
 def names(labels: Sequence[Label]) -> list[str]:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from stream_metrics.report.headlines import COMPARED, COMPARED_BINARY_RANKS, COMPARED_LOSSES, COMPARED_RANKS
+
 if TYPE_CHECKING:
     from stream_metrics.snapshots.comparison import ComparisonSnapshot
 
 __all__ = ["report", "to_dict"]
 
-KEYS = ("accuracy", "balanced_accuracy", "macro_f1", "cohen_kappa", "matthews_corrcoef")
-OF_SCORES = {"ranks": ("roc_auc_ovr", "average_precision_ovr"), "losses": ("log_loss", "brier_score")}
 ASSUMPTION = "Intervals and tests assume independent samples, or independent units where samples have them."
-OF_ONE = {"ranks": ("roc_auc", "average_precision"), "losses": OF_SCORES["losses"]}  # for two classes
 
 
 def keys_of(snapshot: ComparisonSnapshot) -> tuple[str, ...]:
     """Return the keys that a report has."""
-    table = OF_ONE if len(snapshot.labels) <= 2 else OF_SCORES
-    return KEYS + tuple(key for kind in snapshot.scored for key in table[kind])
+    ranks = COMPARED_BINARY_RANKS if len(snapshot.labels) <= 2 else COMPARED_RANKS
+    keys = {"ranks": ranks, "losses": COMPARED_LOSSES}
+    return COMPARED + tuple(key for kind in snapshot.scored for key in keys[kind])
 
 
 def to_dict(snapshot: ComparisonSnapshot, level: float) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from stream_metrics.catalog.obstacles import SQUARE_LIMIT
 from stream_metrics.catalog.table import CATALOG, LABEL_VALUED
+from stream_metrics.report import headlines
 from stream_metrics.report.layout import number, score, shorten
 from stream_metrics.report.rated import is_default, rated_per_class, row_labels, scored
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BASELINES",
     "CONFUSIONS",
-    "HEADINGS",
     "NOT_ABOVE",
     "UNDEFINED",
     "Confusion",
@@ -50,24 +50,9 @@ BASELINES = ("most frequent", "uniform", "stratified")
 CONFUSIONS = 15
 UNDEFINED = "* undefined (0/0), replaced by zero_division"
 NOT_ABOVE = "! the model is not above this baseline"
-HEADLINE = ("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "matthews_corrcoef", "cohen_kappa")
-PER_CLASS = ("support", "predicted_count", "precision", "recall", "f1", "specificity", "ova_matthews_corrcoef")
-HEADINGS = {
-    "support": ("support", "true"),
-    "predicted_count": ("predicted", "pred"),
-    "precision": ("precision", "prec"),
-    "recall": ("recall", "recall"),
-    "f1": ("F1", "F1"),
-    "specificity": ("specificity", "spec"),
-    "ova_matthews_corrcoef": ("MCC", "MCC"),
-    "roc_auc": ("ROC AUC", "AUC"),
-    "average_precision": ("avg. precision", "AP"),
-    "expected_calibration_error": ("calibr. error", "ECE"),
-}  # in full, and where there is little room
 ACCURACIES = dict(
     zip(BASELINES, ("no_information_rate", "baseline_uniform_accuracy", "baseline_stratified_accuracy"), strict=True)
 )
-TITLES = {"matthews_corrcoef": "MCC (Matthews)"}  # where a reader looks for another name than the catalogue's
 EQUAL_TO_ACCURACY = {"accuracy", "micro_precision", "micro_recall", "micro_f1"}
 CAUTIONS = {
     "nir_p_value": "nir_p_value is no valid test: it takes the estimated rate as known and rejects too often. "
@@ -130,11 +115,11 @@ def matrix_place(snapshot: Snapshot) -> str:
 def scores(snapshot: Snapshot) -> list[Score]:
     """Return the headline scores, or every chosen number if the snapshot was taken with keys of its own."""
     rows = []
-    for key in HEADLINE if is_default(snapshot) else snapshot:
+    for key in headlines.REPORT if is_default(snapshot) else snapshot:
         if "counts" in snapshot._states and CATALOG[key].reads == "counts" and key not in LABEL_VALUED:
             value, undefined = snapshot._entry(key)
             baselines = tuple(_baseline(snapshot, key, strategy) for strategy in BASELINES)
-            rows.append(Score(key, TITLES.get(key, CATALOG[key].title), value, undefined is True, baselines))
+            rows.append(Score(key, headlines.LINES.get(key, CATALOG[key].title), value, undefined is True, baselines))
     return rows
 
 
@@ -193,7 +178,7 @@ def per_class_keys(snapshot: Snapshot) -> list[str]:
     """Return the per-class keys to show: the usual ones, or the chosen ones."""
     if not is_default(snapshot):
         return list(snapshot.per_class)
-    return [*(PER_CLASS if "counts" in snapshot._states else ()), *rated_per_class(snapshot)]
+    return [*(headlines.PER_CLASS if "counts" in snapshot._states else ()), *rated_per_class(snapshot)]
 
 
 def class_values(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[tuple[float | None, bool]]:

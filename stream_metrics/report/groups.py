@@ -10,6 +10,7 @@ from stream_metrics.catalog.table import CATALOG
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.inference.selection import range_of
 from stream_metrics.labels.json_names import label_names
+from stream_metrics.report.headlines import GROUPS, short_title
 from stream_metrics.report.intervals import beside, group_bounds, interval_notes, value_bounds
 from stream_metrics.report.layout import Column, aligned, number, numbers, score, shorten, table, visible, wrap
 from stream_metrics.report.rated import doubts
@@ -24,17 +25,7 @@ __all__ = ["report"]
 
 NARROWEST = 40
 WIDEST = 140
-GROUPS = 25
-SHORT = {
-    "balanced_accuracy": "Balanced",
-    "accuracy": "Accuracy",
-    "macro_f1": "Macro F1",
-    "matthews_corrcoef": "MCC",
-    "roc_auc": "ROC AUC",
-    "roc_auc_ovr": "AUC ovr",
-    "log_loss": "Log loss",
-    "brier_score": "Brier",
-}  # the keys that a report shows, the first of which is the one by which groups are ranked
+MOST_GROUPS = 25
 MOST = 6
 
 
@@ -75,7 +66,7 @@ def _sizes(groups: GroupSnapshot) -> str:
 def _keys(groups: GroupSnapshot) -> list[str]:
     """Return what to show: of the usual keys those that some group has a value of, or else the first chosen ones."""
     views = list(groups.values())
-    known = [key for key in SHORT if any(key in view._keys for view in views)]
+    known = [key for key in GROUPS if any(key in view._keys for view in views)]
     if not known:
         wholes = [key for key in views[0]._keys if CATALOG[key].kind == "whole" and CATALOG[key].better]
         known = [key for key in wholes if not all(view._obstacle(key) for view in views)][:MOST]
@@ -93,7 +84,7 @@ def _column(groups: GroupSnapshot, key: str) -> list[float]:
 def _table(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], width: int) -> list[str]:
     ranked = [group for group, _ in groups.worst(keys[0])] if keys else []
     ranked += [group for group in groups if group not in set(ranked)]
-    shown = ranked[:GROUPS]
+    shown = ranked[:MOST_GROUPS]
     rows: list[tuple[str, Snapshot]] = [(names[group], groups[group]) for group in shown]
     if groups.other is not None:
         rows.append((f"({visible(groups.other_name)})", groups.other))
@@ -104,7 +95,7 @@ def _table(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], widt
         bounds = [_bounds(view, key) for _, view in rows]
         intervals += bounds
         cells = beside(aligned([_cell(view, key) for _, view in rows]), bounds)
-        columns.append(Column(_title(key), SHORT.get(key, shorten(_title(key), 8)), cells, drop=position))
+        columns.append(Column(_title(key), short_title(key), cells, drop=position))
     lines, dropped = table("Group", [name for name, _ in rows], columns, width)
     notes = doubts(intervals)
     if keys:

@@ -19,7 +19,6 @@ from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.content import (
     BASELINES,
     CONFUSIONS,
-    HEADINGS,
     NOT_ABOVE,
     UNDEFINED,
     class_values,
@@ -35,6 +34,7 @@ from stream_metrics.report.content import (
     value_text,
     weakest,
 )
+from stream_metrics.report.headlines import column_title
 from stream_metrics.report.intervals import beside, bracketed, class_bounds, heading, interval_notes, value_bounds
 from stream_metrics.report.layout import fit_names, number, numbers, score, visible
 from stream_metrics.report.matrix import percent
@@ -132,10 +132,10 @@ def _classes(snapshot: Snapshot, names: list[str]) -> str:
     short = fit_names([names[position] for position in shown], NAME, shown)
     rows = zip(shown, short, zip(*columns, strict=True), strict=True)
     body = [_row(text, cells, names[position]) for position, text, cells in rows]
-    headings = [HEADINGS[key][0] if key in HEADINGS else CATALOG[key].title for key in keys]
+    headings = [column_title(key) for key in keys]
     title, notes = "", doubts(one for key in keys for one in class_bounds(snapshot, key, shown))
     if len(shown) < len(names):
-        lowest = HEADINGS[weakest(snapshot)][0]
+        lowest = column_title(weakest(snapshot))
         title = _title(f"The {len(shown)} classes with the lowest {lowest}, of {number(len(names), THIN)}")
         left = number(len(names) - len(shown), THIN)
         notes.append(f"{left} classes left out: snapshot.per_class or snapshot.to_frame() has them")

@@ -16,7 +16,6 @@ from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.content import (
     BASELINES,
     CONFUSIONS,
-    HEADINGS,
     NOT_ABOVE,
     UNDEFINED,
     class_values,
@@ -32,6 +31,7 @@ from stream_metrics.report.content import (
     value_text,
     weakest,
 )
+from stream_metrics.report.headlines import column_title, short_title
 from stream_metrics.report.intervals import beside, bracketed, class_bounds, heading, interval_notes, value_bounds
 from stream_metrics.report.layout import (
     GAP,
@@ -146,7 +146,7 @@ def _classes(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
     lines, dropped = table("Class", [names[position] for position in shown], columns, width, positions=shown)
     notes = doubts(one for key in keys for one in class_bounds(snapshot, key, shown))
     if len(shown) < len(names):
-        lowest = HEADINGS[weakest(snapshot)][0]
+        lowest = column_title(weakest(snapshot))
         lines = [*wrap(f"The {len(shown)} classes with the lowest {lowest}, of {number(len(names))}", width), *lines]
         notes.append(
             f"{number(len(names) - len(shown))} classes left out: snapshot.per_class or snapshot.to_frame() has them"
@@ -159,15 +159,13 @@ def _classes(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
 
 
 def _column(snapshot: Snapshot, key: str, shown: list[int], position: int) -> Column:
-    title = CATALOG[key].title
-    full, short = HEADINGS.get(key, (title, shorten(title, 8)))
     values = class_values(snapshot, key, shown)
     if CATALOG[key].high == math.inf:
         cells = numbers([value for value, _ in values if value is not None])
     else:
         cells = aligned(["" if value is None else score(value, undefined) for value, undefined in values])
         cells = beside(cells, class_bounds(snapshot, key, shown))
-    return Column(full, short, cells, drop=DROPPED_FIRST.get(key, position + 1))
+    return Column(column_title(key), short_title(key), cells, drop=DROPPED_FIRST.get(key, position + 1))
 
 
 def _matrix(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
