@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.monitor.tallies import DELAYS, Tallies, delay_classes
+from stream_metrics.monitor.delays import DELAYS, delay_classes
+from stream_metrics.monitor.tallies import Tallies
 
 __all__ = ["Coverage", "Covered"]
 

@@ -34,7 +34,8 @@ from stream_metrics.inputs.times import length
 from stream_metrics.monitor._core.kernels import Joins, first_of
 from stream_metrics.monitor.config import Join
 from stream_metrics.monitor.counting import Columns, Counts, Pair
-from stream_metrics.monitor.outcomes import DelayCounts, JoinStats, Tally
+from stream_metrics.monitor.delays import DelayCounts
+from stream_metrics.monitor.outcomes import JoinStats, Tally
 from stream_metrics.monitor.packing import Packer
 from stream_metrics.monitor.records import MISSING, Checked, Events, Rejected
 from stream_metrics.monitor.shelves import Segment, Shelf

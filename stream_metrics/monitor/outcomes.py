@@ -1,18 +1,15 @@
-"""What became of predictions and labels, in numbers, and how long the labels took."""
+"""What became of predictions and labels, in numbers."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from stream_metrics.monitor.delays import BOUNDS, DelayCounts, Delays
 
-__all__ = ["BOUNDS", "DelayCounts", "Delays", "JoinStats", "Tally"]
-
-BOUNDS = tuple(float(f"{digit}e{power}") for power in range(-2, 7) for digit in (1, 2, 5))  # seconds
+__all__ = ["JoinStats", "Tally"]
 
 
 @dataclass
@@ -43,36 +40,6 @@ class Tally:
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(**{name: value + getattr(other, name) for name, value in vars(self).items()})
-
-
-class Delays(NamedTuple):
-    """How long labels took: upper bounds in seconds, counts of the cells (one more than bounds), sum in seconds."""
-
-    le: tuple[float, ...]
-    counts: tuple[int, ...]
-    sum: float
-
-
-class DelayCounts:
-    """Counts delays; the sum is that of whole microseconds, so that their order makes no difference."""
-
-    def __init__(self, counts: Sequence[int] = (0,) * (len(BOUNDS) + 1), microseconds: int = 0) -> None:
-        self._counts = np.array(counts, np.int64)
-        self._sum = microseconds
-
-    def add(self, seconds: NDArray[np.float64]) -> None:
-        """Count delays; one that is negative is none."""
-        times = np.maximum(seconds, 0)
-        self._counts += np.bincount(np.searchsorted(BOUNDS, times), minlength=len(self._counts))
-        self._sum += int(np.rint(times * 1e6).astype(np.int64).sum())
-
-    def read(self) -> Delays:
-        """Return what was counted."""
-        return Delays(BOUNDS, tuple(self._counts.tolist()), self._sum / 1e6)
-
-    def content(self) -> list[Any]:
-        """Return what another one of its kind can be made of."""
-        return [self._counts.tolist(), self._sum]
 
 
 class JoinStats(NamedTuple):

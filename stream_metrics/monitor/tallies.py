@@ -1,12 +1,7 @@
-"""Whole numbers by pane of time: how many predictions were made, how many got a label, how long labels took.
-
-A delay falls into one of 8 classes of equal width between a power of two and the next, so a quantile is off by 6 % at
-most. The class is read from the bits of the number: that is the same on every machine, where a logarithm may not be.
-"""
+"""Whole numbers by pane of time: how many predictions were made, how many got a label, how long labels took."""
 
 from __future__ import annotations
 
-import struct
 from typing import Any, Self
 
 import numpy as np
@@ -14,40 +9,9 @@ from numpy.typing import NDArray
 
 from stream_metrics.errors import DecodeError, MergeError
 
-__all__ = ["DELAYS", "Tallies", "delay_classes", "delay_quantile"]
+__all__ = ["Tallies"]
 
 Numbers = NDArray[np.int64]
-
-PART_BITS = 52 - 3  # of the fraction of a double, below the three that tell 8 classes apart
-SHORTEST = 2.0**-10  # seconds; what is shorter, or negative, is in the first class
-LONGEST = 2.0**30  # 34 years
-LOWEST = struct.unpack("<q", struct.pack("<d", SHORTEST))[0] >> PART_BITS
-DELAYS = (struct.unpack("<q", struct.pack("<d", LONGEST))[0] >> PART_BITS) - LOWEST + 1  # how many classes there are
-
-
-def delay_classes(seconds: NDArray[np.float64]) -> Numbers:
-    """Return the class of each delay."""
-    clipped = np.clip(seconds, SHORTEST, LONGEST)
-    return np.asarray((clipped.view(np.int64) >> PART_BITS) - LOWEST)
-
-
-def _edge(number: int) -> float:
-    """Return where a class of delays starts; the first starts at 0."""
-    whole = struct.unpack("<d", struct.pack("<q", (number + LOWEST) << PART_BITS))[0]
-    return float(whole) if number else 0.0
-
-
-def delay_quantile(counts: Numbers, share: float) -> float | None:
-    """Return the delay within which that share of the labels came, straight within a class; None without labels."""
-    below = np.cumsum(counts)
-    if not below[-1]:
-        return None
-    rank = share * int(below[-1])
-    number = int(np.searchsorted(below, rank))
-    number = max(number, int(np.argmax(counts > 0)))
-    before = int(below[number] - counts[number])
-    start, end = _edge(number), _edge(min(number + 1, len(counts) - 1))
-    return start + (end - start) * (rank - before) / int(counts[number])
 
 
 class Tallies:

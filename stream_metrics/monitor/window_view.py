@@ -29,9 +29,9 @@ from stream_metrics.monitor.certainty import (
     label_bounds,
 )
 from stream_metrics.monitor.curve_points import curves
+from stream_metrics.monitor.delays import delay_quantile
 from stream_metrics.monitor.names import names_of
 from stream_metrics.monitor.reading import Reading
-from stream_metrics.monitor.tallies import delay_quantile
 from stream_metrics.report.headlines import MONITOR_VIEW, MONITOR_VIEW_OF_SCORES
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot

@@ -13,7 +13,8 @@ from support.pair_streams import times
 
 from stream_metrics.errors import DecodeError, MergeError
 from stream_metrics.monitor.coverage import Coverage
-from stream_metrics.monitor.tallies import DELAYS, Tallies, delay_classes, delay_quantile
+from stream_metrics.monitor.delays import DELAYS, delay_classes, delay_quantile
+from stream_metrics.monitor.tallies import Tallies
 
 SECOND = 10**9
 seconds = st.floats(0, 1e7, allow_subnormal=False)

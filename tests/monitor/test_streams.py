@@ -16,7 +16,7 @@ from support.page_clients import get, listen, views
 from support.page_server import PageServer
 from support.page_views import make_view
 
-from stream_metrics.monitor.serving import streams
+from stream_metrics.monitor.serving.streams import StreamOptions
 
 VIEW = make_view(3, 2)
 
@@ -25,7 +25,7 @@ VIEW = make_view(3, 2)
 def serve() -> Iterator[Callable[..., PageServer]]:
     """Start servers, and close them in the end."""
     with contextlib.ExitStack() as stack:
-        yield lambda view=VIEW: stack.enter_context(contextlib.closing(PageServer(view)))
+        yield lambda view=VIEW, **options: stack.enter_context(contextlib.closing(PageServer(view, **options)))
 
 
 def test_stream_sends_the_newest_view_and_not_all(serve):
@@ -46,12 +46,11 @@ def test_stream_sends_the_newest_view_and_not_all(serve):
     assert len(nows) <= 2 + (time.monotonic() - started) / 0.25
 
 
-def test_a_hundred_clients_slow_ones_and_one_that_never_reads(serve, monkeypatch):
+def test_a_hundred_clients_slow_ones_and_one_that_never_reads(serve):
     """A hundred clients get the newest view whatever others do; the slow miss some; who never reads is dropped."""
-    monkeypatch.setattr(streams, "PAUSE", 0.02)
-    monkeypatch.setattr(streams, "SHARE", 0)
+    options = StreamOptions(pause=0.02, share=0)
     big = VIEW | {"title": "x" * 400_000}
-    server = serve(big)
+    server = serve(big, streams=options)
     with contextlib.ExitStack() as stack:
         quick = [stack.enter_context(listen(server)) for _ in range(100)]
         slow = [stack.enter_context(listen(server, 4096)) for _ in range(5)]
@@ -64,7 +63,7 @@ def test_a_hundred_clients_slow_ones_and_one_that_never_reads(serve, monkeypatch
         held = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
         seen = [[view["now"] for view in some_views(stream, until=6)] for stream in slow]
-        monkeypatch.setattr(streams, "PATIENCE", 0.0)
+        options.patience = 0.0
         server.publish(big)
         with contextlib.suppress(ConnectionResetError):
             while never.recv(1 << 20):
@@ -97,10 +96,9 @@ def read_until(clients: list[socket.socket], now: float) -> None:
                     selector.unregister(key.fileobj)
 
 
-def test_streams_are_bounded(serve, monkeypatch):
+def test_streams_are_bounded(serve):
     """Beyond the bound a stream is refused with 503; when another one has gone there is room."""
-    monkeypatch.setattr(streams, "MOST", 2)
-    server = serve()
+    server = serve(streams=StreamOptions(max_clients=2))
     with listen(server) as first, listen(server) as second:
         next(views(first)), next(views(second))
         refused, _ = get(server, "/events")

@@ -8,7 +8,8 @@ from typing import Any
 from stream_metrics.inputs.times import length
 from stream_metrics.monitor.config import Join
 from stream_metrics.monitor.counting import Columns, Pair
-from stream_metrics.monitor.outcomes import BOUNDS, Tally
+from stream_metrics.monitor.delays import BOUNDS
+from stream_metrics.monitor.outcomes import Tally
 from stream_metrics.monitor.records import MISSING, Checked, Rejected
 
 __all__ = ["FakeCounts", "Oracle", "refuses", "undoes"]

@@ -6,16 +6,20 @@ from typing import Any
 
 from stream_metrics.monitor.config import Serve
 from stream_metrics.monitor.serving.server import Server
+from stream_metrics.monitor.serving.streams import StreamOptions
 
 
 class PageServer:
     """Serves the page and the view in `view`; `healthy` is what /healthz tells."""
 
-    def __init__(self, view: dict[str, Any], port: int = 0, **options: Any) -> None:
+    def __init__(
+        self, view: dict[str, Any], port: int = 0, streams: StreamOptions | None = None, **options: Any
+    ) -> None:
         self.view = view
         self.healthy = True
         config = Serve(port=port, **options)
-        self.server = Server(config, lambda: self.view, alive=lambda: self.healthy, ready=lambda: self.healthy)
+        healthy = {"alive": lambda: self.healthy, "ready": lambda: self.healthy}
+        self.server = Server(config, lambda: self.view, **healthy, streams=streams)
         self.url = self.server.start()
         self.port = int(self.url.rstrip("/").rpartition(":")[2])
 

@@ -22,7 +22,7 @@ from stream_metrics.monitor.serving.latest import Latest
 from stream_metrics.monitor.serving.listener import Listener
 from stream_metrics.monitor.serving.prometheus import Exporter
 from stream_metrics.monitor.serving.security import Gate
-from stream_metrics.monitor.serving.streams import Streams
+from stream_metrics.monitor.serving.streams import StreamOptions, Streams
 
 __all__ = ["Server"]
 
@@ -42,12 +42,14 @@ class Server:
         *,
         alive: Callable[[], bool],
         ready: Callable[[], bool],
+        streams: StreamOptions | None = None,
     ) -> None:
         if not config.socket and not 0 <= config.port <= 65535:
             raise ValueError(f"Expected `port` to be from 0 to 65535, where 0 is any, but got {config.port!r}")
         self._config, self._gate = config, Gate(config)
         self._latest = Latest(view, Exporter(config))
         self._alive, self._ready = alive, ready
+        self._stream_options = streams
         self._streams: Streams | None = None
         self._listener: Listener | None = None
 
@@ -55,7 +57,7 @@ class Server:
         """Serve, in threads, and return the address; ``OSError`` if it is taken, ``RuntimeError`` a second time."""
         if self._listener is not None:
             raise RuntimeError("Expected a server that was not started yet")
-        streams = Streams(self._latest)
+        streams = Streams(self._latest, self._stream_options)
         site = Site(_pages(), self._gate, self._latest, streams, self._alive, self._ready)
         try:
             self._listener = Listener(self._config, type("SiteHandler", (Handler,), {"site": site}))

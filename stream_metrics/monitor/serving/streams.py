@@ -1,7 +1,7 @@
 """Streams of events: one thread sends each new view to everybody who listens, and waits for nobody.
 
 Every client has one place, for the message that it is being sent. When that has left, it gets the newest view, so one
-that is slow misses views and holds up neither others nor the monitor. A message that takes longer than `PATIENCE` ends
+that is slow misses views and holds up neither others nor the monitor. A message that takes longer than `patience` ends
 the stream, so at most that many seconds of views are in memory, however many clients do not read; what the system holds
 for each of them is bounded as well. (A thread for each client was slower: beside a busy thread each has to wait for the
 interpreter's lock several times for each view.)
@@ -19,18 +19,25 @@ import socket
 import threading
 import time
 from collections import deque
+from dataclasses import dataclass
 
 from stream_metrics.monitor.serving.latest import Latest, Unavailable
 
-__all__ = ["Streams"]
+__all__ = ["StreamOptions", "Streams"]
 
-MOST = 512
-PAUSE, LONGEST_PAUSE = 0.25, 0.6  # seconds between two views
-SHARE = 4  # views are begun this many times as far apart as one takes
-IDLE = 2.0  # seconds between two views that nobody waits for
-BEAT = 5.0  # seconds without news after which a view is sent nevertheless
-PATIENCE = 15.0  # seconds that a message may take
-BUFFER = 1 << 18  # bytes that the system may hold for a client
+
+@dataclass
+class StreamOptions:
+    """Bounds of the streams; lengths of time in seconds."""
+
+    max_clients: int = 512
+    pause: float = 0.25  # between two views
+    longest_pause: float = 0.6
+    share: float = 4  # views start this many times as far apart as one takes
+    idle: float = 2.0  # between two views that nobody waits for
+    heartbeat: float = 5.0  # without news after which a view is sent nevertheless
+    patience: float = 15.0  # that a message may take
+    buffer: int = 1 << 18  # bytes that the system may hold for a client
 
 
 class _Client:
@@ -45,7 +52,8 @@ class _Client:
 class Streams:
     """The clients of `/events`, and the thread that serves them."""
 
-    def __init__(self, latest: Latest) -> None:
+    def __init__(self, latest: Latest, options: StreamOptions | None = None) -> None:
+        self._options = options or StreamOptions()
         self._latest = latest
         self._selector = selectors.DefaultSelector()
         self._wake, self._waker = socket.socketpair()
@@ -66,7 +74,7 @@ class Streams:
     @property
     def full(self) -> bool:
         """Whether there are as many clients as there may be."""
-        return len(self._clients) + len(self._new) >= MOST
+        return len(self._clients) + len(self._new) >= self._options.max_clients
 
     def publish(self) -> None:
         """Say that there is a new view."""
@@ -77,7 +85,7 @@ class Streams:
     def add(self, connection: socket.socket, head: bytes) -> None:
         """Take over a connection: `head` is sent first, then views."""
         connection.setblocking(False)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._options.buffer)
         self._new.append(_Client(connection, head))
         self._rouse()
         if self._closing:
@@ -120,14 +128,16 @@ class Streams:
     def _due(self) -> float:
         """Return when the next view is to be made."""
         if any(not client.number for client in self._clients):
-            return self._made + PAUSE
+            return self._made + self._options.pause
         if self._published:
-            wanted = max(PAUSE, min(SHARE * self._latest.seconds, LONGEST_PAUSE)) if self._clients else IDLE
-            return self._made + wanted
-        return self._made + BEAT if self._clients else float("inf")
+            if not self._clients:
+                return self._made + self._options.idle
+            pause = min(self._options.share * self._latest.seconds, self._options.longest_pause)
+            return self._made + max(self._options.pause, pause)
+        return self._made + self._options.heartbeat if self._clients else float("inf")
 
     def _timeout(self) -> float | None:
-        late = [client.since + PATIENCE for client in self._clients if client.left]
+        late = [client.since + self._options.patience for client in self._clients if client.left]
         due = min([self._due(), *late])
         return None if due == float("inf") else max(0.0, due - time.monotonic())
 
@@ -176,7 +186,7 @@ class Streams:
             self._selector.modify(client.connection, wanted, client)
 
     def _drop_late(self) -> None:
-        before = time.monotonic() - PATIENCE
+        before = time.monotonic() - self._options.patience
         for client in [client for client in self._clients if client.left and client.since <= before]:
             self._drop(client)
 
