@@ -1,14 +1,83 @@
 """Everything this package raises on purpose.
 
 The three input errors are also ``ValueError``, so a caller can catch bad data without importing this module.
-Each message names the argument, what is allowed, what came, and for a batch the position.
+Errors are told apart by their type and fields; the message is made from the fields.
 """
+
+from __future__ import annotations
+
+from typing import Self
 
 __all__ = ["DecodeError", "LabelError", "MergeError", "ScoreError", "StreamMetricsError", "WeightError"]
 
+PLAIN = (type(None), bool, int, float, str, bytes)
+
 
 class StreamMetricsError(Exception):
-    """Base of all errors of this package; never raised itself."""
+    """Base of all errors of this package; never raised itself.
+
+    Parameters
+    ----------
+    message
+        The whole text, for an error that is not about one argument. Otherwise the text is made from the fields:
+        "Expected `argument` at position `position` `expected`, but got `got`".
+    argument
+        The argument that was refused.
+    position
+        The row of a batch, from 0.
+    expected
+        What is allowed, as the rest of a sentence: "to be a finite number".
+    got
+        The value that was refused. It is kept only if it is None, a number, text or bytes, and as text otherwise, so
+        an error can be pickled and does not keep data alive.
+    subject
+        What the sentence starts with instead of the argument: "every score".
+    but
+        What the sentence ends with instead of "got" and the value: "it is missing".
+    position_last
+        Whether the position is at the end of the sentence and not after the subject.
+    """
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        argument: str | None = None,
+        position: int | None = None,
+        expected: str | None = None,
+        got: object = None,
+        subject: str | None = None,
+        but: str | None = None,
+        position_last: bool = False,
+    ) -> None:
+        self.argument, self.expected = argument, expected
+        self.position = None if position is None else int(position)
+        self.got = got if type(got) in PLAIN else f"{got!r:.60}"
+        self._subject = f"`{argument}`" if subject is None else subject
+        self._but = f"got {got!r:.60}" if but is None else but
+        self._position_last = position_last
+        at = "" if position is None else f" at position {position}"
+        self._message = message
+        if expected is None:
+            text = (message or "") + at
+        elif position_last:
+            text = f"Expected {self._subject} {expected}, but {self._but}{at}"
+        else:
+            text = f"Expected {self._subject}{at} {expected}, but {self._but}"
+        super().__init__(text)
+
+    def with_position(self, position: int) -> Self:
+        """Return the same error about the row at `position`."""
+        return type(self)(
+            self._message,
+            argument=self.argument,
+            position=position,
+            expected=self.expected,
+            got=self.got,
+            subject=self._subject,
+            but=self._but,
+            position_last=self._position_last,
+        )
 
 
 class LabelError(StreamMetricsError, ValueError):

@@ -6,9 +6,9 @@ bad; then the chunk is counted row by row, which names the bad row. A batch that
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from math import isfinite
 from typing import Any, Protocol
 
 import numpy as np
@@ -178,7 +178,6 @@ class Counter:
             self.state.update(truth, prediction, weight, **options)
             self.counted += 1
         except sm.StreamMetricsError as error:
-            reason = str(error)
-            if "to be probabilities" in reason and re.search(r"got -?\d", reason):
-                reason += "; --margins keeps scores that are no probabilities"
-            self.skipped.add(self._source, line, reason)
+            margin = isinstance(error, sm.ScoreError) and isinstance(error.got, float) and isfinite(error.got)
+            hint = "; --margins keeps scores that are no probabilities" if margin else ""
+            self.skipped.add(self._source, line, f"{error}{hint}")

@@ -257,7 +257,7 @@ def _name(worker: Any) -> Label:
     name = canonical(worker, "worker")
     parts = list(name) if isinstance(name, tuple) else [name]
     if not all(type(part) in (str, bytes, int) for part in parts):
-        raise LabelError(f"Expected `worker` to be text, bytes, an int or a tuple of these, but got {worker!r:.60}")
+        raise LabelError(argument="worker", expected="to be text, bytes, an int or a tuple of these", got=worker)
     return name
 
 
@@ -266,6 +266,6 @@ def _number(value: Any, argument: str) -> int:
     try:
         number = operator.index(value) + 0
     except TypeError:
-        raise LabelError(f"Expected `{argument}` to be a whole number, but got {value!r:.60}") from None
+        raise LabelError(argument=argument, expected="to be a whole number", got=value) from None
     canonical(number, argument)  # as large as a label at most
     return number

@@ -46,7 +46,7 @@ def coded(group: Any, n: int) -> tuple[list[Label], NDArray[np.int64], NDArray[n
     else:
         c = column(group, "group", False)
         if len(c.values) != n:
-            raise LabelError(f"Expected `group` to have as many rows as `y_true`, {n}, but got {len(c.values)}")
+            raise LabelError(argument="group", expected=f"to have as many rows as `y_true`, {n}", got=len(c.values))
         if n:
             check_codes(c, (int(c.values.min()), int(c.values.max())), "group", False)
         found, labels = columns.coded(c)

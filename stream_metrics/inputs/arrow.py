@@ -76,9 +76,8 @@ def labels(values: Any, argument: str) -> Read:
     LabelError names the argument and the position of what no label can be.
     """
     if hasattr(values, "column_names"):
-        raise LabelError(
-            f"Expected `{argument}` to be a column of labels, but got a table with the columns {values.column_names}"
-        )
+        but = f"got a table with the columns {values.column_names}"
+        raise LabelError(argument=argument, expected="to be a column of labels", but=but)
     kind, is_ = values.type, types()
     if is_.is_dictionary(kind):
         return _from_dictionary(values, argument)

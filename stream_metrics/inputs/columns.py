@@ -95,7 +95,7 @@ def column(values: Any, argument: str, may_abstain: bool) -> Column:
         return Column(*encode_objects(list(values), argument, may_abstain))
     array = np.asarray(values)
     if array.ndim != 1:
-        raise LabelError(f"Expected `{argument}` to have one dimension, but got the shape {array.shape}")
+        raise LabelError(argument=argument, expected="to have one dimension", but=f"got the shape {array.shape}")
     return _from_array(np.ascontiguousarray(native(array)), argument, may_abstain)
 
 
@@ -107,7 +107,8 @@ def _names(categories: Any) -> list[Any]:
 
 def _from_codes(codes: Array, names: list[Any], argument: str) -> Column:
     if codes.ndim != 1 or (len(codes) and codes.dtype.kind not in "iu"):
-        raise LabelError(f"Expected the codes of `{argument}` to be a column of integers, but got {codes!r:.60}")
+        subject = f"the codes of `{argument}`"
+        raise LabelError(argument=argument, subject=subject, expected="to be a column of integers", got=codes)
     if codes.dtype.kind == "i":
         return Column(np.ascontiguousarray(codes, codes.dtype.newbyteorder("=")), names)
     if len(codes) and codes.max() >= len(names):
@@ -126,9 +127,11 @@ def check_codes(c: Column, seen: Iterable[int], argument: str, may_abstain: bool
 def _bad_code(codes: Array, names: list[Any], code: int, argument: str) -> LabelError:
     at = int(np.flatnonzero(codes == code)[0])
     if code == -1:
-        return LabelError(f"Expected `{argument}` at position {at} to be a label, but it is missing")
+        return LabelError(argument=argument, position=at, expected="to be a label", but="it is missing")
+    subject = f"the codes of `{argument}`"
+    expected = f"from -1 to {len(names) - 1}"
     return LabelError(
-        f"Expected the codes of `{argument}` from -1 to {len(names) - 1}, but got {code} at position {at}"
+        argument=argument, position=at, subject=subject, expected=expected, got=code, position_last=True
     )
 
 
@@ -155,7 +158,7 @@ def tally(truth: Any, predicted: Any, w: Any) -> Tally:
     t, p = column(truth, "y_true", False), column(predicted, "y_pred", True)
     n, others = sum(map(len, t.parts)), sum(map(len, p.parts))
     if others != n:
-        raise LabelError(f"Expected `y_pred` to have as many rows as `y_true`, {n}, but got {others}")
+        raise LabelError(argument="y_pred", expected=f"to have as many rows as `y_true`, {n}", got=others)
     if w is None and n:
         counted = _in_pieces(t.parts, p.parts) or count_integers(*_alike(t.values, p.values))
         if counted is not None:
@@ -255,16 +258,17 @@ def weights(w: Any, n: int) -> Array | list[Any]:
     w = w if isinstance(w, list) or hasattr(w, "__array__") else list(w)
     shape = (len(w),) if isinstance(w, list) else np.shape(w)
     if shape != (n,):
-        raise WeightError(f"Expected `w` to be a column of {n} weights, but got the shape {shape}")
+        raise WeightError(argument="w", expected=f"to be a column of {n} weights", but=f"got the shape {shape}")
     if isinstance(w, list):
         return w
     array = native(np.asarray(w))
     if array.dtype.kind == "u" and array.itemsize == 8 and n and array.max() >= 2**63:
-        raise WeightError(f"Expected `w` at position {int(array.argmax())} to be below 2**63, but got {array.max()}")
+        largest = int(array.argmax())
+        raise WeightError(argument="w", position=largest, expected="to be below 2**63", got=int(array[largest]))
     if array.dtype.kind in "iub":
         return np.ascontiguousarray(array, np.int64)
     if array.dtype.kind == "f":
         return np.ascontiguousarray(array, np.float64)
     if array.dtype.kind == "O":
         return list(array)
-    raise WeightError(f"Expected `w` to be a column of numbers, but got the type {array.dtype}")
+    raise WeightError(argument="w", expected="to be a column of numbers", but=f"got the type {array.dtype}")

@@ -62,10 +62,11 @@ def score_table(scores: Any) -> np.ndarray[Any, Any] | list[Any]:
     array = native(np.asarray(scores))
     if array.dtype.kind not in "fiub":
         if array.dtype.kind != "O" or array.ndim > 2:
-            raise ScoreError(f"Expected `scores` to be numbers, but got the type {array.dtype}")
+            raise ScoreError(argument="scores", expected="to be numbers", but=f"got the type {array.dtype}")
         return list(array)
     if array.ndim not in (1, 2):
-        raise ScoreError(f"Expected `scores` to have one or two dimensions, but got the shape {array.shape}")
+        but = f"got the shape {array.shape}"
+        raise ScoreError(argument="scores", expected="to have one or two dimensions", but=but)
     return np.ascontiguousarray(array, np.float32 if array.dtype == np.float32 else np.float64)
 
 
@@ -83,7 +84,7 @@ def fitting(names: tuple[Label, ...] | None, k: int) -> tuple[Label, ...]:
     if names is None:
         raise ScoreError(f"Expected `classes` to say which class each of the {k} columns of `scores` belongs to")
     if len(names) != k:
-        raise ScoreError(f"Expected `scores` to have {len(names)} columns, one a class, but got {k}")
+        raise ScoreError(argument="scores", expected=f"to have {len(names)} columns, one a class", got=k)
     return names
 
 
@@ -103,9 +104,15 @@ def row_of_scores(scores: Any, names: tuple[Label, ...]) -> dict[Label, Any]:
     """Return a sequence of scores, one for each of the names, as a mapping."""
     row = row_values(scores)
     if row is None:
-        raise ScoreError(f"Expected a row of scores, one for each of `classes`, but got {scores!r:.60}")
+        subject = "a row of scores,"
+        raise ScoreError(
+            argument="scores", subject=subject, expected="one for each of `classes`", got=scores, position_last=True
+        )
     if len(row) != len(names):
-        raise ScoreError(f"Expected {len(names)} scores, one for each of `classes`, but got {len(row)}")
+        subject = f"{len(names)} scores,"
+        raise ScoreError(
+            argument="scores", subject=subject, expected="one for each of `classes`", got=len(row), position_last=True
+        )
     return dict(zip(names, row, strict=True))
 
 
@@ -200,19 +207,27 @@ def finite_scores(scores: Any) -> Any:
     if not is_mapping(scores):
         number = real_number(scores)
         if number is None:
-            raise ScoreError(
-                f"Expected `scores` to be a mapping from label to number, a number, or a sequence with `classes`, "
-                f"but got {scores!r:.60}"
-            )
+            expected = "to be a mapping from label to number, a number, or a sequence with `classes`"
+            raise ScoreError(argument="scores", expected=expected, got=scores, position_last=True)
         if not math.isfinite(number):
-            raise ScoreError(f"Expected the score to be a finite number, but got {scores!r}")
+            expected, but = "to be a finite number", f"got {scores!r}"
+            raise ScoreError(
+                argument="scores", subject="the score", expected=expected, got=number, but=but, position_last=True
+            )
         return number
     if {float}.issuperset(map(type, scores.values())) and math.isfinite(sum(scores.values())):
         return scores
     read = {label: real_number(score) for label, score in scores.items()}
     for label, number in read.items():
         if number is None or not math.isfinite(number):
-            raise ScoreError(f"Expected every score to be a finite number, but got {scores[label]!r:.60} for {label!r}")
+            raise ScoreError(
+                argument="scores",
+                subject="every score",
+                expected="to be a finite number",
+                got=scores[label],
+                but=f"got {scores[label]!r:.60} for {label!r}",
+                position_last=True,
+            )
     return read
 
 

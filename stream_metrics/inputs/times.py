@@ -64,12 +64,13 @@ def _length(value: object) -> int | None:
     return None
 
 
-def instant(t: object) -> int:
+def instant(t: object, position: int | None = None) -> int:
     """Return a time in nanoseconds since 1970; ``ValueError`` for anything that is no time, or out of range."""
     found = _instant(t)
     if found is None or not -LIMIT < found < LIMIT:
+        at = "" if position is None else f" at position {position}"
         raise ValueError(
-            f"Expected `t` to be seconds since 1970, a datetime or a datetime64, from 1824 to 2115, but got {t!r}"
+            f"Expected `t`{at} to be seconds since 1970, a datetime or a datetime64, from 1824 to 2115, but got {t!r}"
         )
     return found
 
@@ -121,13 +122,7 @@ def instants(column: Any, n: int) -> NDArray[np.int64]:
         quick = _quick(values)
         if quick is not None:
             return quick
-    times = np.empty(n, np.int64)
-    for position, t in enumerate(values):
-        try:
-            times[position] = instant(t)
-        except ValueError as error:
-            raise ValueError(str(error).replace("`t`", f"`t` at position {position}")) from None
-    return times
+    return np.fromiter((instant(t, position) for position, t in enumerate(values)), np.int64, n)
 
 
 def _quick(values: NDArray[Any]) -> NDArray[np.int64] | None:

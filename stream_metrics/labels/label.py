@@ -77,8 +77,10 @@ def _limited(value: Any, argument: str, position: int | None) -> Label:
     if isinstance(value, int):
         if value.bit_length() > LARGEST_INT:
             raise LabelError(
-                f"Expected `{argument}`{_at(position)} to be an int of at most {LARGEST_INT} bits, "
-                f"but got one of {value.bit_length()}"
+                argument=argument,
+                position=position,
+                expected=f"to be an int of at most {LARGEST_INT} bits",
+                but=f"got one of {value.bit_length()}",
             )
     elif len(value) > LONGEST:
         raise _too_long(argument, position)
@@ -86,10 +88,8 @@ def _limited(value: Any, argument: str, position: int | None) -> Label:
 
 
 def _too_long(argument: str, position: int | None) -> LabelError:
-    return LabelError(
-        f"Expected `{argument}`{_at(position)} to have at most {LONGEST} characters or bytes, and a tuple as many less "
-        f"{ITEM} for each item, but got more"
-    )
+    expected = f"to have at most {LONGEST} characters or bytes, and a tuple as many less {ITEM} for each item"
+    return LabelError(argument=argument, position=position, expected=expected, but="got more")
 
 
 def _items(
@@ -97,9 +97,8 @@ def _items(
 ) -> tuple[tuple[Label, ...], int]:
     """Return a tuple of labels and its length in characters."""
     if deeper == 0:
-        raise LabelError(
-            f"Expected `{argument}`{_at(position)} to be nested at most {DEEPEST} deep, but got a deeper tuple"
-        )
+        expected = f"to be nested at most {DEEPEST} deep"
+        raise LabelError(argument=argument, position=position, expected=expected, but="got a deeper tuple")
     labels: list[Label] = []
     size = ITEM * len(values)
     if size > LONGEST:
@@ -123,11 +122,10 @@ def _inside(value: object, argument: str, position: int | None) -> Label:
 
 
 def _error(value: object, argument: str, position: int | None) -> LabelError:
-    return LabelError(f"Expected `{argument}`{_at(position)} to be {ALLOWED}, but got {_brief(value)}")
-
-
-def _at(position: int | None) -> str:
-    return "" if position is None else f" at position {position}"
+    got = float(value) if isinstance(value, float) else None  # a NaN or an infinity
+    return LabelError(
+        argument=argument, position=position, expected=f"to be {ALLOWED}", got=got, but=f"got {_brief(value)}"
+    )
 
 
 def _brief(value: object) -> str:
@@ -160,13 +158,14 @@ def ordering(labels: Sequence[Label]) -> list[int]:
 def unique(labels: Iterable[object], argument: str = "labels") -> tuple[Label, ...]:
     """Return the labels of a fixed set as a tuple in the given order; ``LabelError`` names a label that comes twice."""
     if isinstance(labels, str | bytes | set | frozenset) or not isinstance(labels, Iterable):
-        raise LabelError(f"Expected `{argument}` to be a sequence of labels, but got {_brief(labels)}")
+        raise LabelError(argument=argument, expected="to be a sequence of labels", but=f"got {_brief(labels)}")
     checked = tuple(canonical(label, argument, position) for position, label in enumerate(labels))
     seen: set[Label] = set()
     for position, label in enumerate(checked):
         if label in seen:
+            but = f"got {_brief(label)} again"
             raise LabelError(
-                f"Expected `{argument}` to be distinct, but got {_brief(label)} again at position {position}"
+                argument=argument, position=position, expected="to be distinct", got=label, but=but, position_last=True
             )
         seen.add(label)
     return checked
@@ -182,7 +181,6 @@ def most_likely(scores: Mapping[Any, Any], argument: str = "y_pred", position: i
         if math.isfinite(sum(scores.values())):
             names: list[str] = [label for label, score in scores.items() if score == largest]
             return min(names)
-    at = _at(position)
     best: Label | None = None
     best_score = 0.0
     for key, score in scores.items():
@@ -193,10 +191,15 @@ def most_likely(scores: Mapping[Any, Any], argument: str = "y_pred", position: i
             value = math.nan
         if not math.isfinite(value):
             raise ScoreError(
-                f"Expected every score in `{argument}`{at} to be a finite number, but got {score!r} for {label!r}"
+                argument=argument,
+                position=position,
+                subject=f"every score in `{argument}`",
+                expected="to be a finite number",
+                got=score,
+                but=f"got {score!r} for {label!r}",
             )
         if best is None or value > best_score or (value == best_score and sort_key(label) < sort_key(best)):
             best, best_score = label, value
     if best is None:
-        raise ScoreError(f"Expected `{argument}`{at} to hold a score, but got an empty mapping")
+        raise ScoreError(argument=argument, position=position, expected="to hold a score", but="got an empty mapping")
     return best

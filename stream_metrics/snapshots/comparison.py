@@ -43,6 +43,7 @@ __all__ = ["ComparisonSnapshot", "Difference", "Joint"]
 METHODS = ("tango", "delta", "posterior", "bootstrap", "folds")
 OF_ALL = {*shares.ACCURACIES, "zero_one_loss", "micro_jaccard", "log_loss", "brier_score"}
 ENOUGH = 20  # samples that a variance rests on, or of the rarest class, for one look
+REPEATED = "0 folds: samples repeat, so that each needs a unit"
 FEW_SAMPLES = "the standard error rests on too few samples"
 BURN_IN = 50  # samples of the rarest class for many looks at folds of scores
 
@@ -188,10 +189,10 @@ class ComparisonSnapshot:
                 f"but got {self._weighted} of another weight"
             )
 
-    def _of_folds(self, key: str, label: Any) -> tuple[str, float, str]:
+    def _of_folds(self, key: str, label: Any) -> tuple[str, float, int]:
         rows = methods.without_folds(self.joint)
         a, b = (methods.value_of(key, side, side.tables(rows), label) for side in self._sides)
-        return "folds", jackknife(b - a), f"{len(rows)} folds"
+        return "folds", jackknife(b - a), len(rows)
 
     def _once(self, row: Row, empty: Difference, method: str | None, draws: int, seed: int) -> Difference:
         """Return a difference with its interval for one look."""
@@ -240,16 +241,12 @@ class ComparisonSnapshot:
 
     def _finished(self, row: Row, label: Any, parts: Any, level: float, valid: str, t_opt: float) -> Difference:
         """Return the difference with the interval that the standard error of folds gives."""
-        a, b, method, se, note = parts
+        a, b, method, se, folds = parts
         value = b - a
+        note = f"{folds} folds" if folds else REPEATED
         if not se > 0:
-            note = (
-                "the models do not differ in any sample that counts here"
-                if se == 0
-                else note or "0/0 without some fold"
-            )
+            note = "the models do not differ in any sample that counts here" if se == 0 else note
             return Difference(row.key, label, a, b, value, math.nan, math.nan, se, level, method, valid, note)
-        folds = int(note.split()[0])
         reach, note = t_reach(level, folds - 1), "" if folds > 7 else note
         doubt = self._doubt(row, label, se, valid)
         if valid == "anytime":
@@ -291,7 +288,10 @@ class ComparisonSnapshot:
         return f"a class has {few:.0f} samples, too few for this interval" if few < ENOUGH else ""
 
     def _of_scores(self, row: Row, label: Any) -> tuple[Any, ...]:
-        """Return a value of the scores of both models, the method, its standard error, and a note."""
+        """Return a value of the scores of both models, the method, its standard error, and the number of folds.
+
+        The number is 0 if samples repeat without a unit.
+        """
         if row.reads not in self.scored or row.kind == "matrix" or row.quadratic:
             raise ValueError(
                 f"Expected a key of the scores that are kept ({self.scored or 'none'}), but got {row.key!r}"
@@ -303,9 +303,9 @@ class ComparisonSnapshot:
         wholes, rest = self._kept[row.reads]
         a, b = (scores.read(row, state, label) for state in wholes)
         if not self._units and scores.uneven(self._scored, self.joint.parts):
-            return a, b, "folds", math.nan, "0 folds: samples repeat, so that each needs a unit"
+            return a, b, "folds", math.nan, 0
         estimates = np.array([scores.read(row, y, label) - scores.read(row, x, label) for x, y in rest])
-        return a, b, "folds", jackknife(estimates), f"{len(estimates)} folds"
+        return a, b, "folds", jackknife(estimates), len(estimates)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Return everything that the report shows as plain Python types."""

@@ -67,16 +67,18 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         A whole number in a cell is that many samples; any other weight is one sample of that weight.
         """
         if np.ma.is_masked(matrix):
-            raise WeightError("Expected `matrix` to have a weight in every cell, but got a masked array with gaps")
+            but = "got a masked array with gaps"
+            raise WeightError(argument="matrix", expected="to have a weight in every cell", but=but)
         array = native(np.asarray(untensored(matrix, "matrix")))
         if array.ndim != 2 or array.shape[0] != array.shape[1]:
             raise ValueError(f"Expected `matrix` to be square, but got the shape {array.shape}")
         names = list(unique(range(len(array)) if labels is None else labels))
         if len(names) != len(array):
-            raise LabelError(f"Expected {len(array)} `labels` for the matrix, but got {len(names)}")
+            subject = f"{len(array)} `labels`"
+            raise LabelError(argument="labels", subject=subject, expected="for the matrix", got=len(names))
         state = cls(names)
         if array.dtype.kind not in "iubfO":
-            raise WeightError(f"Expected `matrix` to hold numbers, but got the type {array.dtype}")
+            raise WeightError(argument="matrix", expected="to hold numbers", but=f"got the type {array.dtype}")
         rows, columns = np.nonzero(array != 0)
         weights: Any = array[rows, columns]
         if array.dtype.kind == "O" or array.dtype == np.uint64:
@@ -86,7 +88,8 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         try:
             wholes, parts = split_weights(weights)
         except WeightError as error:
-            raise WeightError(str(error).replace("`w`", "`matrix`").replace("position", "non-zero cell")) from None
+            cell = f"`matrix` at non-zero cell {error.position}"
+            raise WeightError(argument="matrix", subject=cell, expected=error.expected, got=error.got) from None
         weighted = 0 if parts is None else int((parts != 0).sum())
         n = weighted + int(wholes.sum() if parts is None else wholes[parts == 0].sum())
         unseen = np.zeros(len(names), np.int64)

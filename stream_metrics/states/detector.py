@@ -35,7 +35,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from stream_metrics._core.detectors.kernels import Detector, Outcome
 from stream_metrics._core.numeric.kernels import real_number
-from stream_metrics.errors import MergeError, WeightError
+from stream_metrics.errors import MergeError, StreamMetricsError, WeightError
 from stream_metrics.inference.change import DetectorSnapshot, reference_levels
 from stream_metrics.inputs.columns import coded, column, weights
 from stream_metrics.inputs.options import whole
@@ -176,8 +176,10 @@ class ChangeDetector(Detector, Portable):
             for position, row in enumerate(rows):
                 try:
                     twin.update(*row)
+                except StreamMetricsError as error:
+                    raise error.with_position(position) from None
                 except ValueError as error:
-                    raise type(error)(f"{error} at position {position}") from None
+                    raise ValueError(f"{error} at position {position}") from None
             self._take(twin._numbers())
 
     def _losses(self, x: Any, y_pred: Any) -> list[tuple[Any, ...]]:

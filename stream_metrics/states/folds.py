@@ -52,7 +52,7 @@ def folds_of(unit: Any, n: int, folds: int) -> NDArray[np.int64]:
         return np.full(n, folds, np.int64)
     c = column(unit, "unit", False)
     if len(c.values) != n:
-        raise LabelError(f"Expected `unit` to have as many rows as `y_true`, {n}, but got {len(c.values)}")
+        raise LabelError(argument="unit", expected=f"to have as many rows as `y_true`, {n}", got=len(c.values))
     if n:
         check_codes(c, (int(c.values.min()), int(c.values.max())), "unit", False)
     if c.names is None and c.values.dtype.kind == "i":
@@ -65,7 +65,7 @@ def units_of(values: Any, n: int) -> list[Any]:
     """Return the units of a batch as labels."""
     c = column(values, "unit", False)
     if len(c.values) != n:
-        raise LabelError(f"Expected `unit` to have as many rows as `y_true`, {n}, but got {len(c.values)}")
+        raise LabelError(argument="unit", expected=f"to have as many rows as `y_true`, {n}", got=len(c.values))
     return [c.label(x) for x in c.values.tolist()]
 
 

@@ -119,9 +119,8 @@ class Comparison(JointCounters, Portable):
         """Return a prediction as a float or as a mapping to floats; a truth value is no score."""
         pred = plain_number(pred)
         if not is_mapping(pred) and (isinstance(pred, bool) or real_number(pred) is None):
-            raise ScoreError(
-                f"Expected `{argument}` to be a mapping from label to score or a number, but got {pred!r:.60}"
-            )
+            expected = "to be a mapping from label to score or a number"
+            raise ScoreError(argument=argument, expected=expected, got=pred)
         return finite_scores(pred)
 
     def _take_room(self, taken: int) -> None:
@@ -152,7 +151,7 @@ class Comparison(JointCounters, Portable):
         labels, codes = [], []
         for c, name in zip(columns, ARGUMENTS, strict=True):
             if len(c.values) != n:
-                raise LabelError(f"Expected `{name}` to have as many rows as `y_true`, {n}, but got {len(c.values)}")
+                raise LabelError(argument=name, expected=f"to have as many rows as `y_true`, {n}", got=len(c.values))
             if n:
                 check_codes(c, (int(c.values.min()), int(c.values.max())), name, name != "y_true")
             found, names = coded(c)
@@ -178,10 +177,11 @@ class Comparison(JointCounters, Portable):
         columns = [truth.values.tolist() if truth.names is None else [truth.label(x) for x in truth.values.tolist()]]
         for values, name in ((pred_a, "pred_a"), (pred_b, "pred_b")):
             if values is None or getattr(values, "ndim", 1) != 1 or own_names(values) is not None:
-                raise ScoreError(f"Expected `{name}` to be a column of numbers or of mappings, but got {values!r:.60}")
+                raise ScoreError(argument=name, expected="to be a column of numbers or of mappings", got=values)
             columns.append(listed(values))
             if len(columns[-1]) != n:
-                raise ScoreError(f"Expected `{name}` to have as many rows as `y_true`, {n}, but got {len(columns[-1])}")
+                expected = f"to have as many rows as `y_true`, {n}"
+                raise ScoreError(argument=name, expected=expected, got=len(columns[-1]))
         checked = [1] * n if w is None else weights(w, n)
         units = [None] * n if unit is None else units_of(unit, n)
         batch = self.copy()
@@ -191,7 +191,7 @@ class Comparison(JointCounters, Portable):
             try:
                 batch.update(*sample, unit=of)
             except StreamMetricsError as error:
-                raise type(error)(f"{error} at position {position}") from None
+                raise error.with_position(position) from None
         self.merge(batch)
 
     def merge(self, other: Self) -> Self:

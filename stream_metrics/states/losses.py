@@ -62,7 +62,7 @@ class ProbabilityLosses(LossSums, Portable):
         truth = column(y_true, "y_true", False)
         n = len(truth.values)
         if len(table) != n:
-            raise ScoreError(f"Expected `scores` to have as many rows as `y_true`, {n}, but got {len(table)}")
+            raise ScoreError(argument="scores", expected=f"to have as many rows as `y_true`, {n}", got=len(table))
         if n:
             check_codes(truth, (int(truth.values.min()), int(truth.values.max())), "y_true", False)
         wholes, parts = (None, None) if w is None else split_weights(weights(w, n))
@@ -107,12 +107,21 @@ class ProbabilityLosses(LossSums, Portable):
         for value, name in zip(np.atleast_1d(table[row]).tolist(), names, strict=True):
             if not -1e-6 <= value <= 1.000001:
                 raise ScoreError(
-                    f"Expected `scores` at position {row} to be probabilities from 0 to 1, "
-                    f"but got {value!r} for {name!r}"
+                    argument="scores",
+                    position=row,
+                    expected="to be probabilities from 0 to 1",
+                    got=value,
+                    but=f"got {value!r} for {name!r}",
                 )
+        weight = 1 if wholes is None else int(wholes[row])
         raise WeightError(
-            f"Expected the sum of all weights to stay below 2**63 - 1, but got {1 if wholes is None else wholes[row]} "
-            f"on top of too much at position {row}"
+            argument="w",
+            position=row,
+            subject="the sum of all weights",
+            expected="to stay below 2**63 - 1",
+            got=weight,
+            but=f"got {weight} on top of too much",
+            position_last=True,
         )
 
     def snapshot(self) -> Snapshot:

@@ -69,8 +69,12 @@ class RankSketch(RankCounters, Portable):
         if bad is not None:
             label = self.pos_label if names is None else names[bad[1]]
             raise ScoreError(
-                f"Expected every score at position {bad[0]} to be a finite number, "
-                f"but got {matrix[bad]!s} for {label!r}"
+                argument="scores",
+                position=bad[0],
+                subject="every score",
+                expected="to be a finite number",
+                got=float(matrix[bad]),
+                but=f"got {matrix[bad]!s} for {label!r}",
             )
         codes, labels = self._numbered(truth, weights)
         seen = None if names is None else np.zeros((len(names), 4), np.int64)
@@ -160,7 +164,7 @@ def _frozen(value: Any) -> Any:
 
 def _check_length(rows: int, n: int) -> None:
     if rows != n:
-        raise ScoreError(f"Expected `scores` to have as many rows as `y_true`, {n}, but got {rows}")
+        raise ScoreError(argument="scores", expected=f"to have as many rows as `y_true`, {n}", got=rows)
 
 
 def _some_weight(wholes: Any, parts: Any, n: int) -> NDArray[np.bool_]:
@@ -179,7 +183,7 @@ def _matrix(scores: Any, classes: Iterable[Label] | None) -> tuple[Any, tuple[La
     shape = (1,) if names is None else (2, len(names))
     if (table.ndim, *table.shape[1:2]) != shape:
         wanted = "one dimension, or `classes`" if names is None else f"the {len(names)} columns of `classes`"
-        raise ScoreError(f"Expected `scores` to have {wanted}, but got the shape {table.shape}")
+        raise ScoreError(argument="scores", expected=f"to have {wanted}", but=f"got the shape {table.shape}")
     real = table.astype(np.float64, copy=False)
     return real.reshape(-1, 1) if names is None else real, names
 

@@ -12,7 +12,6 @@ True, or of 0 and 1.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -192,16 +191,23 @@ class Scored:
         if self.labels is not None and is_mapping(scores):
             for label in scores:
                 if label not in self.labels:
-                    raise LabelError(f"Expected scores of the fixed labels {list(self.labels)}, but got {label!r}")
+                    raise LabelError(
+                        argument="scores",
+                        subject="scores",
+                        expected=f"of the fixed labels {list(self.labels)}",
+                        got=label,
+                        but=f"got {label!r}",
+                        position_last=True,
+                    )
         return scores
 
     def _check_type(self, truth: Label, position: int | None = None) -> None:
         """Refuse a truth that a single score cannot be about."""
         if sort_key(truth)[0] != sort_key(self.ranks.pos_label)[0]:
-            at = "" if position is None else f" at position {position}"
+            of_type = f"to be of the type of pos_label={self.ranks.pos_label!r}"
+            expected = f"{of_type}, because a single score is that of this label"
             raise LabelError(
-                f"Expected `y_true`{at} to be of the type of pos_label={self.ranks.pos_label!r}, because a single "
-                f"score is that of this label, but got {truth!r}"
+                argument="y_true", position=position, expected=expected, got=truth, but=f"got {truth!r}"
             )
 
     def _decide(self, score: float) -> tuple[Any, float]:
@@ -209,9 +215,9 @@ class Scored:
         if score >= self.threshold:
             return self.ranks.pos_label, score
         if self.negative is None:
+            expected = f"or `labels` with two classes, since the class beside {self.ranks.pos_label!r} is not known"
             raise ScoreError(
-                f"Expected a mapping, or `labels` with two classes, since the class beside "
-                f"{self.ranks.pos_label!r} is not known, but got the single score {score!r}"
+                subject="a mapping,", expected=expected, but=f"got the single score {score!r}", position_last=True
             )
         return self.negative[0], 1 - score
 
@@ -227,10 +233,10 @@ class Scored:
         truth = whole = column(y_true, "y_true", False)
         n = len(truth.values)
         if rows is not None and len(y_pred) != n:
-            raise LabelError(f"Expected `y_pred` to have as many rows as `y_true`, {n}, but got {len(y_pred)}")
+            raise LabelError(argument="y_pred", expected=f"to have as many rows as `y_true`, {n}", got=len(y_pred))
         length = len(table if some is None else some)
         if rows is None and length != n:
-            raise ScoreError(f"Expected `scores` to have as many rows as `y_true`, {n}, but got {length}")
+            raise ScoreError(argument="scores", expected=f"to have as many rows as `y_true`, {n}", got=length)
         if self.labels is not None and names is not None and not set(names) <= set(self.labels):
             raise LabelError(f"Expected the columns of `scores` to be of {list(self.labels)}, but got {list(names)}")
         weight, at = w, None
@@ -269,7 +275,7 @@ class Scored:
             row = self._read(row, names)
             label, largest = _largest(row) if is_mapping(row) else self._decide(row)
         except (LabelError, ScoreError) as error:
-            raise type(error)(f"{error} at position {number}") from None
+            raise error.with_position(number) from None
         if not is_mapping(row):
             self._check_type(truth, number)
         return row, label, largest
@@ -311,8 +317,8 @@ def _all_or_none(steps: Steps, do: str, undo: str, rows: list[int] | None = None
                     getattr(done, undo)(*again)
                 else:
                     _uncount(done, again)
-            if at and rows is not None and isinstance(error, StreamMetricsError):
-                raise type(error)(re.sub(r"(?<=at position )\d+", lambda x: str(rows[int(x[0])]), str(error))) from None
+            if at and rows is not None and isinstance(error, StreamMetricsError) and error.position is not None:
+                raise error.with_position(rows[error.position]) from None
             raise
 
 

@@ -302,7 +302,7 @@ def encode_objects(list values, str argument, bint may_abstain):
 
 cdef int raise_outside(Py_ssize_t r) except -1 nogil:
     with gil:
-        raise LabelError(f"Expected the codes at position {r} to stand for labels, but they stand for none")
+        raise LabelError(subject="the codes", position=r, expected="to stand for labels", but="they stand for none")
 
 
 def count_codes(const int32_t[::1] t, const int32_t[::1] p, Py_ssize_t true_labels, Py_ssize_t predicted_labels, wholes, parts):

@@ -133,8 +133,8 @@ cdef class Indexed(Readings):
             return label
         if self.other is not None:
             return self.other  # also for a label that equals it: then its type must not depend on what came before
-        at = "" if position is None else f" at position {position}"
-        raise LabelError(f"Expected `{argument}`{at} to be one of the fixed labels {list(self.fixed_labels)}, but got {label!r}")
+        raise LabelError(argument=argument, position=position, expected=f"to be one of the fixed labels {list(self.fixed_labels)}", got=label,
+                         but=f"got {label!r}")
 
     cdef object admit_prediction(self, object y_pred):
         """The canonical label to count for a prediction: a label, or the largest of a mapping; None for an abstention."""

@@ -219,7 +219,7 @@ cdef class Detector(Guarded):
         cdef double loss
         cdef int judged
         if w is not ONE and w != 1:
-            raise WeightError(f"Expected `w` to be 1 where changes are detected, sample by sample, but got {w!r}")
+            raise WeightError(argument="w", expected="to be 1 where changes are detected, sample by sample", got=w)
         if self.of is not None:
             if absent(y_pred):
                 canonical(x, "y_true")

@@ -1,7 +1,6 @@
 from stream_metrics._core.losses.terms cimport Sample, Sums
 from stream_metrics._core.numeric.kernels cimport Guarded
 
-cdef object at(object position)
 cdef object no_probability(object value, object label, object position)
 cdef double number(object value, object label, object position) except? -1.0
 cdef dict cleaned(object scores, object position)

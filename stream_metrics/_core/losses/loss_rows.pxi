@@ -18,12 +18,9 @@ from stream_metrics.labels.label import canonical, sort_key
 cdef Py_ssize_t MOST_CLASSES = 1 << 20  # then the sum of squares of a row stays far below 2^128 units
 
 
-cdef object at(object position):
-    return "" if position is None else f" at position {position}"
-
-
 cdef object no_probability(object value, object label, object position):
-    return ScoreError(f"Expected `scores`{at(position)} to be probabilities from 0 to 1, but got {value!r:.60} for {label!r:.60}")
+    return ScoreError(argument="scores", position=position, expected="to be probabilities from 0 to 1", got=value,
+                      but=f"got {value!r:.60} for {label!r:.60}")
 
 
 cdef double number(object value, object label, object position) except? -1.0:
@@ -37,7 +34,7 @@ cdef dict cleaned(object scores, object position):
     """A mapping as a dict of canonical labels and floats."""
     out = {canonical(key, "scores", position): number(score, key, position) for key, score in scores.items()}
     if len(out) != len(scores):
-        raise ScoreError(f"Expected `scores`{at(position)} to name every class once, but got {list(scores)!r:.60}")
+        raise ScoreError(argument="scores", position=position, expected="to name every class once", got=list(scores))
     return out
 
 
@@ -69,7 +66,7 @@ cdef int measure_mapping(dict scores, object truth, object position, bint clean,
     cdef double p = -1.0, x
     row.classes, row.higher, row.ties, row.squares.high, row.squares.low = len(scores), 0, 0, 0, 0
     if row.classes > MOST_CLASSES:
-        raise ScoreError(f"Expected `scores`{at(position)} to name at most {MOST_CLASSES} classes, but got {row.classes}")
+        raise ScoreError(argument="scores", position=position, expected=f"to name at most {MOST_CLASSES} classes", got=row.classes)
     while not clean and PyDict_Next(scores, &place, &key, &value):
         if needs_cleaning(<object> key, <object> value):
             return measure_mapping(cleaned(scores, position), truth, position, True, s)

@@ -39,7 +39,8 @@ cdef object UNIT = 1 << 64
 
 
 cdef object no_room(int64_t whole, int64_t have, object position):
-    return WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {have}{at(position)}")
+    return WeightError(argument="w", position=position, subject="the sum of all weights", expected="to stay below 2**63 - 1", got=whole,
+                       but=f"got {whole} on top of {have}", position_last=True)
 
 
 cdef class LossSums(Guarded):
@@ -62,8 +63,8 @@ cdef class LossSums(Guarded):
         if truth == self.pos_label:
             return True
         if (self.pos_kind or type(truth) is not bool) and sort_key(truth)[0] != self.pos_kind:
-            raise LabelError(f"Expected `y_true`{at(position)} to be of the type of pos_label={self.pos_label!r}, because `scores` "
-                             f"holds only the probability of that label, but got {truth!r:.60}")
+            raise LabelError(argument="y_true", position=position, got=truth, expected=f"to be of the type of pos_label={self.pos_label!r}, "
+                             "because `scores` holds only the probability of that label")
         return False
 
     cdef bint measure(self, object y_true, object scores, object classes, object position, Sample *s) except -1:
@@ -87,9 +88,11 @@ cdef class LossSums(Guarded):
                 self.measure_single(truth, number(scores, self.pos_label, position), position, s)
                 return True
             if classes is None:
-                raise ScoreError(f"Expected `classes` to say which class each of the `scores`{at(position)} belongs to, but got {scores!r:.60}")
+                raise ScoreError(argument="scores", position=position, subject="`classes` to say which class each of the `scores`",
+                                 expected="belongs to", got=scores)
             if len(values) != len(classes):
-                raise ScoreError(f"Expected `scores`{at(position)} to hold {len(classes)} probabilities, one a class, but got {len(values)}")
+                raise ScoreError(argument="scores", position=position, expected=f"to hold {len(classes)} probabilities, one a class",
+                                 got=len(values))
             measure_mapping(dict(zip(classes, values)), truth, position, False, s)
         return True
 

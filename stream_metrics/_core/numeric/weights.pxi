@@ -35,8 +35,9 @@ cdef int refuse_samples(int64_t more, int64_t have) except -1:
     raise WeightError(f"Expected the number of samples to stay below 2**63 - 2, but got {more} on top of {have}")
 
 
-cdef object refusal(object weight, object at):
-    return WeightError(f"Expected `w`{at} to be a finite number from 0 to 2**63 - 1024, but got {weight!r}")
+cdef object refusal(object weight, object position):
+    return WeightError(argument="w", position=position, expected="to be a finite number from 0 to 2**63 - 1024", got=weight,
+                       but=f"got {weight!r}")
 
 
 cdef int split(object weight, int64_t *whole, uint64_t *part) except -1:
@@ -47,11 +48,11 @@ cdef int split(object weight, int64_t *whole, uint64_t *part) except -1:
     if PyFloat_CheckExact(number):
         x = PyFloat_AS_DOUBLE(number)
         if not split_double(x, whole, part):
-            raise refusal(weight, "")
+            raise refusal(weight, None)
         return 0
     whole[0], part[0] = PyLong_AsLongLongAndOverflow(number, &overflow), 0
     if overflow or not 0 <= whole[0] < LARGEST:
-        raise refusal(weight, "")
+        raise refusal(weight, None)
     return 0
 
 
@@ -65,9 +66,9 @@ cdef object plain_weight(object weight):
         try:
             return index(number)  # not its method, which may return anything
         except TypeError:
-            raise refusal(weight, "") from None
+            raise refusal(weight, None) from None
     if not to_double(number, &x):
-        raise refusal(weight, "")
+        raise refusal(weight, None)
     return x
 
 
@@ -79,7 +80,7 @@ def checked_weight(weight):
     try:
         split(number, &whole, &part)
     except WeightError:
-        raise refusal(weight, "") from None
+        raise refusal(weight, None) from None
     return number
 
 
@@ -124,7 +125,7 @@ def split_weights(weights):
     if weights.dtype == np.int64:
         bad = np.flatnonzero((weights < 0) | (weights >= BOUND))
         if len(bad):
-            raise refusal(weights[bad[0]].item(), f" at position {bad[0]}")
+            raise refusal(weights[bad[0]].item(), bad[0])
         return weights, None
     real = weights
     wholes, parts = np.empty(n, np.int64), np.empty(n, np.uint64)
@@ -132,7 +133,7 @@ def split_weights(weights):
     cdef uint64_t[::1] part = parts
     for r in range(n):
         if not split_double(real[r], &whole[r], &part[r]):
-            raise refusal(real[r], f" at position {r}")
+            raise refusal(real[r], r)
         any_part |= part[r]
     return wholes, parts if any_part else None
 
@@ -148,6 +149,6 @@ cdef tuple split_objects(list weights):
         try:
             split(weights[r], &whole[r], &part[r])
         except WeightError:
-            raise refusal(weights[r], f" at position {r}") from None
+            raise refusal(weights[r], r) from None
         any_part |= part[r]
     return wholes, parts if any_part else None
