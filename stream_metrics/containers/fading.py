@@ -32,7 +32,7 @@ from stream_metrics._core.numeric.kernels import Lock, checked_weight, split_wei
 from stream_metrics.containers.panes import Batch, blank, check_same, inside, mergeable, restorer
 from stream_metrics.containers.weighing import faded, has_sketch
 from stream_metrics.errors import WeightError
-from stream_metrics.inputs.columns import weights as checked_weights
+from stream_metrics.inputs.columns import read_weights as checked_weights
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, instant, instants, length, shown
 from stream_metrics.labels import Label

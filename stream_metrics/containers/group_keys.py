@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.errors import LabelError
 from stream_metrics.inputs import columns
-from stream_metrics.inputs.columns import check_codes, column
+from stream_metrics.inputs.columns import as_column, check_codes
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, canonical
 from stream_metrics.wire import encoded
@@ -44,12 +44,12 @@ def coded(group: Any, n: int) -> tuple[list[Label], NDArray[np.int64], NDArray[n
     if is_single(group):
         found, labels = np.zeros(n, np.int32), [canonical(group, "group")] * (n > 0)
     else:
-        c = column(group, "group", False)
+        c = as_column(group, "group", False)
         if len(c.values) != n:
             raise LabelError(argument="group", expected=f"to have as many rows as `y_true`, {n}", got=len(c.values))
         if n:
             check_codes(c, (int(c.values.min()), int(c.values.max())), "group", False)
-        found, labels = columns.coded(c)
+        found, labels = columns.factorize(c)
     keys: dict[Label, int] = {}
     places = np.array([keys.setdefault(label, len(keys)) for label in labels], np.int64)
     forms = np.zeros((len(keys), 4), np.int64)

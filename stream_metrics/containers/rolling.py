@@ -12,7 +12,7 @@ from stream_metrics._core.windows.kernels import AreaFeed
 from stream_metrics.containers.panes import blank, inside
 from stream_metrics.errors import MergeError
 from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
-from stream_metrics.inputs.score_tables import rereadable
+from stream_metrics.inputs.score_tables import materialize
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import unique
 from stream_metrics.metrics.base import MetricBase
@@ -21,7 +21,7 @@ from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.scored import Scored
+from stream_metrics.states.score_states import ScoreStates
 from stream_metrics.wire import Portable, packed, unpacked
 
 __all__ = ["Rolling"]
@@ -197,9 +197,9 @@ def _enlarged(sketch: RankSketch, buckets: int) -> RankSketch:
     return type(sketch)(buckets, sketch.sample, sketch.pos_label, sketch.pairs)
 
 
-def _scored(scored: Scored, buckets: int) -> Scored:
+def _scored(scored: ScoreStates, buckets: int) -> ScoreStates:
     confidence = None if scored.confidence is None else _enlarged(scored.confidence, buckets)
-    return Scored(_enlarged(scored.ranks, buckets), confidence, scored.losses, scored.labels, scored.threshold)
+    return ScoreStates(_enlarged(scored.ranks, buckets), confidence, scored.losses, scored.labels, scored.threshold)
 
 
 def _kept(values: Any, argument: str) -> Any:
@@ -208,7 +208,7 @@ def _kept(values: Any, argument: str) -> Any:
         return unique(values, argument)
     if argument in ("group", "unit") and is_single(values):
         return values
-    values = rereadable(values, argument)
+    values = materialize(values, argument)
     if getattr(values, "dtype", None) in (np.dtype(np.float32), np.dtype(np.float16)):
         return values.astype(np.float64)
     return values

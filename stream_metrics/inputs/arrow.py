@@ -31,9 +31,9 @@ __all__ = [
     "as_array",
     "chunks_of",
     "compute",
-    "encoded",
+    "dictionary_encode",
     "is_number",
-    "known",
+    "as_pyarrow",
     "labels",
     "numbers",
     "pyarrow",
@@ -47,7 +47,7 @@ Read: TypeAlias = Array | list[Any] | Codes
 NARROW = 2**15  # integers with nulls that lie no further apart are codes as they are, less the smallest
 
 
-def known(values: Any) -> Any:
+def as_pyarrow(values: Any) -> Any:
     """Return the array, chunked array, record batch or table of pyarrow that `values` is or stands for, else None."""
     if isinstance(values, list | tuple | np.ndarray):
         return None
@@ -65,7 +65,7 @@ def known(values: Any) -> Any:
     return pa.chunked_array(values) if stream and not inside else pa.array(values)
 
 
-def encoded(values: Any) -> Any:
+def dictionary_encode(values: Any) -> Any:
     """Return a column of text with a dictionary, lest it be numbered each time that it is read; others as they are."""
     return values.dictionary_encode() if hasattr(values, "type") and _is_text(values.type) else values
 

@@ -14,15 +14,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stream_metrics._core.confusion.kernels import count_codes, count_integers, encode_bytes, encode_objects
-from stream_metrics._core.numeric.kernels import split_weights
 from stream_metrics.errors import LabelError, WeightError
 from stream_metrics.inputs import arrow
 from stream_metrics.inputs.pieces import Array, common_edges, cut, joined
-from stream_metrics.inputs.tensors import materialize, native
+from stream_metrics.inputs.tensors import as_container, native
 from stream_metrics.labels import Label, canonical
 from stream_metrics.labels.label import LONGEST
 
-__all__ = ["Categorical", "Column", "Tally", "check_codes", "coded", "column", "tally", "weights"]
+__all__ = [
+    "Categorical",
+    "Column",
+    "PairCounts",
+    "as_column",
+    "check_codes",
+    "count_pairs",
+    "factorize",
+    "read_weights",
+]
 
 SHORTEST = 2**14  # rows of a piece that is worth being counted by itself, on average
 LARGEST = 2**14  # cells of the counts of pieces
@@ -54,6 +62,18 @@ class Column:
             self.parts = [joined(self.parts, None if self.names is None else len(self.names))]
         return self.parts[0]
 
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def take(self, rows: Array) -> Column:
+        """Return some rows, given by their positions or by a mask."""
+        return Column(self.values[rows], self.names)
+
+    def objects(self) -> list[Any]:
+        """Return the label of each row; None for a missing one."""
+        values = self.values.tolist()
+        return values if self.names is None else [None if code < 0 else self.names[code] for code in values]
+
     def label(self, value: int) -> Any:
         """Return what stands behind one of the integers; None for a missing label."""
         if self.names is not None:
@@ -62,13 +82,12 @@ class Column:
         return value % (1 << 8 * dtype.itemsize) if dtype.kind == "u" else value
 
 
-class Tally(NamedTuple):
-    """A batch, counted: its columns, labels by code, cells of codes, appearances of codes, and numbers of samples.
+class PairCounts(NamedTuple):
+    """Counted pairs: labels by code, cells of codes, appearances of codes, and numbers of samples.
 
     `weighted` of the `n` samples have a weight other than 1; `abstained` are not among them.
     """
 
-    columns: tuple[Column, Column]
     truth: list[Any]
     predicted: list[Any]
     cells: tuple[Any, Any, Any, Any]
@@ -78,19 +97,19 @@ class Tally(NamedTuple):
     weighted: int
 
 
-def column(values: Any, argument: str, may_abstain: bool) -> Column:
+def as_column(values: Any, argument: str, may_abstain: bool) -> Column:
     """Return the column that `values` is or holds; LabelError names argument and position of what is no label."""
     if isinstance(values, Column):
         return values
     values = getattr(values, "array", values) if hasattr(values, "iloc") else values  # a pandas Series
-    found = arrow.known(values)
+    found = arrow.as_pyarrow(values)
     if found is not None:
         values = arrow.labels(found, argument)
         if isinstance(values, tuple):
             return Column(*values)
     if hasattr(values, "codes") and hasattr(values, "categories"):
         return _from_codes(np.asarray(values.codes), _names(values.categories), argument)
-    values = materialize(values, argument)
+    values = as_container(values, argument)
     if isinstance(values, list | tuple) or not hasattr(values, "__array__"):
         return Column(*encode_objects(list(values), argument, may_abstain))
     array = np.asarray(values)
@@ -130,9 +149,7 @@ def _bad_code(codes: Array, names: list[Any], code: int, argument: str) -> Label
         return LabelError(argument=argument, position=at, expected="to be a label", but="it is missing")
     subject = f"the codes of `{argument}`"
     expected = f"from -1 to {len(names) - 1}"
-    return LabelError(
-        argument=argument, position=at, subject=subject, expected=expected, got=code, position_last=True
-    )
+    return LabelError(argument=argument, position=at, subject=subject, expected=expected, got=code, position_last=True)
 
 
 def _from_array(array: Array, argument: str, may_abstain: bool) -> Column:
@@ -153,27 +170,25 @@ def _from_array(array: Array, argument: str, may_abstain: bool) -> Column:
     return Column(*encode_objects(list(array) if times else array.tolist(), argument, may_abstain))
 
 
-def tally(truth: Any, predicted: Any, w: Any) -> Tally:
-    """Count a batch without touching any state."""
-    t, p = column(truth, "y_true", False), column(predicted, "y_pred", True)
-    n, others = sum(map(len, t.parts)), sum(map(len, p.parts))
-    if others != n:
-        raise LabelError(argument="y_pred", expected=f"to have as many rows as `y_true`, {n}", got=others)
-    if w is None and n:
+def count_pairs(t: Column, p: Column, wholes: Any = None, parts: Any = None) -> PairCounts:
+    """Count the pairs of two columns of labels, with weights or without, and touch no state."""
+    n = len(t)
+    if len(p) != n:
+        raise LabelError(argument="y_pred", expected=f"to have as many rows as `y_true`, {n}", got=len(p))
+    if wholes is None and n:
         counted = _in_pieces(t.parts, p.parts) or count_integers(*_alike(t.values, p.values))
         if counted is not None:
             return _from_table(t, p, n, *counted)
-    wholes, parts = (None, None) if w is None else split_weights(weights(w, n))
     if n:
         check_codes(t, (int(t.values.min()), int(t.values.max())), "y_true", False)
         check_codes(p, (int(p.values.min()), int(p.values.max())), "y_pred", True)
-    t_codes, t_labels = coded(t)
-    p_codes, p_labels = coded(p)
+    t_codes, t_labels = factorize(t)
+    p_codes, p_labels = factorize(p)
     cells, seen, abstained, weighted = count_codes(t_codes, p_codes, len(t_labels), len(p_labels), wholes, parts)
-    return Tally((t, p), t_labels, p_labels, cells, seen, n - abstained, abstained, weighted)
+    return PairCounts(t_labels, p_labels, cells, seen, n - abstained, abstained, weighted)
 
 
-def _from_table(t: Column, p: Column, n: int, low: int, table: Array) -> Tally:
+def _from_table(t: Column, p: Column, n: int, low: int, table: Array) -> PairCounts:
     """Turn a table of counts of integers into counts of labels."""
     missing = -1 - low if p.names is not None and low < 0 else None  # where code -1 is
     abstained = 0
@@ -186,8 +201,7 @@ def _from_table(t: Column, p: Column, n: int, low: int, table: Array) -> Tally:
     b = np.flatnonzero(table.any(axis=0))
     table = table[np.ix_(a, b)]
     rows, columns = np.nonzero(table)
-    return Tally(
-        (t, p),
+    return PairCounts(
         [t.label(low + code) for code in a.tolist()],
         [p.label(low + code) for code in b.tolist()],
         (rows, columns, table[rows, columns], None),
@@ -233,7 +247,7 @@ def _alike(t: Array, p: Array) -> tuple[Array, Array]:
     return t.view(signed), p.view(signed)
 
 
-def coded(c: Column) -> tuple[Array, list[Label]]:
+def factorize(c: Column) -> tuple[Array, list[Label]]:
     """Return a column as int32 codes and the names that occur."""
     if c.names is not None:
         codes = c.values.astype(np.int32, copy=False)
@@ -250,11 +264,11 @@ def coded(c: Column) -> tuple[Array, list[Label]]:
     return codes, c.values[firsts].tolist()
 
 
-def weights(w: Any, n: int) -> Array | list[Any]:
+def read_weights(w: Any, n: int) -> Array | list[Any]:
     """Return the weights of n rows as int64, as float64, or as a list; WeightError if they are no n numbers."""
-    found = arrow.known(w)
+    found = arrow.as_pyarrow(w)
     w = w if found is None or hasattr(found, "column_names") else arrow.numbers(found)
-    w = materialize(w, "w")
+    w = as_container(w, "w")
     w = w if isinstance(w, list) or hasattr(w, "__array__") else list(w)
     shape = (len(w),) if isinstance(w, list) else np.shape(w)
     if shape != (n,):

@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 from stream_metrics._core.numeric.kernels import checked_weight, real_number, row_values
 from stream_metrics._core.windows.kernels import Kept
-from stream_metrics.inputs.columns import column, weights
+from stream_metrics.inputs.columns import as_column, read_weights
 from stream_metrics.inputs.score_tables import (
+    is_abstention,
     is_soft,
     listed,
-    nothing,
     own_names,
     score_table,
     soft_rows,
@@ -45,9 +45,9 @@ def plain_sample(reads: Reads, given: tuple[Any, ...], w: Any, more: dict[str, A
         return _label(given[0]), _with(_predicted(y_pred), None, more), _weight(w)
     names = classes if names is None else names
     if reads == "scores":
-        soft = _soft(y_pred if nothing(scores) else scores, names)
+        soft = _soft(y_pred if is_abstention(scores) else scores, names)
         return _label(given[0]), _with(soft, None, more), _weight(w)
-    if nothing(scores) and (names is not None or is_soft(y_pred)):
+    if is_abstention(scores) and (names is not None or is_soft(y_pred)):
         scores, y_pred = y_pred, None
     return _label(given[0]), _with(_predicted(y_pred), _soft(scores, names), more), _weight(w)
 
@@ -56,7 +56,7 @@ def plain_rows(
     reads: Reads, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any], last: int, classes: Any = None
 ) -> tuple[int, list[Sample]]:
     """Return the number of rows of a batch that the state has accepted, and its `last` rows as samples."""
-    truth = column(y_true, "y_true", False)
+    truth = as_column(y_true, "y_true", False)
     n = len(truth.values)
     start = max(0, n - last)
     more = dict(more)
@@ -71,7 +71,7 @@ def plain_rows(
         values = [values] * n if is_single(values) else values
         beside = _labels(values, name, start)
         predicted = [_with(p, None, {name: label}) for p, label in zip(predicted, beside, strict=True)]
-    weight = [1] * (n - start) if w is None else [_weight(x) for x in _listed(weights(w, n))[start:]]
+    weight = [1] * (n - start) if w is None else [_weight(x) for x in _listed(read_weights(w, n))[start:]]
     return n, list(zip(_labels(y_true, "y_true", start, truth), predicted, weight, strict=True))
 
 
@@ -212,7 +212,7 @@ def _written(w: Any, reads: Reads) -> int | float:
 
 def _labels(values: Any, argument: str, start: int, read: Any = None) -> list[Label | None]:
     """Return the labels of a column from a row on; None for missing ones."""
-    found = column(values, argument, True) if read is None else read
+    found = as_column(values, argument, True) if read is None else read
     return [found.label(value) for value in found.values[start:].tolist()]
 
 

@@ -11,28 +11,27 @@ import numpy as np
 from stream_metrics._core.numeric.kernels import real_number, row_values
 from stream_metrics.errors import ScoreError
 from stream_metrics.inputs import arrow_scores
-from stream_metrics.inputs.arrow import encoded, known
-from stream_metrics.inputs.columns import Column, coded, weights
-from stream_metrics.inputs.tensors import materialize, native
+from stream_metrics.inputs.arrow import as_pyarrow, dictionary_encode
+from stream_metrics.inputs.columns import Column, factorize
+from stream_metrics.inputs.tensors import as_container, native
 from stream_metrics.labels import Label, unique
 
 __all__ = [
     "finite_scores",
-    "fitting",
-    "gapless",
+    "check_classes",
+    "drop_null_rows",
     "is_mapping",
     "is_soft",
     "listed",
-    "nothing",
+    "is_abstention",
     "own_names",
-    "places",
+    "class_positions",
     "plain_number",
-    "rereadable",
+    "materialize",
     "row_of_scores",
     "score_table",
     "soft_rows",
     "stand_in",
-    "taken",
 ]
 
 FLOAT = (float, np.floating)
@@ -41,7 +40,7 @@ LABELS = {str, int, bool, bytes, type(None)}  # types of predictions that are no
 
 def own_names(scores: Any) -> tuple[Label, ...] | None:
     """Return the names that the columns of a data frame or an Arrow table have; None for anything else."""
-    found = known(scores)
+    found = as_pyarrow(scores)
     own = getattr(scores, "columns", None) if found is None else arrow_scores.names(found)
     if own is None or callable(own):
         return None
@@ -52,8 +51,8 @@ def score_table(scores: Any) -> np.ndarray[Any, Any] | list[Any]:
     """Return a column or a table of float32 or float64, or a list of scores of any form."""
     if hasattr(scores, "mask") and hasattr(scores, "filled") and scores.ndim != 1:  # only a column may have gaps
         scores = scores.astype(np.float64).filled(np.nan)
-    found = known(scores)
-    scores = materialize(scores if found is None else arrow_scores.scores(found), "scores")
+    found = as_pyarrow(scores)
+    scores = as_container(scores if found is None else arrow_scores.scores(found), "scores")
     if not hasattr(scores, "__array__"):
         rows = list(scores)
         if not all(type(row) is float for row in rows):
@@ -70,16 +69,16 @@ def score_table(scores: Any) -> np.ndarray[Any, Any] | list[Any]:
     return np.ascontiguousarray(array, np.float32 if array.dtype == np.float32 else np.float64)
 
 
-def gapless(scores: Any) -> tuple[np.ndarray[Any, Any] | list[Any], np.ndarray[Any, Any] | None]:
+def drop_null_rows(scores: Any) -> tuple[np.ndarray[Any, Any] | list[Any], np.ndarray[Any, Any] | None]:
     """Return what `score_table` does, of Arrow only the rows that have scores, with for each row whether it has."""
-    found = known(scores)
+    found = as_pyarrow(scores)
     some = None if found is None else arrow_scores.given(found)
     if some is not None and some[1].any() and not isinstance(table := score_table(some[0]), list):
         return table, some[1]
     return score_table(scores if found is None else found), None
 
 
-def fitting(names: tuple[Label, ...] | None, k: int) -> tuple[Label, ...]:
+def check_classes(names: tuple[Label, ...] | None, k: int) -> tuple[Label, ...]:
     """Return the names of k columns; ScoreError if there are none, or not k."""
     if names is None:
         raise ScoreError(f"Expected `classes` to say which class each of the {k} columns of `scores` belongs to")
@@ -88,7 +87,7 @@ def fitting(names: tuple[Label, ...] | None, k: int) -> tuple[Label, ...]:
     return names
 
 
-def places(truth: Column, names: tuple[Label, ...]) -> np.ndarray[Any, Any]:
+def class_positions(truth: Column, names: tuple[Label, ...]) -> np.ndarray[Any, Any]:
     """Return for each row the column of its true label, or -1."""
     place = {label: i for i, label in enumerate(names)}
     if truth.names is None and len(truth.values):
@@ -96,7 +95,7 @@ def places(truth: Column, names: tuple[Label, ...]) -> np.ndarray[Any, Any]:
         if high - low < 256 + len(truth.values) and high < 2**63:
             columns = np.array([place.get(label, -1) for label in range(low, high + 1)], np.int32)
             return np.asarray(columns[np.subtract(truth.values, low, dtype=np.intp, casting="unsafe")])
-    codes, labels = coded(truth)
+    codes, labels = factorize(truth)
     return np.asarray(np.array([place.get(label, -1) for label in labels], np.int32)[codes])
 
 
@@ -116,23 +115,15 @@ def row_of_scores(scores: Any, names: tuple[Label, ...]) -> dict[Label, Any]:
     return dict(zip(names, row, strict=True))
 
 
-def rereadable(values: Any, argument: str) -> Any:
+def materialize(values: Any, argument: str) -> Any:
     """Return what can be read more than once, text of Arrow numbered once; an error for what is no column."""
     if values is None and argument != "y_true":
         return None
-    found = known(values)
-    return materialize(values, argument) if found is None else encoded(found)
+    found = as_pyarrow(values)
+    return as_container(values, argument) if found is None else dictionary_encode(found)
 
 
-def taken(w: Any, rows: list[int], n: int) -> Any:
-    """Return the weights of some of n rows."""
-    if w is None:
-        return None
-    checked = weights(w, n)
-    return [checked[row] for row in rows] if isinstance(checked, list) else checked[rows]
-
-
-def nothing(scores: Any) -> bool:
+def is_abstention(scores: Any) -> bool:
     """Tell whether a sample has no scores."""
     return scores is None or (is_mapping(scores) and not scores)
 
@@ -161,7 +152,7 @@ def soft_rows(y_pred: Any, classes: Any) -> tuple[Any, Any, Any]:
         return None, None, None
     if classes is not None or getattr(y_pred, "ndim", 1) == 2 or own_names(y_pred) is not None:
         return y_pred, None, None
-    found = known(y_pred)
+    found = as_pyarrow(y_pred)
     if found is not None:
         return (found, None, None) if arrow_scores.is_soft(found) else (None, found, None)
     kind: str = getattr(getattr(y_pred, "dtype", None), "kind", "O")
@@ -192,11 +183,13 @@ def stand_in(y_pred: Any, scores: Any) -> tuple[Any, Any]:
     """
     if soft_rows(y_pred, None)[0] is None:
         return y_pred, scores
-    table, some = gapless(scores)
+    table, some = drop_null_rows(scores)
     rows = iter(table)
     full = list(rows) if some is None else [next(rows) if there else None for there in some.tolist()]
     predicted = listed(y_pred)
-    missing = [at for at, (row, p) in enumerate(zip(full, predicted, strict=False)) if nothing(row) and is_soft(p)]
+    missing = [
+        at for at, (row, p) in enumerate(zip(full, predicted, strict=False)) if is_abstention(row) and is_soft(p)
+    ]
     for at in missing:
         full[at], predicted[at] = predicted[at], None
     return (predicted, full) if missing else (y_pred, scores)

@@ -14,7 +14,7 @@ import numpy as np
 
 from stream_metrics.errors import LabelError, ScoreError, WeightError
 
-__all__ = ["is_single", "materialize", "native", "unmasked", "untensored"]
+__all__ = ["is_single", "as_container", "native", "masked_to_list", "tensor_to_numpy"]
 
 COLUMNS: dict[str, tuple[type[ValueError], str]] = {
     "scores": (ScoreError, "a column or a table of scores"),
@@ -25,7 +25,7 @@ COLUMNS: dict[str, tuple[type[ValueError], str]] = {
 LABELS = LabelError, "a column of labels"
 
 
-def materialize(values: Any, argument: str) -> Any:
+def as_container(values: Any, argument: str) -> Any:
     """Return a column that can be read more than once: an array, a list, or a container of another library as it is.
 
     Raises the error of the argument for what is no column: text, a single value, a set or a mapping.
@@ -34,7 +34,7 @@ def materialize(values: Any, argument: str) -> Any:
         return values
     if type(values) is np.ndarray and values.ndim:
         return native(values)
-    values = unmasked(untensored(values, argument))
+    values = masked_to_list(tensor_to_numpy(values, argument))
     unordered = isinstance(values, str | bytes | bytearray | Set | Mapping)
     if unordered or getattr(values, "shape", None) == () or not _has_rows(values):
         error, what = COLUMNS.get(argument, LABELS)
@@ -70,12 +70,12 @@ def native(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return values
 
 
-def unmasked(values: Any) -> Any:
+def masked_to_list(values: Any) -> Any:
     """Return a masked array as a list with None where it is masked, anything else as it is."""
     return values.tolist() if hasattr(values, "mask") and hasattr(values, "filled") else values
 
 
-def untensored(values: Any, argument: str) -> Any:
+def tensor_to_numpy(values: Any, argument: str) -> Any:
     """Return a tensor as an array over its own memory, without its gradient, and anything else as it is.
 
     What NumPy has no type for, bfloat16, becomes float32, which holds it exactly. Raises the error of the argument for

@@ -17,9 +17,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.inputs.arrow import known
+from stream_metrics.inputs.arrow import as_pyarrow
 from stream_metrics.inputs.arrow import times as times_of_arrow
-from stream_metrics.inputs.tensors import is_single, materialize
+from stream_metrics.inputs.tensors import as_container, is_single
 
 __all__ = ["Length", "Time", "instant", "instants", "is_one_time", "length", "shown"]
 
@@ -108,12 +108,12 @@ def instants(column: Any, n: int) -> NDArray[np.int64]:
     """Return the times of `n` rows: a column of times, or one time for all of them; errors name the position."""
     if is_one_time(column):
         return np.full(n, instant(column), np.int64)
-    found = known(column)
+    found = as_pyarrow(column)
     if found is not None:
         column = times_of_arrow(found)
     if hasattr(column, "to_numpy") and getattr(column, "dtype", None) is not None:
         column = column.to_numpy()
-    column = materialize(column, "t")
+    column = as_container(column, "t")
     values = column if isinstance(column, np.ndarray) else list(column)
     if len(values) != n or getattr(values, "ndim", 1) != 1:
         shape = len(values) if isinstance(values, list) else values.shape

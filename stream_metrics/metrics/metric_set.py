@@ -1,4 +1,4 @@
-"""Many metrics over shared states: one of labels and, if scores are kept, those that `states.scored` holds."""
+"""Many metrics over shared states: one of labels and, if scores are kept, those that `states.score_states` holds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.limits import sample_cost
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.scored import Scored
+from stream_metrics.states.score_states import ScoreStates
 
 __all__ = ["MetricSet"]
 
@@ -107,10 +107,10 @@ class MetricSet(SetFeed, MetricBase):
 
     def _make_scored(
         self, needed: set[str], pos_label: Label, threshold: float, size: tuple[int, int], pairs: bool
-    ) -> Scored:
+    ) -> ScoreStates:
         if self.other is not None:
             raise ValueError(f"Expected no `other` where scores are kept, but got {self.other!r}")
-        return Scored(
+        return ScoreStates(
             RankSketch(*size, pos_label, pairs),
             RankSketch(*size, pairs=False) if "confidence" in needed else None,
             ProbabilityLosses(pos_label) if "losses" in needed else None,
@@ -124,12 +124,12 @@ class MetricSet(SetFeed, MetricBase):
     def _revert_scored(self, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
         self._with_scores().revert(self, self.state, y_true, y_pred, w, scores, classes)
 
-    def _with_scores(self) -> Scored:
+    def _with_scores(self) -> ScoreStates:
         if self.scored is None:
             raise ValueError(
                 "Expected no `scores` and `classes` in a set that keeps labels only: MetricSet(scores=True)"
             )
-        scored: Scored = self.scored
+        scored: ScoreStates = self.scored
         return scored
 
     def update_many(
@@ -256,7 +256,7 @@ class MetricSet(SetFeed, MetricBase):
         return f"MetricSet({which}, {self.n} samples, {self.state.k} classes)"
 
 
-def _by_name(counts: Any, scored: Scored | None) -> dict[str, Any]:
+def _by_name(counts: Any, scored: ScoreStates | None) -> dict[str, Any]:
     """Return the states that there are, by what reads them."""
     states = {"counts": counts}
     if scored is not None:

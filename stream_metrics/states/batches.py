@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
-from stream_metrics.inputs.columns import Categorical, check_codes, column, weights
-from stream_metrics.inputs.score_tables import rereadable
+from stream_metrics.inputs.columns import Categorical, as_column, check_codes, read_weights
+from stream_metrics.inputs.score_tables import materialize
 from stream_metrics.states.confusion import ConfusionMatrix
 
 __all__ = ["Batch", "mergeable"]
@@ -32,7 +32,7 @@ class Batch:
     """The columns of a batch, to be dealt out to states row by row, and arguments that hold for all rows."""
 
     def __init__(self, columns: Mapping[str, Any], **common: Any) -> None:
-        self.columns = {name: rereadable(column, name) for name, column in columns.items()}
+        self.columns = {name: materialize(column, name) for name, column in columns.items()}
         self.common = {name: value for name, value in common.items() if value is not None}
         self.n = _length(self.columns["y_true"])
         self._read = False
@@ -85,12 +85,12 @@ class Batch:
     def _objects(self) -> Iterator[list[Any]]:
         """Yield the columns as Python objects."""
         for name in ("y_true", "y_pred"):
-            c = column(self.columns[name], name, name == "y_pred")
+            c = as_column(self.columns[name], name, name == "y_pred")
             if len(c.values):
                 check_codes(c, (int(c.values.min()), int(c.values.max())), name, name == "y_pred")
             yield c.values.tolist() if c.names is None else [c.label(code) for code in c.values.tolist()]
         if self.columns.get("w") is not None:
-            checked = weights(self.columns["w"], self.n)
+            checked = read_weights(self.columns["w"], self.n)
             yield checked if isinstance(checked, list) else checked.tolist()
 
     def deal(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from stream_metrics._core.confusion.kernels import ConfusionCounters, pack_cells
 from stream_metrics._core.numeric.kernels import split_weights
 from stream_metrics.errors import LabelError, WeightError
-from stream_metrics.inputs.columns import Column, tally
-from stream_metrics.inputs.tensors import native, untensored
+from stream_metrics.inputs.batch import Batch, label_batch
+from stream_metrics.inputs.columns import Column, count_pairs
+from stream_metrics.inputs.tensors import native, tensor_to_numpy
 from stream_metrics.labels import Label, unique
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.wire import Portable
@@ -42,10 +44,19 @@ class ConfusionMatrix(ConfusionCounters, Portable):
 
         One bad row rejects the whole batch: LabelError, ScoreError or WeightError name the argument and the position.
         """
-        batch = tally(y_true, y_pred, w)
-        truth = self._admitted(batch.truth, batch.columns[0], "y_true")
-        predicted = self._admitted(batch.predicted, batch.columns[1], "y_pred")
-        self._commit(truth, predicted, batch.cells, batch.seen, batch.n, batch.abstained, batch.weighted)
+        self._count_batch(label_batch(y_true, y_pred, w))
+
+    def _count_batch(self, batch: Batch) -> None:
+        self._prepare(batch)()
+
+    def _prepare(self, batch: Batch) -> Callable[[], None]:
+        """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""
+        assert batch.predicted is not None
+        counted = count_pairs(batch.truth, batch.predicted, *batch.split_weights())
+        truth = self._admitted(counted.truth, batch.truth, "y_true")
+        predicted = self._admitted(counted.predicted, batch.predicted, "y_pred")
+        numbers = counted.n, counted.abstained, counted.weighted
+        return partial(self._commit, truth, predicted, counted.cells, counted.seen, *numbers)
 
     def _admitted(self, labels: list[Label], column: Column, argument: str) -> list[Label]:
         """Return the labels under which to count, or name the first row whose label is not allowed."""
@@ -54,8 +65,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         try:
             return [self.admit(label, argument) for label in labels]
         except LabelError:
-            for position, value in enumerate(column.values.tolist()):
-                label = column.label(value)
+            for position, label in enumerate(column.objects()):
                 if label is not None:
                     self.admit(label, argument, position)
             raise
@@ -69,7 +79,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         if np.ma.is_masked(matrix):
             but = "got a masked array with gaps"
             raise WeightError(argument="matrix", expected="to have a weight in every cell", but=but)
-        array = native(np.asarray(untensored(matrix, "matrix")))
+        array = native(np.asarray(tensor_to_numpy(matrix, "matrix")))
         if array.ndim != 2 or array.shape[0] != array.shape[1]:
             raise ValueError(f"Expected `matrix` to be square, but got the shape {array.shape}")
         names = list(unique(range(len(array)) if labels is None else labels))

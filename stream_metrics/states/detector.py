@@ -37,9 +37,9 @@ from stream_metrics._core.detectors.kernels import Detector, Outcome
 from stream_metrics._core.numeric.kernels import real_number
 from stream_metrics.errors import MergeError, StreamMetricsError, WeightError
 from stream_metrics.inference.change import DetectorSnapshot, reference_levels
-from stream_metrics.inputs.columns import coded, column, weights
+from stream_metrics.inputs.columns import as_column, factorize, read_weights
 from stream_metrics.inputs.options import whole
-from stream_metrics.inputs.tensors import materialize
+from stream_metrics.inputs.tensors import as_container
 from stream_metrics.wire import Portable, written_as
 
 __all__ = ["ChangeDetector", "outcome"]
@@ -169,7 +169,7 @@ class ChangeDetector(Detector, Portable):
         One bad row rejects the whole batch; the error names the position.
         """
         rows = self._losses(x, y_pred) if self.of is None else self._pairs(x, y_pred)
-        if w is not None and any(weight != 1 for weight in weights(w, len(rows))):
+        if w is not None and any(weight != 1 for weight in read_weights(w, len(rows))):
             raise WeightError("Expected no `w`, or weights of 1, where changes are detected")
         with self._writing():
             twin = self._twin()
@@ -185,14 +185,14 @@ class ChangeDetector(Detector, Portable):
     def _losses(self, x: Any, y_pred: Any) -> list[tuple[Any, ...]]:
         if y_pred is not None:
             raise ValueError("Expected no `y_pred` for a detector of losses: give it `of`, such as outcome('accuracy')")
-        x = materialize(x, "x")
+        x = as_container(x, "x")
         values = x.tolist() if hasattr(x, "tolist") else list(x)
         return [(value,) for value in values]
 
     def _pairs(self, x: Any, y_pred: Any) -> list[tuple[Any, ...]]:
         columns = []
         for values, name in ((x, "y_true"), (y_pred, "y_pred")):
-            codes, names = coded(column(values, name, name == "y_pred"))
+            codes, names = factorize(as_column(values, name, name == "y_pred"))
             columns.append([names[code] if code >= 0 else None for code in codes.tolist()])
         if len(columns[0]) != len(columns[1]):
             raise ValueError(f"Expected as many predictions as truths, {len(columns[0])}, but got {len(columns[1])}")

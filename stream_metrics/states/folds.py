@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.errors import LabelError
-from stream_metrics.inputs.columns import check_codes, coded, column
+from stream_metrics.inputs.columns import as_column, check_codes, factorize
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.wire import encoded
 
@@ -50,20 +50,20 @@ def folds_of(unit: Any, n: int, folds: int) -> NDArray[np.int64]:
     """Return the fold of every row of a batch; `folds` for rows without a unit."""
     if unit is None:
         return np.full(n, folds, np.int64)
-    c = column(unit, "unit", False)
+    c = as_column(unit, "unit", False)
     if len(c.values) != n:
         raise LabelError(argument="unit", expected=f"to have as many rows as `y_true`, {n}", got=len(c.values))
     if n:
         check_codes(c, (int(c.values.min()), int(c.values.max())), "unit", False)
     if c.names is None and c.values.dtype.kind == "i":
         return (_mixed(c.values.astype(np.int64)) % np.uint64(folds)).astype(np.int64)
-    codes, names = coded(c)
+    codes, names = factorize(c)
     return np.array([fold_of(name, folds) for name in names], np.int64)[codes]
 
 
 def units_of(values: Any, n: int) -> list[Any]:
     """Return the units of a batch as labels."""
-    c = column(values, "unit", False)
+    c = as_column(values, "unit", False)
     if len(c.values) != n:
         raise LabelError(argument="unit", expected=f"to have as many rows as `y_true`, {n}", got=len(c.values))
     return [c.label(x) for x in c.values.tolist()]

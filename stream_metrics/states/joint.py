@@ -22,22 +22,22 @@ from numpy.typing import NDArray
 from stream_metrics._core.numeric.kernels import real_number, split_weights
 from stream_metrics._core.paired.kernels import JointCounters
 from stream_metrics.errors import LabelError, MergeError, ScoreError, StreamMetricsError
-from stream_metrics.inputs.columns import check_codes, coded, column, weights
+from stream_metrics.inputs.columns import as_column, check_codes, factorize, read_weights
 from stream_metrics.inputs.score_tables import (
     finite_scores,
+    is_abstention,
     is_mapping,
     listed,
-    nothing,
+    materialize,
     own_names,
     plain_number,
-    rereadable,
 )
 from stream_metrics.labels import Label, canonical
 from stream_metrics.states.folds import content_fold, fold_of, folds_of, units_of
 from stream_metrics.states.limits import MOST, Load, load_of, room, sample_cost
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.scored import Scored
+from stream_metrics.states.score_states import ScoreStates, count_sample
 from stream_metrics.wire import Portable, written_as
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ __all__ = ["Comparison"]
 
 CONFIGURATION = ("a", "b", "fixed_labels", "scores", "pos_label", "folds")
 ARGUMENTS = ("y_true", "pred_a", "pred_b")
-Pair = tuple[Scored, Scored]
+Pair = tuple[ScoreStates, ScoreStates]
 
 
 class Comparison(JointCounters, Portable):
@@ -93,9 +93,9 @@ class Comparison(JointCounters, Portable):
     def _update(self, y_true: Any, pred_a: Any, pred_b: Any, w: Any, unit: Any) -> None:
         """Count a sample that has a unit or scores."""
         fold = self.folds if unit is None else fold_of(canonical(unit, "unit"), self.folds)
-        if not self.scores or nothing(pred_a) or nothing(pred_b):
+        if not self.scores or is_abstention(pred_a) or is_abstention(pred_b):
             if self.scores:
-                pred_a, pred_b = (None if nothing(pred) else y_true for pred in (pred_a, pred_b))
+                pred_a, pred_b = (None if is_abstention(pred) else y_true for pred in (pred_a, pred_b))
             truth, label_a, label_b = self._checked(y_true, pred_a, pred_b)
             with self._writing():
                 self._count(truth, label_a, label_b, w, fold)
@@ -111,7 +111,8 @@ class Comparison(JointCounters, Portable):
             truth, label_a, label_b = self._checked(y_true, head_a[1][1], head_b[1][1])
             self._room(w, {truth, label_a, label_b})
             self._take_room(sample_cost(w))
-            _all(rest_a + rest_b)
+            # losses refuse what they cannot take, so they come first
+            count_sample(sorted(rest_a + rest_b, key=lambda step: not isinstance(step[0], ProbabilityLosses)))
             self._count(truth, label_a, label_b, w, fold)
             self._scored[place] = pair
 
@@ -129,10 +130,10 @@ class Comparison(JointCounters, Portable):
             self._left = min([room(load, taken) for load in self._loads()], default=MOST)
         self._left -= taken
 
-    def _empty(self) -> Scored:
+    def _empty(self) -> ScoreStates:
         losses = ProbabilityLosses(self.pos_label) if self.scores is True else None
         ranks = RankSketch(pos_label=self.pos_label, pairs=False)
-        return Scored(ranks, None, losses, self.fixed_labels, 0.0 if self.scores == "any" else 0.5)
+        return ScoreStates(ranks, None, losses, self.fixed_labels, 0.0 if self.scores == "any" else 0.5)
 
     def update_many(self, y_true: Any, pred_a: Any, pred_b: Any, w: Any = None, *, unit: Any = None) -> None:
         """Count a batch: columns of labels (arrays, lists, pandas, Arrow, torch on CPU), weights and units.
@@ -141,11 +142,11 @@ class Comparison(JointCounters, Portable):
         ScoreError or WeightError name the argument and the position.
         """
         if self.scores:
-            y_true, pred_a = rereadable(y_true, "y_true"), rereadable(pred_a, "pred_a")
-            self._many_scores(y_true, pred_a, rereadable(pred_b, "pred_b"), w, unit)
+            y_true, pred_a = materialize(y_true, "y_true"), materialize(pred_a, "pred_a")
+            self._many_scores(y_true, pred_a, materialize(pred_b, "pred_b"), w, unit)
             return
         columns = [
-            column(x, name, name != "y_true") for x, name in zip((y_true, pred_a, pred_b), ARGUMENTS, strict=True)
+            as_column(x, name, name != "y_true") for x, name in zip((y_true, pred_a, pred_b), ARGUMENTS, strict=True)
         ]
         n = len(columns[0].values)
         labels, codes = [], []
@@ -154,10 +155,10 @@ class Comparison(JointCounters, Portable):
                 raise LabelError(argument=name, expected=f"to have as many rows as `y_true`, {n}", got=len(c.values))
             if n:
                 check_codes(c, (int(c.values.min()), int(c.values.max())), name, name != "y_true")
-            found, names = coded(c)
+            found, names = factorize(c)
             labels.append(self._admitted(names, found, name))
             codes.append(found.astype(np.int64))
-        wholes, parts = (None, None) if w is None else split_weights(weights(w, n))
+        wholes, parts = (None, None) if w is None else split_weights(read_weights(w, n))
         self._commit(labels, codes, folds_of(unit, n, self.folds), wholes, parts)
 
     def _admitted(self, names: list[Label], codes: NDArray[np.int32], argument: str) -> list[Label]:
@@ -172,7 +173,7 @@ class Comparison(JointCounters, Portable):
 
     def _many_scores(self, y_true: Any, pred_a: Any, pred_b: Any, w: Any, unit: Any) -> None:
         """Count a batch of scores, row by row in a state of its own."""
-        truth = column(y_true, "y_true", False)
+        truth = as_column(y_true, "y_true", False)
         n = len(truth.values)
         columns = [truth.values.tolist() if truth.names is None else [truth.label(x) for x in truth.values.tolist()]]
         for values, name in ((pred_a, "pred_a"), (pred_b, "pred_b")):
@@ -182,7 +183,7 @@ class Comparison(JointCounters, Portable):
             if len(columns[-1]) != n:
                 expected = f"to have as many rows as `y_true`, {n}"
                 raise ScoreError(argument=name, expected=expected, got=len(columns[-1]))
-        checked = [1] * n if w is None else weights(w, n)
+        checked = [1] * n if w is None else read_weights(w, n)
         units = [None] * n if unit is None else units_of(unit, n)
         batch = self.copy()
         batch.reset()
@@ -309,20 +310,6 @@ class Comparison(JointCounters, Portable):
         return f"Comparison({self.a!r}, {self.b!r}, {self.n} samples, {len(self.labels)} classes)"
 
 
-def _all(steps: list[tuple[Any, tuple[Any, ...]]]) -> None:
-    """Let each state of scores count its sample; sums of losses, which refuse what they cannot take, come first."""
-    steps = sorted(steps, key=lambda step: not isinstance(step[0], ProbabilityLosses))
-    done = []
-    try:
-        for state, arguments in steps:
-            state.update(*arguments)
-            done.append((state, arguments))
-    except BaseException:
-        for state, arguments in reversed(done):
-            state.revert(*arguments)
-        raise
-
-
-def _by_name(scored: Scored) -> dict[str, Any]:
+def _by_name(scored: ScoreStates) -> dict[str, Any]:
     """Return the states of a model's scores by what reads them."""
     return {"ranks": scored.ranks} | ({} if scored.losses is None else {"losses": scored.losses})

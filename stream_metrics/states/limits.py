@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from stream_metrics._core.numeric.kernels import checked_weight, split_weights
+from stream_metrics._core.numeric.kernels import checked_weight
 from stream_metrics.errors import WeightError
-from stream_metrics.inputs.columns import weights
+from stream_metrics.inputs.batch import Batch
 
 __all__ = ["MOST", "Load", "cost", "grown", "load_of", "room", "sample_cost"]
 
@@ -58,12 +58,12 @@ def sample_cost(w: Any) -> int:
     return max(3, math.ceil(checked_weight(w)))
 
 
-def cost(w: Any, n: int) -> int:
-    """Return what n samples take of the room of a state: their weight, or 3 appearances each; more if that is small."""
-    if w is None:
-        return 3 * n
-    wholes, parts = split_weights(weights(w, n))
+def cost(batch: Batch) -> int:
+    """Return what a batch takes of the room of a state: its weight, or 3 appearances a row; more if that is small."""
+    if batch.weights is None:
+        return 3 * batch.n
+    wholes, parts = batch.split_weights()
     if wholes.sum(dtype=np.float64) < 2.0**53:
-        return 3 * n + int(wholes.sum())
+        return 3 * batch.n + int(wholes.sum())
     whole: int = sum(wholes.tolist())
-    return max(3 * n, whole + (0 if parts is None else -(-sum(parts.tolist()) >> 64)))
+    return max(3 * batch.n, whole + (0 if parts is None else -(-sum(parts.tolist()) >> 64)))

@@ -7,17 +7,18 @@ to the bit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from stream_metrics._core.losses.kernels import LossSums
-from stream_metrics._core.numeric.kernels import split_weights
 from stream_metrics.errors import LabelError, ScoreError, WeightError
-from stream_metrics.inputs.columns import Column, check_codes, coded, column, weights
-from stream_metrics.inputs.score_tables import fitting, own_names, places, score_table
-from stream_metrics.labels import Label, ordering, unique
+from stream_metrics.inputs.batch import Batch, score_batch
+from stream_metrics.inputs.columns import Column, factorize
+from stream_metrics.inputs.score_tables import check_classes
+from stream_metrics.labels import Label, ordering
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.wire import Portable
 
@@ -57,42 +58,43 @@ class ProbabilityLosses(LossSums, Portable):
         was made for other classes, which then name them in order. One bad row rejects the whole batch: LabelError,
         ScoreError or WeightError name the argument and the position.
         """
-        names = self._names(scores, classes)
-        table = score_table(scores)
-        truth = column(y_true, "y_true", False)
-        n = len(truth.values)
-        if len(table) != n:
-            raise ScoreError(argument="scores", expected=f"to have as many rows as `y_true`, {n}", got=len(table))
-        if n:
-            check_codes(truth, (int(truth.values.min()), int(truth.values.max())), "y_true", False)
-        wholes, parts = (None, None) if w is None else split_weights(weights(w, n))
+        self._count_batch(score_batch(y_true, scores, w, classes))
+
+    def _prepare(self, batch: Batch) -> Callable[[], object]:
+        """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""
+        counted = self.copy()
+        counted.reset()
+        counted._count_batch(batch)
+        return partial(self.merge, counted)
+
+    def _count_batch(self, batch: Batch) -> None:
+        table, (wholes, parts) = batch.scores, batch.split_weights()
+        names = self._names(batch)
         if isinstance(table, list):
-            codes, labels = coded(truth)
+            codes, labels = factorize(batch.truth)
             self.count_objects(labels, codes, table, names, wholes, parts)
         elif table.ndim == 1:
-            refused = self.count_singles(table, self._positive(truth), wholes, parts)
+            refused = self.count_singles(table, self._positive(batch.truth), wholes, parts)
             self._refuse(refused, table, (self.pos_label,), wholes)
         else:
-            names = fitting(names, table.shape[1])
+            names = check_classes(names, table.shape[1])
             order = np.empty(len(names), np.int32)
             order[ordering(names)] = np.arange(len(names), dtype=np.int32)
-            self._refuse(self.count_rows(table, places(truth, names), order, wholes, parts), table, names, wholes)
+            self._refuse(self.count_rows(table, batch.true_columns(names), order, wholes, parts), table, names, wholes)
 
-    def _names(self, scores: Any, classes: Iterable[Label] | None) -> tuple[Label, ...] | None:
+    def _names(self, batch: Batch) -> tuple[Label, ...] | None:
         """Return the classes of the columns of a table, as far as they are known."""
-        if classes is not None:
-            return unique(classes, "classes")
-        names = own_names(scores)
-        if names is None:
-            return self.classes
-        return names if self.classes is None or set(names) == set(self.classes) else self.classes
+        names = batch.classes
+        if names is not None and (batch.named or self.classes is None or set(names) == set(self.classes)):
+            return names
+        return self.classes
 
     def _positive(self, truth: Column) -> np.ndarray[Any, Any]:
         """Return for each row whether its true label is `pos_label`."""
         if truth.names is None and isinstance(self.pos_label, int):
             equal: np.ndarray[Any, Any] = truth.values == self.pos_label
             return equal.view(np.uint8)
-        codes, labels = coded(truth)
+        codes, labels = factorize(truth)
         try:
             return np.asarray(np.array([self.is_positive(label) for label in labels], np.uint8)[codes])
         except LabelError:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics._core.numeric.kernels import split_some_weights
-from stream_metrics._core.ranks.kernels import Batch, RankCounters, Rows, first_bad
+from stream_metrics._core.ranks.kernels import Batch as RankBatch
+from stream_metrics._core.ranks.kernels import RankCounters, Rows, first_bad
 from stream_metrics.errors import ScoreError
-from stream_metrics.inputs.columns import Column, check_codes, coded, column
-from stream_metrics.inputs.columns import weights as checked_weights
-from stream_metrics.inputs.score_tables import own_names, score_table
-from stream_metrics.labels import Label, unique
+from stream_metrics.inputs.batch import Batch, score_batch
+from stream_metrics.inputs.columns import Column, factorize
+from stream_metrics.labels import Label
 from stream_metrics.ranking.protocol import RankColumn
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.wire import Portable
@@ -54,55 +54,50 @@ class RankSketch(RankCounters, Portable):
         The scores are an array of one dimension (the scores of `pos_label`), of two (a column for each of `classes`; a
         data frame brings its own), or a list of what `update` takes.
         """
-        truth = column(y_true, "y_true", False)
-        n = len(truth.values)
-        wholes, parts, rounded = (None, None, None) if w is None else split_some_weights(checked_weights(w, n))
+        self._count_batch(score_batch(y_true, scores, w, classes))
+
+    def _count_batch(self, batch: Batch) -> None:
+        self._prepare(batch)()
+
+    def _prepare(self, batch: Batch) -> Callable[[], None]:
+        """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""
+        wholes, parts, rounded = (None, None, None) if batch.weights is None else batch.weights.positive()
         weights = wholes, parts
-        if n:
-            check_codes(truth, (int(truth.values.min()), int(truth.values.max())), "y_true", False)
-        matrix, names = _matrix(scores, classes)
-        if isinstance(matrix, list):
-            self._count_rows(truth, matrix, weights, rounded, names)
-            return
-        _check_length(len(matrix), n)
+        if isinstance(batch.scores, list) or not batch.n:
+            return self._prepare_rows(batch, list(batch.scores), weights, rounded)
+        matrix, names = _matrix(batch), batch.classes
         bad = first_bad(matrix)
         if bad is not None:
-            label = self.pos_label if names is None else names[bad[1]]
-            raise ScoreError(
-                argument="scores",
-                position=bad[0],
-                subject="every score",
-                expected="to be a finite number",
-                got=float(matrix[bad]),
-                but=f"got {matrix[bad]!s} for {label!r}",
-            )
-        codes, labels = self._numbered(truth, weights)
+            raise _not_finite(bad[0], matrix[bad], self.pos_label if names is None else names[bad[1]])
+        codes, labels = self._numbered(batch.truth, weights)
         seen = None if names is None else np.zeros((len(names), 4), np.int64)
         columns = [None] if names is None else list(names)
-        batch = Batch(codes, labels, columns, seen, weights, self.pairs, self.pos_label)
-        batch.count_matrix(self, matrix)
-        while not self.commit(batch, 0, 0 if rounded is None else int(rounded.sum())):
-            batch.count_matrix(self, matrix)
+        counted = RankBatch(codes, labels, columns, seen, weights, self.pairs, self.pos_label)
+        counted.count_matrix(self, matrix)
+        self._check_batch(counted)
+        return partial(self._add, counted, counted.count_matrix, (matrix,), 0, rounded)
 
-    def _count_rows(
-        self, truth: Column, samples: list[Any], weights: Any, rounded: Any, names: tuple[Label, ...] | None
-    ) -> None:
+    def _prepare_rows(self, batch: Batch, samples: list[Any], weights: Any, rounded: Any) -> Callable[[], None]:
         """Count samples that are mappings, numbers, rows or abstentions."""
-        _check_length(len(samples), len(truth.values))
-        rows = Rows(samples, self.pos_label, names)
+        rows = Rows(samples, self.pos_label, batch.classes)
         wholes, parts = (None if x is None else x[rows.kept] for x in weights)
-        codes, labels = self._numbered(Column(truth.values[rows.kept], truth.names), (wholes, parts))
+        codes, labels = self._numbered(batch.truth.take(rows.kept), (wholes, parts))
         row = (np.cumsum(rows.kept) - 1)[rows.row]
         used = _some_weight(wholes, parts, len(codes))[row]
         seen = np.zeros((len(rows.labels), 4), np.int64)
         np.add.at(seen, (rows.label[used], rows.form[used]), 1)
         order = np.argsort(rows.label[used], kind="stable")
         entries = row[used][order], rows.label[used][order], rows.code[used][order]
-        batch = Batch(codes, labels, rows.labels, seen, (wholes, parts), self.pairs, self.pos_label)
-        batch.count_entries(self, *entries)
-        roundings = 0 if rounded is None else int(rounded[rows.kept].sum())
-        while not self.commit(batch, int((~rows.kept).sum()), roundings):
-            batch.count_entries(self, *entries)
+        counted = RankBatch(codes, labels, rows.labels, seen, (wholes, parts), self.pairs, self.pos_label)
+        counted.count_entries(self, *entries)
+        self._check_batch(counted)
+        rounded = None if rounded is None else rounded[rows.kept]
+        return partial(self._add, counted, counted.count_entries, entries, int((~rows.kept).sum()), rounded)
+
+    def _add(self, counted: RankBatch, count: Callable[..., None], scores: Any, abstained: int, rounded: Any) -> None:
+        """Add a batch that was counted apart; it is counted once more if the state was reset since."""
+        while not self.commit(counted, abstained, 0 if rounded is None else int(rounded.sum())):
+            count(self, *scores)
 
     def _numbered(self, truth: Column, weights: Any) -> tuple[NDArray[np.int32], list[Any]]:
         """Return the true labels as codes and names; ScoreError before any memory is taken for too many of them."""
@@ -162,9 +157,15 @@ def _frozen(value: Any) -> Any:
     return tuple(_frozen(x) for x in value) if isinstance(value, list | tuple) else value
 
 
-def _check_length(rows: int, n: int) -> None:
-    if rows != n:
-        raise ScoreError(argument="scores", expected=f"to have as many rows as `y_true`, {n}", got=rows)
+def _not_finite(row: int, score: Any, label: Label) -> ScoreError:
+    return ScoreError(
+        argument="scores",
+        position=row,
+        subject="every score",
+        expected="to be a finite number",
+        got=float(score),
+        but=f"got {score!s} for {label!r}",
+    )
 
 
 def _some_weight(wholes: Any, parts: Any, n: int) -> NDArray[np.bool_]:
@@ -174,18 +175,15 @@ def _some_weight(wholes: Any, parts: Any, n: int) -> NDArray[np.bool_]:
     return positive
 
 
-def _matrix(scores: Any, classes: Iterable[Label] | None) -> tuple[Any, tuple[Label, ...] | None]:
-    """Return scores as an array (n, columns) with the names of its columns, or as a list of samples."""
-    names = own_names(scores) if classes is None else unique(classes, "classes")
-    table = score_table(scores)
-    if isinstance(table, list) or not len(table):
-        return list(table), names
+def _matrix(batch: Batch) -> NDArray[np.float64]:
+    """Return scores as a matrix, a column for each of the classes, or one for `pos_label`."""
+    table, names = batch.scores, batch.classes
     shape = (1,) if names is None else (2, len(names))
     if (table.ndim, *table.shape[1:2]) != shape:
         wanted = "one dimension, or `classes`" if names is None else f"the {len(names)} columns of `classes`"
         raise ScoreError(argument="scores", expected=f"to have {wanted}", but=f"got the shape {table.shape}")
-    real = table.astype(np.float64, copy=False)
-    return real.reshape(-1, 1) if names is None else real, names
+    real: NDArray[np.float64] = table.astype(np.float64, copy=False)
+    return real.reshape(-1, 1) if names is None else real
 
 
 def _numbered(truth: Column) -> tuple[NDArray[np.int32], list[Any]]:
@@ -200,5 +198,5 @@ def _numbered(truth: Column) -> tuple[NDArray[np.int32], list[Any]]:
             return table[shifted], (np.flatnonzero(occurs) + low).tolist()
     if truth.names is not None and len(truth.names) <= FEW:
         return values.astype(np.int32), list(truth.names)
-    codes, labels = coded(truth)
+    codes, labels = factorize(truth)
     return codes, list(labels)

@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch", reason="needs PyTorch")
 import torch_ranks as ranks  # noqa: E402
 
 import stream_metrics as sm  # noqa: E402
-from stream_metrics.inputs.columns import column, weights  # noqa: E402
+from stream_metrics.inputs.columns import as_column, read_weights  # noqa: E402
 from stream_metrics.inputs.score_tables import score_table  # noqa: E402
 from stream_metrics.integrations import torch as adapter  # noqa: E402
 
@@ -193,11 +193,11 @@ def test_tensors_on_the_cpu_are_not_copied() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
-    assert np.shares_memory(column(y, "y_true", False).values, y.numpy())
+    assert np.shares_memory(as_column(y, "y_true", False).values, y.numpy())
     for scores in (p, p.float(), p.float().requires_grad_(), p.T.contiguous()[0]):
         assert np.shares_memory(score_table(scores), scores.detach().numpy())
     for w in (y, p.T.contiguous()[0]):
-        assert np.shares_memory(weights(w, ranks.ROWS), w.numpy())
+        assert np.shares_memory(read_weights(w, ranks.ROWS), w.numpy())
     assert peak < 64_000 < whole.numel() * whole.element_size()
 
 

@@ -17,7 +17,7 @@ from support.arrow_columns import INDICES, TYPES, columns, listed, pa, pairs
 import stream_metrics as sm
 from stream_metrics.inputs import columns as reading
 from stream_metrics.inputs import pieces
-from stream_metrics.inputs.columns import column
+from stream_metrics.inputs.columns import as_column
 
 
 def in_batch(*given: Any, **configuration: Any) -> sm.ConfusionMatrix:
@@ -153,14 +153,14 @@ def test_codes_are_used_where_they_lie() -> None:
         codes = pa.array([0, 1, 1, 0, 2], kind)
         encoded = pa.DictionaryArray.from_arrays(codes, pa.array(["a", "b", "c"])).slice(1)
         for values in (encoded, pa.chunked_array([encoded]), codes):
-            assert np.shares_memory(column(values, "y_true", False).values, codes.to_numpy())
+            assert np.shares_memory(as_column(values, "y_true", False).values, codes.to_numpy())
 
 
 def test_codes_are_no_wider_than_needed() -> None:
     """Copied codes have room for the names and for -1."""
     for count, width in ((1, 1), (128, 1), (129, 2), (2**15, 2), (2**15 + 1, 4)):
         codes = pa.array([*range(count), None], pa.uint64())
-        read = column(pa.DictionaryArray.from_arrays(codes, pa.array(range(count))), "y_pred", True)
+        read = as_column(pa.DictionaryArray.from_arrays(codes, pa.array(range(count))), "y_pred", True)
 
         assert read.values.itemsize == width
         assert read.values.tolist() == [*range(count), -1]
@@ -177,10 +177,10 @@ def test_many_names_in_many_chunks() -> None:
         [pa.array(expected[at : at + 50_000]).dictionary_encode() for at in range(0, 200_000, 50_000)]
     )
     for values in (truth, shared, growing):
-        read = column(values, "y_true", False)
+        read = as_column(values, "y_true", False)
 
         assert [read.label(code) for code in read.values.tolist()] == expected
-    few = column(truth.slice(0, 10), "y_true", False)
+    few = as_column(truth.slice(0, 10), "y_true", False)
     assert few.names is not None
     assert len(few.names) == 10
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.arrow_columns import Draw, columns, laid, laid_out, listed, pa, pairs
 
 import stream_metrics as sm
-from stream_metrics.states.scored import Scored
+from stream_metrics.states.score_labels import LabelRule
 
 
 @st.composite
@@ -226,7 +226,7 @@ def test_rows_without_scores_cost_the_others_nothing(form: str, w: Any) -> None:
     state, expected = sm.MetricSet(scores=True), sm.MetricSet(scores=True)
     for y_true, row, weight in zip(truth, given, w or [1] * 5, strict=True):
         expected.update(y_true, row, weight)
-    with patch.object(Scored, "_soft", side_effect=AssertionError):
+    with patch.object(LabelRule, "_of_row", side_effect=AssertionError):
         state.update_many(pa.array(truth), w=w, scores=forms[form](), classes=None if single else ["a", "b"])
 
     assert state == expected

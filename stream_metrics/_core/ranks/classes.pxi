@@ -88,7 +88,7 @@ cdef class Ranked(Guarded):
         if self.pairs and len(self.index) + len(labels) > MOST_PAIRED:
             new = [label for label in labels if label not in self.index]
             if len(self.index) + len(new) > MOST_PAIRED:
-                raise ScoreError(f"Expected at most {MOST_PAIRED} classes where pairs of classes are compared, but got {new[0]!r} "
+                raise ScoreError(f"Expected at most {MOST_PAIRED} classes where pairs of classes are compared, but got {new[MOST_PAIRED - len(self.index)]!r} "
                                  "beyond them; use pairs=False")
         return 0
 

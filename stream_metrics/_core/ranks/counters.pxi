@@ -36,6 +36,14 @@ cdef class RankCounters(RankReadings):
         finally:
             self.leave()
 
+    def _check_batch(self, Batch batch):
+        """Raise ScoreError if `commit` would refuse the labels of a batch that was counted."""
+        cdef Py_ssize_t k
+        labels = [label for label, n in zip(batch.truths, batch.occurs.tolist()) if n]
+        labels += [label for k, label in enumerate(batch.labels) if batch.column[k].held]
+        new = [label for label in dict.fromkeys(labels) if label not in self.index]
+        self.check_labels(new)
+
     cdef bint add_batch(self, Batch batch, int64_t abstained, int64_t rounded) except -1:
         cdef Py_ssize_t k, g, i
         cdef int64_t[::1] to, at

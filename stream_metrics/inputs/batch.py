@@ -1,0 +1,172 @@
+"""A batch of samples: every column is read, checked and typed once; any number of states then count it.
+
+A column of labels is a `Column`, weights are exact whole parts and fractions, scores are a column or a table of floats,
+or a list of what one sample may have. The rows of a batch may be some rows of the caller's columns; errors name the
+position among the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_metrics._core.numeric.kernels import split_some_weights, split_weights
+from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError
+from stream_metrics.inputs.columns import Column, as_column, check_codes, read_weights
+from stream_metrics.inputs.score_tables import (
+    class_positions,
+    drop_null_rows,
+    is_abstention,
+    materialize,
+    own_names,
+    score_table,
+    soft_rows,
+    stand_in,
+)
+from stream_metrics.labels import Label, unique
+
+__all__ = ["Batch", "Weights", "label_batch", "mixed_batch", "score_batch"]
+
+Rows = NDArray[np.int64]
+
+
+class Weights:
+    """Weights of the rows of a batch, as whole parts and fractions of 2**-64, None if all are whole."""
+
+    __slots__ = ("_numbers", "_positive", "parts", "wholes")
+
+    def __init__(self, w: Any, n: int) -> None:
+        """Read a column of `n` weights; WeightError names the position of one that is refused."""
+        self._numbers = read_weights(w, n)
+        self.wholes, self.parts = split_weights(self._numbers)
+        self._positive: tuple[Any, Any, Any] | None = None
+
+    def take(self, rows: Rows) -> Weights:
+        """Return the weights of some rows."""
+        some = Weights.__new__(Weights)
+        numbers = self._numbers
+        some._numbers = [numbers[row] for row in rows.tolist()] if isinstance(numbers, list) else numbers[rows]
+        some.wholes, some.parts = self.wholes[rows], None if self.parts is None else self.parts[rows]
+        some._positive = None
+        return some
+
+    def positive(self) -> tuple[Any, Any, Any]:
+        """Return the parts such that no positive weight is 0, and which weights were rounded (None: none)."""
+        if self._positive is None:
+            self._positive = split_some_weights(self._numbers)
+        return self._positive
+
+
+class Batch:
+    """Columns of one length that were read: truth, and what there is of predictions, weights and scores.
+
+    `classes` are the names of the columns of a table of scores, and `named` tells whether the caller gave them. `rows`
+    are the positions of the rows among the caller's, None if these are all of his.
+    """
+
+    __slots__ = ("_positions", "classes", "n", "named", "predicted", "rows", "scores", "truth", "weights")
+
+    def __init__(
+        self,
+        truth: Column,
+        weights: Weights | None = None,
+        *,
+        predicted: Column | None = None,
+        scores: Any = None,
+        classes: tuple[Label, ...] | None = None,
+        named: bool = True,
+        rows: Rows | None = None,
+    ) -> None:
+        self.truth, self.weights, self.n = truth, weights, len(truth)
+        self.predicted, self.scores, self.classes, self.named, self.rows = predicted, scores, classes, named, rows
+        self._positions: tuple[tuple[Label, ...], NDArray[np.int32]] | None = None
+
+    def split_weights(self) -> tuple[Any, Any]:
+        """Return whole parts and fractions of the weights, None where all are 1 or whole."""
+        return (None, None) if self.weights is None else (self.weights.wholes, self.weights.parts)
+
+    def true_columns(self, classes: tuple[Label, ...]) -> NDArray[np.int32]:
+        """Return for each row the column of its true class in a table of these classes, or -1."""
+        if self._positions is None or self._positions[0] is not classes:
+            self._positions = classes, class_positions(self.truth, classes)
+        return self._positions[1]
+
+    def check_truth(self) -> None:
+        """Raise LabelError for the first row whose truth is a code of no label."""
+        values = self.truth.values
+        if self.n and self.truth.names is not None:
+            check_codes(self.truth, (int(values.min()), int(values.max())), "y_true", False)
+
+    def with_caller_position(self, error: StreamMetricsError) -> StreamMetricsError:
+        """Return an error about one of the rows as one about the caller's row."""
+        if self.rows is None or error.position is None:
+            return error
+        return error.with_position(int(self.rows[error.position]))
+
+
+def label_batch(y_true: Any, y_pred: Any, w: Any) -> Batch:
+    """Return a batch of labels."""
+    truth, predicted = as_column(y_true, "y_true", False), as_column(y_pred, "y_pred", True)
+    if len(predicted) != len(truth):
+        raise _wrong_length(LabelError, "y_pred", len(truth), len(predicted))
+    return Batch(truth, None if w is None else Weights(w, len(truth)), predicted=predicted)
+
+
+def score_batch(y_true: Any, scores: Any, w: Any, classes: Iterable[Label] | None) -> Batch:
+    """Return a batch of scores; rows of a list without scores are in it."""
+    names = own_names(scores) if classes is None else unique(classes, "classes")
+    truth = as_column(y_true, "y_true", False)
+    n = len(truth)
+    weights = None if w is None else Weights(w, n)
+    table = score_table(scores)
+    if len(table) != n:
+        raise _wrong_length(ScoreError, "scores", n, len(table))
+    batch = Batch(truth, weights, scores=table, classes=names, named=classes is not None)
+    batch.check_truth()
+    return batch
+
+
+def mixed_batch(
+    y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Iterable[Label] | None
+) -> tuple[Batch, Batch | None, Any]:
+    """Return all rows, those with scores (None if no row can have any), and the predictions beside the scores.
+
+    Predictions that are scores count as scores where there are no others.
+    """
+    y_true, y_pred = materialize(y_true, "y_true"), materialize(y_pred, "y_pred")
+    w, scores = materialize(w, "w"), materialize(scores, "scores")
+    soft: Rows | None = None  # the rows of `y_pred` that are scores, if only some are
+    if scores is None:
+        scores, y_pred, soft = soft_rows(y_pred, classes)
+        if scores is None:
+            return label_batch(y_true, y_pred, w), None, None
+    elif y_pred is not None:
+        classes = own_names(scores) if classes is None else classes
+        y_pred, scores = stand_in(y_pred, scores)
+    names = own_names(scores) if classes is None else unique(classes, "classes")
+    table, some = (scores, None) if soft is not None else drop_null_rows(scores)
+    truth = as_column(y_true, "y_true", False)
+    n = len(truth)
+    if soft is not None and len(y_pred) != n:
+        raise _wrong_length(LabelError, "y_pred", n, len(y_pred))
+    if soft is None and len(table if some is None else some) != n:
+        raise _wrong_length(ScoreError, "scores", n, len(table if some is None else some))
+    whole = Batch(truth, None if w is None else Weights(w, n))
+    rows = soft if some is None else np.flatnonzero(some)
+    if not n:
+        table, names = [], None
+    if isinstance(table, list) and any(map(is_abstention, table)):
+        present = np.array([not is_abstention(row) for row in table], bool)
+        rows = np.flatnonzero(present) if rows is None else rows[present]
+        table = [row for row, there in zip(table, present.tolist(), strict=True) if there]
+    if rows is None:
+        return whole, Batch(truth, whole.weights, scores=table, classes=names), y_pred
+    weights = None if whole.weights is None else whole.weights.take(rows)
+    return whole, Batch(truth.take(rows), weights, scores=table, classes=names, rows=rows), y_pred
+
+
+def _wrong_length(error: type[LabelError | ScoreError], argument: str, n: int, got: int) -> LabelError | ScoreError:
+    return error(argument=argument, expected=f"to have as many rows as `y_true`, {n}", got=got)

@@ -1,0 +1,173 @@
+"""The states that scores feed beside a confusion matrix, kept in step with it.
+
+A sample with scores is counted by up to four states: its label by the matrix, its scores by the rank sketch of all
+classes, its largest score (the confidence) with whether it was right by a second sketch, and its probabilities by the
+sums of losses. A batch is read once and counted apart for each state; only then does any state add it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from stream_metrics._core.numeric.kernels import Guarded
+from stream_metrics.errors import StreamMetricsError
+from stream_metrics.inputs.batch import Batch, mixed_batch
+from stream_metrics.inputs.columns import Column
+from stream_metrics.inputs.score_tables import is_abstention, is_mapping, is_soft
+from stream_metrics.labels import Label, canonical, unique
+from stream_metrics.states.limits import cost, room, sample_cost
+from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.ranks import RankSketch
+from stream_metrics.states.score_labels import Decisions, LabelRule, fill_predictions
+
+__all__ = ["ScoreStates", "Steps", "count_sample"]
+
+Steps = list[tuple[Any, tuple[Any, ...]]]
+
+
+class ScoreStates:
+    """A rank sketch of all classes, and for probabilities a sketch of the largest score and the sums of losses."""
+
+    def __init__(
+        self,
+        ranks: RankSketch,
+        confidence: RankSketch | None,
+        losses: ProbabilityLosses | None,
+        labels: tuple[Label, ...] | None,
+        threshold: float,
+    ) -> None:
+        self.ranks, self.confidence, self.losses = ranks, confidence, losses
+        self.labels, self.threshold = labels, threshold
+        self.rule = LabelRule(ranks.pos_label, labels, threshold)
+        self.negative = self.rule.negative
+        self._room = 0  # weight or samples that each state can still count; a lower bound
+
+    def copy(self) -> ScoreStates:
+        """Return an independent copy."""
+        confidence = None if self.confidence is None else self.confidence.copy()
+        losses = None if self.losses is None else self.losses.copy()
+        return ScoreStates(self.ranks.copy(), confidence, losses, self.labels, self.threshold)
+
+    def _take_room(self, taken: int) -> None:
+        """Raise WeightError unless every state can count that much more, of weight and of samples.
+
+        So the last state cannot refuse what those before it have counted, which a sketch could not take back.
+        """
+        if taken > self._room:
+            self._room = room([max(state._load()) for state in self.states()], taken)
+        self._room -= taken
+
+    def check_merge(self, other: ScoreStates) -> None:
+        """Raise what `merge` would."""
+        for mine, theirs in zip(self.states(), other.states(), strict=True):
+            mine._check_merge(theirs)
+
+    def merge(self, other: ScoreStates) -> None:
+        """Add the counts of another shard with the same configuration."""
+        self.check_merge(other)
+        for mine, theirs in zip(self.states(), other.states(), strict=True):
+            mine.merge(theirs)
+        self._room = 0
+
+    def check(self) -> None:
+        """Raise ValueError unless all states can have counted the same samples, with the same weights."""
+        if len({(state.n, state.abstained) for state in self.states()} | {(self.ranks.n, 0)}) > 1:
+            raise ValueError("states of scores that have counted as many samples")
+        if self.confidence is not None and self.confidence._units() != self.ranks._units():
+            raise ValueError("sketches that have counted the same weights")
+
+    def reset(self) -> None:
+        """Forget every sample."""
+        for state in self.states():
+            state.reset()
+
+    def states(self) -> list[Any]:
+        """Return the states there are."""
+        return [state for state in (self.losses, self.ranks, self.confidence) if state is not None]
+
+    def update(self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
+        """Count one sample in all states, or in none, in one section of their owner."""
+        steps = self.steps(counts, y_true, y_pred, w, scores, classes)
+        taken = sample_cost(w)
+        with owner._writing():
+            self.count(steps, taken)
+
+    def count(self, steps: Steps, taken: int) -> None:
+        """Count one sample, which takes so much room, in all states or in none."""
+        if len(steps) > 1:
+            self._take_room(taken)
+        count_sample(steps)
+
+    def revert(self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
+        """Undo one update in all states, or in none; the sketches must not have coarsened."""
+        steps = self.steps(counts, y_true, y_pred, w, scores, classes)
+        with owner._writing():
+            self.uncount(steps)
+
+    def uncount(self, steps: Steps) -> None:
+        """Undo `count` in all states, or in none."""
+        for state, arguments in steps[-2::-1]:
+            state._check_revert(*arguments)
+        for state, arguments in reversed(steps):
+            state.revert(*arguments)
+
+    def update_many(
+        self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any
+    ) -> None:
+        """Count a batch in all states, or in none, in one section of their owner."""
+        whole, scored, y_pred = mixed_batch(y_true, y_pred, w, scores, classes)
+        if scored is None:
+            with owner._writing():
+                counts._count_batch(whole)
+            return
+        decisions = self.rule.of_batch(scored)
+        whole.predicted = fill_predictions(y_pred, decisions.labels, scored, whole.n)
+        with owner._writing():
+            self._take_room(cost(scored))
+            add_counts = counts._prepare(whole)
+            try:
+                adds = self._prepare(scored, decisions)
+            except StreamMetricsError as error:
+                raise scored.with_caller_position(error) from None
+            add_counts()
+            for add in adds:
+                add()
+
+    def _prepare(self, batch: Batch, decisions: Decisions) -> list[Callable[[], object]]:
+        """Count a batch apart for each state; the functions returned add it, and fail only for want of memory."""
+        adds = [] if self.losses is None else [self.losses._prepare(batch)]
+        adds.append(self.ranks._prepare(batch))
+        if self.confidence is not None:
+            right = Column(decisions.right.view("i1"), [False, True])
+            adds.append(self.confidence._prepare(Batch(right, batch.weights, scores=decisions.confidence)))
+        return adds
+
+    def steps(self, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> Steps:
+        """Return what each state is to count."""
+        if is_abstention(scores) and (classes is not None or is_soft(y_pred)):
+            scores, y_pred = y_pred, None
+        if is_abstention(scores):
+            return [(counts, (y_true, y_pred, w))]
+        scores = self.rule.read(scores, None if classes is None else unique(classes, "classes"))
+        if not is_mapping(scores):
+            self.rule.check_type(canonical(y_true, "y_true"))
+        label, largest = self.rule.of_sample(scores)
+        steps: Steps = [(counts, (y_true, label if is_abstention(y_pred) else y_pred, w))]
+        if self.losses is not None:
+            steps.append((self.losses, (y_true, scores, w)))
+        steps.append((self.ranks, (y_true, scores, w)))
+        if self.confidence is not None:
+            steps.append((self.confidence, (label == canonical(y_true, "y_true"), largest, w)))
+        return steps
+
+
+def count_sample(steps: Steps) -> None:
+    """Let each state count its sample; if one refuses it, or is interrupted, the ones before it take it back."""
+    for done, (state, arguments) in enumerate(steps):
+        try:
+            state.update(*arguments)
+        except BaseException:
+            for before, counted in reversed(steps[:done]):
+                before.revert(*counted)
+            raise
