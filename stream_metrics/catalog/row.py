@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["whole", "per_class", "matrix"]
@@ -108,4 +108,6 @@ matrix = _maker("matrix")
 
 def family(name: str, *rows: Row) -> tuple[Row, ...]:
     """Return the rows with the heading under which they are listed."""
-    return tuple(replace(row, family=name) for row in rows)
+    for row in rows:
+        object.__setattr__(row, "family", name)
+    return rows
