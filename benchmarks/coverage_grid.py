@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from stream_metrics.inference.intervals.forms import PAIR_LIMIT
 
 import stream_metrics as sm
-from stream_metrics.inference.intervals.forms import PAIR_LIMIT
 
 README = Path(__file__).with_name("README.md")
 MARKS = "<!-- measured grid -->", "<!-- end of measured grid -->"

@@ -6,16 +6,20 @@ import math
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import NAN, combine, components, ratio
+from stream_metrics.formulas.arithmetic import NAN, count, ratio
+from stream_metrics.formulas.means import combine
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.formulas.rates import RECALL
+from stream_metrics.formulas.two_classes import TwoByTwo
 from stream_metrics.formulas.weights import PerClass, per_class_numbers
 
 
-def accuracy(c: Counts) -> float:
+def accuracy(c: Counts | TwoByTwo) -> float:
     """Share of the samples predicted right. c / N, in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 3, 4."""
     n = c.total
-    return float(c.hits / n) if n else NAN
+    if type(n) is int:  # as `ratio`, without a call: this is read after single samples
+        return float(c.hits / n) if n else NAN
+    return ratio(c.hits, n)
 
 
 def zero_one_loss(c: Counts) -> float:
@@ -43,8 +47,8 @@ def balanced_accuracy(c: Counts, *, adjusted: bool = False) -> float:
     mean = c.mean_ratio(*RECALL, NAN)
     if not adjusted:
         return mean
-    classes = int(np.count_nonzero(c.true_totals))
-    return (classes * mean - 1) / (classes - 1) if classes > 1 else NAN
+    classes = count(c.true_totals)
+    return ratio(classes * mean - 1, classes - 1)
 
 
 def weighted_balanced_accuracy(c: Counts, *, weights: PerClass | None = None) -> float:
@@ -67,5 +71,4 @@ def geometric_mean(c: Counts) -> float:
 
     (prod R_k)^(1/K') over the K' classes with t_k > 0, in [0, 1]; 0/0 without data. Kubat and Matwin 1997.
     """
-    recalls = c.ratios(*RECALL)
-    return combine(components(recalls, NAN), 0.0)
+    return combine(c.ratios(*RECALL), 0.0, NAN)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-from operator import mul
+from typing import Any
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import NAN, ratio
-from stream_metrics.formulas.frozen import shared
+from stream_metrics.formulas.arithmetic import NAN, clipped, divide, dot, exact, ratio, sums_by
+from stream_metrics.formulas.memoized import memoized
 from stream_metrics.formulas.protocol import Counts, Floats, Numbers
+from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all, wide_table
 from stream_metrics.formulas.units import in_units
 
 
@@ -21,17 +21,15 @@ def expected_accuracy(c: Counts) -> float:
     return ratio(c.true_dot_predicted, c.total * c.total)
 
 
-def expected_accuracy_term(c: Counts) -> Floats:
+def expected_accuracy_term(c: Counts | TwoByTwo) -> Floats:
     """What a class adds to the expected accuracy.
 
     t_k p_k / N^2, in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 30, 34.
     """
-    c = in_units(c)
-    below = c.total * c.total
-    if not below:
-        return np.full(c.k, NAN)
-    products = map(mul, c.true_totals.tolist(), c.predicted_totals.tolist())
-    return np.array([product / below for product in products], np.float64)
+    table = wide_table(one_vs_all(c), c.total)
+    total = table.total
+    terms: Floats = divide(exact((table.tp + table.fn) * (table.tp + table.fp)), exact(total * total))
+    return terms
 
 
 def expected_matrix(c: Counts) -> Floats:
@@ -44,14 +42,20 @@ def expected_matrix(c: Counts) -> Floats:
     return np.multiply.outer(c.true_totals.astype(np.float64), c.predicted_totals) / float(c.total)
 
 
-def cohen_kappa(c: Counts) -> float:
+def cohen_kappa(c: Counts | TwoByTwo) -> float:
     """Agreement beyond the agreement of independent raters with the same totals.
 
     (P_o - P_e) / (1 - P_e) = (c N - sum t p) / (N^2 - sum t p), in [-1, 1]; 0/0 if there is one single class, both
     true and predicted. Cohen 1960; Grandini et al. 2020, eq. 28, 40.
     """
-    total, chance = c.total, c.true_dot_predicted
-    return ratio(c.hits * total - chance, total * total - chance)
+    if isinstance(c, TwoByTwo):
+        beyond, most = c.beyond_chance
+    else:
+        total, chance = c.total, c.true_dot_predicted
+        beyond, most = c.hits * total - chance, total * total - chance
+    if type(beyond) is int and type(most) is int:  # as `ratio`, without a call: this is read after single samples
+        return beyond / most if most else NAN
+    return clipped(ratio(beyond, most))
 
 
 def weighted_kappa(c: Counts, *, weights: str = "linear") -> float:
@@ -62,38 +66,29 @@ def weighted_kappa(c: Counts, *, weights: str = "linear") -> float:
     """
     if weights not in ("linear", "quadratic"):
         raise ValueError(f"Expected `weights` to be 'linear' or 'quadratic', but got {weights!r}")
-    c = in_units(c)
-    if c.true_dot_predicted == c.total * c.total:
-        return NAN
-    costs = range(c.k) if weights == "linear" else [d * d for d in range(c.k)]
-    true, predicted = c.true_totals.tolist(), c.predicted_totals.tolist()
-    observed = sum(map(mul, costs, _weight_by_distance(c).tolist())) * c.total
+    c, power = in_units(c), 1 if weights == "linear" else 2
+    true, predicted = exact(c.true_totals), exact(c.predicted_totals)
+    costs = np.arange(c.k) ** power
+    observed = dot(exact(_weight_by_distance(c)), costs) * c.total
     expected = (_chance_linear if weights == "linear" else _chance_quadratic)(true, predicted)
     return ratio(expected - observed, expected)
 
 
-@shared
+@memoized
 def _weight_by_distance(c: Counts) -> Numbers:
     """Return the sum of the cells at each distance from the diagonal."""
     rows, columns, values = c.cells()
-    sums = np.zeros(c.k, values.dtype)
-    np.add.at(sums, np.abs(rows - columns), values)
-    return sums
+    return sums_by(np.abs(rows - columns), values, c.k)
 
 
-def _chance_linear(true: list[int], predicted: list[int]) -> int:
-    """Return sum abs(i - j) t_i p_j: the step from m to m + 1 is crossed by the pairs with one side on each side of
-    it.
-    """
-    total = sum(true)
-    sums = zip(accumulate(true), accumulate(predicted), strict=True)
-    return sum(t * (total - p) + p * (total - t) for t, p in sums)
+def _chance_linear(true: Numbers, predicted: Numbers) -> Any:
+    """Return sum abs(i - j) t_i p_j: each step from m to m + 1 is crossed by the pairs with one class on each side."""
+    t, p = np.cumsum(true, axis=-1), np.cumsum(predicted, axis=-1)
+    return (t * (p[..., -1:] - p) + p * (t[..., -1:] - t)).sum(-1)
 
 
-def _chance_quadratic(true: list[int], predicted: list[int]) -> int:
+def _chance_quadratic(true: Numbers, predicted: Numbers) -> Any:
     """Return sum (i - j)^2 t_i p_j."""
-    places = range(len(true))
-    squares = sum(i * i * (t + p) for i, t, p in zip(places, true, predicted, strict=True))
-    first = sum(i * t for i, t in enumerate(true))
-    second = sum(j * p for j, p in enumerate(predicted))
-    return sum(true) * squares - 2 * first * second
+    places = np.arange(true.shape[-1])
+    squares = dot(true + predicted, places * places)
+    return true.sum(-1) * squares - 2 * dot(true, places) * dot(predicted, places)

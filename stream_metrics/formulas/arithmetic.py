@@ -1,43 +1,69 @@
-"""Exact ratios, means, and the integers behind a two-by-two table.
+"""Ratios, correlations, sums and means, exact for one matrix and elementwise for many.
 
-Integers are combined as integers and divided once: Python's int / int is correctly rounded at any size. An array
-needs more care, because a product of two int64 counts overflows silently from 2^31 on; there the arrays become arrays
-of Python integers, as they are for weights with fractions (see `units`). That is slow (0.05 us a number) but needed
-only by streams of more than two thousand million samples, and by fractions.
+**One matrix.** Integers are combined as integers and divided once: Python's int / int is correctly rounded at any size.
+An array needs more care, because a product of two int64 counts overflows silently from 2^31 on; there the arrays become
+arrays of Python integers, as they are for weights with fractions (see `units`). That is slow (0.05 us a number), but
+only streams of more than two thousand million samples and fractions need it.
+
+**Many matrices.** The numbers are arrays with the matrices first and the classes, cells or pairs last: float64, or
+complex where a derivative is taken by a complex step. So nothing here compares complex numbers or takes absolute
+values, except for tests on 0.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from math import copysign, sqrt
+from operator import mul
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from stream_metrics.formulas.frozen import shared
-from stream_metrics.formulas.protocol import Counts, Exact, Floats, Numbers
-from stream_metrics.formulas.units import in_units
+from stream_metrics.formulas.protocol import Exact, Floats, Integers, Numbers
 
+Number: TypeAlias = Exact | float | Numbers
+F = TypeVar("F", float, Floats)
+N = TypeVar("N", bound=Number)
 NAN = math.nan
 SAFE = 2**31  # products of two counts up to here fit into int64
 
-Average: TypeAlias = str | Callable[[list[float]], float]
 
-
-class Binary(NamedTuple):
-    """Counts of two-by-two tables, one per position: a class against the rest, or one class of a pair against the
-    other.
-    """
-
-    tp: Numbers
-    fn: Numbers
-    fp: Numbers
-    tn: Numbers
-
-
-def ratio(a: Exact, b: Exact) -> float:
-    """Return a / b, correctly rounded; nan if b is 0."""
+def ratio(a: Any, b: Any) -> float:
+    """Return a / b, nan where b is 0; of exact numbers a correctly rounded float."""
+    if type(b) is int and type(a) is int:  # the usual case first: metrics are read after single samples
+        return a / b if b else NAN
+    if isinstance(b, np.ndarray):
+        values: float = divide(a, b)
+        return values
     return float(a / b) if b else NAN
+
+
+def divide(a: Any, b: Any) -> Any:
+    """Return a / b elementwise, nan where b is 0; correctly rounded for Python ints."""
+    if a.dtype == b.dtype == object:
+        return np.array([x / y if y else NAN for x, y in zip(a.tolist(), b.tolist(), strict=True)], np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return _quotients(real(a), real(b))
+
+
+def _quotients(a: Any, b: Any) -> Any:
+    """Return a / b; 0/0 is nan without a test in one vector of floats, but not in complex numbers."""
+    return np.asarray(a / b) if _is_vector(b) else np.where(b == 0, np.nan, a / b)
+
+
+def correlation(covariance: Any, a: Any, b: Any) -> float:
+    """Return covariance / sqrt(a b), nan unless a and b are above 0; between -1 and 1 if covariance^2 <= a b.
+
+    Of exact numbers it is at most one unit in the last place off: the square is a quotient of two exact numbers,
+    exactly 1 where they are equal, and never more.
+    """
+    if isinstance(a, np.ndarray):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values: float = clipped(_quotients(real(covariance), np.sqrt(real(a) * 1.0 * real(b))))
+            return values
+    if a <= 0 or b <= 0:
+        return NAN
+    return copysign(sqrt(covariance * covariance / (a * b)), covariance)
 
 
 def plain(a: Exact) -> int | float:
@@ -45,36 +71,19 @@ def plain(a: Exact) -> int | float:
     return a if isinstance(a, int) else float(a)
 
 
-def correlation(covariance: Exact, a: Exact, b: Exact) -> float:
-    """Return covariance / sqrt(a b), 0 <= covariance^2 <= a b, at most one unit in the last place off; nan if a b = 0.
-
-    The square is a quotient of two exact numbers: exactly 1 where they are equal, and never more.
-    """
-    if not a or not b:
-        return NAN
-    return math.copysign(math.sqrt(covariance * covariance / (a * b)), covariance)
-
-
-@shared
-def one_vs_all(c: Counts) -> Binary:
-    """Return the table of every class against the rest, in whole numbers of 1 / `c.unit`."""
-    c = in_units(c)
-    tp, true = c.diagonal, c.true_totals
-    fp = c.predicted_totals - tp
-    return Binary(tp, true - tp, fp, c.total - true - fp)
-
-
 def wide(counts: Numbers, total: Exact) -> Numbers:
-    """Return whole counts whose products of two are exact: as they are below 2^31, Python ints from there on."""
-    return counts if total < SAFE or counts.dtype != np.int64 else counts.astype(object)
+    """Return counts whose products of two are exact: int64 while they are below 2^31, Python ints from there on."""
+    return counts if counts.dtype != np.int64 or total < SAFE else counts.astype(object)
 
 
-def divide(a: Numbers, b: Numbers) -> Floats:
-    """Return a / b, nan where both are 0; correctly rounded for Python ints."""
-    if a.dtype == b.dtype == object:
-        return np.array([x / y if y else NAN for x, y in zip(a.tolist(), b.tolist(), strict=True)], np.float64)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(real(a) / real(b))
+def exact(counts: Numbers) -> Numbers:
+    """Return whole counts as Python ints, which have any size; floats as they are."""
+    return counts.astype(object) if counts.dtype == np.int64 else counts
+
+
+def count(values: Numbers) -> Any:
+    """Return how many numbers are not 0 along the last axis."""
+    return np.count_nonzero(values) if values.ndim == 1 else np.count_nonzero(values, axis=-1)
 
 
 def real(a: Numbers) -> Numbers:
@@ -82,81 +91,101 @@ def real(a: Numbers) -> Numbers:
     return a.astype(np.float64) if a.dtype == object else a
 
 
-def matthews(table: Binary) -> Floats:
-    """Return (TP TN - FP FN) / sqrt((TP+FN)(TN+FP)(TP+FP)(TN+FN)); nan where a factor is 0."""
-    tp, fn, fp, tn = table
-    product = real((tp + fn) * (tn + fp)) * 1.0 * real((tp + fp) * (tn + fn))
-    return np.maximum(np.minimum(divide(tp * tn - fp * fn, np.sqrt(product)), 1.0), -1.0)
+def floats(a: Numbers) -> Numbers:
+    """Return whole numbers as float64, floats and complex numbers as they are."""
+    return a if a.dtype.kind in "fc" else a.astype(np.float64)
 
 
-def kappa(table: Binary) -> Floats:
-    """Return 2 (TP TN - FP FN) / ((TP+FN)(FN+TN) + (TP+FP)(FP+TN)); nan where that is 0."""
-    tp, fn, fp, tn = table
-    value = divide(2 * (tp * tn - fp * fn), (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
-    return np.maximum(np.minimum(value, 1.0), -1.0) if tp.dtype == np.float64 else value
+def dot(a: Numbers, b: Numbers) -> Any:
+    """Return the inner products over the last axis, exact for Python ints."""
+    if a.dtype == object:
+        return sum(map(mul, a.tolist(), b.tolist()))
+    return np.dot(a, b).item() if a.ndim == 1 else a @ b if b.ndim == 1 else (a * b).sum(-1)
 
 
-def harmonic_of_four(table: Binary) -> Floats:
-    """Return 4 TP TN / (4 TP TN + (TP+TN)(FP+FN)); 0 if TP+TN = 0 < FP+FN, nan where everything is in one cell."""
-    tp, fn, fp, tn = table
-    right, product = tp + tn, 4.0 * tp * tn
-    return divide(product, product + (right + (right == 0)) * 1.0 * (fp + fn))
+def sum_of(values: Floats) -> float:
+    """Return the sums over the last axis, correctly rounded for one vector."""
+    sums: float = math.fsum(values.tolist()) if _is_vector(values) else values.sum(-1)
+    return sums
+
+
+def sums_by(places: Integers, values: Numbers, size: int) -> Numbers:
+    """Return the sums of values, (..., n), by their places, n numbers from 0 to size - 1."""
+    order = np.argsort(places, kind="stable")
+    return sums_in_order(places[order], values[..., order], size)
+
+
+def sums_in_order(places: Integers, values: Numbers, size: int) -> Numbers:
+    """Return the sums of values by their places, which must not decrease."""
+    sums = np.zeros((*values.shape[:-1], size), values.dtype)
+    if len(places):
+        starts = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
+        sums[..., places[starts]] = np.add.reduceat(values, starts, axis=-1)
+    return sums
+
+
+def per_class(total: N) -> N:
+    """Return a number of each matrix with an axis for its classes, so that it combines with numbers per class."""
+    return total[..., None] if isinstance(total, np.ndarray) else total  # type: ignore[return-value]
+
+
+def if_counted(total: Exact, value: float) -> float:
+    """Return a value, nan where a matrix is empty."""
+    if isinstance(total, np.ndarray):
+        return np.where(total == 0, np.nan, value)
+    return value if total else NAN
+
+
+def harmonic_of_two(a: F, b: F) -> F:
+    """Return 2 a b / (a + b) of numbers >= 0, 0 where both are 0."""
+    both = a + b
+    if isinstance(both, np.ndarray):
+        return 2 * a * b / np.where(both == 0, 1.0, both)
+    return 2 * a * b / both if both else 0.0
 
 
 def geometric_of_two(a: Floats, b: Floats) -> Floats:
     """Return sqrt(a b), 0 where only one of them is nan: then its partner is 0."""
-    mean = np.sqrt(a * b)
-    if has_nan(mean):
-        mean[np.isnan(a) != np.isnan(b)] = 0.0
-    return mean
+    mean: Floats = np.sqrt(a * b)
+    return np.where(np.isnan(a) != np.isnan(b), 0.0, mean) if has_nan(mean) else mean
+
+
+def clipped(values: F, low: float = -1.0, high: float = 1.0) -> F:
+    """Return floats moved into a range that rounding may have left; numbers of other types as they are."""
+    if isinstance(values, np.ndarray) and values.dtype == np.float64:
+        return np.maximum(np.minimum(values, high), low)
+    return values
 
 
 def has_nan(values: Floats) -> bool:
-    """Tell whether a vector of finite numbers has a nan; three times as fast as `isnan` and `any` for a few classes."""
-    return math.isnan(values.dot(values))
+    """Tell whether there is a nan; of one vector three times as fast as `isnan` and `any` for a few classes."""
+    if _is_vector(values):
+        return math.isnan(values.dot(values))
+    return bool(np.isnan(values).any())
 
 
 def components(values: Floats, zero_division: float) -> Floats:
-    """Return the values of an average: nan becomes `zero_division`, or is left out if that is nan."""
+    """Return the values of an average: nan becomes `zero_division`; if that is nan, it is left out of one vector."""
     if not has_nan(values):
         return values
     lost = np.isnan(values)
-    return values[~lost] if math.isnan(zero_division) else np.where(lost, zero_division, values)
+    if not math.isnan(zero_division):
+        return np.where(lost, zero_division, values)
+    return values[~lost] if _is_vector(values) else values
 
 
-def power_mean(values: Sequence[float], p: float) -> float:
-    """Return (sum a^p / n)^(1/p) of numbers >= 0: p = 0 geometric, +-inf maximum and minimum; 0 if p <= 0 and one is 0.
-
-    In the form m exp(log1p(mean(expm1(p log(a/m)))) / p) neither a large nor a tiny p loses digits; m is the largest
-    number, or the smallest if p <= 0. Itai and Katz 2022, eq. 4.
-    """
-    n = len(values)
-    if p == 1:
-        return math.fsum(values) / n
-    most = max(values) if p > 0 else min(values)
-    if not most or math.isinf(p):
-        return most
-    if p == 0:
-        return min(most * math.exp(math.fsum([math.log(a / most) for a in values]) / n), max(values))
-    powers = [math.expm1(p * math.log(a / most)) if a else -1.0 for a in values]
-    return min(most * math.exp(math.log1p(math.fsum(powers) / n) / p), max(values))
+def mean_of(values: Floats, zero_division: float, weights: Numbers | float = 1.0) -> float:
+    """Return the means over the last axis; nan counts as `zero_division`, or is left out if that is nan."""
+    values = components(values, zero_division)
+    if values.ndim == 1 and values.dtype == np.float64 and isinstance(weights, float):
+        return float(values.sum() / len(values)) if len(values) else NAN
+    weights = np.broadcast_to(weights, values.shape)
+    lost = np.isnan(values)
+    if lost.any():
+        weights, values = np.where(lost, 0.0, weights), np.where(lost, 0.0, values)
+    means: float = divide((weights * values).sum(-1), weights.sum(-1))
+    return means
 
 
-def exponent(average: Average, p: float | None) -> float | Callable[[list[float]], float]:
-    """Return the exponent of the power mean that `average` names, or the function that it is."""
-    exponents = {"arithmetic": 1.0, "geometric": 0.0, "harmonic": -1.0, "power": p}
-    if callable(average):
-        return average
-    if not isinstance(average, str) or average not in exponents:
-        raise ValueError(f"Expected `average` to be a function or one of {', '.join(exponents)}, but got {average!r}")
-    chosen = exponents[average]
-    if not isinstance(chosen, int | float) or isinstance(chosen, bool) or math.isnan(chosen):
-        raise ValueError(f"Expected `p` to be a number with average='power', but got {p!r}")
-    return chosen
-
-
-def combine(values: Floats, average: float | Callable[[list[float]], float]) -> float:
-    """Return the power mean with that exponent, or what the function makes of the values; nan if there are none."""
-    if not len(values):
-        return NAN
-    return float(average(values.tolist())) if callable(average) else power_mean(values.tolist(), average)
+def _is_vector(values: Any) -> bool:
+    return isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind != "c"

@@ -12,25 +12,39 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import NAN, correlation, wide
-from stream_metrics.formulas.frozen import shared
+from stream_metrics.formulas.arithmetic import (
+    NAN,
+    clipped,
+    correlation,
+    count,
+    dot,
+    floats,
+    per_class,
+    ratio,
+    sum_of,
+    wide,
+)
+from stream_metrics.formulas.memoized import memoized
 from stream_metrics.formulas.protocol import Counts, Floats, Numbers
+from stream_metrics.formulas.two_classes import TwoByTwo
 from stream_metrics.formulas.units import in_units
 
 EXACT_CLASSES = 8  # up to here the determinant is computed in integers
 
 
-def matthews_corrcoef(c: Counts) -> float:
+def matthews_corrcoef(c: Counts | TwoByTwo) -> float:
     """Product-moment correlation of truth and prediction, coded one-hot (R_K; phi for two classes).
 
     (c N - sum t_k p_k) / sqrt((N^2 - sum p_k^2)(N^2 - sum t_k^2)), in [-1, 1]; 0/0 if all samples are of one class,
     or all predictions. Gorodkin 2004; Grandini et al. 2020, eq. 24, 25.
     """
+    if isinstance(c, TwoByTwo):
+        return correlation(*c.covariances)
     c = in_units(c)
     total = c.total
     square = total * total
     covariance = c.hits * total - c.true_dot_predicted
-    return correlation(covariance, square - c.predicted_dot_predicted, square - c.true_dot_true)
+    return correlation(covariance, square - c.true_dot_true, square - c.predicted_dot_predicted)
 
 
 def generalized_mcc_matrix(c: Counts) -> Floats:
@@ -52,6 +66,8 @@ def generalized_mcc(c: Counts, *, alpha: float = 0.0) -> float:
     """
     if not (alpha >= 0 and math.isfinite(alpha)):
         raise ValueError(f"Expected `alpha` to be a finite number >= 0, but got {alpha!r}")
+    if c.matrix.ndim > 2:
+        return _determinants(c, alpha)  # type: ignore[return-value]
     matrix = smoothed(c, alpha)
     small = not alpha and len(matrix) <= EXACT_CLASSES
     if small and c.unit != 1:
@@ -59,12 +75,28 @@ def generalized_mcc(c: Counts, *, alpha: float = 0.0) -> float:
     true, predicted = matrix.sum(axis=1), matrix.sum(axis=0)
     if len(matrix) < 2 or not true.all() or not predicted.all():
         return NAN
-    if small:
+    if small and matrix.dtype != np.float64:
         return correlation(determinant(matrix.tolist()), math.prod(true.tolist()), math.prod(predicted.tolist()))
-    return normalised_determinant(matrix, true, predicted)
+    return float(normalised_determinant(matrix, true, predicted))
 
 
-@shared
+def _determinants(c: Counts, alpha: float) -> Floats:
+    """Return the determinants of many matrices, one group for each set of classes that occur."""
+    occurs, matrix = occurring(c), c.matrix
+    values = np.full(matrix.shape[:-2], NAN, matrix.dtype)
+    for pattern in np.unique(occurs.reshape(-1, c.k), axis=0) if c.k else ():
+        group, (classes,) = (occurs == pattern).all(-1), np.nonzero(pattern)
+        if len(classes) > 1:
+            part = matrix[group][:, classes[:, None], classes] + alpha
+            true, predicted = part.sum(-1), part.sum(-2)
+            defined = (true != 0).all(-1) & (predicted != 0).all(-1)
+            values_of_group = np.full(len(part), NAN, matrix.dtype)
+            values_of_group[defined] = normalised_determinant(part[defined], true[defined], predicted[defined])
+            values[group] = values_of_group
+    return values
+
+
+@memoized
 def occurring(c: Counts) -> Any:
     """Tell for every class whether it is true or predicted."""
     return (c.true_totals != 0) | (c.predicted_totals != 0)
@@ -77,10 +109,10 @@ def smoothed(c: Counts, alpha: float = 0.0) -> Numbers:
     return matrix + alpha if alpha else matrix
 
 
-def normalised_determinant(matrix: Numbers, true: Numbers, predicted: Numbers) -> float:
+def normalised_determinant(matrix: Numbers, true: Numbers, predicted: Numbers) -> Any:
     """Return det(matrix_ij / sqrt(true_i predicted_j)), with an absolute error near 1e-16."""
-    scaled = matrix / np.sqrt(np.multiply.outer(true.astype(np.float64), predicted))
-    return max(-1.0, min(1.0, float(np.linalg.det(scaled))))
+    products = floats(true)[..., None] * predicted[..., None, :]
+    return clipped(np.asarray(np.linalg.det(matrix / np.sqrt(products))))
 
 
 def determinant(rows: list[list[int]]) -> int:
@@ -100,19 +132,18 @@ def determinant(rows: list[list[int]]) -> int:
     return sign * rows[-1][-1]
 
 
-@shared
+@memoized
 def _chi2(c: Counts) -> float:
-    """Return chi-square as the sum over the non-zero cells, plus the expectation of the others in one exact
-    difference.
-    """
-    if not c.total:
-        return NAN
+    """Return chi-square as the sum over the cells, plus the expectation of the other cells in one exact difference."""
     unit, c = c.unit, in_units(c)
     total, (rows, columns, values) = c.total, c.cells()
-    products = wide(c.true_totals, total)[rows] * wide(c.predicted_totals, total)[columns]
-    deviations = (wide(values, total) * total - products).astype(np.float64)
-    among_cells = math.fsum((deviations * deviations / products.astype(np.float64)).tolist())
-    return (among_cells + (total * total - int(products.sum()))) / (total * unit)
+    products = wide(c.true_totals, total).take(rows, -1) * wide(c.predicted_totals, total).take(columns, -1)
+    deviations = floats(wide(values, total) * per_class(total) - products)
+    expected = floats(products)
+    if expected.ndim > 1:  # a cell of one matrix may be empty in another
+        expected = np.where(expected == 0, 1.0, expected)
+    among_cells = sum_of(deviations * deviations / expected)
+    return ratio(among_cells + (total * total - products.sum(-1)), total * unit)
 
 
 def chi2(c: Counts) -> float:
@@ -130,10 +161,11 @@ def cramers_v(c: Counts) -> float:
     sqrt(chi2 / (N (K' - 1))) with K' the classes that are true or predicted, in [0, 1]; 0/0 if K' < 2.
     Cramer 1946; Itai and Katz 2022, sec. 3.2.3.
     """
-    classes = int(np.count_nonzero(occurring(c)))
-    if classes < 2:
-        return NAN
-    return min(1.0, math.sqrt(_chi2(c) / (float(c.total) * (classes - 1))))
+    square: Any = ratio(_chi2(c), c.total * 1.0 * (count(occurring(c)) - 1))
+    if isinstance(square, np.ndarray):
+        many: Floats = np.sqrt(square)
+        return clipped(many)  # type: ignore[return-value]
+    return min(1.0, math.sqrt(square)) if square == square else NAN
 
 
 def pair_fowlkes_mallows(c: Counts) -> float:
@@ -147,8 +179,5 @@ def pair_fowlkes_mallows(c: Counts) -> float:
     if c.unit != 1:
         return NAN
     values = wide(c.cells()[2], c.total)
-    together = sum(value * value for value in values) if values.dtype == object else np.dot(values, values).item()
-    same_true, same_predicted = c.true_dot_true - c.total, c.predicted_dot_predicted - c.total
-    if same_true <= 0 or same_predicted <= 0:
-        return NAN
-    return correlation(together - c.total, same_predicted, same_true)
+    together, total = dot(values, values), c.total
+    return correlation(together - total, c.predicted_dot_predicted - total, c.true_dot_true - total)

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import NAN, Average, combine, components, exponent, ratio
+from stream_metrics.formulas.arithmetic import NAN, harmonic_of_two, if_counted, ratio
+from stream_metrics.formulas.means import Average, combine, exponent
 from stream_metrics.formulas.protocol import Counts, Floats, Form
 from stream_metrics.formulas.rates import F1, JACCARD, PRECISION, RECALL, SPECIFICITY, fbeta_forms, fowlkes_mallows
 
 
 def _macro(c: Counts, forms: tuple[Form, Form], zero_division: float) -> float:
-    return c.mean_ratio(*forms, zero_division) if c.total else NAN
+    total = c.total
+    if type(total) is int:  # as `if_counted`, without a call: this is read after single samples
+        return c.mean_ratio(forms[0], forms[1], zero_division) if total else NAN
+    return if_counted(total, c.mean_ratio(*forms, zero_division))
 
 
 def _weighted(c: Counts, forms: tuple[Form, Form], zero_division: float) -> float:
-    return c.mean_ratio(*forms, zero_division, by_support=True) if c.total else NAN
+    return if_counted(c.total, c.mean_ratio(*forms, zero_division, by_support=True))
 
 
 def macro_precision(c: Counts, *, zero_division: float = 0.0) -> float:
@@ -47,8 +51,7 @@ def macro_f1(c: Counts, *, variant: str = "mean_of_f1", zero_division: float = 0
         return _macro(c, F1, zero_division)
     if variant != "f1_of_means":
         raise ValueError(f"Expected `variant` to be 'mean_of_f1' or 'f1_of_means', but got {variant!r}")
-    precision, recall = _macro(c, PRECISION, zero_division), _macro(c, RECALL, zero_division)
-    return 2 * precision * recall / (precision + recall) if precision and recall else 0.0
+    return harmonic_of_two(_macro(c, PRECISION, zero_division), _macro(c, RECALL, zero_division))
 
 
 def macro_fbeta(c: Counts, *, beta: float = 1.0, zero_division: float = 0.0) -> float:
@@ -153,11 +156,9 @@ def power_mean_all_precision_recall(c: Counts, *, p: float = -1.0, zero_division
     phi^p(P_1, ..., P_K, R_1, ..., R_K), in [0, 1], 0 if p <= 0 and one of them is 0; 0/0 without data.
     Itai and Katz 2022, sec. 3.2.2.
     """
-    rates = np.concatenate([c.ratios(*PRECISION), c.ratios(*RECALL)])
-    hopeless = p <= 0 and bool((rates == 0).any())
-    return 0.0 if hopeless else _general(c, rates, "power", p, zero_division)
+    rates = np.concatenate([c.ratios(*PRECISION), c.ratios(*RECALL)], axis=-1)
+    return _general(c, rates, "power", p, zero_division)
 
 
 def _general(c: Counts, values: Floats, average: Average, p: float | None, zero_division: float) -> float:
-    kind = exponent(average, p)
-    return combine(components(values, zero_division), kind) if c.total else NAN
+    return if_counted(c.total, combine(values, exponent(average, p), zero_division))

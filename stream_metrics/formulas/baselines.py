@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import NAN, ratio
+from stream_metrics.formulas.arithmetic import NAN, harmonic_of_two, ratio
 from stream_metrics.formulas.counts import prevalence
 from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.formulas.units import in_units
@@ -103,9 +103,7 @@ def baseline_f1(c: Counts, *, strategy: str = "stratified", prior: PerClass | No
 
     2 pi_k r_k / (pi_k + r_k), or 0 if both are 0; 0/0 without data. Bleik and Gauher 2016.
     """
-    guess, share = _guess(c, strategy, prior), prevalence(c)
-    both = guess + share
-    return 2 * share * guess / np.where(both == 0, 1.0, both)
+    return harmonic_of_two(prevalence(c), _guess(c, strategy, prior))
 
 
 def baseline_matrix(c: Counts, *, strategy: str = "stratified", prior: PerClass | None = None) -> Floats:

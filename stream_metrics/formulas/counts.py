@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from stream_metrics.formulas.arithmetic import one_vs_all, plain
+from stream_metrics.formulas.arithmetic import plain
 from stream_metrics.formulas.protocol import Counts, Floats, Numbers
+from stream_metrics.formulas.two_classes import one_vs_all
 from stream_metrics.formulas.units import in_weights
 
 EVERYTHING = (0, 0, 0, 1)

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import NAN, ratio
+from stream_metrics.formulas.arithmetic import NAN, harmonic_of_two, ratio
 from stream_metrics.formulas.association import generalized_mcc_matrix, normalised_determinant, smoothed
 from stream_metrics.formulas.averages import macro_precision, macro_recall
 from stream_metrics.formulas.protocol import Counts, Floats
@@ -57,9 +57,7 @@ def f1_negative_literal(c: Counts) -> Floats:
 
     Itai and Katz 2022, sec. 2.1; 0/0 if one of them is.
     """
-    rejected, found = c.ratios(*SPECIFICITY), c.ratios(*RECALL)
-    both = rejected + found
-    return 2 * rejected * found / np.where(both == 0, 1.0, both)
+    return harmonic_of_two(c.ratios(*SPECIFICITY), c.ratios(*RECALL))
 
 
 def weighted_accuracy_literal(c: Counts, *, weights: PerClass | None = None) -> float:
@@ -87,7 +85,7 @@ def generalized_mcc_code_literal(c: Counts) -> float:
     true, predicted = matrix.sum(axis=1), matrix.sum(axis=0)
     if len(matrix) < 2 or not true.all() or not predicted.all():
         return NAN
-    return normalised_determinant(np.sqrt(matrix * matrix.T), true, predicted)
+    return float(normalised_determinant(np.sqrt(matrix * matrix.T), true, predicted))
 
 
 def generalized_mcc_rounded_literal(c: Counts) -> float:

@@ -3,6 +3,9 @@
 The protocol is narrow on purpose. Sums over classes come as exact numbers (`total`, `hits`, the three inner
 products), ratios per class come from linear forms (`ratios`, `mean_ratio`), and cells come sparse (`cells`), so that
 a formula costs O(1), O(K) or O(non-zero cells) whatever keeps the counts.
+
+Types are those of one matrix. The formulas also take counts of many matrices, whose numbers are arrays with one element
+for each matrix, and arrays per class have the matrices first. They return such arrays then.
 """
 
 from __future__ import annotations
@@ -16,7 +19,15 @@ from numpy.typing import NDArray
 Exact: TypeAlias = int | Fraction
 Form: TypeAlias = tuple[float, float, float, float]
 Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
 Numbers: TypeAlias = NDArray[Any]  # int64, or float64 where a weight had a fraction; in units Python ints
+
+
+class HasRatios(Protocol):
+    """Anything with ratios per class: `Counts`, or tables of two classes."""
+
+    def ratios(self, numerator: Form, denominator: Form) -> Floats:
+        """See `Counts.ratios`."""
 
 
 class Counts(Protocol):

@@ -10,17 +10,11 @@ import math
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import (
-    Binary,
-    geometric_of_two,
-    harmonic_of_four,
-    has_nan,
-    matthews,
-    one_vs_all,
-    power_mean,
-    wide,
-)
-from stream_metrics.formulas.protocol import Counts, Floats, Form
+from stream_metrics.formulas.arithmetic import clipped, divide, geometric_of_two, has_nan
+from stream_metrics.formulas.association import matthews_corrcoef
+from stream_metrics.formulas.means import power_means_of_rates
+from stream_metrics.formulas.protocol import Counts, Floats, Form, HasRatios
+from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all, wide_table
 
 PRECISION: tuple[Form, Form] = (1, 0, 0, 0), (0, 0, 1, 0)
 RECALL: tuple[Form, Form] = (1, 0, 0, 0), (0, 1, 0, 0)
@@ -46,7 +40,7 @@ FORMS: dict[str, tuple[Form, Form]] = {
 }
 
 
-def precision(c: Counts) -> Floats:
+def precision(c: HasRatios) -> Floats:
     """Share of the predictions of a class that are right (positive predictive value).
 
     C_kk / p_k, in [0, 1]; 0/0 for a class never predicted. Grandini et al. 2020, eq. 1, 12.
@@ -54,7 +48,7 @@ def precision(c: Counts) -> Floats:
     return c.ratios(*PRECISION)
 
 
-def recall(c: Counts) -> Floats:
+def recall(c: HasRatios) -> Floats:
     """Share of the samples of a class that are found (sensitivity, true positive rate).
 
     C_kk / t_k, in [0, 1]; 0/0 for a class without samples. Grandini et al. 2020, eq. 2, 13.
@@ -62,7 +56,7 @@ def recall(c: Counts) -> Floats:
     return c.ratios(*RECALL)
 
 
-def specificity(c: Counts) -> Floats:
+def specificity(c: HasRatios) -> Floats:
     """Share of the other classes' samples that are not predicted as this class (true negative rate).
 
     TN_k / (N - t_k), in [0, 1]; 0/0 if all samples are of the class. Itai and Katz 2022, sec. 1.3.
@@ -70,7 +64,7 @@ def specificity(c: Counts) -> Floats:
     return c.ratios(*SPECIFICITY)
 
 
-def npv(c: Counts) -> Floats:
+def npv(c: HasRatios) -> Floats:
     """Share of the predictions of other classes that are not of this class (negative predictive value).
 
     TN_k / (N - p_k), in [0, 1]; 0/0 if all predictions are of the class. Itai and Katz 2022, sec. 1.3.
@@ -78,7 +72,7 @@ def npv(c: Counts) -> Floats:
     return c.ratios(*NPV)
 
 
-def false_positive_rate(c: Counts) -> Floats:
+def false_positive_rate(c: HasRatios) -> Floats:
     """Share of the other classes' samples that are predicted as this class.
 
     FP_k / (N - t_k), in [0, 1]; 0/0 if all samples are of the class. Itai and Katz 2022, sec. 2.2.
@@ -86,12 +80,12 @@ def false_positive_rate(c: Counts) -> Floats:
     return c.ratios(*FORMS["false_positive_rate"])
 
 
-def false_negative_rate(c: Counts) -> Floats:
+def false_negative_rate(c: HasRatios) -> Floats:
     """Share of the samples of a class that are missed. FN_k / t_k, in [0, 1]; 0/0 for a class without samples."""
     return c.ratios(*FORMS["false_negative_rate"])
 
 
-def false_discovery_rate(c: Counts) -> Floats:
+def false_discovery_rate(c: HasRatios) -> Floats:
     """Share of the predictions of a class that are wrong.
 
     FP_k / p_k, in [0, 1]; 0/0 for a class never predicted. Itai and Katz 2022, sec. 1.2.1.
@@ -99,7 +93,7 @@ def false_discovery_rate(c: Counts) -> Floats:
     return c.ratios(*FORMS["false_discovery_rate"])
 
 
-def false_omission_rate(c: Counts) -> Floats:
+def false_omission_rate(c: HasRatios) -> Floats:
     """Share of the predictions of other classes that are of this class.
 
     FN_k / (N - p_k), in [0, 1]; 0/0 if all predictions are of the class.
@@ -107,7 +101,7 @@ def false_omission_rate(c: Counts) -> Floats:
     return c.ratios(*FORMS["false_omission_rate"])
 
 
-def f1(c: Counts) -> Floats:
+def f1(c: HasRatios) -> Floats:
     """Harmonic mean of precision and recall of a class.
 
     2 C_kk / (t_k + p_k), in [0, 1]; 0/0 for a class neither true nor predicted. Grandini et al. 2020, eq. 9-11.
@@ -115,7 +109,7 @@ def f1(c: Counts) -> Floats:
     return c.ratios(*F1)
 
 
-def f1_negative(c: Counts) -> Floats:
+def f1_negative(c: HasRatios) -> Floats:
     """Harmonic mean of negative predictive value and specificity: F1 of the rest as one class.
 
     2 TN_k / (2 TN_k + FP_k + FN_k), in [0, 1]; 0/0 if everything is true positive. Itai and Katz 2022, sec. 3.2.2.
@@ -136,15 +130,15 @@ def fbeta_forms(beta: float) -> tuple[Form, Form]:
     return (1, 0, 0, 0), (0, share, 1 - share, 0)
 
 
-def fbeta(c: Counts, *, beta: float = 1.0) -> Floats:
+def fbeta(c: HasRatios, *, beta: float = 1.0) -> Floats:
     """Weighted harmonic mean of precision and recall of a class, recall counting beta times as much.
 
     (1 + b^2) C_kk / (b^2 t_k + p_k), in [0, 1]; 0/0 for a class neither true nor predicted. Van Rijsbergen 1979, ch. 7.
     """
-    return np.minimum(c.ratios(*fbeta_forms(beta)), 1.0)  # of a beta^2 that is not whole, two sums are rounded
+    return clipped(c.ratios(*fbeta_forms(beta)))  # of a beta^2 that is not whole, two sums are rounded
 
 
-def jaccard(c: Counts) -> Floats:
+def jaccard(c: HasRatios) -> Floats:
     """Intersection over union of the samples of a class and its predictions.
 
     C_kk / (t_k + p_k - C_kk), in [0, 1]; 0/0 for a class neither true nor predicted. Jaccard 1912.
@@ -152,7 +146,7 @@ def jaccard(c: Counts) -> Floats:
     return c.ratios(*JACCARD)
 
 
-def fowlkes_mallows(c: Counts) -> Floats:
+def fowlkes_mallows(c: HasRatios) -> Floats:
     """Geometric mean of precision and recall of a class; not the clustering index of the same name.
 
     C_kk / sqrt(t_k p_k), in [0, 1]; 0/0 for a class neither true nor predicted, 0 if it is only one of them.
@@ -161,16 +155,19 @@ def fowlkes_mallows(c: Counts) -> Floats:
     return geometric_of_two(c.ratios(*PRECISION), c.ratios(*RECALL))
 
 
-def p4(c: Counts) -> Floats:
+def p4(c: Counts | TwoByTwo) -> Floats:
     """Harmonic mean of precision, recall, specificity and negative predictive value of a class.
 
     4 TP TN / (4 TP TN + (TP + TN)(FP + FN)), in [0, 1]; 0/0 if all samples are of one class, and predicted so.
     Itai and Katz 2022, eq. 5 with p = -1; Sitarz 2022.
     """
-    return harmonic_of_four(one_vs_all(c))
+    tp, fn, fp, tn = one_vs_all(c)
+    right, product = tp + tn, 4.0 * tp * tn
+    values: Floats = divide(product, product + (right + (right == 0)) * 1.0 * (fp + fn))
+    return values
 
 
-def power_mean_precision_recall(c: Counts, *, p: float = -1.0, zero_division: float = 0.0) -> Floats:
+def power_mean_precision_recall(c: HasRatios, *, p: float = -1.0, zero_division: float = 0.0) -> Floats:
     """Power mean of precision and recall of a class: p = -1 is F1, p = 0 is Fowlkes-Mallows.
 
     phi^p(P_k, R_k), in [0, 1]; 0/0 for a class neither true nor predicted. If p > 0, a single 0/0 counts as
@@ -179,7 +176,7 @@ def power_mean_precision_recall(c: Counts, *, p: float = -1.0, zero_division: fl
     return _power_means((PRECISION, RECALL), c, p, zero_division)
 
 
-def power_mean_four_rates(c: Counts, *, p: float = -1.0, zero_division: float = 0.0) -> Floats:
+def power_mean_four_rates(c: HasRatios, *, p: float = -1.0, zero_division: float = 0.0) -> Floats:
     """Power mean of recall, precision, specificity and negative predictive value of a class, meant for p < 1.
 
     phi^p(R_k, P_k, S_k, V_k), in [0, 1]; p = -1 is P4. If p > 0, a rate that is 0/0 counts as `zero_division`; if p
@@ -188,24 +185,13 @@ def power_mean_four_rates(c: Counts, *, p: float = -1.0, zero_division: float = 
     return _power_means((RECALL, PRECISION, SPECIFICITY, NPV), c, p, zero_division)
 
 
-def _power_means(forms: tuple[tuple[Form, Form], ...], c: Counts, p: float, zero_division: float) -> Floats:
+def _power_means(forms: tuple[tuple[Form, Form], ...], c: HasRatios, p: float, zero_division: float) -> Floats:
     if math.isnan(p):
         raise ValueError(f"Expected `p` to be a number or an infinity, but got {p!r}")
-    rates = zip(*(c.ratios(*pair).tolist() for pair in forms), strict=True)
-    return np.array([_power_mean(row, p, zero_division) for row in rates], np.float64)
+    return power_means_of_rates(np.stack([c.ratios(*pair) for pair in forms], axis=-1), p, zero_division)
 
 
-def _power_mean(rates: tuple[float, ...], p: float, zero_division: float) -> float:
-    """Return the power mean of rates of which some may be nan."""
-    defined = [rate for rate in rates if not math.isnan(rate)]
-    if len(defined) == len(rates):
-        return power_mean(rates, p)
-    if p <= 0:
-        return 0.0 if 0.0 in defined else math.nan
-    return power_mean([*defined, *[zero_division] * (len(rates) - len(defined))], p) if defined else math.nan
-
-
-def ova_accuracy(c: Counts) -> Floats:
+def ova_accuracy(c: HasRatios) -> Floats:
     """Accuracy of telling a class from the rest.
 
     (TP_k + TN_k) / N, in [0, 1]; 0/0 without data. Bleik and Gauher 2016.
@@ -213,23 +199,23 @@ def ova_accuracy(c: Counts) -> Floats:
     return c.ratios(*FORMS["ova_accuracy"])
 
 
-def ova_balanced_accuracy(c: Counts) -> Floats:
+def ova_balanced_accuracy(c: HasRatios) -> Floats:
     """Balanced accuracy of telling a class from the rest.
 
     (R_k + S_k) / 2, in [0, 1]; the defined one alone if all or no samples are of the class; 0/0 without data.
     Grandini et al. 2020, eq. 5.
     """
-    found, rejected = c.ratios(*RECALL), c.ratios(*SPECIFICITY)
-    halves = (found + rejected) / 2
+    sensitivity, rejected = c.ratios(*RECALL), c.ratios(*SPECIFICITY)
+    halves = (sensitivity + rejected) / 2
     if has_nan(halves):
-        return np.where(np.isnan(found), rejected, np.where(np.isnan(rejected), found, halves))
+        return np.where(np.isnan(sensitivity), rejected, np.where(np.isnan(rejected), sensitivity, halves))
     return halves
 
 
-def ova_matthews_corrcoef(c: Counts) -> Floats:
+def ova_matthews_corrcoef(c: Counts | TwoByTwo) -> Floats:
     """Matthews correlation of a class against the rest.
 
     (TP TN - FP FN) / sqrt(t_k p_k (N - t_k)(N - p_k)), in [-1, 1]; 0/0 if all or no samples, or predictions, are of
     the class. Grandini et al. 2020, eq. 24.
     """
-    return matthews(Binary(*(wide(part, c.total) for part in one_vs_all(c))))
+    return np.asarray(matthews_corrcoef(wide_table(one_vs_all(c), c.total)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_metrics.formulas.frozen import shared
+from stream_metrics.formulas.memoized import memoized
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.formulas.stats.tails import binomial_tail, chi_square_tail
 
@@ -77,7 +77,7 @@ def _corrected(c: Counts) -> float:
     return (abs(one - other) - 1) ** 2 / (one + other) if one != other else 0.0
 
 
-@shared
+@memoized
 def _symmetry(c: Counts) -> tuple[float, int]:
     """Return Bowker's statistic and the number of pairs of classes with errors.
 

@@ -8,13 +8,13 @@ reads `in_units(c)` instead: the same counts, whose numbers are all whole. There
 from __future__ import annotations
 
 from functools import cached_property
-from operator import mul
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.formulas.frozen import FrozenCounts, shared
+from stream_metrics.formulas.arithmetic import dot
+from stream_metrics.formulas.memoized import MemoizedCounts, memoized
 from stream_metrics.formulas.protocol import Counts, Floats, Form, Numbers
 
 __all__ = ["in_units", "in_weights"]
@@ -34,17 +34,20 @@ class UnitCounts:
     @cached_property
     def true_dot_true(self) -> int:
         """sum t_k^2."""
-        return _dot(self.true_totals, self.true_totals)
+        product: int = dot(self.true_totals, self.true_totals)
+        return product
 
     @cached_property
     def true_dot_predicted(self) -> int:
         """sum t_k p_k."""
-        return _dot(self.true_totals, self.predicted_totals)
+        product: int = dot(self.true_totals, self.predicted_totals)
+        return product
 
     @cached_property
     def predicted_dot_predicted(self) -> int:
         """sum p_k^2."""
-        return _dot(self.predicted_totals, self.predicted_totals)
+        product: int = dot(self.predicted_totals, self.predicted_totals)
+        return product
 
     @cached_property
     def matrix(self) -> Numbers:
@@ -85,9 +88,9 @@ def in_units(c: Counts) -> Counts:
     return c if c.unit == 1 else _in_units(c)
 
 
-@shared
+@memoized
 def _in_units(c: Counts) -> Counts:
-    counts: Any = FrozenCounts(UnitCounts(c))
+    counts: Any = MemoizedCounts(UnitCounts(c))
     return counts  # type: ignore[no-any-return]
 
 
@@ -100,7 +103,3 @@ def _ints(values: list[int]) -> Numbers:
     array = np.empty(len(values), object)
     array[:] = values
     return array
-
-
-def _dot(a: Numbers, b: Numbers) -> int:
-    return sum(map(mul, a.tolist(), b.tolist()))

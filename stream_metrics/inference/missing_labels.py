@@ -27,7 +27,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from stream_metrics.formulas.association import matthews_corrcoef
 from stream_metrics.formulas.protocol import Counts, Floats
+from stream_metrics.formulas.two_classes import TwoByTwo
 from stream_metrics.inference.intervals.choice import RIGHT, SHARES
 
 __all__ = ["area_bounds", "class_label_bounds", "label_bounds", "mean_bounds"]
@@ -126,18 +128,14 @@ def _least_sum(a: Floats, d: Floats, u: float, most: float) -> float:
     return float((a / np.clip(high * roots, d, d + most)).sum())
 
 
-def _mcc(tp: Any, fn: Any, fp: Any, tn: Any) -> Any:
-    return (tp * tn - fn * fp) / np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
-
-
 def _mcc_of_two(c: Counts, u: int) -> Bounds:
     """Return the bounds of the MCC of two classes."""
     (tp, tn), (fn, fp) = c.diagonal.tolist(), (c.true_totals - c.diagonal).tolist()
     steps = np.linspace(0.0, u, max(1, min(u, CELLS)) + 1)
     here, there = steps[1:], u - steps[:-1]  # of a cell, the most that either class gets
     with np.errstate(invalid="ignore", divide="ignore"):
-        high = _mcc(tp + here, float(fn), float(fp), tn + there)
-        low = _mcc(float(tp), fn + here, fp + there, float(tn))
+        high = matthews_corrcoef(TwoByTwo(tp + here, float(fn), float(fp), tn + there))
+        low = matthews_corrcoef(TwoByTwo(float(tp), fn + here, fp + there, float(tn)))
     return float(np.nan_to_num(low, nan=-1.0).min()), float(np.nan_to_num(high, nan=1.0).max())
 
 

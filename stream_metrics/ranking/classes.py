@@ -15,7 +15,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from stream_metrics.formulas.frozen import shared
+from stream_metrics.formulas.memoized import memoized
 from stream_metrics.ranking import areas as ranks
 from stream_metrics.ranking.pool import pool
 from stream_metrics.ranking.protocol import OWN, UNDEFINED, Certified, RankColumn
@@ -42,7 +42,7 @@ class Ranks(Protocol):
         """Return the scores of `label`, of the class `own` (default: `label`) against `rest` (default: all others)."""
 
 
-@shared
+@memoized
 def classes(r: Ranks) -> tuple[Any, ...]:
     """Return the classes that a measure of one class has a value for, in the order of report."""
     labels = r.labels
@@ -52,7 +52,7 @@ def classes(r: Ranks) -> tuple[Any, ...]:
     return labels if len(r.column(other).cells) else (r.pos_label,)
 
 
-@shared
+@memoized
 def columns(r: Ranks) -> list[RankColumn]:
     """Return the column of each of the classes against the rest."""
     return [r.column(label) for label in classes(r)]
@@ -115,7 +115,7 @@ def _with_options(formula: Callable[..., Any], measure: Measure) -> Callable[...
     return formula
 
 
-@shared
+@memoized
 def directed_areas(r: Ranks) -> list[list[Certified]]:
     """A(i|j) for every pair of classes: own i, rest j, the score of class i; the diagonal is undefined.
 

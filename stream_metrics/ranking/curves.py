@@ -10,13 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.formulas.arithmetic import correlation
+from stream_metrics.formulas.accuracy import accuracy
+from stream_metrics.formulas.arithmetic import ratio
+from stream_metrics.formulas.association import matthews_corrcoef
 from stream_metrics.formulas.protocol import Floats
+from stream_metrics.formulas.rates import f1, ova_balanced_accuracy
+from stream_metrics.formulas.two_classes import TwoByTwo
 from stream_metrics.ranking.certificates import (
     EPSILON,
     exact,
@@ -307,7 +312,7 @@ def best_threshold(column: RankColumn, metric: str | Callable[..., Floats] = "yo
     """
     if isinstance(metric, str) and metric not in METRICS:
         raise ValueError(f"Expected `metric` to be a function or one of {', '.join(METRICS)}, but got {metric!r}")
-    function = METRICS[metric] if isinstance(metric, str) else metric
+    function = partial(_values, metric) if isinstance(metric, str) else metric
     rest, own = column.weight(REST), column.weight(OWN)
     if not rest or not own:
         return Best(NAN, NAN, NAN)
@@ -334,36 +339,25 @@ def _exact_value(metric: str, s: Units, row: int) -> float:
     """Return the value of a metric where as many rows count as positive, as the formula of labels has it."""
     own, rest = int(s.tp[-1]), int(s.fp[-1])
     tp, fp = (int(s.tp[row - 1]), int(s.fp[row - 1])) if row else (0, 0)
-    fn, tn = own - tp, rest - fp
-    if metric == "f1":
-        return 2 * tp / (2 * tp + fn + fp)
-    if metric == "accuracy":
-        return (tp + tn) / (own + rest)
-    if metric == "youden":
-        return (tp * rest - fp * own) / (own * rest)
-    if metric == "balanced_accuracy":
-        return (tp / own + tn / rest) / 2
-    value = correlation(2 * (tp * tn - fp * fn), 2 * (tp + fp) * (fn + tn), 2 * own * rest)
-    return 0.0 if math.isnan(value) else value
+    return float(_values(metric, tp, own - tp, fp, rest - fp))
 
 
-def _f1(tp: Floats, fn: Floats, fp: Floats, tn: Floats) -> Floats:
-    return 2 * tp / (2 * tp + fn + fp)
+def _values(metric: str, tp: Any, fn: Any, fp: Any, tn: Any) -> Any:
+    """Return a metric of two-by-two tables; MCC is 0 where all scores count as positive, or none."""
+    value = METRICS[metric](TwoByTwo(tp, fn, fp, tn))
+    return np.nan_to_num(value, nan=0.0) if metric == "mcc" else value
 
 
-def _youden(tp: Floats, fn: Floats, fp: Floats, tn: Floats) -> Floats:
-    return tp / (tp + fn) - fp / (fp + tn)
+def _youden(table: TwoByTwo) -> Any:
+    """Return TPR - FPR, which is (TP TN - FP FN) / (TP + FN) (TN + FP)."""
+    covariance, true_variance, _ = table.covariances
+    return ratio(covariance, true_variance)
 
 
-def _mcc(tp: Floats, fn: Floats, fp: Floats, tn: Floats) -> Floats:
-    product = np.sqrt((tp + fn) * (tn + fp)) * np.sqrt((tp + fp) * (tn + fn))
-    return (tp * tn - fp * fn) / np.where(product > 0, product, 1.0)
-
-
-METRICS: dict[str, Callable[..., Floats]] = {
+METRICS: dict[str, Callable[[TwoByTwo], Any]] = {
     "youden": _youden,
-    "f1": _f1,
-    "accuracy": lambda tp, fn, fp, tn: (tp + tn) / (tp + fn + fp + tn),
-    "balanced_accuracy": lambda tp, fn, fp, tn: (tp / (tp + fn) + tn / (tn + fp)) / 2,
-    "mcc": _mcc,
+    "f1": f1,
+    "accuracy": accuracy,
+    "balanced_accuracy": ova_balanced_accuracy,
+    "mcc": matthews_corrcoef,
 }

@@ -158,7 +158,7 @@ class ComparisonSnapshot:
             return self._finished(row, label, self._of_scores(row, label), level, valid, t_opt)
         if (row.kind == "per_class") != (label is not None) or row.kind == "matrix":
             raise KeyError(f"Expected a label for a per-class key and none for a whole one, but got {key!r}, {label!r}")
-        a, b = (float(methods.value_of(key, s, s.tables(self.joint.values), label)) for s in self._sides)
+        a, b = (float(methods.value_of(key, s, s.counts(self.joint.values), label)) for s in self._sides)
         if not self.n or math.isnan(b - a):
             return Difference(
                 key, label, a, b, math.nan, math.nan, math.nan, math.nan, level, "none", valid, "0/0 for a model"
@@ -191,7 +191,7 @@ class ComparisonSnapshot:
 
     def _of_folds(self, key: str, label: Any) -> tuple[str, float, int]:
         rows = methods.without_folds(self.joint)
-        a, b = (methods.value_of(key, side, side.tables(rows), label) for side in self._sides)
+        a, b = (methods.value_of(key, side, side.counts(rows), label) for side in self._sides)
         return "folds", jackknife(b - a), len(rows)
 
     def _once(self, row: Row, empty: Difference, method: str | None, draws: int, seed: int) -> Difference:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_metrics.catalog.table import find
 from stream_metrics.evaluation.numbers import number_of
+from stream_metrics.inference.intervals.batched_formulas import RATES
 from stream_metrics.inference.intervals.conditions import checked
-from stream_metrics.inference.intervals.forms_classes import RATES
 from stream_metrics.inference.intervals.resampling import enough_draws
 from stream_metrics.inference.selection import e_benjamini_hochberg, e_value_below, level_of_each, range_of
 from stream_metrics.inputs.options import real

@@ -22,7 +22,7 @@ import numpy as np
 from stream_metrics.catalog.obstacles import MISSING, Obstacle, obstacle
 from stream_metrics.catalog.table import CATALOG, Row, find
 from stream_metrics.evaluation.evaluate import checked_zero_division, evaluate, settle, value_labels
-from stream_metrics.formulas.frozen import FrozenCounts
+from stream_metrics.formulas.memoized import MemoizedCounts
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.labels.json_names import json_data
 from stream_metrics.snapshots.intervals import IntervalReadings, Shown
@@ -87,7 +87,7 @@ class Snapshot(ScoreReadings, IntervalReadings):
         self._states: dict[str, Any] = {name: state for name, state in given.items() if state is not None}
         if not self._states:
             raise ValueError("Expected at least one state, but got none")
-        self._views = {name: FrozenCounts(state) for name, state in self._states.items()}
+        self._views = {name: MemoizedCounts(state) for name, state in self._states.items()}
         self._counts: Any = self._views.get("counts")
         self._folds = dict(folds or {})
         self._left_out: dict[str, list[Any]] = {}  # what `inference.fold_intervals` has made of them

@@ -14,7 +14,7 @@ from support.oracle import Oracle
 from stream_metrics.catalog.bibliography import references
 from stream_metrics.catalog.table import CATALOG, find
 from stream_metrics.evaluation.evaluate import evaluate
-from stream_metrics.formulas.frozen import FrozenCounts
+from stream_metrics.formulas.memoized import MemoizedCounts
 
 FIG2 = [[20, 5], [10, 15]]
 OF_COUNTS = [row for row in CATALOG.values() if row.reads == "counts"]
@@ -152,7 +152,7 @@ def test_exact_mcnemar_is_for_two_classes() -> None:
 def test_frozen_counts_change_no_value(counts_class: Any) -> None:
     """Sharing totals, cells and pairs between formulas gives the same values, and each is read once."""
     counts = counts_class.from_matrix([[6, 0, 1, 2], [3, 9, 1, 1], [1, 0, 10, 2], [1, 2, 1, 12]], list("abcd"))
-    view = FrozenCounts(counts)
+    view = MemoizedCounts(counts)
     for row in OF_COUNTS:
         plain, shared = evaluate(row, counts), evaluate(row, view)
         assert np.array_equal(plain[0], shared[0])

@@ -11,7 +11,7 @@ import pytest
 import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.evaluation.evaluate import evaluate
-from stream_metrics.formulas.frozen import FrozenCounts
+from stream_metrics.formulas.memoized import MemoizedCounts
 
 NAN = math.nan
 OF_SCORES = [row for row in CATALOG.values() if row.reads != "counts"]
@@ -72,7 +72,7 @@ def test_values_stay_in_their_range(row: Any) -> None:
             "losses": metrics.scored.losses,
         }
         value, _ = evaluate(row, states[row.reads])
-        frozen, _ = evaluate(row, FrozenCounts(states[row.reads]))
+        frozen, _ = evaluate(row, MemoizedCounts(states[row.reads]))
 
         assert np.array_equal(value, frozen, equal_nan=True)
         assert row.kind != "whole" or type(value) is float

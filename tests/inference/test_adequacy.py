@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.inference.intervals.adequacy import effective_count, influence, least_cells
+from stream_metrics.inference.intervals.batched_counts import batch_of_one
 from stream_metrics.inference.intervals.choice import METHODS
 from stream_metrics.inference.intervals.cramer import folded, noncentrality_bounds
 from stream_metrics.inference.intervals.gradients import OF_CELLS, _step_cells, gradient
-from stream_metrics.inference.intervals.tables import table
 
 KEYS = [key for key in METHODS if CATALOG[key].reads == "counts"]
 
@@ -93,7 +93,7 @@ def test_the_influence_is_counted():
 
     c = counts([[2600, 300], [0, 30]])
     balanced, kappa = (
-        effective_count(*influence(table(c), gradient(key, table(c), 0.0))[:2])
+        effective_count(*influence(batch_of_one(c), gradient(key, batch_of_one(c), 0.0))[:2])
         for key in ("balanced_accuracy", "cohen_kappa")
     )
     assert least_cells(c) == 0
@@ -129,7 +129,7 @@ def test_functions_follow_the_rule():
 @pytest.mark.parametrize("key", sorted(OF_CELLS))
 def test_gradients_of_a_singular_matrix(key):
     """Exact independence has derivatives as well."""
-    c = table(counts([[10, 20, 5], [20, 40, 10], [7, 9, 30]]))
+    c = batch_of_one(counts([[10, 20, 5], [20, 40, 10], [7, 9, 30]]))
 
     assert np.ptp(OF_CELLS[key](c) - _step_cells(key, c, 0.0)) == pytest.approx(0, abs=1e-14)
 

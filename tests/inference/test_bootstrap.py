@@ -21,9 +21,9 @@ def test_draws_have_the_moments_of_the_multinomial():
     (run,) = drawn(c, "bootstrap", 4000, 1)
     counts = run.where.values
 
-    assert (run.n == 100).all()
-    assert run.cells.mean(axis=0) == pytest.approx(counts, abs=0.4)
-    assert run.cells.var(axis=0) == pytest.approx(counts * (1 - counts / 100), rel=0.12)
+    assert (run.total == 100).all()
+    assert run.values.mean(axis=0) == pytest.approx(counts, abs=0.4)
+    assert run.values.var(axis=0) == pytest.approx(counts * (1 - counts / 100), rel=0.12)
     assert run.matrix[0].sum() == 100
 
 
@@ -34,7 +34,7 @@ def test_runs_make_no_difference(monkeypatch):
 
     runs = list(drawn(c, "bootstrap", 25, 1))
 
-    assert [len(run.n) for run in runs] == [11, 11, 3]
+    assert [len(run.total) for run in runs] == [11, 11, 3]
 
 
 def test_the_prior_is_two_samples():

@@ -8,10 +8,9 @@ import pytest
 import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.evaluation.evaluate import compute
-from stream_metrics.inference.intervals.forms import CELLS, MARGINS
-from stream_metrics.inference.intervals.forms_classes import PER_CLASS
-from stream_metrics.inference.intervals.gradients import ANALYTIC, class_spreads, gradient, spread
-from stream_metrics.inference.intervals.tables import cells_of, tables_of
+from stream_metrics.inference.intervals.batched_counts import batched, cells_of
+from stream_metrics.inference.intervals.batched_formulas import CELLS, MARGINS, PER_CLASS
+from stream_metrics.inference.intervals.gradients import ANALYTIC, class_standard_errors, gradient, standard_error
 
 rng = np.random.default_rng(4)
 MATRIX = rng.integers(5, 90, (4, 4)) + np.diag(rng.integers(50, 100, 4))
@@ -21,7 +20,7 @@ WHOLE = {**MARGINS, **CELLS}
 def tables(matrix):
     """Return the tables of one matrix."""
     where = cells_of(sm.ConfusionMatrix.from_matrix(matrix))
-    return tables_of(where.values, where)
+    return batched(where.values, where)
 
 
 def in_cells(found, k):
@@ -35,7 +34,7 @@ def in_cells(found, k):
 def differences(form, one, zero, step=1e-3):
     """Return the derivatives of a form in the cells by central differences."""
     moved = [one.where.values + sign * step * np.eye(len(one.where.values)) for sign in (1, -1)]
-    up, down = (form(tables_of(values, one.where), zero) for values in moved)
+    up, down = (form(batched(values, one.where), zero) for values in moved)
     return (up - down) / (2 * step)
 
 
@@ -68,13 +67,13 @@ def test_standard_errors_are_those_of_the_bootstrap():
     matrix = np.random.default_rng(1).multinomial(100_000, MATRIX.ravel() / MATRIX.sum()).reshape(4, 4)
     one = tables(matrix)
     draws = np.random.default_rng(2).multinomial(100_000, one.where.values / 1e5, 20_000).astype(float)
-    drawn = tables_of(draws, one.where)
+    drawn = batched(draws, one.where)
 
     for key in sorted(set(WHOLE) - {"chi2"}):
-        found = spread(one, gradient(key, one, 0.0))
+        found = standard_error(one, gradient(key, one, 0.0))
         assert found == pytest.approx(WHOLE[key](drawn, 0.0).std(), rel=0.02), key
     for key, form in PER_CLASS.items():
-        assert class_spreads(key, one, 0.0) == pytest.approx(form(drawn, 0.0).std(axis=0), rel=0.02), key
+        assert class_standard_errors(key, one, 0.0) == pytest.approx(form(drawn, 0.0).std(axis=0), rel=0.02), key
 
 
 @pytest.mark.parametrize("zero", [0.0, 1.0, np.nan])
@@ -86,7 +85,7 @@ def test_forms_are_the_formulas_of_the_catalogue(classes, n, zero):
     matrix = source.multinomial(n, shares / shares.sum()).reshape(classes, classes)
     where = cells_of(sm.ConfusionMatrix.from_matrix(matrix))
     draws = source.multinomial(n, where.values / n, 25)
-    drawn = tables_of(draws.astype(float), where)
+    drawn = batched(draws.astype(float), where)
 
     states = []
     for draw in draws:
@@ -101,7 +100,7 @@ def test_forms_are_the_formulas_of_the_catalogue(classes, n, zero):
 def test_golden_standard_errors():
     """Values of the formulas as they are written in the literature, for one small matrix."""
     one = tables([[24, 2, 1], [3, 30, 4], [0, 5, 31]])
-    shares = one.matrix / one.n
+    shares = one.matrix / one.total
     r, c, d, e = shares.sum(1), shares.sum(0), np.diag(shares), np.eye(3)
     right, chance = d.sum(), r @ c
     f1 = 2 * d / (r + c)
@@ -114,5 +113,6 @@ def test_golden_standard_errors():
     }
 
     for key, g in by_hand.items():
-        expected = np.sqrt(((shares * g * g).sum() - (shares * g).sum() ** 2) / one.n)
-        assert spread(one, gradient(key, one, 0.0)) == pytest.approx(float(expected[0] if expected.ndim else expected))
+        expected = np.sqrt(((shares * g * g).sum() - (shares * g).sum() ** 2) / one.total)
+        se = standard_error(one, gradient(key, one, 0.0))
+        assert se == pytest.approx(float(expected[0] if expected.ndim else expected))

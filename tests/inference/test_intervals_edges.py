@@ -12,8 +12,8 @@ from scipy.special import betaln
 
 import stream_metrics as sm
 from stream_metrics.formulas.stats.normal import log_beta
+from stream_metrics.inference.intervals.batched_counts import batch_of_one
 from stream_metrics.inference.intervals.gradients import OF_CELLS, _step_cells
-from stream_metrics.inference.intervals.tables import table
 
 
 @pytest.mark.parametrize("valid", ["fixed", "anytime"])
@@ -93,7 +93,7 @@ def test_counts_beyond_a_double_can_be_watched():
 @pytest.mark.parametrize("key", sorted(OF_CELLS))
 def test_gradients_in_cells_are_those_of_complex_steps(key, matrix):
     """Up to a constant, which adds nothing to a variance."""
-    counts = table(sm.ConfusionMatrix.from_matrix(matrix).snapshot()._views["counts"])
+    counts = batch_of_one(sm.ConfusionMatrix.from_matrix(matrix).snapshot()._views["counts"])
 
     assert np.ptp(OF_CELLS[key](counts) - _step_cells(key, counts, 0.0)) == pytest.approx(0, abs=1e-14)
 

@@ -19,11 +19,10 @@ from stream_metrics.catalog.table import find
 from stream_metrics.formulas.protocol import Floats
 from stream_metrics.inference.intervals.adequacy import HALF, effective_count, padded
 from stream_metrics.inference.intervals.anytime import exact_bounds, exact_classes, rests_on_enough
-from stream_metrics.inference.intervals.forms import CELLS, MARGINS
-from stream_metrics.inference.intervals.forms_classes import PER_CLASS
+from stream_metrics.inference.intervals.batched_counts import BatchedCounts, Cells, batched, make_cells
+from stream_metrics.inference.intervals.batched_formulas import CELLS, MARGINS, PER_CLASS
 from stream_metrics.inference.intervals.gradients import Gradient, class_slopes, gradient
 from stream_metrics.inference.intervals.matrix_counts import MatrixCounts
-from stream_metrics.inference.intervals.tables import Cells, Tables, make_cells, tables_of
 
 __all__ = [
     "Joint", "Side", "apart", "bootstrap", "delta_se", "posterior", "sides", "steady", "value_of",
@@ -56,11 +55,11 @@ class Side(NamedTuple):
     order: NDArray[np.int64]  # the joint cells in the order of the model's cells
     starts: NDArray[np.int64]
 
-    def tables(self, values: Any) -> Tables:
-        """Return the model's tables for weights of the joint cells, (..., joint cells)."""
+    def counts(self, values: Any) -> BatchedCounts:
+        """Return the model's counts for weights of the joint cells, (..., joint cells)."""
         if not len(self.starts):
-            return tables_of(np.zeros((*values.shape[:-1], 0)), self.where)
-        return tables_of(np.add.reduceat(values[..., self.order], self.starts, axis=-1), self.where)
+            return batched(np.zeros((*values.shape[:-1], 0)), self.where)
+        return batched(np.add.reduceat(values[..., self.order], self.starts, axis=-1), self.where)
 
 
 def sides(joint: Joint) -> tuple[Side, Side]:
@@ -85,17 +84,17 @@ def _side(joint: Joint, predicted: NDArray[np.int64]) -> Side:
     )
 
 
-def value_of(key: str, side: Side, tables: Tables, label: Any = None) -> Any:
-    """Return a metric of one model for tables of any leading shape, nan where it is 0/0; ValueError if it has none."""
+def value_of(key: str, side: Side, counts: BatchedCounts, label: Any = None) -> Any:
+    """Return a metric of one model for counts of any leading shape, nan where it is 0/0; ValueError if it has none."""
     zero = find(key).zero_division
     if key in PER_CLASS:
         if label not in side.labels:
-            return np.full(tables.n.shape, np.nan)
-        return PER_CLASS[key](tables, zero)[..., side.labels.index(label)]
-    form = MARGINS.get(key) or CELLS.get(key)
-    if form is None:
+            return np.full(np.shape(counts.total), np.nan)
+        return PER_CLASS[key](counts, zero)[..., side.labels.index(label)]
+    formula = MARGINS.get(key) or CELLS.get(key)
+    if formula is None:
         raise ValueError(f"Expected `key` to be a metric that two models can differ in, but got {key!r}")
-    return form(tables, zero)
+    return formula(counts, zero)
 
 
 def delta_se(key: str, both: tuple[Side, Side], values: Floats, label: Any = None) -> float:
@@ -110,7 +109,7 @@ def delta_se(key: str, both: tuple[Side, Side], values: Floats, label: Any = Non
 def _influence(key: str, side: Side, values: Floats, label: Any) -> Floats:
     """Return the derivative of a model's metric in every joint cell."""
     rows, columns, *_ = side.where
-    slopes = _slopes(key, side, side.tables(values), label)
+    slopes = _slopes(key, side, side.counts(values), label)
     g = slopes.cells
     if g is None:
         g = slopes.true[rows] + slopes.predicted[columns] + np.where(rows == columns, slopes.diagonal[rows], 0.0)
@@ -118,16 +117,16 @@ def _influence(key: str, side: Side, values: Floats, label: Any) -> Floats:
     return influence
 
 
-def _slopes(key: str, side: Side, tables: Tables, label: Any) -> Gradient:
+def _slopes(key: str, side: Side, counts: BatchedCounts, label: Any) -> Gradient:
     """Return the gradient of a model's metric; of a value of one class it is 0 in all others."""
     zero, k = find(key).zero_division, len(side.labels)
     if key not in PER_CLASS:
-        slopes = gradient(key, tables, zero)
+        slopes = gradient(key, counts, zero)
         return slopes if slopes.cells is not None else Gradient(*(np.broadcast_to(p, (k,)) for p in slopes[:3]))
     if label not in side.labels:
         return Gradient(*np.full((3, k), np.nan))
     here = np.arange(k) == side.labels.index(label)
-    return Gradient(*(np.where(here, part, 0.0) for part in class_slopes(key, tables, zero)))
+    return Gradient(*(np.where(here, part, 0.0) for part in class_slopes(key, counts, zero)))
 
 
 def steady(key: str, both: tuple[Side, Side], joint: Joint, label: Any, enough: int) -> bool:
@@ -192,11 +191,11 @@ def _kinds(key: str, side: Side, joint: Joint, label: Any) -> tuple[Floats, Floa
 
     A miss goes to an average class, a false alarm comes from one; nan where the model never says the class.
     """
-    tables = padded(side.tables(joint.values), unseen=True)
+    counts = padded(side.counts(joint.values), unseen=True)
     with np.errstate(invalid="ignore", divide="ignore"):
-        a, b, p, _ = _slopes(key, side, tables, label)
-    n = float(tables.total[0])
-    own = a + b + p, b + tables.predicted @ p / n, p + tables.true @ b / n
+        a, b, p, _ = _slopes(key, side, counts, label)
+    n = float(counts.total)
+    own = a + b + p, b + counts.predicted_totals @ p / n, p + counts.true_totals @ b / n
     places = {name: at for at, name in enumerate(side.labels)}
     at = np.array([places.get(name, -1) for name in joint.labels])
     hit, missed, taken = (np.where(at >= 0, part[at], np.nan) for part in own)
@@ -227,7 +226,7 @@ def posterior(
     size = max(1, CHUNK // len(extended.values))
     for start in range(0, draws, size):
         drawn = random.standard_gamma(extended.values, (min(size, draws - start), len(extended.values)))
-        first, second = (value_of(key, side, side.tables(drawn), label) for side in both)
+        first, second = (value_of(key, side, side.counts(drawn), label) for side in both)
         parts.append(second - first)
     return _summary(np.concatenate(parts), draws, level)
 
@@ -250,7 +249,7 @@ def bootstrap(
     n, found = round(float(values.sum())), []
     for start in range(0, draws, size := max(1, CHUNK // max(1, len(values)))):
         drawn = random.multinomial(n, values / values.sum(), min(size, draws - start)).astype(np.float64)
-        a, b = (value_of(key, side, side.tables(drawn), label) for side in both)
+        a, b = (value_of(key, side, side.counts(drawn), label) for side in both)
         found.append(b - a)
     return _summary(np.concatenate(found), draws, level)
 

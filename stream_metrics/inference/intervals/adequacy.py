@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_metrics.formulas.frozen import shared
+from stream_metrics.formulas.memoized import memoized
 from stream_metrics.formulas.protocol import Counts
+from stream_metrics.inference.intervals.batched_counts import BatchedCounts
 
 if TYPE_CHECKING:
     from stream_metrics.inference.intervals.gradients import Gradient
-    from stream_metrics.inference.intervals.tables import Tables
 
 __all__ = [
     "ENOUGH",
@@ -50,7 +50,7 @@ ONE_CLASS = "only one class has samples, and the value says nothing of any other
 HALF = 0.5  # a sample: what Jeffreys' prior adds
 
 
-@shared
+@memoized
 def least_cells(c: Counts) -> int:
     """Return the fewest true positives, false negatives or false positives of any class that occurs."""
     tp, true, predicted = c.diagonal, c.true_totals, c.predicted_totals
@@ -62,7 +62,7 @@ def least_cells(c: Counts) -> int:
     return int(min(tp.min(), (true - tp).min(), (predicted - tp).min()))
 
 
-@shared
+@memoized
 def least_samples(c: Counts) -> int:
     """Return the fewest samples, or predictions, of a class that occurs in the truth or in the predictions."""
     true, predicted = c.true_totals, c.predicted_totals
@@ -76,7 +76,7 @@ def few_samples(c: Counts) -> str:
     return _thin_classes(c) if c.k > 2 else ""
 
 
-def asymptotic(c: Counts, one: Tables, slopes: Gradient) -> tuple[bool, str]:
+def asymptotic(c: Counts, one: BatchedCounts, slopes: Gradient) -> tuple[bool, str]:
     """Tell whether a whole value may be taken as normal, and why no interval of it is to be trusted, or "".
 
     `one` are the counts as tables of one matrix, `slopes` the gradient there.
@@ -108,14 +108,14 @@ def least_cells_of_classes(c: Counts) -> Any:
     return np.minimum(np.minimum(tp, total - true - predicted + tp), wrong)
 
 
-def influence(c: Tables, slopes: Gradient) -> tuple[Any, Any, Any]:
+def influence(c: BatchedCounts, slopes: Gradient) -> tuple[Any, Any, Any]:
     """Return the samples of each cell of one matrix, the influence of one of them, and rows and columns of the cells.
 
     With half a sample more of each kind in each class where the gradient is known in empty cells too.
     """
     where = c.where
     if slopes.cells is not None:
-        weights, f, places = c.cells, slopes.cells, (where.rows, where.columns)
+        weights, f, places = c.values, slopes.cells, (where.rows, where.columns)
     else:
         weights, f, places = _class_cells(c, slopes)
     return weights, f - weights @ f / weights.sum(), places
@@ -160,29 +160,30 @@ def _unseen(c: Counts) -> str:
     return f", and about {100 * single / int(c.total):.2g} % of samples are of classes never seen"
 
 
-def padded(c: Tables, unseen: bool = False) -> Tables:
+def padded(c: BatchedCounts, unseen: bool = False) -> BatchedCounts:
     """Return the totals of one matrix with half a sample more of each kind in each class that occurs, without cells.
 
     With `unseen` also in the classes that do not.
     """
-    more = HALF * (unseen | ((c.true + c.predicted) > 0))
-    diagonal, true, predicted = c.diagonal + more, c.true + 2 * more, c.predicted + 2 * more
-    return c._replace(diagonal=diagonal, true=true, predicted=predicted, total=c.total + 3 * more.sum())
+    d, true, predicted = c.totals
+    more = HALF * (unseen | (true + predicted > 0))
+    totals = d + more, true + 2 * more, predicted + 2 * more
+    return BatchedCounts(*totals, c.total + 3 * more.sum(), c.values, c.where)
 
 
-def _class_cells(c: Tables, slopes: Gradient) -> tuple[Any, Any, Any]:
+def _class_cells(c: BatchedCounts, slopes: Gradient) -> tuple[Any, Any, Any]:
     """Return the cells of a matrix and three more a class, the derivatives there, and rows and columns.
 
     A sample that is missed goes to an average class, which is numbered K; one that is invented comes from there.
     """
-    where, n = c.where, float(c.total[0])
-    a, b, p = (np.broadcast_to(np.asarray(part, np.float64), c.true.shape) for part in slopes[:3])
+    where, n = c.where, float(c.total)
+    a, b, p = (np.broadcast_to(np.asarray(part, np.float64), c.true_totals.shape) for part in slopes[:3])
     cells = b[where.rows] + p[where.columns]
     cells[where.on] += a[where.rows[where.on]]
-    missed, invented = b + c.predicted @ p / n, p + c.true @ b / n
-    (occurs,) = np.nonzero(c.true + c.predicted)
+    missed, invented = b + c.predicted_totals @ p / n, p + c.true_totals @ b / n
+    (occurs,) = np.nonzero(c.true_totals + c.predicted_totals)
     extra = [part[occurs] for part in (a + b + p, missed, invented)]
-    weights = np.concatenate([c.cells, np.full(3 * len(occurs), HALF)])
+    weights = np.concatenate([c.values, np.full(3 * len(occurs), HALF)])
     average = np.full(len(occurs), where.k)
     rows = np.concatenate([where.rows, occurs, occurs, average])
     columns = np.concatenate([where.columns, occurs, average, occurs])

@@ -28,15 +28,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_metrics.formulas.frozen import shared
+from stream_metrics.formulas.arithmetic import mean_of
+from stream_metrics.formulas.means import power_means
+from stream_metrics.formulas.memoized import memoized
 from stream_metrics.formulas.protocol import Counts, Form
 from stream_metrics.formulas.rates import F1, JACCARD, PRECISION, RECALL, SPECIFICITY
+from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all
 from stream_metrics.inference.intervals.adequacy import HALF, effective_count, influence, least_cells, padded
-from stream_metrics.inference.intervals.forms import MARGINS, averaged, power_mean_of
-from stream_metrics.inference.intervals.forms_classes import PER_CLASS
+from stream_metrics.inference.intervals.batched_counts import BatchedCounts, batch_of_one, batched, make_cells
+from stream_metrics.inference.intervals.batched_formulas import MARGINS, PER_CLASS, BatchedFormula
 from stream_metrics.inference.intervals.gradients import class_slopes, gradient
 from stream_metrics.inference.intervals.sequences import asymptotic_multiplier, beta_binomial_sequence
-from stream_metrics.inference.intervals.tables import Tables, cells_of, make_cells, table, tables_of
 
 __all__ = [
     "ONE_CLASS", "STEADY", "TOO_EARLY", "early_level", "exact_bounds", "exact_classes", "late_multiplier",
@@ -61,11 +63,11 @@ class Exact(NamedTuple):
 
 
 def _power(p: float) -> Callable[[Any], Any]:
-    return lambda rates: power_mean_of(rates, p, math.nan)
+    return lambda rates: power_means(rates, p, math.nan)
 
 
 def _mean(rates: Any) -> Any:
-    return averaged(rates, math.nan)
+    return mean_of(rates, math.nan)
 
 
 def _adjusted(rates: Any) -> Any:
@@ -97,9 +99,9 @@ def early_level(level: float, parts: int) -> float:
     return 1 - (1 - LATE) * (1 - level) / parts
 
 
-@shared
-def _padded(c: Counts) -> Tables:
-    return padded(table(c), unseen=True)
+@memoized
+def _padded(c: Counts) -> BatchedCounts:
+    return padded(batch_of_one(c), unseen=True)
 
 
 def steady(key: str, c: Counts, zero: float) -> bool:
@@ -120,13 +122,10 @@ def rests_on_enough(weights: Any, f: Any, added: int, enough: float = STEADY) ->
 
 def steady_classes(key: str, c: Counts, zero: float) -> Any:
     """Tell of which classes an asymptotic sequence may have started; each is set against all others."""
-    tp, true, predicted = (np.asarray(part, np.float64) for part in (c.diagonal, c.true_totals, c.predicted_totals))
-    cells = np.stack([tp, true - tp, predicted - tp, float(c.total) - true - predicted + tp]) + HALF
+    cells = np.stack([np.asarray(part, np.float64) for part in one_vs_all(c)]) + HALF
     total = cells.sum(0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        a, b, p = class_slopes(
-            key, Tables(cells[0], true + 2 * HALF, predicted + 2 * HALF, total, None, cells_of(c)), zero
-        )
+        a, b, p = class_slopes(key, TwoByTwo(*cells), zero)
     f = np.stack([a + b + p, b + 0 * a, p + 0 * a, 0 * a])
     f -= (cells * f).sum(0) / total
     squares = f * f
@@ -138,12 +137,12 @@ def exact_bounds(key: str, c: Counts, level: float) -> Exact | None:
     """Return the bounds of a whole value before the asymptotic sequence starts; None where there are none."""
     if key in MEANS and c.k > 1:
         form, mean = MEANS[key]
-        one = table(c)
-        x, n = (np.broadcast_to(one.form(part), one.true.shape) for part in form)
+        one = batch_of_one(c)
+        x, n = (np.broadcast_to(one.form(part), one.true_totals.shape) for part in form)
         low, high = (mean(end) for end in beta_binomial_sequence(x, n, early_level(level, c.k)))
         return Exact(float(low), float(high))
     if key in MARGINS and c.k == 2:
-        low, high = _of_tables(MARGINS[key], c, np.array([0]), level)
+        low, high = _bounds_of_tables(MARGINS[key], c, np.array([0]), level)
         return Exact(float(low[0]), float(high[0]))
     return None
 
@@ -152,11 +151,11 @@ def exact_classes(key: str, c: Counts, which: Any, level: float) -> Exact | None
     """Return the bounds of the values of some classes, given by their places."""
     if key not in OF_ONE or c.k < 2 or not len(which):
         return None
-    form = PER_CLASS[key]
-    return Exact(*_of_tables(lambda table, zero: form(table, zero)[..., 0], c, which, level))
+    formula = PER_CLASS[key]
+    return Exact(*_bounds_of_tables(lambda counts, zero: formula(counts, zero)[..., 0], c, which, level))
 
 
-def _of_tables(form: Callable[[Tables, float], Any], c: Counts, which: Any, level: float) -> tuple[Any, Any]:
+def _bounds_of_tables(formula: BatchedFormula, c: Counts, which: Any, level: float) -> tuple[Any, Any]:
     """Return bounds of what rises with recall and specificity, for some classes against all others."""
     tp, true, predicted = (np.asarray(part)[which] for part in (c.diagonal, c.true_totals, c.predicted_totals))
     n = np.full(len(tp), int(c.total))
@@ -164,13 +163,12 @@ def _of_tables(form: Callable[[Tables, float], Any], c: Counts, which: Any, leve
     lows, highs = beta_binomial_sequence(right, below, early_level(level, 3))
     share = lows[0] + (highs[0] - lows[0]) * np.linspace(0, 1, GRID)[:, None] ** 2  # denser where classes are rare
     with np.errstate(invalid="ignore", divide="ignore"):
-        low, high = (form(_table_of_rates(share, *ends[1:]), 0.0) for ends in (lows, highs))
+        low, high = (formula(_counts_of_rates(share, *ends[1:]), 0.0) for ends in (lows, highs))
     return np.nan_to_num(low, nan=-1.0).min(0), np.nan_to_num(high, nan=1.0).max(0)
 
 
-def _table_of_rates(share: Any, recall: Any, specificity: Any) -> Tables:
-    """Return the tables of two classes with these shares of the first and these rates, the classes last."""
+def _counts_of_rates(share: Any, recall: Any, specificity: Any) -> BatchedCounts:
+    """Return the counts of two classes with these shares of the first and these rates."""
     tp, tn = share * recall, (1 - share) * specificity
     fn, fp = share - tp, 1 - share - tn
-    matrix = np.stack([tp, fn, fp, tn], -1)
-    return tables_of(matrix, TWO)
+    return batched(np.stack([tp, fn, fp, tn], -1), TWO)

@@ -37,8 +37,7 @@ from stream_metrics.catalog.obstacles import SQUARE_LIMIT
 from stream_metrics.catalog.table import CATALOG, Row
 from stream_metrics.formulas.protocol import Form
 from stream_metrics.formulas.rates import FORMS
-from stream_metrics.inference.intervals.forms import CELLS, MARGINS, PAIR_LIMIT
-from stream_metrics.inference.intervals.forms_classes import PER_CLASS, RATES
+from stream_metrics.inference.intervals.batched_formulas import CELLS, MARGINS, PAIR_LIMIT, PER_CLASS, RATES
 from stream_metrics.inference.intervals.gradients import ANALYTIC, OF_CELLS
 
 __all__ = [

@@ -27,17 +27,16 @@ from stream_metrics.inference.intervals.anytime import (
     steady,
     steady_classes,
 )
+from stream_metrics.inference.intervals.batched_counts import BatchedCounts, batch_of_one
+from stream_metrics.inference.intervals.batched_formulas import CELLS, MARGINS, PER_CLASS
 from stream_metrics.inference.intervals.choice import DEFAULTS, SHARES
 from stream_metrics.inference.intervals.cramer import folded, unbiased_bounds
-from stream_metrics.inference.intervals.forms import CELLS, MARGINS
-from stream_metrics.inference.intervals.forms_classes import PER_CLASS
-from stream_metrics.inference.intervals.gradients import Gradient, class_spreads, gradient, spread
+from stream_metrics.inference.intervals.gradients import Gradient, class_standard_errors, gradient, standard_error
 from stream_metrics.inference.intervals.interval import Asked, Interval
 from stream_metrics.inference.intervals.posterior import balanced_accuracy_posterior
 from stream_metrics.inference.intervals.proportions import PROPORTION_METHODS, default_proportion
 from stream_metrics.inference.intervals.resampling import drawn_classes, evaluated, percentiles
 from stream_metrics.inference.intervals.sequences import beta_binomial_sequence
-from stream_metrics.inference.intervals.tables import Tables, table
 
 __all__ = ["on_logit_scale", "per_class", "whole"]
 
@@ -65,7 +64,7 @@ def whole(row: Row, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float
 
 def _watched_whole(row: Row, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
     """Return the interval of a whole value for all looks: exact at first, then asymptotic."""
-    se, ends = float(spread(table(c), gradient(row.key, table(c), zero))), (row.low, row.high)
+    se, ends = float(standard_error(batch_of_one(c), gradient(row.key, batch_of_one(c), zero))), (row.low, row.high)
     shape = Interval(value, *ends, asked.level, "asymptotic", "anytime", se, int(c.total))
     if steady(row.key, c, zero):
         reach = late_multiplier(shape.n, asked.t_opt, asked.level)
@@ -82,7 +81,7 @@ def _association(row: Row, c: Counts, value: float, asked: Asked, zero: float) -
     """Return the interval of Cramer's V."""
     if np.count_nonzero(c.true_totals + c.predicted_totals) == 2:
         signed = CATALOG["generalized_mcc"]
-        correlation = float(CELLS[signed.key](table(c), zero))
+        correlation = float(CELLS[signed.key](batch_of_one(c), zero))
         if math.isnan(correlation):  # a class without samples, or one without predictions
             return _modelled_whole(row, c, value, asked, zero)
         found = _modelled_whole(signed, c, correlation, asked, zero)
@@ -99,7 +98,7 @@ def _modelled_whole(row: Row, c: Counts, value: float, asked: Asked, zero: float
 
     That of the posterior is not narrower than that of the delta method: with a handful of errors the prior weighs.
     """
-    key, n, one, note = row.key, int(c.total), table(c), ""
+    key, n, one, note = row.key, int(c.total), batch_of_one(c), ""
     if enough := least_cells(c) >= ENOUGH:
         slopes = gradient(key, one, zero)
     else:
@@ -108,7 +107,7 @@ def _modelled_whole(row: Row, c: Counts, value: float, asked: Asked, zero: float
         note = note or f"{n} samples are few for the {c.k**2} cells of the matrix, all of which the value reads"
     inner = value, value
     if asked.method in (None, "delta"):
-        se = float(spread(one, slopes))
+        se = float(standard_error(one, slopes))
         if se * n > ROUNDING:
             inner = on_logit_scale(value, se, (row.low, row.high), -normal_quantile((1 - asked.level) / 2))
             if enough or asked.method == "delta":
@@ -118,7 +117,7 @@ def _modelled_whole(row: Row, c: Counts, value: float, asked: Asked, zero: float
     return Interval(value, *ends, asked.level, method, "fixed", float(se), n, int(skipped), note)
 
 
-def _judged(key: str, c: Counts, one: Tables, zero: float) -> tuple[Gradient, bool, str]:
+def _judged(key: str, c: Counts, one: BatchedCounts, zero: float) -> tuple[Gradient, bool, str]:
     """Return the gradient of a whole value where cells are few, and what `asymptotic` says of it."""
     with np.errstate(invalid="ignore", divide="ignore"):
         slopes = gradient(key, one, zero)
@@ -131,9 +130,9 @@ def _drawn_bounds(key: str, c: Counts, asked: Asked, zero: float) -> tuple[Any, 
 
     Draws of a bootstrap that are all alike are no reason to be certain; then the posterior takes its place.
     """
-    form = MARGINS.get(key) or CELLS[key]
+    formula = MARGINS.get(key) or CELLS[key]
     for method in ("bootstrap", "posterior") if asked.method == "bootstrap" else ("posterior",):
-        values = evaluated(c, form, zero, (method, asked.draws, asked.seed))
+        values = evaluated(c, formula, zero, (method, asked.draws, asked.seed))
         low, high, se, skipped = percentiles(values, asked.level)
         if method == "posterior" or low < high:
             break
@@ -202,8 +201,8 @@ def per_class(row: Row, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: f
 
 
 def _shares(key: str, c: Counts, asked: Asked) -> tuple[Any, ...]:
-    share, one = SHARES[key], table(c)
-    x, n = one.form(share.numerator), np.broadcast_to(one.form(share.denominator), one.true.shape)
+    share, one = SHARES[key], batch_of_one(c)
+    x, n = one.form(share.numerator), np.broadcast_to(one.form(share.denominator), one.true_totals.shape)
     low, high, se, exact = share_bounds(key, x, n, asked, c.k)
     name = "beta_binomial" if asked.valid == "anytime" else asked.method or DEFAULTS[key]
     return low, high, se, n, np.zeros(c.k), ["clopper_pearson" if few else name for few in exact.tolist()]
@@ -218,7 +217,7 @@ def _modelled(row: Row, c: Counts, values: Any, asked: Asked, zero: float) -> tu
     skipped[:] = 0
     if asked.method in (None, "delta"):
         with np.errstate(invalid="ignore", divide="ignore"):
-            se = class_spreads(key, table(c), zero)
+            se = class_standard_errors(key, batch_of_one(c), zero)
             low, high = on_logit_scale(values, se, (row.low, row.high), -normal_quantile((1 - asked.level) / 2))
         seen = np.asarray(se * int(c.total) > ROUNDING)
         use = seen & (asymptotic_classes(c) if asked.method is None else True)
@@ -241,7 +240,7 @@ def _watched(row: Row, c: Counts, values: Any, asked: Asked, zero: float) -> tup
     """Return the intervals of values per class for all looks: exact at first, then asymptotic."""
     n = int(c.total)
     with np.errstate(invalid="ignore", divide="ignore"):
-        se = class_spreads(row.key, table(c), zero)
+        se = class_standard_errors(row.key, batch_of_one(c), zero)
         late = steady_classes(row.key, c, zero)
         reach = np.where(late, late_multiplier(n, asked.t_opt, asked.level), np.inf)
         low, high = on_logit_scale(values, se, (row.low, row.high), reach)

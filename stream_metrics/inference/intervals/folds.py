@@ -22,7 +22,7 @@ import numpy as np
 
 from stream_metrics.catalog.table import Row, find
 from stream_metrics.evaluation.evaluate import evaluate, value_labels
-from stream_metrics.formulas.frozen import FrozenCounts
+from stream_metrics.formulas.memoized import MemoizedCounts
 from stream_metrics.formulas.stats.normal import t_reach
 from stream_metrics.inference.intervals.adequacy import effective_count
 from stream_metrics.inference.intervals.choice import WITH_UNITS, refusal
@@ -121,7 +121,7 @@ def _without_folds(snapshot: Snapshot, reads: str) -> list[Any]:
     """Return the state without each fold in turn."""
     if reads not in snapshot._left_out:
         pairs = {fold: (states,) for fold, states in snapshot._folds.items() if reads in states}
-        snapshot._left_out[reads] = [FrozenCounts(state) for (state,) in left_out(pairs, reads)[1]]
+        snapshot._left_out[reads] = [MemoizedCounts(state) for (state,) in left_out(pairs, reads)[1]]
     states: list[Any] = snapshot._left_out[reads]
     return states
 

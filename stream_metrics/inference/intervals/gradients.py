@@ -2,8 +2,11 @@
 
 A metric is taken as a function of C_kk, t_k and p_k; its derivative in a cell is then a_i [i = j] + b_i + c_j. What it
 owes to N is the same for all cells and drops out, because the variance is that of the gradient over the samples:
-Var f = sum C_ij (g_ij - mean g)^2. Functions take `Tables` of any leading shape, so that one code serves a single
-matrix and many. Agresti 2013, Categorical Data Analysis, sec. 16.1.
+Var f = sum C_ij (g_ij - mean g)^2. `BatchedCounts` of any leading shape will do, so one body serves one matrix and many.
+Agresti 2013, Categorical Data Analysis, sec. 16.1.
+
+**Closed or by complex steps.** A complex step through the formula of the catalogue is exact to rounding, but it takes
+one evaluation for each total, so it costs K^2. The metrics that are shown most have closed gradients, which cost K.
 """
 
 from __future__ import annotations
@@ -14,21 +17,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stream_metrics.formulas.arithmetic import per_class
 from stream_metrics.formulas.protocol import Form
 from stream_metrics.formulas.rates import F1, JACCARD, PRECISION, RECALL, SPECIFICITY
-from stream_metrics.inference.intervals.forms import CELLS, MARGINS
-from stream_metrics.inference.intervals.forms_classes import PER_CLASS, RATES
-from stream_metrics.inference.intervals.tables import Tables, tables_of
+from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all
+from stream_metrics.inference.intervals.batched_counts import Batch, BatchedCounts, batched
+from stream_metrics.inference.intervals.batched_formulas import CELLS, MARGINS, PER_CLASS, RATES
 
 __all__ = [
     "ANALYTIC",
     "OF_CELLS",
     "Gradient",
     "class_slopes",
-    "class_spreads",
+    "class_standard_errors",
     "gradient",
     "ratio_parts",
-    "spread",
+    "standard_error",
     "step_classes",
 ]
 
@@ -45,10 +49,10 @@ class Gradient(NamedTuple):
     cells: Any = None
 
 
-def _mean_of_ratios(form: tuple[Form, Form], zero_counts: bool) -> Callable[[Tables, float], Gradient]:
+def _mean_of_ratios(form: tuple[Form, Form], zero_counts: bool) -> Callable[[BatchedCounts, float], Gradient]:
     """Return the gradient of the mean over classes of a ratio of linear forms."""
 
-    def of(c: Tables, zero_division: float) -> Gradient:
+    def of(c: BatchedCounts, zero_division: float) -> Gradient:
         value, parts = ratio_parts(c, form)
         share = 1 / value.shape[-1]
         lost = np.isnan(value)
@@ -61,24 +65,24 @@ def _mean_of_ratios(form: tuple[Form, Form], zero_counts: bool) -> Callable[[Tab
     return of
 
 
-def _mean_by_support(form: tuple[Form, Form]) -> Callable[[Tables, float], Gradient]:
+def _mean_by_support(form: tuple[Form, Form]) -> Callable[[BatchedCounts, float], Gradient]:
     """Return the gradient of sum t_k f_k / sum t_k over the classes where f_k is defined."""
 
-    def of(c: Tables, zero_division: float) -> Gradient:
+    def of(c: BatchedCounts, zero_division: float) -> Gradient:
         value, parts = ratio_parts(c, form)
         lost = np.isnan(value)
-        kept = np.where(lost, 0.0, c.true) if np.isnan(zero_division) else c.true
-        total = kept.sum(-1, keepdims=True)
+        support = np.where(lost, 0.0, c.true_totals) if np.isnan(zero_division) else c.true_totals
+        total = support.sum(-1, keepdims=True)
         filled = np.where(lost, 0.0 if np.isnan(zero_division) else zero_division, value)
-        mean = (kept * filled).sum(-1, keepdims=True) / total
-        a, b, p = (np.where(lost, 0.0, part) * kept / total for part in parts)
+        mean = (support * filled).sum(-1, keepdims=True) / total
+        a, b, p = (np.where(lost, 0.0, part) * support / total for part in parts)
         there = np.where(lost & np.isnan(zero_division), 0.0, 1.0)
         return Gradient(a, b + (filled - mean) * there / total, p)
 
     return of
 
 
-def ratio_parts(c: Tables, form: tuple[Form, Form]) -> tuple[Any, tuple[Any, Any, Any]]:
+def ratio_parts(c: BatchedCounts | TwoByTwo, form: tuple[Form, Form]) -> tuple[Any, tuple[Any, Any, Any]]:
     """Return a ratio of linear forms for every class, and its derivatives in C_kk, t_k and p_k."""
     top, below = form
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -88,36 +92,36 @@ def ratio_parts(c: Tables, form: tuple[Form, Form]) -> tuple[Any, tuple[Any, Any
     return value, (first, second, third)
 
 
-def _accuracy(c: Tables, _: float) -> Gradient:
-    zero = np.zeros_like(c.true)
+def _accuracy(c: BatchedCounts, _: float) -> Gradient:
+    zero = np.zeros_like(c.true_totals)
     return Gradient(1 / _n(c), zero, zero)
 
 
-def _of_accuracy(slope: Callable[[Any, int], Any]) -> Callable[[Tables, float], Gradient]:
+def _of_accuracy(slope: Callable[[Any, int], Any]) -> Callable[[BatchedCounts, float], Gradient]:
     """Return the gradient of what follows from the accuracy a and K, by its slope in a."""
 
-    def of(c: Tables, _: float) -> Gradient:
-        zero = np.zeros_like(c.true)
+    def of(c: BatchedCounts, _: float) -> Gradient:
+        zero = np.zeros_like(c.true_totals)
         return Gradient(slope(_sum(c.diagonal) / _n(c), c.where.k) / _n(c), zero, zero)
 
     return of
 
 
-def _adjusted(c: Tables, zero_division: float) -> Gradient:
-    classes = (c.true != 0).sum(-1, keepdims=True)
+def _adjusted(c: BatchedCounts, zero_division: float) -> Gradient:
+    classes = (c.true_totals != 0).sum(-1, keepdims=True)
     return Gradient(*(part * classes / (classes - 1) for part in _mean_of_ratios(RECALL, False)(c, zero_division)[:3]))
 
 
-def _kappa(c: Tables, _: float) -> Gradient:
+def _kappa(c: BatchedCounts, _: float) -> Gradient:
     n = _n(c)
-    chance, right = _dot(c.true, c.predicted) / (n * n), _sum(c.diagonal) / n
+    chance, right = _dot(c.true_totals, c.predicted_totals) / (n * n), _sum(c.diagonal) / n
     rest = 1 - chance
     factor = (right - 1) / (rest * rest * n * n)
-    return Gradient(1 / (rest * n), factor * c.predicted, factor * c.true)
+    return Gradient(1 / (rest * n), factor * c.predicted_totals, factor * c.true_totals)
 
 
-def _matthews(c: Tables, _: float) -> Gradient:
-    n, true, predicted = _n(c), c.true, c.predicted
+def _matthews(c: BatchedCounts, _: float) -> Gradient:
+    n, true, predicted = _n(c), c.true_totals, c.predicted_totals
     square = n * n
     t, p = square - _dot(true, true), square - _dot(predicted, predicted)
     scale = 1 / (t * p) ** 0.5
@@ -126,19 +130,20 @@ def _matthews(c: Tables, _: float) -> Gradient:
 
 
 def _dot(a: Any, b: Any) -> Any:
-    """Return the inner products over the last axis, which is kept; of single vectors as a number, ten times as fast."""
+    """Return the inner products over the last axis, with that axis; of two vectors a number, ten times as fast."""
     return (a @ b).item() if a.ndim == 1 else (a * b).sum(-1, keepdims=True)
 
 
-def _n(c: Tables) -> Any:
-    return c.total.item() if c.total.ndim == 1 else c.total
+def _n(c: BatchedCounts) -> Any:
+    """Return N, of many matrices with an axis for the classes."""
+    return per_class(c.total) if isinstance(c.total, np.ndarray) else float(c.total)
 
 
 def _sum(a: Any) -> Any:
     return a.sum().item() if a.ndim == 1 else a.sum(-1, keepdims=True)
 
 
-ANALYTIC: dict[str, Callable[[Tables, float], Gradient]] = {
+ANALYTIC: dict[str, Callable[[BatchedCounts, float], Gradient]] = {
     "accuracy": _accuracy,
     "average_accuracy": _of_accuracy(lambda _, k: 2 / k),
     "balanced_accuracy": _mean_of_ratios(RECALL, False),
@@ -163,51 +168,52 @@ ANALYTIC: dict[str, Callable[[Tables, float], Gradient]] = {
 }
 
 
-def _cramers_v(c: Tables) -> Any:
-    classes = int(((c.true != 0) | (c.predicted != 0)).sum())
+def _cramers_v(c: BatchedCounts) -> Any:
+    classes = int(((c.true_totals != 0) | (c.predicted_totals != 0)).sum())
     rows, columns = c.where.rows, c.where.columns
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = c.cells / (c.true[rows] * c.predicted[columns])
-        value = np.sqrt(((c.cells * share).sum() - 1) / (classes - 1))
-        by_row = np.bincount(rows, c.cells * share, c.where.k) / c.true
-        by_column = np.bincount(columns, c.cells * share, c.where.k) / c.predicted
+        share = c.values / (c.true_totals[rows] * c.predicted_totals[columns])
+        value = np.sqrt(((c.values * share).sum() - 1) / (classes - 1))
+        by_row = np.bincount(rows, c.values * share, c.where.k) / c.true_totals
+        by_column = np.bincount(columns, c.values * share, c.where.k) / c.predicted_totals
         return (2 * share - by_row[rows] - by_column[columns]) / (2 * value * (classes - 1))
 
 
-def _pair_index(c: Tables) -> Any:
+def _pair_index(c: BatchedCounts) -> Any:
     rows, columns, n = c.where.rows, c.where.columns, _n(c)
-    together, true, predicted = (_dot(part, part) - n for part in (c.cells, c.true, c.predicted))
+    together, true, predicted = (_dot(part, part) - n for part in (c.values, c.true_totals, c.predicted_totals))
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = 1 / (np.sqrt(true) * np.sqrt(predicted))
-        slopes = (c.true[rows] - 0.5) / true + (c.predicted[columns] - 0.5) / predicted
-        return (2 * c.cells - 1 - together * slopes) * scale
+        slopes = (c.true_totals[rows] - 0.5) / true + (c.predicted_totals[columns] - 0.5) / predicted
+        return (2 * c.values - 1 - together * slopes) * scale
 
 
-def _determinant(c: Tables) -> Any:
+def _determinant(c: BatchedCounts) -> Any:
     """Return the derivatives of det S, S_ij = C_ij / sqrt(t_i p_j): adj(S)_ji S_ij / C_ij - det S / 2 (1/t_i + 1/p_j).
 
     The adjugate comes from the singular values, so that a matrix without an inverse has one too.
     """
-    rows, columns, kept = c.where.rows, c.where.columns, np.flatnonzero((c.true != 0) | (c.predicted != 0))
-    roots = np.sqrt(c.true[kept])[:, None] * np.sqrt(c.predicted[kept])
-    left, sizes, right = np.linalg.svd(c.matrix[np.ix_(kept, kept)] / roots)
+    rows, columns = c.where.rows, c.where.columns
+    (classes,) = np.nonzero((c.true_totals != 0) | (c.predicted_totals != 0))
+    roots = np.sqrt(c.true_totals[classes])[:, None] * np.sqrt(c.predicted_totals[classes])
+    left, sizes, right = np.linalg.svd(c.matrix[np.ix_(classes, classes)] / roots)
     others = np.array([np.delete(sizes, at).prod() for at in range(len(sizes))])
     sign = np.linalg.det(left) * np.linalg.det(right)
     adjugate = np.zeros((c.where.k, c.where.k))
-    adjugate[np.ix_(kept, kept)] = sign * (right.T * others) @ left.T
+    adjugate[np.ix_(classes, classes)] = sign * (right.T * others) @ left.T
     value = sign * sizes.prod()
-    scale = np.sqrt(c.true[rows]) * np.sqrt(c.predicted[columns])
-    return adjugate[columns, rows] / scale - value * (0.5 / c.true[rows] + 0.5 / c.predicted[columns])
+    scale = np.sqrt(c.true_totals[rows]) * np.sqrt(c.predicted_totals[columns])
+    return adjugate[columns, rows] / scale - value * (0.5 / c.true_totals[rows] + 0.5 / c.predicted_totals[columns])
 
 
-OF_CELLS: dict[str, Callable[[Tables], Any]] = {
+OF_CELLS: dict[str, Callable[[BatchedCounts], Any]] = {
     "cramers_v": _cramers_v,
     "generalized_mcc": _determinant,
     "pair_fowlkes_mallows": _pair_index,
 }
 
 
-def gradient(key: str, c: Tables, zero_division: float) -> Gradient:
+def gradient(key: str, c: BatchedCounts, zero_division: float) -> Gradient:
     """Return the gradient of a whole value, by formula where there is one, else by complex steps.
 
     `c` is one matrix. A complex step is exact to rounding. Squire and Trapp 1998.
@@ -219,61 +225,65 @@ def gradient(key: str, c: Tables, zero_division: float) -> Gradient:
     return Gradient(0.0, 0.0, 0.0, OF_CELLS[key](c) if key in OF_CELLS else _step_cells(key, c, zero_division))
 
 
-def _step_margins(key: str, c: Tables, zero_division: float) -> list[Any]:
-    k, form = len(c.true), MARGINS[key]
+def _step_margins(key: str, c: BatchedCounts, zero_division: float) -> list[Batch]:
+    k, formula = c.k, MARGINS[key]
     steps = 1j * STEP * np.eye(k)
-    found = []
+    slopes = []
     for at in range(3):
-        d, t, p = (part + steps if i == at else np.broadcast_to(part + 0j, (k, k)) for i, part in enumerate(c[:3]))
-        moved = Tables(d, t, p, np.broadcast_to(c.total + 0j, (k, 1)), None, c.where)
-        found.append(np.imag(form(moved, zero_division)) / STEP)
-    return found
+        d, t, p = (part + steps if i == at else np.broadcast_to(part + 0j, (k, k)) for i, part in enumerate(c.totals))
+        moved = BatchedCounts(d, t, p, np.full(k, c.total + 0j), None, c.where)
+        slopes.append(np.imag(formula(moved, zero_division)) / STEP)
+    return slopes
 
 
-def _step_cells(key: str, c: Tables, zero_division: float) -> Any:
-    values, form = c.where.values, CELLS[key]
+def _step_cells(key: str, c: BatchedCounts, zero_division: float) -> Batch:
+    values, formula = c.where.values, CELLS[key]
     size = max(1, CHUNK // max(len(values), c.where.k**2, 1))
-    found = []
+    slopes = []
     for start in range(0, len(values), size):
         rows = np.arange(start, min(start + size, len(values)))
         moved = np.repeat(values[None].astype(complex), len(rows), axis=0)
         moved[np.arange(len(rows)), rows] += 1j * STEP
-        found.append(np.imag(form(tables_of(moved, c.where), zero_division)) / STEP)
-    return np.concatenate(found) if found else np.zeros(0)
+        slopes.append(np.imag(formula(batched(moved, c.where), zero_division)) / STEP)
+    return np.concatenate(slopes) if slopes else np.zeros(0)
 
 
-def spread(c: Tables, found: Gradient) -> Any:
+def standard_error(c: BatchedCounts, slopes: Gradient) -> Any:
     """Return the standard error of a whole value: the root of sum C_ij (g_ij - mean g)^2."""
     where = c.where
-    if found.cells is not None:
-        g = found.cells
+    if slopes.cells is not None:
+        g = slopes.cells
     else:
-        g = found.true[..., where.rows] + found.predicted[..., where.columns]
-        diagonal, on = found.diagonal, where.on
-        wide = isinstance(diagonal, np.ndarray) and diagonal.shape[-1:] == (where.k,)
-        g[..., on] += diagonal[..., where.rows[on]] if wide else diagonal
-    g = g - _dot(c.cells, g) / _n(c)
-    return math.sqrt(_dot(c.cells, g * g)) if c.cells.ndim == 1 else np.sqrt((c.cells * g * g).sum(-1))
+        g = slopes.true[..., where.rows] + slopes.predicted[..., where.columns]
+        diagonal, on = slopes.diagonal, where.on
+        by_class = isinstance(diagonal, np.ndarray) and diagonal.shape[-1:] == (where.k,)
+        g[..., on] += diagonal[..., where.rows[on]] if by_class else diagonal
+    g = g - _dot(c.values, g) / _n(c)
+    return math.sqrt(_dot(c.values, g * g)) if c.values.ndim == 1 else np.sqrt((c.values * g * g).sum(-1))
 
 
-def class_slopes(key: str, c: Tables, zero_division: float) -> Any:
-    """Return the derivatives of the value of every class in C_kk, t_k and p_k."""
-    return ratio_parts(c, RATES[key])[1] if key in RATES else step_classes(key, c, zero_division)
+def class_slopes(key: str, c: BatchedCounts | TwoByTwo, zero_division: float) -> tuple[Batch, Batch, Batch]:
+    """Return the derivatives of the value of every class in C_kk, t_k and p_k, which it depends on alone."""
+    if key in RATES:
+        return ratio_parts(c, RATES[key])[1]
+    counts: Any = c
+    return step_classes(key, one_vs_all(counts), zero_division)
 
 
-def class_spreads(key: str, c: Tables, zero_division: float) -> Any:
-    """Return the standard error of the value of every class, which depends on C_kk, t_k and p_k alone."""
+def class_standard_errors(key: str, c: BatchedCounts, zero_division: float) -> Batch:
+    """Return the standard error of the value of every class."""
     a, b, p = class_slopes(key, c, zero_division)
-    d, true, predicted = c[:3]
+    d, true, predicted = c.totals
     mean = (a * d + b * true + p * predicted) / c.total
-    here = d * (a + b + p - mean) ** 2 + (true - d) * (b - mean) ** 2 + (predicted - d) * (p - mean) ** 2
-    return np.sqrt(here + (c.total - true - predicted + d) * mean**2)
+    variance = d * (a + b + p - mean) ** 2 + (true - d) * (b - mean) ** 2 + (predicted - d) * (p - mean) ** 2
+    variance = variance + (c.total - true - predicted + d) * mean**2
+    return np.asarray(np.sqrt(variance))
 
 
-def step_classes(key: str, c: Tables, zero_division: float) -> list[Any]:
-    found = []
-    for at in range(3):
-        d, t, p = (part + 1j * STEP if i == at else part + 0j for i, part in enumerate(c[:3]))
-        moved = Tables(d, t, p, c.total + 0j, None, c.where)
-        found.append(np.imag(PER_CLASS[key](moved, zero_division)) / STEP)
-    return found
+def step_classes(key: str, table: TwoByTwo, zero_division: float) -> tuple[Batch, Batch, Batch]:
+    """Return the derivatives of values of classes against the rest in C_kk, t_k and p_k, by complex steps."""
+    slopes = []
+    for signs in ((1, -1, -1, 1), (0, 1, 0, -1), (0, 0, 1, -1)):  # one more in C_kk, t_k or p_k, with the same N
+        moved = TwoByTwo(*(part + sign * 1j * STEP for part, sign in zip(table, signs, strict=True)))
+        slopes.append(np.imag(PER_CLASS[key](moved, zero_division)) / STEP)
+    return slopes[0], slopes[1], slopes[2]

@@ -15,13 +15,16 @@ metrics of one matrix use the same draws.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from stream_metrics.formulas.memoized import memo_of
 from stream_metrics.formulas.protocol import Counts, Floats
-from stream_metrics.inference.intervals.tables import Cells, Tables, cells_of, make_cells, tables_of
+from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all
+from stream_metrics.inference.intervals.batched_counts import BatchedCounts, Cells, batched, cells_of, make_cells
+from stream_metrics.inference.intervals.batched_formulas import BatchedFormula
 
 __all__ = ["DRAWS", "SEED", "drawn", "drawn_classes", "enough_draws", "evaluated", "percentiles", "prior_cells"]
 
@@ -37,20 +40,19 @@ def enough_draws(level: float) -> int:
     return min(max(DRAWS, math.ceil(DRAWS * 0.05 / (1 - level))), MOST_BY_DEFAULT)
 
 
-def drawn(c: Counts, kind: str, draws: int, seed: int) -> Iterator[Tables]:
-    """Yield the drawn matrices in runs; `kind` is "bootstrap" or "posterior". A single run is kept in a frozen view."""
-    kept: dict[Any, Any] = getattr(c, "kept", {})
-    asked = drawn, kind, draws, seed
-    if asked in kept:
-        yield kept[asked]
+def drawn(c: Counts, kind: str, draws: int, seed: int) -> Iterator[BatchedCounts]:
+    """Yield the drawn matrices in runs; `kind` is "bootstrap" or "posterior". A single run is memoized."""
+    memo, request = memo_of(c), (drawn, kind, draws, seed)
+    if request in memo:
+        yield memo[request]
         return
     where = prior_cells(c) if kind == "posterior" else cells_of(c)
     rng = np.random.default_rng(seed)
     size = max(1, min(draws, AT_ONCE // max(1, len(where.values))))
     for start in range(0, draws, size):
-        run = tables_of(_values(where, kind, min(size, draws - start), rng), where)
+        run = batched(_values(where, kind, min(size, draws - start), rng), where)
         if size == draws:
-            kept[asked] = run
+            memo[request] = run
         yield run
 
 
@@ -96,21 +98,18 @@ def _sparse_prior(found: Cells, occurs: Any, half: float) -> Cells:
     return make_cells(places // found.k, places % found.k, sums.astype(np.float64), found.k)
 
 
-def drawn_classes(c: Counts, which: Any, draws: int, seed: int) -> Iterator[tuple[Any, Tables]]:
+def drawn_classes(c: Counts, which: Any, draws: int, seed: int) -> Iterator[tuple[Any, TwoByTwo]]:
     """Yield drawn tables of single classes against the rest, in runs of classes, with the positions of these."""
-    tp, true, predicted = (np.asarray(part, np.float64) for part in (c.diagonal, c.true_totals, c.predicted_totals))
-    parts = np.stack([tp, true - tp, predicted - tp, float(c.total) - true - predicted + tp]) + 0.5
+    parts = np.stack([np.asarray(part, np.float64) for part in one_vs_all(c)]) + 0.5
     rng, size = np.random.default_rng(seed), max(1, AT_ONCE // (4 * draws))
     for start in range(0, len(which), size):
         mine = which[start : start + size]
-        hits, missed, wrong, rest = rng.standard_gamma(parts[:, None, mine], (4, draws, len(mine)))
-        total = hits + missed + wrong + rest
-        yield mine, Tables(hits, hits + missed, hits + wrong, total, None, cells_of(c))
+        yield mine, TwoByTwo(*rng.standard_gamma(parts[:, None, mine], (4, draws, len(mine))))
 
 
-def evaluated(c: Counts, form: Callable[[Tables, float], Any], zero: float, asked: tuple[str, int, int]) -> Any:
-    """Return a form of every drawn matrix, draws first; `asked` is kind, draws and seed."""
-    parts = [form(run, zero) for run in drawn(c, *asked)]
+def evaluated(c: Counts, formula: BatchedFormula, zero: float, request: tuple[str, int, int]) -> Any:
+    """Return the values of every drawn matrix, draws first; `request` is kind, draws and seed."""
+    parts = [formula(run, zero) for run in drawn(c, *request)]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 

@@ -14,11 +14,11 @@ from stream_metrics.evaluation.evaluate import compute, evaluate
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.formulas.stats.normal import normal_quantile
 from stream_metrics.inference.intervals.adequacy import ENOUGH, few_samples, least_cells
+from stream_metrics.inference.intervals.batched_counts import cells_of
 from stream_metrics.inference.intervals.counted import ROUNDING
 from stream_metrics.inference.intervals.interval import Asked, Interval, Snapshot
 from stream_metrics.inference.intervals.matrix_counts import MatrixCounts
 from stream_metrics.inference.intervals.resampling import drawn, percentiles
-from stream_metrics.inference.intervals.tables import table
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
@@ -102,7 +102,7 @@ def _drawn_values(c: Counts, function: Callable[[Any], Any], asked: Asked, kind:
     values = []
     for run in drawn(c, kind, asked.draws, asked.seed):
         if kind == "posterior":
-            matrices = run.matrix * (int(c.total) / run.n)[:, None, None]
+            matrices = run.matrix * (int(c.total) / run.total)[:, None, None]
         else:
             matrices = run.matrix.astype(np.int64)
         k, labels = matrices.shape[-1], c.labels
@@ -116,7 +116,7 @@ def jackknife(c: Counts, function: Callable[[Any], Any]) -> Any:
 
     SE^2 = (n - 1)/n sum C_ij (f_(ij) - mean)^2, where f_(ij) is without one sample of cell ij. Tukey 1958.
     """
-    rows, columns, counts, k, _ = table(c).where
+    rows, columns, counts, k, _ = cells_of(c)
     matrix = np.zeros((k, k), np.int64)
     matrix[rows, columns] = counts.astype(np.int64)
     found = []
