@@ -90,7 +90,7 @@ def spread(shares: Any, recalls: Any, into: Any) -> Any:
     return matrix
 
 
-class Tally(NamedTuple):
+class JoinCounters(NamedTuple):
     """Of one metric: the runs with an interval, those that hold the truth, those that miss it without a note, noted."""
 
     given: int = 0
@@ -98,31 +98,31 @@ class Tally(NamedTuple):
     silent: int = 0
     noted: int = 0
 
-    def with_interval(self, found: Any, truth: float) -> Tally:
+    def with_interval(self, found: Any, truth: float) -> JoinCounters:
         """Return the tally with one interval more, which does not count if there is none."""
         if math.isnan(found.low):
             return self
         held, noted = bool(found.low <= truth <= found.high), bool(found.note)
-        return Tally(self.given + 1, self.held + held, self.silent + (not (held or noted)), self.noted + noted)
+        return JoinCounters(self.given + 1, self.held + held, self.silent + (not (held or noted)), self.noted + noted)
 
 
-def measured(design: Design, runs: int, seed: int) -> dict[str, Tally]:
+def measured(design: Design, runs: int, seed: int) -> dict[str, JoinCounters]:
     """Return the tallies of a design by the name of the metric."""
     matrix = design.matrix
     population = sm.ConfusionMatrix.from_matrix(np.round(matrix * 2**45).astype(np.int64)).snapshot()
     whole = [key for key in WHOLE if design.classes <= 10 or key not in SLOW]
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, JoinCounters] = {}
     rng, last = np.random.default_rng(seed), design.classes - 1
     for counts in rng.multinomial(design.n, matrix.ravel() / matrix.sum(), runs):
         snapshot = sm.ConfusionMatrix.from_matrix(counts.reshape(matrix.shape)).snapshot()
         for key in whole:
             found = snapshot.interval(key)
-            tallies[WHOLE[key]] = tallies.get(WHOLE[key], Tally()).with_interval(found, population[key])
+            tallies[WHOLE[key]] = tallies.get(WHOLE[key], JoinCounters()).with_interval(found, population[key])
         for key, title in PER_CLASS.items():
             each, truth = snapshot.interval(key), population.per_class[key]
             for label, name in ((0, "frequent"), (last, "rare")):
                 title_ = f"{title} of a {name} class"
-                tallies[title_] = tallies.get(title_, Tally()).with_interval(each[label], truth[label])
+                tallies[title_] = tallies.get(title_, JoinCounters()).with_interval(each[label], truth[label])
     return tallies
 
 
@@ -132,7 +132,7 @@ def grid(extent: Extent) -> Iterator[tuple[Design, int]]:
         yield Design(profile, k, ratio, n), max(20, extent.runs // (1 if k <= 5 else k // 4))
 
 
-def row(design: Design, tallies: dict[str, Tally], runs: int) -> tuple[str, ...]:
+def row(design: Design, tallies: dict[str, JoinCounters], runs: int) -> tuple[str, ...]:
     """Return the row of a design: the lowest coverage, and what misses in silence more often than it should."""
     shares = {name: one.held / one.given for name, one in tallies.items() if one.given >= runs / 10}
     lowest = min(shares, key=lambda name: shares[name])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import stream_metrics as sm
 from stream_metrics.report import html, report
 from stream_metrics.report.layout import display_width
-from stream_metrics.report.rated import bounds, deserved
+from stream_metrics.report.score_section import bounds, emphasized
 from stream_metrics.snapshots.snapshot import Estimate, Snapshot
 
 BINARY = [(True, 0.9), (True, 0.6), (False, 0.7), (False, 0.2)]
@@ -116,7 +116,7 @@ def test_bounds_are_rounded_outwards(a, b, digits):
 )
 def test_a_value_has_the_decimals_it_deserves(value, low, high, text):
     """Decimals that both bounds share; fewer than three, and the bounds stand beside it."""
-    assert deserved(Estimate(value, low, high, 0.0, "certified")) == text
+    assert emphasized(Estimate(value, low, high, 0.0, "certified")) == text
 
 
 @pytest.mark.parametrize("width", [40, 50, 60, 70, 80, 120])

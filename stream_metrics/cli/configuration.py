@@ -7,7 +7,7 @@ from typing import Any
 
 import stream_metrics as sm
 from stream_metrics.cli import containers, files, options
-from stream_metrics.cli.problems import UsageProblem
+from stream_metrics.cli.errors import UsageError
 from stream_metrics.cli.scores import Classes, number_of, written
 from stream_metrics.cli.sources import declared_format
 
@@ -60,12 +60,12 @@ def check(arguments: argparse.Namespace) -> None:
     """Refuse options that do not go together."""
     given = [name for name in (*ALWAYS, *SCORED) if getattr(arguments, name) is not None]
     if arguments.resume and given:
-        raise UsageProblem(f"{_option(given[0])} does not go with --resume: the state brings its configuration")
+        raise UsageError(f"{_option(given[0])} does not go with --resume: the state brings its configuration")
     for name in SCORED:
         if name in given and arguments.scores is None:
-            raise UsageProblem(f"{_option(name)} needs --scores")
+            raise UsageError(f"{_option(name)} needs --scores")
     if arguments.scores is not None and arguments.other is not None:
-        raise UsageProblem("--other is for labels only and does not go with --scores")
+        raise UsageError("--other is for labels only and does not go with --scores")
     containers.check(arguments)
 
 
@@ -85,7 +85,7 @@ def make(arguments: argparse.Namespace) -> Any:
     try:
         plain = sm.MetricSet(**{name: value for name, value in chosen.items() if value is not None})
     except ValueError as error:
-        raise UsageProblem(str(error)) from None
+        raise UsageError(str(error)) from None
     return containers.wrapped(plain, arguments)
 
 
@@ -94,9 +94,9 @@ def _resumed(arguments: argparse.Namespace) -> Any:
     inner = containers.leaf(state)
     kept = isinstance(inner, sm.MetricSet) and inner.scored is not None
     if kept and arguments.scores is None:
-        raise UsageProblem(f"{arguments.resume} keeps scores: --scores says where they are")
+        raise UsageError(f"{arguments.resume} keeps scores: --scores says where they are")
     if arguments.scores is not None and not kept:
-        raise UsageProblem(f"{arguments.resume} keeps no scores in a set of metrics, so --scores feeds nothing")
+        raise UsageError(f"{arguments.resume} keeps no scores in a set of metrics, so --scores feeds nothing")
     containers.check_fed(state, arguments)
     return state
 
@@ -109,12 +109,12 @@ def _pos_label(arguments: argparse.Namespace) -> Any:
     if arguments.labels is not None:
         label = written(text, tuple(arguments.labels))
         if label is None:
-            raise UsageProblem(f"--pos-label {text} is none of --labels")
+            raise UsageError(f"--pos-label {text} is none of --labels")
         return label
     value = number_of(text)
     form = arguments.input or declared_format(arguments.files[0])
     if value is not None and form is None:
-        raise UsageProblem(f"--pos-label {text} is a number in JSON Lines and text in CSV: --input says which it is")
+        raise UsageError(f"--pos-label {text} is a number in JSON Lines and text in CSV: --input says which it is")
     return text if value is None or form == "csv" else value
 
 

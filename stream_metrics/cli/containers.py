@@ -11,8 +11,8 @@ from typing import Any
 
 import stream_metrics as sm
 from stream_metrics.cli import options
-from stream_metrics.cli.problems import UsageProblem
-from stream_metrics.containers.panes import inside
+from stream_metrics.cli.errors import UsageError
+from stream_metrics.containers.panes import walk_inner
 from stream_metrics.inputs.times import length
 
 __all__ = ["add", "check", "check_fed", "is_timed", "leaf", "wrapped"]
@@ -49,27 +49,27 @@ def check(arguments: argparse.Namespace) -> None:
         given = [name for name in CONFIGURED if getattr(arguments, name) is not None]
         if given:
             name = given[0].replace("_", "-")
-            raise UsageProblem(f"--{name} does not go with --resume: the state brings its configuration")
+            raise UsageError(f"--{name} does not go with --resume: the state brings its configuration")
         return
     if timed and window is None:
-        raise UsageProblem("--time-field needs --window, a length of time such as 5m: nothing else depends on time")
+        raise UsageError("--time-field needs --window, a length of time such as 5m: nothing else depends on time")
     if not timed and (arguments.panes is not None or arguments.lateness is not None):
         name = "panes" if arguments.panes is not None else "lateness"
-        raise UsageProblem(f"--{name} is of windows of time: it needs --time-field")
+        raise UsageError(f"--{name} is of windows of time: it needs --time-field")
     if window is not None and not timed and not _is_count(window):
-        raise UsageProblem(
+        raise UsageError(
             f"expected --window to be a number of records from 1 on or, with --time-field, a length of time, but got "
             f"{window!r}"
         )
     if window is not None and timed and _is_count(window):
-        raise UsageProblem(f"--window {window} is a number of records, but with --time-field it has a unit: {window}s")
+        raise UsageError(f"--window {window} is a number of records, but with --time-field it has a unit: {window}s")
     if timed:
         _check_length("--window", window)
         _check_length("--lateness", arguments.lateness or "0s", zero=True)
     if arguments.max_groups is not None and arguments.by is None:
-        raise UsageProblem("--max-groups needs --by")
+        raise UsageError("--max-groups needs --by")
     if arguments.max_groups is not None and window is not None and not timed:
-        raise UsageProblem(
+        raise UsageError(
             "--max-groups does not go with --window N: what is folded into one group cannot leave the window again"
         )
 
@@ -79,7 +79,7 @@ def _check_length(option: str, text: str, zero: bool = False) -> None:
         length(text, option, zero=zero)
     except ValueError:
         reason = f"expected {option} to be a length of time such as 30s, 5m, 1h, 2d, but got {text!r}"
-        raise UsageProblem(reason) from None
+        raise UsageError(reason) from None
 
 
 def _is_count(text: str) -> bool:
@@ -99,7 +99,7 @@ def wrapped(state: Any, arguments: argparse.Namespace) -> Any:
         reason = str(error)
         for name in (*CONFIGURED, "period"):
             reason = reason.replace(f"`{name}`", f"--{name.replace('_', '-').replace('period', 'window')}")
-        raise UsageProblem(reason) from None
+        raise UsageError(reason) from None
 
 
 def _panes(period: int) -> int:
@@ -109,25 +109,26 @@ def _panes(period: int) -> int:
 
 def leaf(state: Any) -> Any:
     """Return the state inside all windows and groups; it has their configuration and may be empty."""
-    *_, last = inside(state)
+    *_, last = walk_inner(state)
     return last
 
 
 def is_timed(state: Any) -> bool:
     """Tell whether a state depends on the times of its samples."""
     return any(
-        isinstance(held, sm.TimeWindow) or (isinstance(held, sm.Fading) and not held.by_count) for held in inside(state)
+        isinstance(inner, sm.TimeWindow) or (isinstance(inner, sm.Fading) and not inner.by_count)
+        for inner in walk_inner(state)
     )
 
 
 def check_fed(state: Any, arguments: argparse.Namespace) -> None:
     """Refuse a resumed state that needs a field which is not named, or has no use for one that is."""
-    grouped = any(isinstance(held, sm.ByGroup) for held in inside(state))
+    grouped = any(isinstance(held, sm.ByGroup) for held in walk_inner(state))
     for option, value, needs, what in (
         ("--time-field", arguments.time_field, is_timed(state), "times"),
         ("--by", arguments.by, grouped, "groups"),
     ):
         if needs and value is None:
-            raise UsageProblem(f"{arguments.resume} keeps {what}: {option} says where they are")
+            raise UsageError(f"{arguments.resume} keeps {what}: {option} says where they are")
         if value is not None and not needs:
-            raise UsageProblem(f"{arguments.resume} keeps no {what}, so {option} feeds nothing")
+            raise UsageError(f"{arguments.resume} keeps no {what}, so {option} feeds nothing")

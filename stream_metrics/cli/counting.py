@@ -14,14 +14,14 @@ from typing import Any, Protocol
 import numpy as np
 
 import stream_metrics as sm
+from stream_metrics.cli.errors import CliError
 from stream_metrics.cli.interrupts import interrupts_held
-from stream_metrics.cli.problems import Problem
 from stream_metrics.cli.reading import Fields, Row
 from stream_metrics.cli.scores import sample, table
 from stream_metrics.cli.sources import BadRecord
 from stream_metrics.report.layout import number
 
-__all__ = ["SHOWN", "Batch", "Counter", "Skipped"]
+__all__ = ["Batch", "Counter", "SHOWN", "Skipped"]
 
 CHUNK = 8192
 SHOWN = 5
@@ -40,9 +40,9 @@ class Skipped:
         self.first: list[dict[str, Any]] = []
 
     def add(self, source: str, line: int, reason: str) -> None:
-        """Note a bad record, or raise ``Problem``."""
+        """Note a bad record, or raise ``CliError``."""
         if not self.allowed:
-            raise Problem(f"{source}, {self.place} {line}: {reason}")
+            raise CliError(f"{source}, {self.place} {line}: {reason}")
         self.count += 1
         if len(self.first) < SHOWN:
             self.first.append({"file": source, self.place: line, "reason": reason})

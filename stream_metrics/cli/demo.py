@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import stream_metrics as sm
 from stream_metrics.cli import files, options
-from stream_metrics.cli.problems import Problem, UsageProblem
+from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.progress import Progress
 from stream_metrics.report.layout import number
 
@@ -68,9 +68,9 @@ def add(commands: options.Commands) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Run all tasks; fail if a merged state is not that of one process."""
     if arguments.live and arguments.out:
-        raise UsageProblem("Expected no --out with --live, which keeps no state files")
+        raise UsageError("Expected no --out with --live, which keeps no state files")
     if not arguments.live and (arguments.seconds is not None or arguments.tui):
-        raise UsageProblem("Expected --seconds and --tui beside --live only")
+        raise UsageError("Expected --seconds and --tui beside --live only")
     if arguments.live:
         from stream_metrics.cli.demo_live import live
 
@@ -108,7 +108,7 @@ def _river(module: str) -> Any:
     try:
         return importlib.import_module(f"river.{module}")
     except ImportError:
-        raise UsageProblem('the demo needs river: pip install "stream-metrics[river]"') from None
+        raise UsageError('the demo needs river: pip install "stream-metrics[river]"') from None
 
 
 def _validate(task: Task, limit: int | None, folder: Path) -> None:
@@ -125,7 +125,7 @@ def _validate(task: Task, limit: int | None, folder: Path) -> None:
     files.save(str(folder / f"{task.slug}.state"), merged)
     data = merged.to_bytes()
     if data != whole.to_bytes():
-        raise Problem(f"{task.title}: the merged state differs from that of one process")
+        raise CliError(f"{task.title}: the merged state differs from that of one process")
     print(merged.snapshot())
     same = f"{SHARDS} shards merged: the {number(len(data))} bytes of one process."
     print(f"\nPredicted and learnt in {seconds:.1f} s. {same}\n")

@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from stream_metrics.cli.errors import UsageError
 from stream_metrics.cli.monitor import failures, usage
 from stream_metrics.cli.monitor_watch import Watch
-from stream_metrics.cli.problems import UsageProblem
 from stream_metrics.monitor.config import Alerts, Config, Counting, Join, Serve, Store
 from stream_metrics.monitor.config import Source as SourceConfig
 from stream_metrics.monitor.monitor import Monitor
@@ -82,7 +82,7 @@ def _seconds(length: float) -> str:
 def predictions(limit: int | None = None) -> list[Answer]:
     """Return what the model predicts of each segment that it has not learnt, at most `limit`.
 
-    Raises ``UsageProblem`` without river.
+    Raises ``UsageError`` without river.
     """
     samples = list(_river("datasets").ImageSegments())
     random.Random(1).shuffle(samples)
@@ -98,7 +98,7 @@ def _river(module: str) -> Any:
     try:
         return importlib.import_module(f"river.{module}")
     except ImportError:
-        raise UsageProblem('the demo needs river: pip install "stream-metrics[river]"') from None
+        raise UsageError('the demo needs river: pip install "stream-metrics[river]"') from None
 
 
 def _answer(model: Any, features: dict[str, float]) -> dict[str, Any]:

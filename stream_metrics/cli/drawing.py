@@ -11,7 +11,7 @@ import numpy as np
 
 from stream_metrics import plots
 from stream_metrics.cli import files
-from stream_metrics.cli.problems import Problem, UsageProblem
+from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.plots.base import SERIES
 
 __all__ = ["check", "draw"]
@@ -22,23 +22,23 @@ def check(arguments: argparse.Namespace) -> None:
     if not arguments.plot:
         return
     if not arguments.every:
-        raise UsageProblem("--plot draws the values that --every prints: how often is missing")
+        raise UsageError("--plot draws the values that --every prints: how often is missing")
     if arguments.metrics is not None and len(arguments.metrics) > len(SERIES):
-        raise UsageProblem(f"--plot tells {len(SERIES)} metrics apart, but --metrics names {len(arguments.metrics)}")
+        raise UsageError(f"--plot tells {len(SERIES)} metrics apart, but --metrics names {len(arguments.metrics)}")
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
-        raise UsageProblem('--plot needs matplotlib: pip install "stream-metrics[plot]"') from None
+        raise UsageError('--plot needs matplotlib: pip install "stream-metrics[plot]"') from None
     form = Path(arguments.plot).suffix.removeprefix(".").lower()
     if form not in FigureCanvasBase.get_supported_filetypes():
-        raise UsageProblem(f"--plot {arguments.plot}: the name has to end in .png, .svg or .pdf")
+        raise UsageError(f"--plot {arguments.plot}: the name has to end in .png, .svg or .pdf")
     files.check_target(arguments.plot)
 
 
 def draw(points: list[tuple[Any, dict[str, Any]]], path: str, bounds: list[dict[str, Any]] | None = None) -> None:
     """Write the image; points are where in the stream, and the values there, `bounds` their intervals."""
     if not points:
-        raise Problem(f"{path}: nothing to draw, since --every is more than the records that were counted")
+        raise CliError(f"{path}: nothing to draw, since --every is more than the records that were counted")
     at = [where for where, _ in points]
     times = isinstance(at[0], str)
     places: Any = np.array([text.removesuffix("Z") for text in at], "datetime64[us]") if times else at

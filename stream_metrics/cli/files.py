@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import stream_metrics as sm
-from stream_metrics.cli.problems import Problem
+from stream_metrics.cli.errors import CliError
 from stream_metrics.wire import write_file
 
 __all__ = ["check_target", "load", "save"]
@@ -18,20 +18,20 @@ def load(path: str) -> Any:
     try:
         return sm.from_bytes(Path(path).read_bytes())
     except OSError as error:
-        raise Problem(f"{path}: {error.strerror or error}") from None
+        raise CliError(f"{path}: {error.strerror or error}") from None
     except sm.StreamMetricsError as error:
-        raise Problem(f"{path}: {error}") from None
+        raise CliError(f"{path}: {error}") from None
 
 
 def check_target(path: str) -> None:
     """Refuse a file that cannot be written, before any work is done for it."""
     target = Path(path).resolve()
     if target.exists() and not target.is_file():
-        raise Problem(f"{path}: is not a regular file")
+        raise CliError(f"{path}: is not a regular file")
     if not target.parent.is_dir():
-        raise Problem(f"{path}: there is no folder {str(target.parent)!r}")
+        raise CliError(f"{path}: there is no folder {str(target.parent)!r}")
     if not os.access(target.parent, os.W_OK):
-        raise Problem(f"{path}: the folder is not writable")
+        raise CliError(f"{path}: the folder is not writable")
 
 
 def save(path: str, state: Any) -> None:
@@ -40,4 +40,4 @@ def save(path: str, state: Any) -> None:
     try:
         write_file(path, state.to_bytes())
     except OSError as error:
-        raise Problem(f"{path}: {error.strerror or error}") from None
+        raise CliError(f"{path}: {error.strerror or error}") from None

@@ -34,11 +34,11 @@ from typing import Any, NamedTuple
 
 import stream_metrics as sm
 from stream_metrics.cli.counting import SHOWN, Counter, Skipped
+from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.interrupts import interrupts_held
-from stream_metrics.cli.problems import Problem, UsageProblem
 from stream_metrics.cli.progress import INTERVAL, Progress
 from stream_metrics.cli.reading import Fields, rows
-from stream_metrics.cli.sources import PARQUET, opened
+from stream_metrics.cli.sources import PARQUET, open_input
 
 __all__ = ["Task", "WorkerPool"]
 
@@ -115,9 +115,9 @@ class _Worker:
             skipped[piece] = self._counter.skipped = Skipped(self._task.skip, self._place)
             try:
                 self._count(piece)
-            except (Problem, MemoryError) as error:
+            except (CliError, MemoryError) as error:
                 self._shared.stop_at(piece)
-                failure = piece, str(error) or "out of memory", getattr(error, "status", Problem.status)
+                failure = piece, str(error) or "out of memory", getattr(error, "status", CliError.status)
         return _Result(self._counter.state.to_bytes(), skipped, failure)
 
     def _count(self, piece: int) -> None:
@@ -135,7 +135,7 @@ class _Worker:
         self._counter.feed_batches(unit.path, batches, lambda: self._tick(piece, self._counter.passed - before))
 
     def _count_text(self, path: str, piece: int) -> None:
-        with opened(path, self._task.form) as source:
+        with open_input(path, self._task.form) as source:
             lines = 0
 
             def tick() -> None:
@@ -239,28 +239,28 @@ class WorkerPool:
                 progress.tick()
 
     def _results(self) -> list[_Result]:
-        """Return what all workers have counted; Problem if one of them met an error that ends the run."""
+        """Return what all workers have counted; CliError if one of them met an error that ends the run."""
         results = [future.result() for future in self._futures]
         failures = [result.failure for result in results if result.failure is not None]
         if failures:
             _, message, status = min(failures)
-            raise (UsageProblem if status == UsageProblem.status else Problem)(message)
+            raise (UsageError if status == UsageError.status else CliError)(message)
         return results
 
-    def _ended_process(self) -> Problem:
+    def _ended_process(self) -> CliError:
         """Return an error that says how a process ended; the executor terminates the others with SIGTERM."""
         self._executor.shutdown()
         codes = [process.exitcode or 0 for process in self._processes]
         code = next((code for code in codes if code not in (0, -signal.SIGTERM)), -signal.SIGTERM)
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-        return Problem(f"a process of --jobs {how}, out of memory perhaps; nothing is saved")
+        return CliError(f"a process of --jobs {how}, out of memory perhaps; nothing is saved")
 
     def _merge(self, state: Any, results: Sequence[_Result]) -> None:
         try:
             for result in results:
                 state.merge(sm.from_bytes(result.state))
         except sm.StreamMetricsError as error:
-            raise Problem(f"the counts of all processes together: {error}") from None
+            raise CliError(f"the counts of all processes together: {error}") from None
 
 
 @contextmanager

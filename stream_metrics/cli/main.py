@@ -14,7 +14,7 @@ from importlib import metadata
 from typing import NoReturn
 
 from stream_metrics.cli import demo, merge, monitor, run, show
-from stream_metrics.cli.problems import Problem
+from stream_metrics.cli.errors import CliError
 
 __all__ = ["main"]
 
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except KeyboardInterrupt:
         return 130
-    except Problem as problem:
+    except CliError as problem:
         print(f"{PROGRAM}: {problem}", file=sys.stderr)
         return problem.status
     except OSError as error:

@@ -9,8 +9,8 @@ from typing import Any
 
 import stream_metrics as sm
 from stream_metrics.cli import files, options
-from stream_metrics.cli.problems import Problem, UsageProblem
-from stream_metrics.containers.panes import inside, mergeable
+from stream_metrics.cli.errors import CliError, UsageError
+from stream_metrics.containers.panes import mergeable, walk_inner
 from stream_metrics.report.layout import number
 
 __all__ = ["add"]
@@ -56,7 +56,7 @@ def _matching(named: str) -> list[str]:
         return [named]
     found = sorted(path for path in glob.glob(named, recursive=True) if Path(path).is_file())
     if not found:
-        raise Problem(f"{named}: no file is named like this")
+        raise CliError(f"{named}: no file is named like this")
     return found
 
 
@@ -67,9 +67,9 @@ def _refuse_repeated(paths: list[str], output: str) -> None:
         resolved = Path(path).resolve()
         first = seen.setdefault(resolved, path)
         if first is not path:
-            raise UsageProblem(f"{path} is the same file as {first}: it would be counted twice")
+            raise UsageError(f"{path} is the same file as {first}: it would be counted twice")
         if resolved == target:
-            raise UsageProblem(f"{path} is the output too: what was merged before would be counted again")
+            raise UsageError(f"{path} is the output too: what was merged before would be counted again")
 
 
 def _merged(paths: list[str]) -> Any:
@@ -78,7 +78,7 @@ def _merged(paths: list[str]) -> Any:
     for path in paths:
         try:
             state = files.load(path)
-            if len(paths) > 1 and any(isinstance(held, sm.Rolling) for held in inside(state)):
+            if len(paths) > 1 and any(isinstance(held, sm.Rolling) for held in walk_inner(state)):
                 problems.append(f"{path}: {mergeable(state)}")
             elif total is None:
                 total = state
@@ -86,8 +86,8 @@ def _merged(paths: list[str]) -> Any:
                 total.merge(state)
         except sm.MergeError as error:
             problems.append(f"{path}: {error}")
-        except Problem as problem:
+        except CliError as problem:
             problems.append(str(problem))
     if problems:
-        raise Problem("\nstream-metrics: ".join(problems))
+        raise CliError("\nstream-metrics: ".join(problems))
     return total

@@ -13,7 +13,7 @@ from typing import Any
 
 from stream_metrics.catalog.table import UnknownMetricError
 from stream_metrics.cli import monitor_flags, options
-from stream_metrics.cli.problems import Problem, UsageProblem
+from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.sources import STDIN
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.config import Config
@@ -73,7 +73,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.export_dashboards:
         return _export(arguments.export_dashboards, config)
     if arguments.stay and arguments.once:
-        raise UsageProblem("--stay keeps the page and --once has none: one of them")
+        raise UsageError("--stay keeps the page and --once has none: one of them")
     from stream_metrics.cli.monitor_watch import Watch
 
     with usage():
@@ -121,12 +121,12 @@ def _layered(arguments: argparse.Namespace) -> tuple[Config, Mapping[str, Mappin
 
 
 def _opened(config: Config) -> Any:
-    from stream_metrics.monitor.sources.opening import opened
+    from stream_metrics.monitor.sources.make import make_source
 
     try:
-        return opened(config.source)
+        return make_source(config.source)
     except ImportError as error:
-        raise UsageProblem(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 def _export(directory: str, config: Config) -> int:
@@ -145,11 +145,11 @@ def usage() -> Iterator[None]:
     try:
         yield
     except StreamMetricsError as error:
-        raise (UsageProblem if isinstance(error, ValueError) else Problem)(str(error)) from None
+        raise (UsageError if isinstance(error, ValueError) else CliError)(str(error)) from None
     except (ValueError, UnknownMetricError) as error:
-        raise UsageProblem(str(error)) from None
+        raise UsageError(str(error)) from None
     except OSError as error:
-        raise Problem(_said(error)) from None
+        raise CliError(_said(error)) from None
 
 
 @contextmanager
@@ -158,11 +158,11 @@ def failures() -> Iterator[None]:
     try:
         yield
     except StreamMetricsError as error:
-        raise Problem(str(error)) from None
+        raise CliError(str(error)) from None
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise Problem(_said(error)) from None
+        raise CliError(_said(error)) from None
 
 
 def _said(error: OSError) -> str:

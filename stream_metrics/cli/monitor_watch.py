@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from typing import Any
 
-from stream_metrics.cli.problems import Problem, UsageProblem
+from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.monitor.alerting import Alerts
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.monitor import Monitor
@@ -84,7 +84,7 @@ class Watch:
             except OSError as error:
                 if error.errno == errno.EADDRINUSE:
                     where = self._config.serve.socket or f"port {self._config.serve.port}"
-                    raise Problem(f"{where} is taken by another process; port 0 finds one that is free") from None
+                    raise CliError(f"{where} is taken by another process; port 0 finds one that is free") from None
                 raise
         return self.runner.latest
 
@@ -103,12 +103,12 @@ class Watch:
         return "\n".join(lines)
 
     def check(self) -> None:
-        """Raise ``Problem`` if all was read and none of it is an event: this is another file than was meant."""
+        """Raise ``CliError`` if all was read and none of it is an event: this is another file than was meant."""
         view = self.runner.latest
         read, letters = view["records"]["read"], view["dead_letters"]
         if self.runner.ended and letters and read == sum(view["records"]["rejected"].values()):
             why = f"the last is refused for its {letters[0]['reason']!r}: {letters[0]['detail']}"
-            raise Problem(f"Expected events, but none of the {number(read)} records of the source holds one; {why}")
+            raise CliError(f"Expected events, but none of the {number(read)} records of the source holds one; {why}")
 
 
 class _Lines:
@@ -160,5 +160,5 @@ def _screen(lines: deque[str]) -> Any:
     try:
         from stream_metrics.monitor.terminal import Screen
     except ImportError:
-        raise UsageProblem('--tui needs rich: pip install "stream-metrics[monitor]"') from None
+        raise UsageError('--tui needs rich: pip install "stream-metrics[monitor]"') from None
     return Screen(lines)

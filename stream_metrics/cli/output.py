@@ -11,9 +11,9 @@ from typing import Any
 import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.cli.containers import is_timed, leaf
-from stream_metrics.cli.problems import UsageProblem
+from stream_metrics.cli.errors import UsageError
 from stream_metrics.containers.moments import text_of
-from stream_metrics.containers.panes import inside
+from stream_metrics.containers.panes import walk_inner
 from stream_metrics.labels.json_names import json_data, label_names
 from stream_metrics.report.headlines import RUNNING, RUNNING_WITH_SCORES
 from stream_metrics.report.layout import number
@@ -56,14 +56,14 @@ def _level(text: str) -> float:
 def check_intervals(state: Any, arguments: argparse.Namespace) -> None:
     """Refuse --anytime where nothing is meant by it."""
     if arguments.anytime and arguments.intervals is None:
-        raise UsageProblem("--anytime says how --intervals are meant, which is missing")
+        raise UsageError("--anytime says how --intervals are meant, which is missing")
     if arguments.anytime and _slides(state):
-        raise UsageProblem("--anytime is of a stream from its start; in a window, each interval is for one look")
+        raise UsageError("--anytime is of a stream from its start; in a window, each interval is for one look")
 
 
 def _slides(state: Any) -> bool:
     """Tell whether a state forgets, so that its values are not of a stream from its start."""
-    return any(isinstance(held, sm.Rolling | sm.TimeWindow | sm.Fading) for held in inside(state))
+    return any(isinstance(held, sm.Rolling | sm.TimeWindow | sm.Fading) for held in walk_inner(state))
 
 
 def with_intervals(taken: Snapshot | GroupSnapshot, arguments: argparse.Namespace) -> Snapshot | GroupSnapshot:
@@ -73,7 +73,7 @@ def with_intervals(taken: Snapshot | GroupSnapshot, arguments: argparse.Namespac
     try:
         return taken.with_intervals(arguments.intervals, "anytime" if arguments.anytime else "fixed")
     except ValueError as error:
-        raise UsageProblem(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 def view(state: Any, keys: Sequence[str] | None) -> Snapshot | GroupSnapshot:
@@ -84,7 +84,7 @@ def view(state: Any, keys: Sequence[str] | None) -> Snapshot | GroupSnapshot:
     states = _states(state)
     missing = [key for key in keys if CATALOG[key].reads not in states]
     if missing:
-        raise UsageProblem(f"--metrics names {missing[0]}, which needs {NEEDED[CATALOG[missing[0]].reads]}")
+        raise UsageError(f"--metrics names {missing[0]}, which needs {NEEDED[CATALOG[missing[0]].reads]}")
     if not isinstance(taken, GroupSnapshot):
         return _narrowed(taken, keys)
     groups = {group: _narrowed(held, keys) for group, held in taken.items()}
@@ -154,7 +154,7 @@ class RunningValues:
         wholes = [key for key in keys if CATALOG[key].kind == "whole"]  # a column stays, though a value cannot be had
         values = {key: math.nan if snapshot._obstacle(key) else snapshot[key] for key in wholes}
         if not values:
-            raise UsageProblem("--every prints metrics of the whole matrix, but --metrics names none")
+            raise UsageError("--every prints metrics of the whole matrix, but --metrics names none")
         head = _head(state, snapshot, records)
         found = self._bounds(snapshot, values, "fixed" if _slides(state) else "anytime")
         if self.kept is not None:
@@ -197,7 +197,7 @@ def _together(taken: Snapshot | GroupSnapshot) -> Snapshot:
     if not isinstance(taken, GroupSnapshot):
         return taken
     if taken.overall is None:
-        raise UsageProblem("--every prints values of all groups together, but the states of these groups do not merge")
+        raise UsageError("--every prints values of all groups together, but the states of these groups do not merge")
     return taken.overall
 
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from stream_metrics.cli.problems import Problem
+from stream_metrics.cli.errors import CliError
 from stream_metrics.cli.reading import Fields
 
 try:
@@ -49,7 +49,7 @@ class Reader:
         self._layout: Any = None
 
     def units(self, path: str) -> list[Unit]:
-        """Return the row groups of a file, one by one; Problem if it does not have the fields."""
+        """Return the row groups of a file, one by one; CliError if it does not have the fields."""
         self._open(path)
         metadata = self._file.metadata
         found: list[Unit] = []
@@ -69,7 +69,7 @@ class Reader:
                 yield Batch(self._layout, table, first)
                 first += table.num_rows
         except (pa.ArrowException, OSError) as error:
-            raise Problem(f"{unit.path}, after row {first}: {_reason(error)}") from None
+            raise CliError(f"{unit.path}, after row {first}: {_reason(error)}") from None
 
     def _open(self, path: str) -> None:
         if path == self._path:
@@ -77,13 +77,13 @@ class Reader:
         try:
             if not os.path.isfile(path):
                 os.stat(path)
-                raise Problem(f"{path}: is no regular file, as Parquet has to be")
+                raise CliError(f"{path}: is no regular file, as Parquet has to be")
             file = pq.ParquetFile(path, buffer_size=BUFFER)
             layout = Layout(file.schema_arrow, self._fields, path)
             if layout.encoded:
                 file = pq.ParquetFile(path, buffer_size=BUFFER, metadata=file.metadata, read_dictionary=layout.encoded)
         except (OSError, pa.ArrowException) as error:
-            raise Problem(f"{path}: {_reason(error)}") from None
+            raise CliError(f"{path}: {_reason(error)}") from None
         self._path, self._file, self._layout = path, file, layout
 
 

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from stream_metrics.cli.problems import Problem, UsageProblem, listed
+from stream_metrics.cli.errors import CliError, UsageError, listed
 from stream_metrics.cli.reading import Fields
 from stream_metrics.cli.scores import JsonScores, csv_columns
 
-__all__ = ["NUMBER", "Column", "Layout"]
+__all__ = ["Column", "Layout", "NUMBER"]
 
 is_ = pa.types
 BYTES = (is_.is_binary, is_.is_large_binary, is_.is_fixed_size_binary)
@@ -70,12 +70,13 @@ class Layout:
 
     def _column(self, name: str, kinds: tuple[Callable[[Any], bool], ...], what: str) -> Column:
         if self._schema.names.count(name) > 1:
-            raise Problem(f"{self._source}: column {name!r} is there more than once")
+            raise CliError(f"{self._source}: column {name!r} is there more than once")
         column = self._found((name,)) or self._found(tuple(name.split(".")))
         if column is None:
-            raise Problem(f"{self._source}: column {name!r} is not in the file, which has {listed(self._schema.names)}")
+            there = listed(self._schema.names)
+            raise CliError(f"{self._source}: column {name!r} is not in the file, which has {there}")
         if not any(is_kind(column.value_type) for is_kind in kinds):
-            raise Problem(f"{self._source}: expected column {name!r} to hold {what}, but its type is {column.type}")
+            raise CliError(f"{self._source}: expected column {name!r} to hold {what}, but its type is {column.type}")
         return column
 
     def _optional(self, name: str | None, kinds: tuple[Callable[[Any], bool], ...], what: str) -> Column | None:
@@ -94,10 +95,10 @@ class Layout:
         used = [column.name for column in (self.truth, self.prediction, self.weight, self.time, self.group) if column]
         try:
             keys, columns = csv_columns(spec, self._schema.names, used, None)
-        except UsageProblem:
+        except UsageError:
             raise
-        except Problem as problem:
-            raise Problem(f"{self._source}: {problem}") from None
+        except CliError as problem:
+            raise CliError(f"{self._source}: {problem}") from None
         if keys is None:
             kinds = (*NUMBER, is_.is_struct, is_.is_map)
             self.single = self._column(columns[0], kinds, "scores (numbers, or structs or maps of numbers)")
@@ -113,7 +114,7 @@ class Layout:
             return ()
         kinds = [held.item_type] if is_.is_map(held) else [field.type for field in held]
         if not all(any(is_kind(kind) for is_kind in (*NUMBER, is_.is_null)) for kind in kinds):
-            raise Problem(f"{self._source}: expected column {column.name!r} to hold numbers, but its type is {held}")
+            raise CliError(f"{self._source}: expected column {column.name!r} to hold numbers, but its type is {held}")
         return () if is_.is_map(held) else tuple(field.name for field in held)
 
     def _named(self, keys: tuple[str, ...]) -> tuple[Any, ...]:
@@ -124,7 +125,7 @@ class Layout:
         try:
             held = JsonScores(self.fields.classes).read(dict.fromkeys(keys, 0.0), 0 if number else "")
         except ValueError as error:
-            raise Problem(f"{self._source}: {error}") from None
+            raise CliError(f"{self._source}: {error}") from None
         return held[0] if isinstance(held, tuple) else ()
 
     @property

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from stream_metrics.cli.counting import Counter
-from stream_metrics.cli.problems import UsageProblem
+from stream_metrics.cli.errors import UsageError
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields, rows
-from stream_metrics.cli.sources import PARQUET, Reached, Source, opened, total_size
+from stream_metrics.cli.sources import PARQUET, Reached, Source, open_input, total_size
 
-__all__ = ["MIXED", "apart", "here"]
+__all__ = ["MIXED", "count_here", "plan_jobs"]
 
 PIECES = 64  # of each process, so that the last one to end does it at most that much later
 SMALLEST = 1 << 18  # rows of a piece: dealing one out takes as long as counting some thousands
@@ -25,12 +25,12 @@ Feed: TypeAlias = Callable[[Tick], None]
 Pieces: TypeAlias = "list[tuple[Any, int]]"  # what a process counts at a time, and its size
 
 
-def here(paths: list[str], form: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
+def count_here(paths: list[str], form: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
     """Return what counts all files into ``counter``, and its progress."""
     return (_tables if form == PARQUET else _lines)(paths, form, fields, counter)
 
 
-def apart(paths: list[str], form: str | None, fields: Fields, jobs: int) -> tuple[str, Pieces]:
+def plan_jobs(paths: list[str], form: str | None, fields: Fields, jobs: int) -> tuple[str, Pieces]:
     """Return the format and the pieces of all files for so many processes."""
     if form == PARQUET:
         parquet = _parquet()
@@ -38,7 +38,7 @@ def apart(paths: list[str], form: str | None, fields: Fields, jobs: int) -> tupl
         least = max(sum(unit.rows for unit in units) / jobs / PIECES, SMALLEST)
         return PARQUET, [(unit, unit.rows) for unit in parquet.joined(units, least)]
     for path in paths:
-        with opened(path, form) as source:
+        with open_input(path, form) as source:
             form = _one_form(source, form)
     return form or "", [(path, os.path.getsize(path)) for path in paths]
 
@@ -49,7 +49,7 @@ def _lines(paths: list[str], form: str | None, fields: Fields, counter: Counter)
     def feed(tick: Tick) -> None:
         known = form
         for path in paths:
-            with opened(path, form) as source:
+            with open_input(path, form) as source:
                 known = _one_form(source, known)
                 reached.enter(source)
                 counter.feed(source.name, rows(source, fields, counter.refuse), tick)
@@ -59,9 +59,9 @@ def _lines(paths: list[str], form: str | None, fields: Fields, counter: Counter)
 
 
 def _one_form(source: Source, form: str | None) -> str:
-    """Return the format of a source; UsageProblem if what came before it has another."""
+    """Return the format of a source; UsageError if what came before it has another."""
     if form not in (None, source.format):
-        raise UsageProblem(f"{source.name} is {source.format}, but what came before it is {form}: {MIXED}")
+        raise UsageError(f"{source.name} is {source.format}, but what came before it is {form}: {MIXED}")
     return source.format
 
 
@@ -78,8 +78,8 @@ def _tables(paths: list[str], _: str | None, fields: Fields, counter: Counter) -
 
 
 def _parquet() -> Any:
-    """Return the module that reads Parquet; UsageProblem if the package for it is missing."""
+    """Return the module that reads Parquet; UsageError if the package for it is missing."""
     try:
         return importlib.import_module("stream_metrics.cli.parquet")
     except ImportError as error:
-        raise UsageProblem(str(error)) from None
+        raise UsageError(str(error)) from None

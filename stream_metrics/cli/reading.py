@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from stream_metrics.cli.problems import Problem, UsageProblem, listed
+from stream_metrics.cli.errors import CliError, UsageError, listed
 from stream_metrics.cli.scores import BOTH, Classes, JsonScores, Scores, csv_columns, csv_reader
 from stream_metrics.cli.sources import BadRecord, Source
 from stream_metrics.containers.moments import nanoseconds
@@ -142,7 +142,7 @@ def _scores(header: list[str], fields: Fields, source: Source) -> Callable[[list
     names, columns = csv_columns(fields.scores or "", header, taken, fields.classes.labels)
     places = [_column(header, column, source) for column in columns]
     if names is None and not (fields.classes.both and isinstance(fields.classes.both[1], str)):
-        raise UsageProblem(f"one column of scores needs {BOTH}")
+        raise UsageError(f"one column of scores needs {BOTH}")
     return csv_reader(names, header, places)
 
 
@@ -150,13 +150,13 @@ def _header(reader: Iterator[list[str]], source: Source) -> list[str] | None:
     try:
         return next((values for values in reader if values), None)
     except csv.Error as error:
-        raise Problem(f"{source.name}, line {source.line}: not CSV: {error}") from None
+        raise CliError(f"{source.name}, line {source.line}: not CSV: {error}") from None
 
 
 def _column(header: list[str], name: str, source: Source) -> int:
     if header.count(name) != 1:
         found = "is there more than once" if name in header else "is not in the header"
-        raise Problem(f"{source.name}, line {source.line}: column {name!r} {found}, which has {listed(header)}")
+        raise CliError(f"{source.name}, line {source.line}: column {name!r} {found}, which has {listed(header)}")
     return header.index(name)
 
 

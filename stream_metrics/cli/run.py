@@ -8,6 +8,7 @@ from typing import Any
 
 from stream_metrics.cli import configuration, drawing, files, options, plans
 from stream_metrics.cli.counting import Counter, Skipped
+from stream_metrics.cli.errors import UsageError
 from stream_metrics.cli.interrupts import interruptible
 from stream_metrics.cli.output import (
     RunningValues,
@@ -17,7 +18,6 @@ from stream_metrics.cli.output import (
     view,
     with_intervals,
 )
-from stream_metrics.cli.problems import UsageProblem
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields
 from stream_metrics.cli.sources import PARQUET, STDIN, expanded, form_of
@@ -152,16 +152,16 @@ def _report_late(state: Any) -> None:
 def _check(arguments: argparse.Namespace) -> None:
     formats = {arguments.input or form_of(path) for path in arguments.files} - {None}
     if len(formats) > 1 and PARQUET in formats:
-        raise UsageProblem("Parquet and other formats together: count them in two runs, by --state and --resume")
+        raise UsageError("Parquet and other formats together: count them in two runs, by --state and --resume")
     if len(formats) > 1:
-        raise UsageProblem(f"CSV and JSON Lines together: {plans.MIXED}")
+        raise UsageError(f"CSV and JSON Lines together: {plans.MIXED}")
     if arguments.files.count(STDIN) > 1:
-        raise UsageProblem("stdin can be read once only")
+        raise UsageError("stdin can be read once only")
     if arguments.every and arguments.jobs > 1:
-        raise UsageProblem("--every does not go with --jobs: records that are counted side by side have no order")
+        raise UsageError("--every does not go with --jobs: records that are counted side by side have no order")
     if PARQUET in formats:
         if STDIN in arguments.files:
-            raise UsageProblem("Parquet is read from files, not from stdin: what is where stands at its end")
+            raise UsageError("Parquet is read from files, not from stdin: what is where stands at its end")
         arguments.input = PARQUET
     configuration.check(arguments)
     drawing.check(arguments)
@@ -179,7 +179,7 @@ def _count(
         running.print(state, counter.counted)
 
     counter = Counter(state, fields, skipped, arguments.every, report)
-    feed, progress = plans.here(arguments.files, arguments.input, fields, counter)
+    feed, progress = plans.count_here(arguments.files, arguments.input, fields, counter)
     with interruptible():
         try:
             feed(progress.tick)
@@ -199,10 +199,10 @@ def _count_apart(
 
     reason = mergeable(state)
     if reason is not None:
-        raise UsageProblem(f"--jobs does not go with these counts: {reason}")
+        raise UsageError(f"--jobs does not go with these counts: {reason}")
     if STDIN in arguments.files:
-        raise UsageProblem("--jobs deals out files, and stdin is none")
-    form, pieces = plans.apart(arguments.files, arguments.input, fields, arguments.jobs)
+        raise UsageError("--jobs deals out files, and stdin is none")
+    form, pieces = plans.plan_jobs(arguments.files, arguments.input, fields, arguments.jobs)
     number = min(arguments.jobs, len(pieces))
     if number < 2:
         return _count(arguments, fields, state, skipped, running)

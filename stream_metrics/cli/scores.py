@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from stream_metrics.cli.problems import Problem, UsageProblem, listed
+from stream_metrics.cli.errors import CliError, UsageError, listed
 
 __all__ = [
     "BOTH",
@@ -152,11 +152,11 @@ def csv_columns(
         return None, [spec]
     pairs = _listed_columns(spec) if "=" in spec else _matching_columns(spec, [c for c in header if c not in other])
     if not pairs:
-        raise Problem(f"no column is like {spec!r} of --scores; the header has {listed(header)}")
+        raise CliError(f"no column is like {spec!r} of --scores; the header has {listed(header)}")
     names = tuple(name for name, _ in pairs)
     unknown = [] if labels is None else [name for name in names if name not in labels]
     if unknown:
-        raise UsageProblem(f"--scores has the class {unknown[0]!r}, but --labels has {listed(labels or ())}")
+        raise UsageError(f"--scores has the class {unknown[0]!r}, but --labels has {listed(labels or ())}")
     return names, [column for _, column in pairs]
 
 
@@ -164,13 +164,13 @@ def _listed_columns(spec: str) -> list[tuple[str, str]]:
     pairs = [part.partition("=")[::2] for part in spec.split(",")]
     names = [name for name, _ in pairs]
     if not all(name and column for name, column in pairs) or len(set(names)) < len(names):
-        raise UsageProblem(f"expected --scores as class=column,class=column with distinct classes, but got {spec!r}")
+        raise UsageError(f"expected --scores as class=column,class=column with distinct classes, but got {spec!r}")
     return pairs
 
 
 def _matching_columns(spec: str, header: list[str]) -> list[tuple[str, str]]:
     if spec.count("*") != 1:
-        raise UsageProblem(f"expected one * in --scores, for the name of the class, but got {spec!r}")
+        raise UsageError(f"expected one * in --scores, for the name of the class, but got {spec!r}")
     start, end = spec.split("*")
     least = len(start) + len(end)
     found = [c for c in header if len(c) > least and c.startswith(start) and c.endswith(end)]

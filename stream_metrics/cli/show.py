@@ -6,8 +6,8 @@ import argparse
 
 from stream_metrics import plots
 from stream_metrics.cli import files, options
+from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.output import add_intervals, check_intervals, print_snapshot, view, with_intervals
-from stream_metrics.cli.problems import Problem, UsageProblem
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
@@ -57,12 +57,12 @@ def _draw(taken: Snapshot | GroupSnapshot, path: str) -> None:
     """Write an image: the confusion matrix and, where scores are kept, ROC, precision-recall and reliability curves."""
     snapshot = taken.overall if isinstance(taken, GroupSnapshot) else taken
     if snapshot is None:
-        raise Problem(f"{path}: nothing to draw, since the states of these groups do not merge into one")
+        raise CliError(f"{path}: nothing to draw, since the states of these groups do not merge into one")
     try:
         plots.overview(snapshot).savefig(path)
     except ImportError:
-        raise UsageProblem('--plot needs matplotlib: pip install "stream-metrics[plot]"') from None
+        raise UsageError('--plot needs matplotlib: pip install "stream-metrics[plot]"') from None
     except LookupError:
-        raise Problem(f"{path}: nothing to draw, since the state has neither labels nor ranks of scores") from None
+        raise CliError(f"{path}: nothing to draw, since the state has neither labels nor ranks of scores") from None
     except ValueError as error:  # too many classes, or an image format that matplotlib does not write
-        raise Problem(f"{path}: {error}") from None
+        raise CliError(f"{path}: {error}") from None

@@ -18,18 +18,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from stream_metrics.cli.problems import Problem
+from stream_metrics.cli.errors import CliError
 
 __all__ = [
-    "PARQUET",
-    "STDIN",
     "BadRecord",
+    "PARQUET",
     "Reached",
+    "STDIN",
     "Source",
     "declared_format",
     "expanded",
     "form_of",
-    "opened",
+    "open_input",
     "total_size",
 ]
 
@@ -53,7 +53,7 @@ class Source:
         except READ_ERRORS as error:
             raise self._unreadable(error) from None
         if first.startswith(MAGIC):
-            raise Problem(f"{name}: is Parquet: --input parquet reads it, from a file that is not packed")
+            raise CliError(f"{name}: is Parquet: --input parquet reads it, from a file that is not packed")
         self.format = declared or ("jsonl" if _bare(first).lstrip().startswith(b"{") else "csv")
         self._lines: Iterable[bytes] = itertools.chain((first,) if first else (), unpacked)
 
@@ -76,8 +76,8 @@ class Source:
         """Return how many bytes of the file were read."""
         return self._raw.tell() if self._raw.seekable() else 0
 
-    def _unreadable(self, error: Exception) -> Problem:
-        return Problem(f"{self.name}, after line {self.line}: {error}")
+    def _unreadable(self, error: Exception) -> CliError:
+        return CliError(f"{self.name}, after line {self.line}: {error}")
 
 
 def _bare(line: bytes) -> bytes:
@@ -111,12 +111,12 @@ def expanded(paths: Iterable[str]) -> list[str]:
         if os.path.isdir(path):
             inside = sorted(name for name in os.listdir(path) if name[0] not in "_." and declared_format(name))
             if not inside:
-                raise Problem(f"{path}: Is a directory, and no file in it ends in {', '.join(FORMATS)}")
+                raise CliError(f"{path}: Is a directory, and no file in it ends in {', '.join(FORMATS)}")
             found += [os.path.join(path, name) for name in inside]
         elif glob.has_magic(path) and not os.path.exists(path):
             matching = sorted(glob.glob(path, recursive=True))
             if not matching:
-                raise Problem(f"{path}: no file is named so")
+                raise CliError(f"{path}: no file is named so")
             found += expanded(matching)
         else:
             found.append(path)
@@ -124,7 +124,7 @@ def expanded(paths: Iterable[str]) -> list[str]:
 
 
 @contextmanager
-def opened(path: str, declared: str | None) -> Iterator[Source]:
+def open_input(path: str, declared: str | None) -> Iterator[Source]:
     """Open ``path``, or stdin for ``-``."""
     declared = declared or declared_format(path)
     if path == STDIN:
@@ -133,7 +133,7 @@ def opened(path: str, declared: str | None) -> Iterator[Source]:
     try:
         raw = open(path, "rb")  # noqa: SIM115 - closed below, after errors of opening are told from errors of use
     except OSError as error:
-        raise Problem(f"{path}: {error.strerror or error}") from None
+        raise CliError(f"{path}: {error.strerror or error}") from None
     with raw:
         if path.endswith(".gz"):
             with gzip.open(raw) as unpacked:

@@ -29,8 +29,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from stream_metrics._core.numeric.kernels import Lock, checked_weight, split_weights
-from stream_metrics.containers.panes import Batch, blank, check_same, inside, mergeable, restorer
-from stream_metrics.containers.weighing import faded, has_sketch
+from stream_metrics.containers.panes import Batch, check_same, empty_prototype, mergeable, state_decoder, walk_inner
+from stream_metrics.containers.weighing import has_sketch, scale_weights
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.columns import read_weights as checked_weights
 from stream_metrics.inputs.tensors import is_single
@@ -68,7 +68,7 @@ class Fading(Portable):
     KIND: ClassVar[str] = "fading"
 
     def __init__(self, inner: Any, half_life: Length, clock: Callable[[], Time] = time.time) -> None:
-        self.inner = blank(inner, "Fading")
+        self.inner = empty_prototype(inner, "Fading")
         reason = mergeable(self.inner)
         if reason is not None:
             raise ValueError(f"Expected `inner` of a Fading to be mergeable, but: {reason}")
@@ -79,7 +79,7 @@ class Fading(Portable):
             raise ValueError(f"Expected `half_life` to be a number of samples, or of time, but got {half_life!r}")
         else:
             self._half = int(half_life) if half_life == int(half_life) else half_life
-        grain = "coarse" if any(has_sketch(state) for state in inside(self.inner)) else "fine"
+        grain = "coarse" if any(has_sketch(state) for state in walk_inner(self.inner)) else "fine"
         self._reach, self._first = REACH[grain], FIRST[grain]
         self._stretch = self._half * self._reach
         self.clock, self._lock = clock, Lock()
@@ -277,7 +277,7 @@ class Fading(Portable):
             if not alive:
                 return self.inner.copy()
             oldest = self._states[min(alive)].copy()
-        return faded(oldest, 1 / self._scale(at, min(alive)))
+        return scale_weights(oldest, 1 / self._scale(at, min(alive)))
 
     def snapshot(self, t: Time | None = None) -> Any:
         """Return a frozen copy, the weights being those at `t`, by default the latest time seen."""
@@ -323,7 +323,7 @@ class Fading(Portable):
             if type(seen) is not int or (by_count and not 0 < seen <= MOST):
                 raise ValueError("the latest time, or the number of updates")
             made._latest = seen if by_count else instant(np.datetime64(seen, "ns"))
-        restored = restorer(template)
+        restored = state_decoder(template)
         for stretch, held in states:
             made._states[stretch] = restored(held)
         newest = made._newest(made._latest or 0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from stream_metrics._core.windows.kernels import GroupFeed, Slot
 from stream_metrics.containers.group_keys import coded, rank, shown
-from stream_metrics.containers.panes import Batch, blank, check_same, inside, mergeable, restorer
+from stream_metrics.containers.panes import Batch, check_same, empty_prototype, mergeable, state_decoder, walk_inner
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import is_one_time
@@ -53,16 +53,16 @@ class ByGroup(GroupFeed, Portable):
             raise ValueError(f"Expected `max_groups` to be a whole number above 0, or None, but got {max_groups!r}")
         if not isinstance(other, str):
             raise ValueError(f"Expected `other` to be a name, but got {other!r}")
-        self.inner = blank(inner, "ByGroup", keeps_all=False)
+        self.inner = empty_prototype(inner, "ByGroup", keeps_all=False)
         self.max_groups, self.other = max_groups, other
         self._largest: tuple[bytes, bytes] | None = None  # the rank of the last group that is kept, if it is known
         self._adds_up = mergeable(self.inner) is None  # whether there is one state of all groups, when they are read
-        if any(state.KIND == "groups" for state in inside(self.inner)):
+        if any(state.KIND == "groups" for state in walk_inner(self.inner)):
             raise ValueError("Expected `inner` of a ByGroup to have no groups: one ByGroup with tuples as keys has")
         reason = mergeable(self.inner)
         if max_groups is not None and reason is not None:
             raise ValueError(f"Expected `inner` to be mergeable, as groups that are folded are merged, but: {reason}")
-        if max_groups is not None and any(getattr(state, "by_count", False) for state in inside(self.inner)):
+        if max_groups is not None and any(getattr(state, "by_count", False) for state in walk_inner(self.inner)):
             raise ValueError(
                 "Expected `inner` to fade by time where groups are folded, but got one that fades by count: a sample "
                 "would age with the samples of all folded groups, or of its own, as the order has it"
@@ -289,7 +289,7 @@ class ByGroup(GroupFeed, Portable):
         made = cls(template, limit[0] if limit else None, other)
         if template != made.inner:
             raise ValueError("an empty state inside")
-        restored = restorer(template)
+        restored = state_decoder(template)
         for name, forms, held in groups:
             state = restored(held)
             key = canonical(name, "group")

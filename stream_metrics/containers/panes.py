@@ -17,12 +17,12 @@ from stream_metrics.errors import MergeError
 from stream_metrics.states.batches import Batch, mergeable
 from stream_metrics.wire import Portable, encoded
 
-__all__ = ["Batch", "Merges", "blank", "check_same", "inside", "mergeable", "restorer"]
+__all__ = ["Batch", "TwoStackAggregator", "check_same", "empty_prototype", "mergeable", "state_decoder", "walk_inner"]
 
 FORGETTING = {"rolling": "Rolling", "timed": "TimeWindow", "fading": "Fading"}  # by the kind in bytes
 
 
-def blank(inner: Any, holder: str, *, keeps_all: bool = True) -> Any:
+def empty_prototype(inner: Any, holder: str, *, keeps_all: bool = True) -> Any:
     """Return an empty copy of `inner`; ValueError if it is no accumulator, or `holder` can make nothing of it."""
     if not isinstance(inner, Portable) or not hasattr(inner, "snapshot"):
         raise ValueError(f"Expected `inner` to be a state, a metric or a set of metrics, but got {inner!r:.60}")
@@ -31,7 +31,7 @@ def blank(inner: Any, holder: str, *, keeps_all: bool = True) -> Any:
             f"Expected `inner` of a {holder} to count pairs of truth and prediction, "
             f"but a {type(inner).__name__} does not"
         )
-    for state in inside(inner):
+    for state in walk_inner(inner):
         if keeps_all and state.KIND in FORGETTING:
             raise ValueError(
                 f"Expected `inner` of a {holder} to keep whatever it is fed, but got a {FORGETTING[state.KIND]}, which "
@@ -42,14 +42,14 @@ def blank(inner: Any, holder: str, *, keeps_all: bool = True) -> Any:
     return empty
 
 
-def inside(state: Any) -> Iterator[Any]:
+def walk_inner(state: Any) -> Iterator[Any]:
     """Yield a state, the one inside it, the one inside that."""
     while state is not None:
         yield state
         state = getattr(state, "inner", None)
 
 
-def restorer(empty: Any) -> Callable[[Any], Any]:
+def state_decoder(empty: Any) -> Callable[[Any], Any]:
     """Return what reads states from contents; ValueError unless one is configured as `empty` is and holds a sample."""
     kind, nothing = type(empty), encoded(empty._content())
 
@@ -76,21 +76,21 @@ def check_same(mine: Any, theirs: Any, configuration: Iterable[str]) -> None:
             raise MergeError(f"Expected `{name}` to be the same in both, but got {a!r} and {b!r}")
 
 
-class Merges:
-    """Merges of the panes that receive no more in order; `sealed` holds these panes."""
+class TwoStackAggregator:
+    """TwoStackAggregator of the panes that receive no more in order; `frozen` holds these panes."""
 
     def __init__(self) -> None:
-        self.sealed: dict[int, Any] = {}
+        self.frozen: dict[int, Any] = {}
         self._front: list[Any] = []  # the merge of the pane in `_keys` with all that follow up to the edge
         self._keys: list[int] = []
         self._back: Any = None
         self._first_back = self._top = 0
 
-    def seal(self, panes: dict[int, Any], before: int) -> None:
+    def freeze(self, panes: dict[int, Any], before: int) -> None:
         """Take over the panes before `before` that are newer than all taken so far."""
-        found = sorted(pane for pane in panes if pane < before and not (self.sealed and pane <= self._top))
+        found = sorted(pane for pane in panes if pane < before and not (self.frozen and pane <= self._top))
         for pane in found:
-            state = self.sealed[pane] = panes.pop(pane)
+            state = self.frozen[pane] = panes.pop(pane)
             self._top = pane
             if self._back is None:
                 self._back, self._first_back = state.copy(), pane
@@ -102,11 +102,11 @@ class Merges:
 
         What came late may be taken out of `panes` and be kept here from then on.
         """
-        if self.sealed and high < self._top:
-            parts = [state for pane, state in self.sealed.items() if low < pane <= high]
+        if self.frozen and high < self._top:
+            parts = [state for pane, state in self.frozen.items() if low < pane <= high]
         else:
             if self._back is not None and self._first_back <= low:
-                self._turn(panes)
+                self._flip(panes)
             at = bisect_right(self._keys, low)
             parts = self._front[at : at + 1] + ([] if self._back is None else [self._back])
         parts += [state for pane, state in panes.items() if low < pane <= high]
@@ -115,30 +115,30 @@ class Merges:
             total.merge(part)
         return total
 
-    def _turn(self, panes: dict[int, Any]) -> None:
+    def _flip(self, panes: dict[int, Any]) -> None:
         """Make the front anew, of all panes taken so far and of what came late for them."""
         for pane in [pane for pane in panes if pane <= self._top]:
             late = panes.pop(pane)
-            self.sealed[pane] = self.sealed[pane].merge(late) if pane in self.sealed else late
-        self._keys, self._front, self._back = sorted(self.sealed), [], None
+            self.frozen[pane] = self.frozen[pane].merge(late) if pane in self.frozen else late
+        self._keys, self._front, self._back = sorted(self.frozen), [], None
         for pane in reversed(self._keys):
-            state = self.sealed[pane]
+            state = self.frozen[pane]
             self._front.append(state.copy() if not self._front else self._front[-1].copy().merge(state))
         self._front.reverse()
 
     def drop(self, gone: int) -> None:
         """Forget the panes up to `gone`."""
-        for pane in [pane for pane in self.sealed if pane <= gone]:
-            del self.sealed[pane]
+        for pane in [pane for pane in self.frozen if pane <= gone]:
+            del self.frozen[pane]
         at = bisect_right(self._keys, gone)
         del self._keys[:at], self._front[:at]
-        if not self.sealed:
+        if not self.frozen:
             self._back = None
 
-    def unsealed(self, panes: Mapping[int, Any]) -> dict[int, Any]:
+    def with_late(self, panes: Mapping[int, Any]) -> dict[int, Any]:
         """Return all panes in the order of time, each with what came late for it."""
         both = {
-            pane: self.sealed[pane].copy().merge(panes[pane]) if pane in panes else self.sealed[pane]
-            for pane in self.sealed
+            pane: self.frozen[pane].copy().merge(panes[pane]) if pane in panes else self.frozen[pane]
+            for pane in self.frozen
         }
         return dict(sorted({**panes, **both}.items()))

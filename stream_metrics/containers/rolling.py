@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_metrics._core.confusion.kernels import Feed
 from stream_metrics._core.windows.kernels import AreaFeed
-from stream_metrics.containers.panes import blank, inside
+from stream_metrics.containers.panes import empty_prototype, walk_inner
 from stream_metrics.errors import MergeError
 from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
 from stream_metrics.inputs.score_tables import materialize
@@ -55,14 +55,14 @@ class Rolling(AreaFeed, Portable):
     KIND: ClassVar[str] = "rolling"
 
     def __init__(self, inner: Any, window: int) -> None:
-        empty = blank(inner, "Rolling")
+        empty = empty_prototype(inner, "Rolling")
         _check_reverts(empty)
         self._set_up(_sized(empty, _checked(window)), window)
         self._describe()
 
     def _describe(self) -> None:
         """Note what follows from `inner`: what it reads, the classes of its rows, and whether an area is its answer."""
-        *_, leaf = inside(self.inner)
+        *_, leaf = walk_inner(self.inner)
         self._reads: Reads = _reads(leaf)
         self._set_reads(self._reads != "labels", self._reads == "both")
         state = getattr(leaf, "state", leaf)
@@ -147,7 +147,7 @@ def _checked(window: Any) -> int:
 
 
 def _check_reverts(inner: Any) -> None:
-    for state in inside(inner):
+    for state in walk_inner(inner):
         if getattr(state, "max_groups", None) is not None:
             raise ValueError(
                 "Expected `inner` to take back what leaves the window, but got a ByGroup with `max_groups`: "

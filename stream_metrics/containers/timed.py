@@ -17,7 +17,14 @@ import numpy as np
 
 from stream_metrics._core.windows.kernels import PaneFeed
 from stream_metrics.containers.closing import Closed, closing
-from stream_metrics.containers.panes import Batch, Merges, blank, check_same, mergeable, restorer
+from stream_metrics.containers.panes import (
+    Batch,
+    TwoStackAggregator,
+    check_same,
+    empty_prototype,
+    mergeable,
+    state_decoder,
+)
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, instant, instants, length, shown
 from stream_metrics.labels import Label
@@ -65,7 +72,7 @@ class TimeWindow(PaneFeed, Portable):
         clock: Callable[[], Time] = time.time,
         on_close: OnClose = None,
     ) -> None:
-        empty = blank(inner, "TimeWindow")
+        empty = empty_prototype(inner, "TimeWindow")
         reason = mergeable(empty)
         if reason is not None:
             raise ValueError(f"Expected `inner` of a TimeWindow to be mergeable, but: {reason}")
@@ -83,7 +90,7 @@ class TimeWindow(PaneFeed, Portable):
         self._attach(empty, whole // panes, panes, late, clock)
         self.on_close = on_close
         self._watched = on_close is not None
-        self._merges = Merges()
+        self._merges = TwoStackAggregator()
         self._closed: deque[Closed] = deque()
         self._closed_to: int | None = None  # the start, in panes, of the newest window that was closed
 
@@ -150,7 +157,7 @@ class TimeWindow(PaneFeed, Portable):
         self._report()
 
     def _load(self) -> tuple[int, int, int]:
-        return load_of([*self._open.values(), *self._merges.sealed.values()])
+        return load_of([*self._open.values(), *self._merges.frozen.values()])
 
     def _look_for_room(self, taken: int) -> None:
         """Find out how much can be counted; WeightError if that is less than `taken`."""
@@ -181,7 +188,7 @@ class TimeWindow(PaneFeed, Portable):
         for pane in [pane for pane in self._open if pane <= gone]:
             del self._open[pane]
         self._merges.drop(gone)
-        panes = [min(panes) for panes in (self._open, self._merges.sealed) if panes]
+        panes = [min(panes) for panes in (self._open, self._merges.frozen) if panes]
         self._due = self._falls_due(min(panes)) if panes else NEVER
 
     def _report(self) -> None:
@@ -195,7 +202,7 @@ class TimeWindow(PaneFeed, Portable):
 
     def _close(self, gone: int) -> None:
         """Note the windows that can receive no more; those of before were noted already."""
-        panes = self._merges.unsealed(self._open)
+        panes = self._merges.with_late(self._open)
         self._closed += closing(panes, self._panes, self._length, self._closed_to, gone)
         self._closed_to = gone
 
@@ -215,8 +222,8 @@ class TimeWindow(PaneFeed, Portable):
         check_same(self, other, CONFIGURATION)
         with self._merging(other):
             room(load_of((self, other)))
-            theirs = other._merges.unsealed(other._open)
-            panes = self._merges.unsealed(self._open)
+            theirs = other._merges.with_late(other._open)
+            panes = self._merges.with_late(self._open)
             merged = {pane: panes[pane].copy().merge(state) for pane, state in theirs.items() if pane in panes}
             added = {pane: state.copy() for pane, state in theirs.items() if pane not in panes}
             self._take({**panes, **merged, **added})
@@ -231,7 +238,7 @@ class TimeWindow(PaneFeed, Portable):
 
     def _take(self, panes: dict[int, Any]) -> None:
         """Have these panes and no others."""
-        self._merges = Merges()
+        self._merges = TwoStackAggregator()
         self._open.clear()
         self._open.update(panes)
         self._room = 0
@@ -243,19 +250,19 @@ class TimeWindow(PaneFeed, Portable):
         """Return an independent copy, with the same clock; `on_close` and the windows closed so far stay here."""
         twin = type(self).__new__(type(self))
         twin._attach(self.inner, self._length, self._panes, self._lateness, self.clock)
-        twin.on_close, twin._merges, twin._closed, twin._closed_to = None, Merges(), deque(), None
+        twin.on_close, twin._merges, twin._closed, twin._closed_to = None, TwoStackAggregator(), deque(), None
         with self._reading():
             twin._timed = self._timed
             if self._started:
                 twin._move(self._latest)
-            twin._take({pane: state.copy() for pane, state in self._merges.unsealed(self._open).items()})
+            twin._take({pane: state.copy() for pane, state in self._merges.with_late(self._open).items()})
         return twin
 
     def reset(self) -> None:
         """Forget every sample and the time; the configuration stays."""
         with self._writing():
             self._forget()
-            self._merges, self._closed, self._closed_to = Merges(), deque(), None
+            self._merges, self._closed, self._closed_to = TwoStackAggregator(), deque(), None
 
     def _now(self) -> int:
         """Return the time at which the window is read if nobody says when."""
@@ -279,7 +286,7 @@ class TimeWindow(PaneFeed, Portable):
         with self._writing():
             low, high = self._window(t)
             if self._started:
-                self._merges.seal(self._open, self._latest // self._length)
+                self._merges.freeze(self._open, self._latest // self._length)
                 self._watched = True
                 self._move(self._latest)
             return self._merges.merged(self._open, low, high, self.inner)
@@ -295,7 +302,7 @@ class TimeWindow(PaneFeed, Portable):
     def _sum(self, name: str, t: Time | None = None) -> int:
         with self._reading():
             low, high = self._window(t)
-            panes = [*self._open.items(), *self._merges.sealed.items()]
+            panes = [*self._open.items(), *self._merges.frozen.items()]
             return sum(getattr(state, name) for pane, state in panes if low < pane <= high)
 
     @property
@@ -310,7 +317,7 @@ class TimeWindow(PaneFeed, Portable):
 
     def _content(self) -> list[Any]:
         with self._reading():
-            panes = [[pane, state._content()] for pane, state in self._merges.unsealed(self._open).items()]
+            panes = [[pane, state._content()] for pane, state in self._merges.with_late(self._open).items()]
             latest = [self._latest] if self._started else []
             return [packed(self.inner), self._length, self._panes, self._lateness, latest, self._timed, panes]
 
@@ -323,7 +330,7 @@ class TimeWindow(PaneFeed, Portable):
         made = cls(template, f"{pane_length * number}ns", number, f"{lateness}ns")
         if template != made.inner or (panes and not latest) or len(latest) > 1:
             raise ValueError("an empty state inside, and the latest time")
-        restored = restorer(template)
+        restored = state_decoder(template)
         for pane, held in panes:
             if type(pane) is not int:
                 raise ValueError("panes by their numbers")

@@ -13,22 +13,22 @@ from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 
-__all__ = ["faded", "has_sketch"]
+__all__ = ["has_sketch", "scale_weights"]
 
 
-def faded(state: Any, factor: float) -> Any:
+def scale_weights(state: Any, factor: float) -> Any:
     """Return a state, which may be changed for it, with every weight times `factor`; sketches stay as they are."""
     if isinstance(state, ConfusionMatrix):
         return _faded_counts(state, factor)
     if isinstance(state, ProbabilityLosses):
         return _faded_losses(state, factor)
     if hasattr(state, "_mapped"):
-        return state._mapped(lambda held: faded(held, factor))
+        return state._mapped(lambda held: scale_weights(held, factor))
     if isinstance(state, Feed):
         scored = getattr(state, "scored", None)
         if scored is not None and scored.losses is not None:
-            scored.losses = faded(scored.losses, factor)
-        state._attach(faded(state.state, factor))
+            scored.losses = scale_weights(scored.losses, factor)
+        state._attach(scale_weights(state.state, factor))
     return state
 
 

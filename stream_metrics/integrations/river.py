@@ -34,7 +34,7 @@ from stream_metrics._core.numeric.kernels import split_weights
 from stream_metrics.catalog.obstacles import ObstacleError
 from stream_metrics.catalog.table import Row, find
 from stream_metrics.containers.groups import ByGroup
-from stream_metrics.containers.panes import inside, mergeable
+from stream_metrics.containers.panes import mergeable, walk_inner
 from stream_metrics.labels import Label, canonical
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
@@ -73,7 +73,7 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
         self._live, self.metric = metric.copy(), metric.copy()
         self.metric.reset()
         self.key, self.label, self.undefined, self.better, self.context = key, label, undefined, better, context
-        core = self._plan(list(inside(self.metric)))
+        core = self._plan(list(walk_inner(self.metric)))
         self.requires_labels = _requires_labels(core)
         self._singles = isinstance(core, MetricSet) and core.scored is not None
         self._undefined = self._worst if undefined is None else float(undefined)

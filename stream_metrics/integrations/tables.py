@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from stream_metrics.containers.panes import inside, mergeable
+from stream_metrics.containers.panes import mergeable, walk_inner
 from stream_metrics.errors import LabelError
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.wire import Portable
@@ -64,7 +64,7 @@ def feed(state: Any, table: Any, fields: Fields) -> None:
     weights = None if fields.weight is None else table[fields.weight]
     named = {"group": fields.group, "t": fields.time}
     options = {argument: table[name] for argument, name in named.items() if name is not None}
-    *_, last = inside(state)
+    *_, last = walk_inner(state)
     if isinstance(fields.scores, Mapping):
         options["classes"] = list(fields.scores)
         scores: Any = _side_by_side(table, list(fields.scores.values()))

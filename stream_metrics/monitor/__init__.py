@@ -6,9 +6,9 @@
     monitor.step(found)                         # a list of Record, of whatever client
     monitor.view()["by_window"]["1h"]["metrics"]["accuracy"]
 
-`load` reads a configuration from TOML, `opened` makes the source that it names, and `Runner` runs a source, a monitor,
-`Alerts` and a server together. A name is imported when it is asked for: a configuration, which is all that most
-commands need, takes none of what runs.
+`load` reads a configuration from TOML, `make_source` makes the source that it names, and `Runner` runs a source, a
+monitor, `Alerts` and a server together. Names are imported when they are first used: most commands need a configuration
+only.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from stream_metrics.monitor.monitor import Monitor
     from stream_metrics.monitor.records import Record
     from stream_metrics.monitor.runner import Runner
+    from stream_metrics.monitor.sources.make import make_source
     from stream_metrics.monitor.sources.memory import MemorySource
-    from stream_metrics.monitor.sources.opening import opened
     from stream_metrics.monitor.store import Store
 
-__all__ = ["Alerts", "Config", "MemorySource", "Monitor", "Record", "Runner", "Store", "load", "opened"]
+__all__ = ["Alerts", "Config", "MemorySource", "Monitor", "Record", "Runner", "Store", "load", "make_source"]
 
 HOMES = {
     "Alerts": "alerting",
@@ -38,7 +38,7 @@ HOMES = {
     "Runner": "runner",
     "Store": "store",
     "load": "configure",
-    "opened": "sources.opening",
+    "make_source": "sources.make",
 }
 
 

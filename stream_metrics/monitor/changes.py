@@ -33,7 +33,7 @@ from stream_metrics.states.detector import ChangeDetector
 if TYPE_CHECKING:
     from stream_metrics.monitor.pairs import Rows
 
-__all__ = ["Changes", "changed_rules", "changes_view"]
+__all__ = ["DriftDetectors", "changed_rules", "changes_view"]
 
 LOSSES = 0.0, 1.0
 TYPED = re.compile(r"(?:bool|int|float|bytes|tuple)\((.*)\)", re.DOTALL)
@@ -48,7 +48,7 @@ def changed_rules(config: Config) -> list[Changed]:
     return [rule for rule in rules_of(texts, config.counting) if isinstance(rule, Changed)]
 
 
-def meant_by(text: str) -> frozenset[Any]:
+def labels_shown_as(text: str) -> frozenset[Any]:
     """Return the labels that a page shows as this text: the text itself, and the number or other label that it spells.
 
     `int(1)`, as 1 is shown beside the text "1", is the number alone.
@@ -61,13 +61,13 @@ def meant_by(text: str) -> frozenset[Any]:
         return frozenset((text,))
 
 
-class _Watch:
+class _RuleDetector:
     """The detector of one rule; `before` is how many alarms it had raised when it was loaded."""
 
     def __init__(self, rule: Changed) -> None:
         self.rule, self.before = rule, 0
         label = rule.value.label
-        self._meant = None if label is None else meant_by(label)
+        self._meant = None if label is None else labels_shown_as(label)
         self._judge = Outcome(rule.value.name, None if label is None else True)
         reference = rule.reference if rule.p0 is None else None
         direction = DIRECTIONS[rule.direction]
@@ -111,11 +111,11 @@ class _Watch:
         }
 
 
-class Changes:
+class DriftDetectors:
     """The detectors of one partition. With no rules it costs nothing and has no bytes."""
 
     def __init__(self, rules: Iterable[Changed]) -> None:
-        self._watches = {rule.text: _Watch(rule) for rule in rules}
+        self._watches = {rule.text: _RuleDetector(rule) for rule in rules}
 
     @property
     def watch(self) -> Callable[[Sequence[Rows], Container[int]], None] | None:
@@ -151,7 +151,7 @@ class Changes:
         return [(watch.rule, watch.view(partition)) for watch in self._watches.values()]
 
 
-def changes_view(partitions: Iterable[tuple[int, Changes]]) -> list[dict[str, Any]]:
+def changes_view(partitions: Iterable[tuple[int, DriftDetectors]]) -> list[dict[str, Any]]:
     """Return what a view shows of all partitions, rule by rule, in their order; `note` says it in words."""
     found: dict[Changed, list[dict[str, Any]]] = {}
     for partition, changes in partitions:

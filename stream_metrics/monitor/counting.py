@@ -41,11 +41,11 @@ from stream_metrics.monitor.corrections import corrected
 from stream_metrics.monitor.coverage import Coverage
 from stream_metrics.monitor.pairs import Chunk, Columns, Pair, Refuse, Rows, chunk, nanoseconds, sorted_out
 from stream_metrics.monitor.panes import Panes, parted_by
-from stream_metrics.monitor.parts import fill, form, joined, parted, written
+from stream_metrics.monitor.parts import config_fingerprint, load_parts, pack, unpack, written
 from stream_metrics.monitor.records import Rejected
 from stream_metrics.states.confusion import ConfusionMatrix
 
-__all__ = ["TOTAL", "Columns", "Counts", "Pair"]
+__all__ = ["Columns", "Counts", "Pair", "TOTAL"]
 
 TOTAL = "total"
 BUCKETS, SAMPLE, GROUP_PANES = 256, 128, 12
@@ -238,7 +238,7 @@ class Counts:
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another partition and return self; MergeError if they are configured differently."""
-        mine, theirs = form(self), form(other)
+        mine, theirs = config_fingerprint(self), config_fingerprint(other)
         for name in mine:
             if repr(mine[name]) != repr(theirs[name]):
                 raise MergeError(f"Expected `{name}` to be the same in both, but got {mine[name]} and {theirs[name]}")
@@ -280,17 +280,17 @@ class Counts:
         `due` may be another, which loses the coverage so far.
         """
         made = cls(config, due)
-        fill(made, parts)
+        load_parts(made, parts)
         return made
 
     def to_bytes(self) -> bytes:
         """Return everything as bytes; equal counts give equal bytes."""
-        return joined(self.parts())
+        return pack(self.parts())
 
     @classmethod
     def from_bytes(cls, config: Counting, data: bytes, due: str = "0s") -> Self:
         """Return what `to_bytes` wrote; errors as for `from_parts`."""
-        return cls.from_parts(config, parted(data), due)
+        return cls.from_parts(config, unpack(data), due)
 
 
 def _feed(groups: ByGroup, samples: Sequence[tuple[Any, Any, Any, Any]]) -> None:

@@ -1,7 +1,7 @@
 """Predictions meet their labels, by id, in either order.
 
 A prediction waits for its label, or a label for its prediction, until the largest event time seen has moved on by `ttl`
-(64ths of it are the grain, see ``shelves``), or until there are more than `max_pending` of them. Age is counted from
+(64ths of it are the grain, see ``entry_log``), or until there are more than `max_pending` of them. Age is counted from
 the event time reached when an entry came, not from its own: so one that arrives late has its time too, and those that
 go are always the oldest. A prediction that expires leaves its id behind, by which a late label is known.
 
@@ -35,10 +35,10 @@ from stream_metrics.monitor._core.kernels import Joins, first_of
 from stream_metrics.monitor.config import Join
 from stream_metrics.monitor.counting import Columns, Counts, Pair
 from stream_metrics.monitor.delays import DelayCounts
-from stream_metrics.monitor.outcomes import JoinStats, Tally
+from stream_metrics.monitor.entry_log import EntryLog, Segment
+from stream_metrics.monitor.outcomes import JoinCounters, JoinStats
 from stream_metrics.monitor.packing import Packer
 from stream_metrics.monitor.records import MISSING, Checked, Events, Rejected
-from stream_metrics.monitor.shelves import Segment, Shelf
 from stream_metrics.monitor.spill import Spill
 
 __all__ = ["Joiner", "Origin"]
@@ -57,15 +57,15 @@ class Joiner:
     def __init__(self, config: Join, packer: Packer, spill: Spill | None = None) -> None:
         keep = length(config.keep_joined, "keep_joined", zero=True) / 1e9
         ttl, most = length(config.ttl, "ttl") / 1e9, config.max_joined if keep else 0
-        self.waiting = Shelf(ttl, config.max_pending, packer, spill, config.in_memory)
-        self.done = Shelf(keep, most, packer, blind=True)
+        self.waiting = EntryLog(ttl, config.max_pending, packer, spill, config.in_memory)
+        self.done = EntryLog(keep, most, packer, drop_values=True)
         self.spill = spill
-        self.tally = Tally()
+        self.counters = JoinCounters()
         self.watermark = -math.inf
         self.number = 0  # of events
         self.delays = DelayCounts()
         self.packer = packer
-        self._joins = Joins(self, MISSING, self.waiting.left)  # with the pairs that are to be counted
+        self._joins = Joins(self, MISSING, self.waiting.removed)  # with the pairs that are to be counted
         self._rejected: list[Rejected] = []
 
     def feed(self, events: Events, counts: Counts) -> list[Rejected]:
@@ -76,9 +76,9 @@ class Joiner:
         predicted, self.watermark, alone, labels, both = self._joins.run(
             tuple(events), self.number, self.watermark, counts
         )
-        self.tally.predictions += alone + both
-        self.tally.labels += labels + both
-        self.tally.pending += alone - labels
+        self.counters.predictions += alone + both
+        self.counters.labels += labels + both
+        self.counters.pending += alone - labels
         self._count(counts)
         self.number += len(events.ids)
         if predicted:
@@ -90,58 +90,58 @@ class Joiner:
     def _look(self, ids: Sequence[Any]) -> None:
         """Look up what waits in the state file, of all that is not in memory."""
         if self.spill is not None and self.spill.n:
-            waiting, done = self.waiting.held, self.done.held
+            waiting, done = self.waiting.entries, self.done.entries
             self.spill.look(key for key in ids if key not in waiting and key not in done)
 
-    def near(self) -> dict[Any, Any]:
+    def prefetched(self) -> dict[Any, Any]:
         """Return what waits in the state file, of the events at hand."""
-        return {} if self.spill is None else self.spill.near
+        return {} if self.spill is None else self.spill.prefetched
 
     def edge(self) -> float:
-        """Return the event time from which `turn` has something to do."""
+        """Return the event time from which `advance` has something to do."""
         return min(self.waiting.edge, self.done.edge)
 
-    def turn(self, time: float, number: int) -> float:
+    def advance(self, time: float, number: int) -> float:
         """Let go what is too old, and return the event time at which there is more to do."""
-        self._expire(self.waiting.turn(time, number), number)
-        self.done.turn(time, number)
+        self._expire(self.waiting.advance(time, number), number)
+        self.done.advance(time, number)
         return self.edge()
 
-    def crowded(self, number: int) -> int:
+    def evict_overflow(self, number: int) -> int:
         """Let go the oldest if too many wait, and return how many may be fresh."""
-        gone = self.waiting.crowded()
-        self.tally.expired_early += sum(entry[1] == PREDICTION for _, entry in gone)
+        gone = self.waiting.evict_overflow()
+        self.counters.expired_early += sum(entry[1] == PREDICTION for _, entry in gone)
         self._expire(gone, number)
-        return self.waiting.room()
+        return self.waiting.capacity()
 
-    def crowded_done(self) -> int:
+    def evict_overflow_done(self) -> int:
         """Let go the oldest if too many are remembered, and return how many may be fresh."""
-        gone = self.done.crowded()
+        gone = self.done.evict_overflow()
         if self.done.most:
-            self.tally.forgotten += len(gone)
-        return self.done.room()
+            self.counters.forgotten += len(gone)
+        return self.done.capacity()
 
     def _expire(self, gone: Iterable[tuple[Any, Any]], number: int) -> None:
-        tally, done = self.tally, self.done
+        counters, done = self.counters, self.done
         for key, entry in gone:
             if entry[1] == PREDICTION:
-                tally.pending -= 1
-                tally.predictions_expired += 1
+                counters.pending -= 1
+                counters.predictions_expired += 1
                 done.put(key, (number, EXPIRED))
             else:
-                tally.labels_waiting -= 1
-                tally.labels_expired += 1
+                counters.labels_waiting -= 1
+                counters.labels_expired += 1
         if len(self.done) > self.done.most:
-            self.crowded_done()
+            self.evict_overflow_done()
 
-    def unusual(self, row: tuple[Any, ...], number: int, origin: Origin, counts: Counts) -> list[float]:
+    def handle_event(self, row: tuple[Any, ...], number: int, origin: Origin, counts: Counts) -> list[float]:
         """Take an event of whatever kind, and return the time of its prediction if that is new."""
         event, new = Checked._make(row), False
         if event.prediction is not MISSING:
-            self.tally.predictions += 1
+            self.counters.predictions += 1
             new = self._prediction(event, number, origin)
         if event.truth is not MISSING:
-            self.tally.labels += 1
+            self.counters.labels += 1
             self._label(event, number, origin, counts)
         return [event.time] if new else []
 
@@ -149,15 +149,15 @@ class Joiner:
         key, entry = event.id, self.waiting.get(event.id)
         if entry is None and self.done.get(key) is None:
             self.waiting.put(key, (number, PREDICTION, event.time, *event[3:]))
-            self.tally.pending += 1
-            self.crowded(number)
+            self.counters.pending += 1
+            self.evict_overflow(number)
         elif entry is not None and entry[1] == LABEL:
             self.waiting.pop(key)
-            self.tally.labels_waiting -= 1
+            self.counters.labels_waiting -= 1
             _, _, labelled_at, truth, weight, group = entry
             self._pair(number, event._replace(truth=truth), weight, group, labelled_at, origin)
         else:
-            self.tally.predictions_duplicate += 1
+            self.counters.predictions_duplicate += 1
             return False
         return True
 
@@ -167,23 +167,23 @@ class Joiner:
         found = self.done.get(key) if entry is None else None
         if entry is not None and entry[1] == PREDICTION:
             self.waiting.pop(key)
-            self.tally.pending -= 1
+            self.counters.pending -= 1
             held = Checked(key, entry[2], truth, *entry[3:])
             self._pair(number, held, event.weight, event.group, time, origin)
         elif entry is not None and (time < entry[2] or truth == entry[3]):
-            self.tally.labels_duplicate += 1
+            self.counters.labels_duplicate += 1
         elif found is None:
             if entry is None:
-                self.tally.labels_waiting += 1
+                self.counters.labels_waiting += 1
             else:
                 self.waiting.pop(key)
-                self.tally.corrections += 1
+                self.counters.corrections += 1
             self.waiting.put(key, (number, LABEL, time, truth, event.weight, event.group))
-            self.crowded(number)
+            self.evict_overflow(number)
         elif found[1] == EXPIRED:
-            self.tally.labels_late += 1
+            self.counters.labels_late += 1
         elif found[1] == REFUSED or time < found[LABELLED] or truth == found[TRUTH]:
-            self.tally.labels_duplicate += 1
+            self.counters.labels_duplicate += 1
         else:
             self._correct(event, number, origin, counts)
 
@@ -192,30 +192,30 @@ class Joiner:
         weight = weight if event.weight is None else event.weight
         group = group if event.group is None else event.group
         said = event.truth, event.prediction, event.scores, weight, group, event.time, labelled_at
-        self._joins.add(number, event.id, *said, origin, event.classes, self.done.held)
-        self.crowded_done()
+        self._joins.add(number, event.id, *said, origin, event.classes, self.done.entries)
+        self.evict_overflow_done()
 
     def _correct(self, event: Checked, number: int, origin: Origin, counts: Counts) -> None:
         """Take a pair back and count the one with the new label, or leave it as it is."""
         self._count(counts)
         found = self.done.get(event.id)
         if found[1] != JOINED:
-            self.tally.labels_duplicate += 1
+            self.counters.labels_duplicate += 1
             return
         old = Pair._make((*found[2:-1], origin, found[-1]))
         new = old._replace(truth=event.truth, labelled_at=event.time)
         try:
             done = counts.correct(old, new)
         except StreamMetricsError as error:
-            self.tally.labels_refused += 1
+            self.counters.labels_refused += 1
             self._rejected.append(Rejected(*origin, "other", str(error)[:200]))
             return
         if done:
             self.done.pop(event.id)
             self.done.put(event.id, (number, JOINED, *new[:7], new.classes))
-            self.tally.corrections += 1
+            self.counters.corrections += 1
         else:
-            self.tally.corrections_refused += 1
+            self.counters.corrections_refused += 1
 
     def _count(self, counts: Counts) -> None:
         """Have all pairs so far counted; what is rejected stays known as such."""
@@ -223,12 +223,12 @@ class Joiner:
         if not joins.keys:
             return
         bad = counts.add_columns(columns)
-        self.tally.joined += len(joins.keys) - len(bad)
-        self.tally.refused += len(bad)
+        self.counters.joined += len(joins.keys) - len(bad)
+        self.counters.refused += len(bad)
         self._rejected += bad
         delays = np.subtract(columns.labelled, columns.predicted)
         if bad:
-            where, held = {item[:3] for item in bad}, self.done.held
+            where, held = {item[:3] for item in bad}, self.done.entries
             delays = delays[[origin not in where for origin in columns.origins]]
             for key, body, origin in zip(joins.keys, joins.bodies, columns.origins, strict=True):
                 if origin in where and held.get(key) is body:
@@ -238,30 +238,30 @@ class Joiner:
 
     def stats(self) -> JoinStats:
         """Return what became of predictions and labels so far."""
-        return JoinStats.of(replace(self.tally), self.delays.read())
+        return JoinStats.of(replace(self.counters), self.delays.read())
 
     def content(self, moving: int = 0) -> list[Any]:
         """Return everything but the entries, as plain values, once so many entries have been moved to rows."""
         spill = [] if self.spill is None else self.spill.content(moving)
         edges = [list(self.waiting.edges), list(self.done.edges)]
-        return [list(vars(self.tally).values()), self.watermark, self.number, self.delays.content(), edges, spill]
+        return [list(vars(self.counters).values()), self.watermark, self.number, self.delays.content(), edges, spill]
 
     def load(self, content: Any, waiting: Iterable[Segment], done: Iterable[Segment]) -> None:
         """Take over what was written before."""
-        tally, self.watermark, self.number, delays, edges, spill = content
-        self.tally = Tally(*tally)
+        counters, self.watermark, self.number, delays, edges, spill = content
+        self.counters = JoinCounters(*counters)
         self.delays = DelayCounts(*delays)
         for shelf, segments, its_edges in zip((self.waiting, self.done), (waiting, done), edges, strict=True):
             shelf.load(segments, its_edges, self.number)
         if self.spill is not None and spill:
             self.spill.n, self.spill.floor, self.spill.next = spill
 
-    def bereave(self) -> Tally:
+    def expire_all(self) -> JoinCounters:
         """Say that what waited is lost, and return how it was before."""
-        lost, tally = replace(self.tally), self.tally
-        tally.predictions_expired += tally.pending
-        tally.labels_expired += tally.labels_waiting
-        tally.pending = tally.labels_waiting = 0
+        lost, counters = replace(self.counters), self.counters
+        counters.predictions_expired += counters.pending
+        counters.labels_expired += counters.labels_waiting
+        counters.pending = counters.labels_waiting = 0
         if self.spill is not None:
             self.spill.n = 0
         return lost

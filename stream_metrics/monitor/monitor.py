@@ -34,11 +34,11 @@ from stream_metrics.monitor.history import History
 from stream_metrics.monitor.outcomes import JoinStats
 from stream_metrics.monitor.packing import unpacked
 from stream_metrics.monitor.partition import Partition, by_part
-from stream_metrics.monitor.reading import read
 from stream_metrics.monitor.records import Record, Rejected
 from stream_metrics.monitor.statistics import statistics
 from stream_metrics.monitor.store import StaleOwner, Store, StoreError
 from stream_metrics.monitor.view import view
+from stream_metrics.monitor.window_reading import read
 from stream_metrics.wire import encoded
 
 __all__ = ["Monitor"]

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from stream_metrics.monitor.delays import BOUNDS, DelayCounts, Delays
 
-__all__ = ["JoinStats", "Tally"]
+__all__ = ["JoinCounters", "JoinStats"]
 
 
 @dataclass
-class Tally:
+class JoinCounters:
     """Counters of one partition, or of several that were added up.
 
     predictions = pending + joined + predictions_expired + predictions_duplicate + refused
@@ -38,12 +38,12 @@ class Tally:
     expired_early: int = 0  # predictions that expired because too many waited
     forgotten: int = 0  # ids of joined pairs and expired predictions, forgotten early because there were too many
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(**{name: value + getattr(other, name) for name, value in vars(self).items()})
+    def __add__(self, other: JoinCounters) -> JoinCounters:
+        return JoinCounters(**{name: value + getattr(other, name) for name, value in vars(self).items()})
 
 
 class JoinStats(NamedTuple):
-    """What became of predictions and labels so far; `tally` has all counters."""
+    """What became of predictions and labels so far; `counters` has all counters."""
 
     pending: int
     joined: int
@@ -55,20 +55,20 @@ class JoinStats(NamedTuple):
     corrections: int
     corrections_refused: int
     delays: Delays
-    tally: Tally
+    counters: JoinCounters
 
     @classmethod
-    def of(cls, tally: Tally, delays: Delays) -> JoinStats:
-        """Return the numbers of a tally, with the delays."""
-        unmatched = tally.labels_waiting + tally.labels_expired
-        named = {name: getattr(tally, name) for name in cls._fields if hasattr(tally, name)}
-        return cls(**named, labels_unmatched=unmatched, delays=delays, tally=tally)
+    def of(cls, counters: JoinCounters, delays: Delays) -> JoinStats:
+        """Return the numbers of counters, with the delays."""
+        unmatched = counters.labels_waiting + counters.labels_expired
+        named = {name: getattr(counters, name) for name in cls._fields if hasattr(counters, name)}
+        return cls(**named, labels_unmatched=unmatched, delays=delays, counters=counters)
 
     @classmethod
     def total(cls, every: Iterable[JoinStats]) -> JoinStats:
         """Return the sums over partitions."""
-        tally, delays = Tally(), DelayCounts().read()
+        counters, delays = JoinCounters(), DelayCounts().read()
         for stats in every:
             counts = tuple(map(operator.add, delays.counts, stats.delays.counts))
-            tally, delays = tally + stats.tally, Delays(BOUNDS, counts, delays.sum + stats.delays.sum)
-        return cls.of(tally, delays)
+            counters, delays = counters + stats.counters, Delays(BOUNDS, counts, delays.sum + stats.delays.sum)
+        return cls.of(counters, delays)

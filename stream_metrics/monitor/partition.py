@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from stream_metrics.errors import StreamMetricsError
-from stream_metrics.monitor.changes import Changes, changed_rules
+from stream_metrics.monitor.changes import DriftDetectors, changed_rules
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.joining import Joiner, Origin
@@ -37,7 +37,7 @@ class Partition:
 
     def __init__(self, number: int, config: Config, rows: Rows | None = None) -> None:
         self.number = number
-        self.changes = Changes(changed_rules(config))
+        self.changes = DriftDetectors(changed_rules(config))
         self.counts = Counts(config.counting, config.join.due)
         self.counts.watch = self.changes.watch
         self._parts: dict[str, bytes] = {}  # as they were written last
@@ -149,7 +149,7 @@ class Partition:
         self.rejected, self.incomplete = dict(rejected), list(incomplete)
         self.joiner.load(content, row.waiting, row.done)
         if row.restored:
-            lost = self.joiner.bereave()
+            lost = self.joiner.expire_all()
             self.mark_incomplete(f"restored from an export: {lost.pending} predictions that waited for labels are gone")
         found = len(self.joiner.waiting), len(self.joiner.done)
         if found != (waiting, done) and not row.restored:

@@ -31,12 +31,12 @@ from stream_metrics.wire import encoded
 if TYPE_CHECKING:
     from stream_metrics.monitor.counting import Counts
 
-__all__ = ["fill", "form", "joined", "parted", "written"]
+__all__ = ["config_fingerprint", "load_parts", "pack", "unpack", "written"]
 
 MAGIC, VERSION, HEADER = b"SMMC", 1, 9
 
 
-def form(counts: Counts) -> dict[str, Any]:
+def config_fingerprint(counts: Counts) -> dict[str, Any]:
     """Return what the configuration says of how pairs are counted, by the name of the option."""
     config = counts.config
     return {
@@ -53,7 +53,7 @@ def form(counts: Counts) -> dict[str, Any]:
 def written(counts: Counts) -> dict[str, bytes]:
     """Return counts as bytes by part."""
     seen = [window.seen for window in counts.windows.values()]
-    about = [*form(counts).values(), seen, [coverage.content() for coverage in counts.coverage.values()]]
+    about = [*config_fingerprint(counts).values(), seen, [coverage.content() for coverage in counts.coverage.values()]]
     parts = {"about": encoded(about), "total": counts.total.to_bytes(), "groups": counts.groups["total"].to_bytes()}
     for name, window in counts.windows.items():
         for kind, holder in (("window", window), ("groups", counts.groups[name])):
@@ -61,11 +61,11 @@ def written(counts: Counts) -> dict[str, bytes]:
     return parts
 
 
-def fill(counts: Counts, parts: Mapping[str, bytes]) -> None:
-    """Let empty counts have what was written; DecodeError says what is damaged, or configured otherwise."""
+def load_parts(counts: Counts, parts: Mapping[str, bytes]) -> None:
+    """Load serialized parts into empty counts; DecodeError says what is damaged, or configured otherwise."""
     try:
         *values, seen, coverages = unpacked(parts["about"])
-        _check_form(form(counts), values)
+        _check_fingerprint(config_fingerprint(counts), values)
         counts.total = _same(MetricSet.from_bytes(parts["total"]), counts.total)
         counts.groups["total"] = _same(ByGroup.from_bytes(parts["groups"]), counts.groups["total"])
         for coverage, content in zip(counts.coverage.values(), coverages, strict=True):
@@ -82,7 +82,7 @@ def fill(counts: Counts, parts: Mapping[str, bytes]) -> None:
         raise DecodeError(f"Expected the parts of counts, but: {error!r}") from error
 
 
-def _check_form(mine: Mapping[str, Any], theirs: Sequence[Any]) -> None:
+def _check_fingerprint(mine: Mapping[str, Any], theirs: Sequence[Any]) -> None:
     for (name, value), other in zip(mine.items(), theirs, strict=True):
         if encoded(value) != encoded(other):
             raise DecodeError(
@@ -103,14 +103,14 @@ def _panes(parts: Mapping[str, bytes], prefix: str) -> dict[int, bytes]:
     return {int(name[len(prefix) :]): data for name, data in parts.items() if name.startswith(prefix)}
 
 
-def joined(parts: Mapping[str, bytes]) -> bytes:
+def pack(parts: Mapping[str, bytes]) -> bytes:
     """Return all parts as one."""
     body = encoded(dict(sorted(parts.items())))
     return MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
 
 
-def parted(data: bytes) -> dict[str, bytes]:
-    """Return the parts of what `joined` returned; DecodeError if it is damaged."""
+def unpack(data: bytes) -> dict[str, bytes]:
+    """Return the parts of what `pack` returned; DecodeError if it is damaged."""
     if data[:4] != MAGIC or len(data) < HEADER:
         raise DecodeError(f"Expected counts starting with {MAGIC!r}, but got {len(data)} bytes starting {data[:4]!r}")
     if data[4] != VERSION:

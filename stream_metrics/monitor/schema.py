@@ -1,4 +1,4 @@
-"""The tables of a state file, and how one is opened.
+"""The tables of a state file, and how a connection to it is opened.
 
 `state` has a row for each partition, with crc; `parts` has its counts, with crc, in parts of which a checkpoint writes
 those that have changed; `log` what came to and left the join with each checkpoint, with crc;
@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from stream_metrics.errors import StreamMetricsError
 
-__all__ = ["SCHEMA", "EmptyStoreError", "StoreError", "opened", "read_only"]
+__all__ = ["EmptyStoreError", "SCHEMA", "StoreError", "connect", "read_only"]
 
 APPLICATION = 0x534D4F4E  # "SMON"
 SCHEMA = 1
@@ -45,7 +45,7 @@ class EmptyStoreError(StoreError):
     """A state file that a monitor has made, or is making, and not yet written."""
 
 
-def opened(path: str) -> sqlite3.Connection:
+def connect(path: str) -> sqlite3.Connection:
     """Open a state file for writing, and make one if there is none; ``StoreError`` if it is not ours to write."""
     made = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
     try:

@@ -41,7 +41,7 @@ class Spill:
     def __init__(self, rows: Rows, part: int, n: int = 0, floor: int = 0, next_row: int = 0) -> None:
         self._rows, self._part = rows, part
         self.n, self.floor, self.next = n, floor, next_row
-        self.near: dict[Any, tuple[int, bytes]] = {}  # what was looked up for the events at hand
+        self.prefetched: dict[Any, tuple[int, bytes]] = {}  # what was looked up for the events at hand
         self._taken: set[int] = set()
 
     def look(self, keys: Iterable[Any]) -> None:
@@ -52,20 +52,20 @@ class Spill:
         for start in range(0, len(ids), AT_ONCE):
             for row, held, body in self._rows.found(self._part, ids[start : start + AT_ONCE]):
                 if row >= self.floor and row not in self._taken:
-                    self.near[by_id[held]] = row, body
+                    self.prefetched[by_id[held]] = row, body
 
     def forget(self) -> None:
         """Forget what was looked up."""
-        self.near.clear()
+        self.prefetched.clear()
 
     def get(self, key: Any) -> Any:
         """Return an entry that was looked up, or None."""
-        found = self.near.get(key)
+        found = self.prefetched.get(key)
         return None if found is None else entry_of(found[1])
 
     def pop(self, key: Any) -> Any:
         """Take an entry that was looked up, or None."""
-        found = self.near.pop(key, None)
+        found = self.prefetched.pop(key, None)
         if found is None:
             return None
         self._taken.add(found[0])
@@ -86,7 +86,7 @@ class Spill:
                         return gone
                     key = unpacked(held)
                     gone.append((key, entry))
-                    self.near.pop(key, None)
+                    self.prefetched.pop(key, None)
                     self.n -= 1
                 self.floor = row + 1
         return gone

@@ -24,14 +24,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from stream_metrics.monitor.entry_log import Segment, Written
 from stream_metrics.monitor.locks import Lock, Locked
 from stream_metrics.monitor.packing import unpacked
 from stream_metrics.monitor.records import Rejected
-from stream_metrics.monitor.schema import StoreError, opened
-from stream_metrics.monitor.shelves import Segment, Written
+from stream_metrics.monitor.schema import StoreError, connect
 from stream_metrics.wire import encoded
 
-__all__ = ["LETTERS", "Change", "Row", "StaleOwner", "Store", "StoreError", "offsets"]
+__all__ = ["Change", "LETTERS", "Row", "StaleOwner", "Store", "StoreError", "offsets"]
 
 LETTERS = 10_000
 
@@ -106,7 +106,7 @@ class Store:
 
     def _opened(self) -> sqlite3.Connection:
         with self._told(), self._lock.turn():
-            return opened(self.path)
+            return connect(self.path)
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ from typing import Any
 from stream_metrics.labels.json_names import json_data
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import TOTAL, Counts
-from stream_metrics.monitor.reading import Reading, read
+from stream_metrics.monitor.window_reading import Reading, read
 from stream_metrics.monitor.window_view import window_view
 
 __all__ = ["VERSION", "view"]
@@ -54,7 +54,7 @@ def view(
     event_time: float | None = None,
     extra_metrics: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the whole view of what `reading.read` returned, whose states are taken over; {} if there are no counts.
+    """Return the whole view of what `read` returned, whose states are taken over; {} if there are no counts.
 
     `statistics` has any of the keys of `UNKNOWN`; ValueError for others. `now` is the time of the clock, `event_time`
     that of the events; `extra_metrics` are in it beside those that always are.

@@ -20,7 +20,9 @@ from stream_metrics.containers.groups import ByGroup
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import json_number
-from stream_metrics.monitor.certainty import (
+from stream_metrics.monitor.curves import curves
+from stream_metrics.monitor.delays import delay_quantile
+from stream_metrics.monitor.intervals import (
     LEVEL,
     assumption,
     class_intervals,
@@ -28,10 +30,8 @@ from stream_metrics.monitor.certainty import (
     intervals,
     label_bounds,
 )
-from stream_metrics.monitor.curve_points import curves
-from stream_metrics.monitor.delays import delay_quantile
 from stream_metrics.monitor.names import names_of
-from stream_metrics.monitor.reading import Reading
+from stream_metrics.monitor.window_reading import Reading
 from stream_metrics.report.headlines import MONITOR_VIEW, MONITOR_VIEW_OF_SCORES
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot

@@ -14,7 +14,7 @@ import numpy as np
 
 from stream_metrics.plots.base import THIN, Numbers, Style, new_figure, nothing, samples
 from stream_metrics.plots.curves import CHANCE, beside, chosen
-from stream_metrics.report.rated import deserved, single_class
+from stream_metrics.report.score_section import emphasized, single_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,17 +87,17 @@ def _curves(snapshot: Snapshot, labels: Sequence[Label] | None) -> tuple[list[Cu
     shown = chosen(snapshot, labels)
     count = samples(snapshot.scored)
     if labels is None and single_class(snapshot) is None and "confidence" in snapshot._states:
-        error = deserved(snapshot.estimate("expected_calibration_error_top"))
+        error = emphasized(snapshot.estimate("expected_calibration_error_top"))
         curve = Curve(f"largest score,\n{count}", snapshot.reliability_curve(bins=BINS), PREDICTION)
         return [curve], f"Reliability of predictions, ECE {error}"
     points = [snapshot.reliability_curve(label, bins=BINS) for label in shown.labels]
-    errors = [deserved(snapshot.estimate("expected_calibration_error", label)) for label in shown.labels]
+    errors = [emphasized(snapshot.estimate("expected_calibration_error", label)) for label in shown.labels]
     if len(points) == 1:
         return [Curve(f"{shown.names[0]},\n{count}", points[0], shown.styles[0])], f"Reliability, ECE {errors[0]}"
     texts = [f"{name}: {error}" for name, error in zip(shown.names, errors, strict=True)]
     heading = f"Reliability{shown.among}"
     if labels is None:
-        heading += f",\nmean ECE of all classes {deserved(snapshot.estimate('expected_calibration_error_ovr'))}"
+        heading += f",\nmean ECE of all classes {emphasized(snapshot.estimate('expected_calibration_error_ovr'))}"
     return list(map(Curve, texts, points, shown.styles)), heading
 
 

@@ -13,7 +13,7 @@ from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figu
 from stream_metrics.report.content import class_values, classes_shown, weakest
 from stream_metrics.report.intervals import class_bounds
 from stream_metrics.report.layout import fit_names, number
-from stream_metrics.report.rated import row_labels
+from stream_metrics.report.score_section import row_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

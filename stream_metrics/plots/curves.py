@@ -20,7 +20,7 @@ from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figu
 from stream_metrics.ranking.curves import Best, Curve
 from stream_metrics.ranking.steps import descend
 from stream_metrics.report.layout import display_width, fit_names, number
-from stream_metrics.report.rated import deserved, single_class
+from stream_metrics.report.score_section import emphasized, single_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +62,7 @@ def roc(snapshot: Snapshot, labels: Sequence[Label] | None = None, *, ax: Axes |
         return _empty(ax, snapshot, "needs samples of two classes")
     for (curve, area), name, style, there in zip(curves, shown.names, shown.styles, drawn, strict=True):
         x, y = (curve.x, curve.y) if there else (NONE, NONE)
-        ax.plot(x, y, color=style.colour, linestyle=style.line, label=f"{name}: {deserved(area)}", zorder=3)
+        ax.plot(x, y, color=style.colour, linestyle=style.line, label=f"{name}: {emphasized(area)}", zorder=3)
     ax.plot([0, 1], [0, 1], label="chance: 0.5", zorder=2, **CHANCE)
     if len(shown.labels) == 1:
         _mark(ax, curves[0][0], snapshot.best_threshold(shown.labels[0]), "Youden's J")
@@ -82,7 +82,7 @@ def precision_recall(snapshot: Snapshot, labels: Sequence[Label] | None = None, 
         return _empty(ax, snapshot, "needs samples of a class")
     for label, (curve, area), name, style in zip(shown.labels, curves, shown.names, shown.styles, strict=True):
         x, y = _steps(curve, descend(snapshot._column(label)).fine.mixed)
-        ax.plot(x, y, color=style.colour, linestyle=style.line, label=f"{name}: {deserved(area)}", zorder=3)
+        ax.plot(x, y, color=style.colour, linestyle=style.line, label=f"{name}: {emphasized(area)}", zorder=3)
         if len(x):
             ax.axhline(y[-1], zorder=2, **{**CHANCE, "color": style.colour})
     ax.plot([], [], label="chance: share of class", **CHANCE)

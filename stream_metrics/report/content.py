@@ -18,7 +18,7 @@ from stream_metrics.catalog.obstacles import SQUARE_LIMIT
 from stream_metrics.catalog.table import CATALOG, LABEL_VALUED
 from stream_metrics.report import headlines
 from stream_metrics.report.layout import number, score, shorten
-from stream_metrics.report.rated import is_default, rated_per_class, row_labels, scored
+from stream_metrics.report.score_section import is_default, rated_per_class, row_labels, scored
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 __all__ = [
     "BASELINES",
     "CONFUSIONS",
-    "NOT_ABOVE",
-    "UNDEFINED",
     "Confusion",
+    "NOT_ABOVE",
     "Score",
+    "UNDEFINED",
+    "baseline_labels",
     "class_values",
     "classes_shown",
     "confusions",
-    "guesses",
     "matrix_place",
     "omissions",
     "per_class_keys",
@@ -94,7 +94,7 @@ def sizes(snapshot: Snapshot, separator: str = " ") -> str:
     return ", ".join(parts)
 
 
-def guesses(snapshot: Snapshot, names: Sequence[str]) -> dict[str, str]:
+def baseline_labels(snapshot: Snapshot, names: Sequence[str]) -> dict[str, str]:
     """Return what each of `BASELINES` answers."""
     majority = shorten(names[snapshot.labels.index(snapshot["majority_class"])], 24)
     return dict(
@@ -137,7 +137,7 @@ def significance(snapshot: Snapshot, names: Sequence[str]) -> str:
     """
     if not is_default(snapshot):
         return ""
-    against = f"Accuracy against {guesses(snapshot, names)[BASELINES[0]]}"
+    against = f"Accuracy against {baseline_labels(snapshot, names)[BASELINES[0]]}"
     found = snapshot._obstacle("majority_p_value")
     if found is not None:
         return f"{against}: no p-value, which {found.reason}"

@@ -11,9 +11,9 @@ from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.inference.selection import range_of
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.headlines import GROUPS, short_title
-from stream_metrics.report.intervals import beside, group_bounds, interval_notes, value_bounds
+from stream_metrics.report.intervals import group_bounds, interval_notes, value_bounds, with_interval
 from stream_metrics.report.layout import Column, aligned, number, numbers, score, shorten, table, visible, wrap
-from stream_metrics.report.rated import doubts
+from stream_metrics.report.score_section import doubts
 
 if TYPE_CHECKING:
     from stream_metrics.inference.intervals.interval import Interval
@@ -94,7 +94,7 @@ def _table(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], widt
     for position, key in enumerate(keys):
         bounds = [_bounds(view, key) for _, view in rows]
         intervals += bounds
-        cells = beside(aligned([_cell(view, key) for _, view in rows]), bounds)
+        cells = with_interval(aligned([_cell(view, key) for _, view in rows]), bounds)
         columns.append(Column(_title(key), short_title(key), cells, drop=position))
     lines, dropped = table("Group", [name for name, _ in rows], columns, width)
     notes = doubts(intervals)
@@ -137,7 +137,7 @@ def _gaps(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], width
         [f"{shorten(names[gap[end]], most)} {score(_at(groups, gap[end], key))}" for key, gap in gaps.items()]
         for end in (1, 2)
     ]
-    sizes = beside([score(gap.size) for gap in gaps.values()], [_gap_bounds(groups, key) for key in gaps])
+    sizes = with_interval([score(gap.size) for gap in gaps.values()], [_gap_bounds(groups, key) for key in gaps])
     columns = [
         Column("gap", "gap", sizes),
         Column("lowest", "lowest", ends[0], drop=1),

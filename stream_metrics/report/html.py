@@ -21,10 +21,10 @@ from stream_metrics.report.content import (
     CONFUSIONS,
     NOT_ABOVE,
     UNDEFINED,
+    baseline_labels,
     class_values,
     classes_shown,
     confusions,
-    guesses,
     matrix_place,
     omissions,
     per_class_keys,
@@ -35,10 +35,25 @@ from stream_metrics.report.content import (
     weakest,
 )
 from stream_metrics.report.headlines import column_title
-from stream_metrics.report.intervals import beside, bracketed, class_bounds, heading, interval_notes, value_bounds
+from stream_metrics.report.intervals import (
+    bracketed,
+    class_bounds,
+    heading,
+    interval_notes,
+    value_bounds,
+    with_interval,
+)
 from stream_metrics.report.layout import fit_names, number, numbers, score, visible
 from stream_metrics.report.matrix import percent
-from stream_metrics.report.rated import CERTIFIED, columns, doubts, rated, rated_heading, rated_notes, row_labels
+from stream_metrics.report.score_section import (
+    CERTIFIED,
+    columns,
+    doubts,
+    rated,
+    rated_heading,
+    rated_notes,
+    row_labels,
+)
 
 if TYPE_CHECKING:
     from stream_metrics.snapshots.snapshot import Snapshot
@@ -106,7 +121,7 @@ def _scores(snapshot: Snapshot, names: list[str]) -> str:
             unbeaten |= flag
             cells.append("" if baseline is None else score(baseline, digits=4) + "!" * flag)
         body.append(_row(row.title, cells))
-    said = "; ".join(f"{name} = {guess}" for name, guess in guesses(snapshot, names).items())
+    said = "; ".join(f"{name} = {guess}" for name, guess in baseline_labels(snapshot, names).items())
     notes = [*doubts(found), f"Guessing without a model: {said}", significance(snapshot, names)]
     notes += [NOT_ABOVE] * unbeaten + [UNDEFINED] * any(row.undefined for row in rows)
     return _table(["Score", "model", *between, *BASELINES], body) + _notes(notes)
@@ -149,7 +164,7 @@ def _cells(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[str]:
     if CATALOG[key].high == math.inf:
         return numbers([value for value, _ in values if value is not None], THIN)
     texts = ["" if value is None else score(value, undefined) for value, undefined in values]
-    return beside(texts, class_bounds(snapshot, key, shown), FIGURE_SPACE)
+    return with_interval(texts, class_bounds(snapshot, key, shown), FIGURE_SPACE)
 
 
 def _matrix(snapshot: Snapshot, names: list[str]) -> str:

@@ -10,14 +10,14 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stream_metrics.report.rated import DOUBT, bounds, row_labels
+from stream_metrics.report.score_section import DOUBT, bounds, row_labels
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
     from stream_metrics.snapshots.groups import GroupSnapshot
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["beside", "bracketed", "class_bounds", "group_bounds", "heading", "interval_notes", "value_bounds"]
+__all__ = ["bracketed", "class_bounds", "group_bounds", "heading", "interval_notes", "value_bounds", "with_interval"]
 
 FEWEST, MOST = 2, 6  # decimals of a bound
 
@@ -74,7 +74,7 @@ def bracketed(found: Sequence[Any]) -> list[str]:
     ]
 
 
-def beside(cells: Sequence[str], found: Sequence[Any], blank: str = " ") -> list[str]:
+def with_interval(cells: Sequence[str], found: Sequence[Any], blank: str = " ") -> list[str]:
     """Return cells with their intervals behind them, so that values and brackets stand below each other."""
     texts = bracketed(found)
     wide = max(map(len, texts), default=0)

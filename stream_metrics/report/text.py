@@ -18,10 +18,10 @@ from stream_metrics.report.content import (
     CONFUSIONS,
     NOT_ABOVE,
     UNDEFINED,
+    baseline_labels,
     class_values,
     classes_shown,
     confusions,
-    guesses,
     matrix_place,
     omissions,
     per_class_keys,
@@ -32,7 +32,14 @@ from stream_metrics.report.content import (
     weakest,
 )
 from stream_metrics.report.headlines import column_title, short_title
-from stream_metrics.report.intervals import beside, bracketed, class_bounds, heading, interval_notes, value_bounds
+from stream_metrics.report.intervals import (
+    bracketed,
+    class_bounds,
+    heading,
+    interval_notes,
+    value_bounds,
+    with_interval,
+)
 from stream_metrics.report.layout import (
     GAP,
     Column,
@@ -49,7 +56,15 @@ from stream_metrics.report.layout import (
     wrap,
 )
 from stream_metrics.report.matrix import matrix_lines, percent
-from stream_metrics.report.rated import CERTIFIED, columns, doubts, rated, rated_heading, rated_notes, row_labels
+from stream_metrics.report.score_section import (
+    CERTIFIED,
+    columns,
+    doubts,
+    rated,
+    rated_heading,
+    rated_notes,
+    row_labels,
+)
 
 if TYPE_CHECKING:
     from stream_metrics.snapshots.snapshot import Snapshot
@@ -110,7 +125,7 @@ def _scores(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
     lines, dropped = table("Score", [row.title for row in rows], columns, width, least=20)
     notes = doubts(bounds)
     if len(columns) > 1:
-        said = [f"{name} = {guess}" for name, guess in guesses(snapshot, names).items() if name not in dropped]
+        said = [f"{name} = {guess}" for name, guess in baseline_labels(snapshot, names).items() if name not in dropped]
         notes += [f"Guessing without a model: {'; '.join(said)}"] if said else []
         notes += [line for line in [significance(snapshot, names)] if line]
     if any("!" in text for text in lines):
@@ -164,7 +179,7 @@ def _column(snapshot: Snapshot, key: str, shown: list[int], position: int) -> Co
         cells = numbers([value for value, _ in values if value is not None])
     else:
         cells = aligned(["" if value is None else score(value, undefined) for value, undefined in values])
-        cells = beside(cells, class_bounds(snapshot, key, shown))
+        cells = with_interval(cells, class_bounds(snapshot, key, shown))
     return Column(column_title(key), short_title(key), cells, drop=DROPPED_FIRST.get(key, position + 1))
 
 

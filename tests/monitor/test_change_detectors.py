@@ -10,7 +10,7 @@ import pytest
 
 from stream_metrics.errors import DecodeError
 from stream_metrics.monitor.alerts.rules import Changed, parse
-from stream_metrics.monitor.changes import Changes, changes_view, meant_by
+from stream_metrics.monitor.changes import DriftDetectors, changes_view, labels_shown_as
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.pairs import Pair, Rows
@@ -27,7 +27,7 @@ def watched(text: str) -> Changed:
     return rule
 
 
-def feed(changes: Changes, pairs: Sequence[tuple[Any, Any]]) -> None:
+def feed(changes: DriftDetectors, pairs: Sequence[tuple[Any, Any]]) -> None:
     """Feed pairs of truth and prediction."""
     assert changes.watch is not None
     truths, labels = zip(*pairs, strict=True)
@@ -46,7 +46,7 @@ def feed(changes: Changes, pairs: Sequence[tuple[Any, Any]]) -> None:
 )
 def test_rates_have_their_own_outcomes(rate, errors, n) -> None:
     """An abstention is no outcome, and of the rate of a class only some pairs are."""
-    changes = Changes([watched(f"changed({rate}) arl=50 reference=100")])
+    changes = DriftDetectors([watched(f"changed({rate}) arl=50 reference=100")])
 
     feed(changes, [("cat", "cat"), ("cat", "cat"), ("cat", "dog"), ("dog", "cat")])
     feed(changes, [("dog", "dog"), ("cat", None)])
@@ -69,7 +69,7 @@ def test_rates_have_their_own_outcomes(rate, errors, n) -> None:
 )
 def test_a_class_is_named_as_it_is_shown(text, labels, others) -> None:
     """The text of a rule stands for the text, and for the label that is shown so."""
-    meant = meant_by(text)
+    meant = labels_shown_as(text)
 
     assert all(label in meant for label in labels)
     assert not any(label in meant for label in others)
@@ -86,7 +86,7 @@ def test_only_what_is_counted_is_an_outcome() -> None:
             losses.append(float(truth != (said or "a")))
         pairs.append(Pair(truth, said, scores, 1 + at % 2, None, START, START, ("t", 0, at)))
     counts = Counts(Counting(scores=True, windows=(), labels=("a", "b")))
-    changes = Changes([watched("changed(accuracy) arl=1000000 reference=40 direction=both")])
+    changes = DriftDetectors([watched("changed(accuracy) arl=1000000 reference=40 direction=both")])
     counts.watch = changes.watch
 
     refused = counts.add(pairs)
@@ -101,7 +101,7 @@ def test_false_alarms_are_no_more_frequent_over_partitions() -> None:
     """Without a change the mean number of outcomes of four partitions to the first alarm is above `arl`."""
     rule, chance, lengths = watched("changed(accuracy) arl=100 p0=0.1"), random.Random(0), []
     for _ in range(100):
-        four, n = [Changes([rule]) for _ in range(4)], 0
+        four, n = [DriftDetectors([rule]) for _ in range(4)], 0
         while not any(row["alarms"] for row in changes_view(enumerate(four))):
             for changes in four:
                 feed(changes, [("a", "a" if chance.random() < 0.9 else "b")])
@@ -115,7 +115,7 @@ def test_a_level_that_is_given_is_kept_and_may_be_left_both_ways() -> None:
     """With `p0` watching begins at once and goes on after an alarm, which holds for 1000 outcomes more."""
     fall, rise = [("a", "b")] * 30, [("a", "a")] * 1100
     for direction, pairs, alarms in (("worse", fall, 1), ("better", fall, 0), ("better", rise, 1), ("both", fall, 1)):
-        changes = Changes([watched(f"changed(accuracy) p0=0.2 arl=1000 direction={direction}")])
+        changes = DriftDetectors([watched(f"changed(accuracy) p0=0.2 arl=1000 direction={direction}")])
 
         feed(changes, pairs)
 
@@ -130,7 +130,7 @@ def test_a_level_that_is_given_is_kept_and_may_be_left_both_ways() -> None:
 
 def test_a_detector_that_is_damaged_is_refused() -> None:
     """Bytes of a detector are checked as all others are."""
-    changes = Changes([watched("changed(accuracy) arl=1000")])
+    changes = DriftDetectors([watched("changed(accuracy) arl=1000")])
     ((text, data),) = changes.content()[0]
 
     with pytest.raises(DecodeError, match="the checksum"):

@@ -1,4 +1,4 @@
-"""Changes of a rate in a monitored stream: found once, whatever the batches, restarts and partitions."""
+"""DriftDetectors of a rate in a monitored stream: found once, whatever the batches, restarts and partitions."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from support.pair_streams import HARD, SOFT, countable, fed, pairs, placed
 from stream_metrics import testing
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.counting import Counts, Pair
-from stream_metrics.monitor.reading import read
 from stream_metrics.monitor.records import MISSING
+from stream_metrics.monitor.window_reading import read
 
 ROOMY = replace(SOFT, max_groups=20)
 

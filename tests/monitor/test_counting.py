@@ -25,8 +25,8 @@ from stream_metrics.errors import DecodeError, MergeError
 from stream_metrics.labels import most_likely
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import Counts, Pair
-from stream_metrics.monitor.reading import read
 from stream_metrics.monitor.records import MISSING
+from stream_metrics.monitor.window_reading import read
 
 CONFIGS = {"scores": SOFT, "labels": HARD, "by prediction": BY_PREDICTION}
 streams = st.lists(pairs(), max_size=30).map(placed)

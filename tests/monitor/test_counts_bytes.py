@@ -8,7 +8,7 @@ from support.pair_streams import SOFT, fed
 from stream_metrics.errors import DecodeError
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import Counts, Pair
-from stream_metrics.monitor.parts import joined
+from stream_metrics.monitor.parts import pack
 
 PAIRS = [Pair("a", "b", {"a": 0.4, "b": 0.6}, 1, "de", float(t), t + 1.5, ("t", 0, t)) for t in range(90, 100)]
 
@@ -47,7 +47,7 @@ def test_parts_that_do_not_belong_together_are_refused() -> None:
         parts | {pane: Counts(SOFT).total.to_bytes()},
     ]
 
-    assert Counts.from_bytes(SOFT, joined(parts)).parts() == parts
+    assert Counts.from_bytes(SOFT, pack(parts)).parts() == parts
     for held in wrong:
         with pytest.raises(DecodeError):
             Counts.from_parts(SOFT, held)

@@ -7,8 +7,8 @@ from support.pair_streams import HARD, SOFT, counted, fed, pair
 
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import Counts, Pair
-from stream_metrics.monitor.reading import read
 from stream_metrics.monitor.records import MISSING
+from stream_metrics.monitor.window_reading import read
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from stream_metrics.monitor.sources import Source
 from stream_metrics.monitor.sources import lines as lines_module
 from stream_metrics.monitor.sources.file import FileSource, StdinSource
 from stream_metrics.monitor.sources.lines import Lines
-from stream_metrics.monitor.sources.opening import opened
+from stream_metrics.monitor.sources.make import make_source
 from stream_metrics.monitor.store import Store, StoreError
 
 
@@ -227,7 +227,7 @@ def test_rotation_loses_and_repeats_nothing(
     append(path, block(105, 107))
 
     assert run(monitor, source) == (36 if kind == "renamed" else 30) + 7
-    assert run(monitor, source) == monitor.stats().tally.labels
+    assert run(monitor, source) == monitor.stats().counters.labels
     stop(monitor, source)
 
 
@@ -310,10 +310,10 @@ def test_standard_input_counts_its_bytes(tmp_path: Path, caplog: pytest.LogCaptu
 
 def test_the_configuration_names_the_source(path: Path) -> None:
     """A file, or standard input by its name or by a dash; other kinds have sources elsewhere."""
-    assert isinstance(opened(config.Source(path=str(path))), FileSource)
-    assert isinstance(opened(config.Source(path="-")), StdinSource)
-    assert isinstance(opened(config.Source(kind="stdin")), StdinSource)
+    assert isinstance(make_source(config.Source(path=str(path))), FileSource)
+    assert isinstance(make_source(config.Source(path="-")), StdinSource)
+    assert isinstance(make_source(config.Source(kind="stdin")), StdinSource)
     with pytest.raises(ValueError, match="Expected `kind` to be 'file', 'stdin' or 'kafka', but got 'memory'"):
-        opened(config.Source(kind="memory"))
+        make_source(config.Source(kind="memory"))
     with pytest.raises(ValueError, match="Expected `path` to name a file"):
-        opened(config.Source())
+        make_source(config.Source())

@@ -37,9 +37,9 @@ def test_the_stream_has_everything() -> None:
     _, stats, rejected = WHOLE
 
     seldom = {"refused", "labels_refused", "corrections_refused", "forgotten"}
-    assert {name for name, value in vars(stats.tally).items() if not value} <= seldom
+    assert {name for name, value in vars(stats.counters).items() if not value} <= seldom
     assert rejected.keys() == {"decode", "field", "time"}
-    assert stats.tally.joined > 300
+    assert stats.counters.joined > 300
 
 
 @given(st.lists(st.integers(1, 300), min_size=3, max_size=12), st.lists(st.sampled_from("nnncr"), min_size=12))
@@ -178,7 +178,7 @@ def test_hope_does_not_depend_on_batches(chunk: int, monkeypatch: pytest.MonkeyP
     """99 that fail before the first event are tolerated, 100 are not, however they are cut."""
     monkeypatch.setattr(module, "CHUNK", chunk)
 
-    assert offline(records([*["junk"] * 99, *events(20)])).stats().tally.predictions > 0
+    assert offline(records([*["junk"] * 99, *events(20)])).stats().counters.predictions > 0
     with pytest.raises(Unreadable):
         offline(records([*["junk"] * 100, *events(20)]))
 
@@ -333,7 +333,7 @@ def test_an_export_can_take_the_place_of_a_damaged_file(tmp_path: Path) -> None:
     monitor.assign([0])
     monitor.step(STREAM[:500])
     monitor.export()
-    then = monitor.stats().tally
+    then = monitor.stats().counters
     monitor.step(STREAM[500:])
     monitor.close()
     held = read_export(str(tmp_path / "export"))
@@ -347,11 +347,11 @@ def test_an_export_can_take_the_place_of_a_damaged_file(tmp_path: Path) -> None:
     aside = restore(str(tmp_path / "state.sqlite"), str(tmp_path / "export"))
     again = opened(tmp_path)
     assert again.assign([0]) == {("t", 0): len(STREAM)}
-    tally = again.stats().tally
+    counters = again.stats().counters
     assert Path(aside or "").read_bytes() == b"junk" * 5000
     assert again.counts().to_bytes() == WHOLE[0]
-    assert tally.pending == 0
-    assert tally.predictions_expired == WHOLE[1].tally.pending + WHOLE[1].tally.predictions_expired
+    assert counters.pending == 0
+    assert counters.predictions_expired == WHOLE[1].counters.pending + WHOLE[1].counters.predictions_expired
     assert again.view()["incomplete"][0].startswith("restored from an export: ")
     assert then.predictions == 0 or again.stats().predictions_expired > 0
     again.step(records(events(20)))

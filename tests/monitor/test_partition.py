@@ -32,7 +32,7 @@ def test_records_are_taken_once_whatever_the_gaps() -> None:
     monitor.step(held[20:])
     monitor.step(held)
 
-    assert monitor.stats().tally.labels == 100
+    assert monitor.stats().counters.labels == 100
     assert monitor.view()["partitions"][0]["next"] == {"a": 98 * 7 + 1, "b": 99 * 7 + 1}
 
 
@@ -124,7 +124,7 @@ def test_memory_is_bounded_and_recovery_is_quick(tmp_path: Path) -> None:
 
     partition = again._partitions[0]
     assert again.stats()[:2] == (n - len(labels), len(labels))
-    assert len(partition.joiner.waiting.held) <= PLAIN.join.in_memory
+    assert len(partition.joiner.waiting.entries) <= PLAIN.join.in_memory
     assert partition.joiner.spill is not None
     assert partition.joiner.spill.n == again.store._run("select count(*) from pending").fetchone()[0]  # type: ignore[union-attr]
     assert spent < 2
@@ -150,7 +150,7 @@ def test_the_oldest_expire_wherever_they_are(tmp_path: Path) -> None:
 
     expected = offline(stream, config)
     assert monitor.stats() == expected.stats()
-    assert monitor.stats().tally.expired_early > 1000
+    assert monitor.stats().counters.expired_early > 1000
     assert monitor.counts().to_bytes() == expected.counts().to_bytes()
     monitor.close()
 
@@ -159,7 +159,7 @@ def test_the_log_of_a_slow_stream_is_short(tmp_path: Path, monkeypatch: pytest.M
     """One prediction for each checkpoint, for a long time: what is old is in rows, not in a segment for each second."""
     monitor = Monitor(PLAIN, Store(str(tmp_path / "state")), lambda: NOW)
     monitor.assign([0])
-    monkeypatch.setattr("stream_metrics.monitor.shelves.SEGMENTS", 10)
+    monkeypatch.setattr("stream_metrics.monitor.entry_log.SEGMENTS", 10)
     for record in predictions(0, 40):
         monitor.step([record])
         monitor.checkpoint()

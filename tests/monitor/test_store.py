@@ -16,10 +16,10 @@ import pytest
 
 from stream_metrics.monitor import locks
 from stream_metrics.monitor import store as module
+from stream_metrics.monitor.entry_log import Segment, Written
 from stream_metrics.monitor.export import Export, Exported, read_export, restore, write_export
 from stream_metrics.monitor.records import Rejected
 from stream_metrics.monitor.schema import SCHEMA, EmptyStoreError, read_only
-from stream_metrics.monitor.shelves import Segment, Written
 from stream_metrics.monitor.spill import Moves
 from stream_metrics.monitor.store import Change, Row, StaleOwner, Store, StoreError, offsets
 

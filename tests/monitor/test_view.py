@@ -16,12 +16,12 @@ from stream_metrics import testing
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import Counts, Pair
-from stream_metrics.monitor.curve_points import MOST_POINTS
+from stream_metrics.monitor.curves import MOST_POINTS
 from stream_metrics.monitor.history import History
 from stream_metrics.monitor.names import names_of
-from stream_metrics.monitor.reading import read
 from stream_metrics.monitor.records import MISSING
 from stream_metrics.monitor.view import UNKNOWN, view
+from stream_metrics.monitor.window_reading import read
 from stream_metrics.snapshots.snapshot import Snapshot
 
 TOP = {

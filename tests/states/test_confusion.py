@@ -227,7 +227,7 @@ def test_a_label_outside_the_fixed_set_is_refused(argument: str) -> None:
     assert state == sm.ConfusionMatrix(labels=["a", "b"])
 
 
-@pytest.mark.parametrize("labels", [["a", "b", "rest"], ["a", "b"]], ids=["inside", "outside"])
+@pytest.mark.parametrize("labels", [["a", "b", "rest"], ["a", "b"]], ids=["walk_inner", "outside"])
 def test_labels_outside_the_fixed_set_can_be_counted_as_other(labels: list[str]) -> None:
     """`other` takes the place of every label outside the set; it is a class like any other, itself named or not."""
     state = counted(("a", "z"), ("y", "x"), ("a", {"q": 0.9, "a": 0.1}), ("b", None), labels=labels, other="rest")

@@ -16,7 +16,7 @@ from stream_metrics.monitor.packing import unpacked
 from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.schema import read_only
 from stream_metrics.monitor.sources import kafka
-from stream_metrics.monitor.sources.opening import opened
+from stream_metrics.monitor.sources.make import make_source
 from stream_metrics.monitor.store import Store
 from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
 
@@ -119,7 +119,7 @@ def check(state: str, found: list[Record], told: config.Config) -> None:
 @contextmanager
 def reading(state: str, told: config.Config = KEPT, **source: Any) -> Iterator[tuple[Monitor, kafka.KafkaSource]]:
     """A monitor and its source, which are closed in the end."""
-    made = opened(config.Source(kind="kafka", **{"group": source["predictions"], "options": KIP_848} | source))
+    made = make_source(config.Source(kind="kafka", **{"group": source["predictions"], "options": KIP_848} | source))
     assert isinstance(made, kafka.KafkaSource)
     monitor = Monitor(told, Store(state), lambda: NOW)
     try:

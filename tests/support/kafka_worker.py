@@ -21,7 +21,7 @@ from typing import Any
 from stream_metrics.monitor import config
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.sources import kafka
-from stream_metrics.monitor.sources.kafka_rules import SourceError
+from stream_metrics.monitor.sources.kafka_options import SourceError
 from stream_metrics.monitor.store import StaleOwner, Store
 from support.kafka_topics import JOINED, KEPT
 from support.monitor_events import NOW

@@ -9,7 +9,7 @@ from stream_metrics.inputs.times import length
 from stream_metrics.monitor.config import Join
 from stream_metrics.monitor.counting import Columns, Pair
 from stream_metrics.monitor.delays import BOUNDS
-from stream_metrics.monitor.outcomes import Tally
+from stream_metrics.monitor.outcomes import JoinCounters
 from stream_metrics.monitor.records import MISSING, Checked, Rejected
 
 __all__ = ["FakeCounts", "Oracle", "refuses", "undoes"]
@@ -74,7 +74,7 @@ class Oracle:
 
     config: Join
     counts: FakeCounts = field(default_factory=FakeCounts)
-    tally: Tally = field(default_factory=Tally)
+    counters: JoinCounters = field(default_factory=JoinCounters)
     delays: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     entries: list[Entry] = field(default_factory=list)
     watermark: float = float("-inf")
@@ -82,7 +82,7 @@ class Oracle:
     def __post_init__(self) -> None:
         self.grains = [length(text, "") / 1e9 / 64 for text in (self.config.ttl, self.config.keep_joined)]
 
-    def held(self, *kinds: str) -> list[Entry]:
+    def of_kinds(self, *kinds: str) -> list[Entry]:
         """Return the entries of some kinds, the oldest first."""
         return [entry for entry in self.entries if entry.kind in kinds]
 
@@ -95,23 +95,23 @@ class Oracle:
         steps = int(self.watermark // self.grains[0]), int(self.watermark // self.grains[1])
         self.entries.append(Entry(kind, key, steps, pair))
         for kinds, most in ((("P", "L"), self.config.max_pending), (("J", "X", "R"), self.config.max_joined)):
-            there = self.held(*kinds)
+            there = self.of_kinds(*kinds)
             if len(there) > most:
                 for entry in there[: max(len(there) - most, most // 64)]:
-                    self.tally.expired_early += entry.kind == "P"
-                    self.tally.forgotten += most > 0 and entry.kind in "JXR"
+                    self.counters.expired_early += entry.kind == "P"
+                    self.counters.forgotten += most > 0 and entry.kind in "JXR"
                     self.drop(entry)
 
     def drop(self, entry: Entry) -> None:
         """Let an entry go."""
         self.entries.remove(entry)
         if entry.kind == "P":
-            self.tally.predictions_expired += 1
-            self.tally.pending -= 1
+            self.counters.predictions_expired += 1
+            self.counters.pending -= 1
             self.put("X", entry.key, entry.pair)
         elif entry.kind == "L":
-            self.tally.labels_expired += 1
-            self.tally.labels_waiting -= 1
+            self.counters.labels_expired += 1
+            self.counters.labels_waiting -= 1
 
     def feed(self, event: Checked, origin: Any) -> None:
         """Take one event."""
@@ -119,12 +119,12 @@ class Oracle:
             self.watermark = event.time
             for which, kinds in enumerate((("P", "L"), ("J", "X", "R"))):
                 now = int(self.watermark // self.grains[which])
-                for entry in self.held(*kinds):
+                for entry in self.of_kinds(*kinds):
                     if entry.steps[which] < now - 64:
                         self.drop(entry)
         said = event.prediction is not MISSING, event.truth is not MISSING
-        self.tally.predictions += said[0]
-        self.tally.labels += said[1]
+        self.counters.predictions += said[0]
+        self.counters.labels += said[1]
         if said == (True, True) and self.find(event.id) is None:
             self.counts.predicted.append(event.time)
             self.join(event.id, Pair(event.truth, *event[3:7], event.time, event.time, origin, event.classes))
@@ -140,15 +140,15 @@ class Oracle:
         pair = Pair(None, *event[3:7], event.time, 0.0, origin, event.classes)
         if entry is None:
             self.counts.predicted.append(event.time)
-            self.tally.pending += 1
+            self.counters.pending += 1
             self.put("P", event.id, pair)
         elif entry.kind == "L":
             self.counts.predicted.append(event.time)
             self.entries.remove(entry)
-            self.tally.labels_waiting -= 1
+            self.counters.labels_waiting -= 1
             self.join(event.id, self.both(pair, entry.pair, origin))
         else:
-            self.tally.predictions_duplicate += 1
+            self.counters.predictions_duplicate += 1
 
     @staticmethod
     def both(prediction: Pair, label: Pair, origin: Any) -> Pair:
@@ -164,37 +164,37 @@ class Oracle:
         pair = pair._replace(weight=1 if pair.weight is None else pair.weight)
         bad = bool(self.counts.add([pair]))
         if bad:
-            self.tally.refused += 1
+            self.counters.refused += 1
         else:
-            self.tally.joined += 1
+            self.counters.joined += 1
             delay = max(pair.labelled_at - pair.predicted_at, 0)
             self.delays[sum(bound < delay for bound in BOUNDS)] += 1
         self.put("R" if bad else "J", key, pair)
 
     def label(self, event: Checked, origin: Any) -> None:
         """Take a label."""
-        tally, entry = self.tally, self.find(event.id)
+        counters, entry = self.counters, self.find(event.id)
         pair = Pair(event.truth, None, None, event.weight, event.group, 0.0, event.time, origin)
         if entry is None:
-            tally.labels_waiting += 1
+            counters.labels_waiting += 1
             self.put("L", event.id, pair)
         elif entry.kind == "P":
             self.entries.remove(entry)
-            tally.pending -= 1
+            counters.pending -= 1
             self.join(event.id, self.both(entry.pair, pair, origin))
         elif entry.kind == "X":
-            tally.labels_late += 1
+            counters.labels_late += 1
         elif entry.kind == "R" or event.time < entry.pair.labelled_at or event.truth == entry.pair.truth:
-            tally.labels_duplicate += 1
+            counters.labels_duplicate += 1
         elif entry.kind == "L":
-            tally.corrections += 1
+            counters.corrections += 1
             self.entries.remove(entry)
             self.put("L", event.id, pair)
         else:
             new = entry.pair._replace(truth=event.truth, labelled_at=event.time, origin=origin)
             if self.counts.correct(entry.pair, new):
-                tally.corrections += 1
+                counters.corrections += 1
                 self.entries.remove(entry)
                 self.put("J", event.id, new)
             else:
-                tally.corrections_refused += 1
+                counters.corrections_refused += 1

@@ -1,8 +1,8 @@
-"""The way of an event through the monitor's join: a prediction waits, a label meets one that waits, or both come together.
+"""Fast path of the join: a prediction waits, a label meets a prediction that waits, or both come together.
 
-These three are compiled, since they are what nearly every event is. Everything else, and whatever goes by age or number, is
-done in Python by the joiner, when its turn has come. A joined pair is put into columns, to be counted with others, and into
-the dict of what is remembered, as bytes.
+These three are compiled, since nearly every event is one of them. The joiner does everything else in Python, in the order
+of events, and lets entries expire. A joined pair is appended to columns, which are counted together, and stored as bytes
+among the joined ones.
 """
 
 from cpython.dict cimport PyDict_Contains, PyDict_DelItem, PyDict_GetItemWithError, PyDict_SetItem, PyDict_Size
@@ -18,9 +18,9 @@ cdef enum:
 
 
 cdef class Joins:
-    """Joins events of one partition; `joiner` does what is unusual, `missing` is what says nothing.
+    """Joins events of one partition; `joiner` handles all other events, `missing` marks an absent value.
 
-    An entry whose event was numbered below `logged` is in the log; when it meets its label, its id goes to `left`.
+    An entry whose event was numbered below `logged` is in the log; when it meets its label, its id goes to `removed`.
 
     `keys`, `bodies` and `columns` are of the pairs that are to be counted: ids, what is remembered of them, and truths,
     predictions, scores, weights, groups, times of prediction and label, origins, classes.
@@ -30,14 +30,14 @@ cdef class Joins:
     cdef Writer writer
     cdef Parts parts
     cdef public long long logged
-    cdef list left
+    cdef list removed
     cdef list truths, predictions, scores, weights, groups, predicted, labelled, origins, classes
     cdef readonly list keys, bodies
     cdef readonly tuple columns
 
-    def __init__(self, joiner, missing, list left):
+    def __init__(self, joiner, missing, list removed):
         self.joiner, self.missing, self.writer = joiner, missing, Writer()
-        self.parts, self.left, self.logged = Parts(), left, 0
+        self.parts, self.removed, self.logged = Parts(), removed, 0
         self.keys, self.bodies, self.truths, self.predictions, self.scores, self.weights = [], [], [], [], [], []
         self.groups, self.predicted, self.labelled, self.origins, self.classes = [], [], [], [], []
         self.columns = (
@@ -88,9 +88,9 @@ cdef class Joins:
         """Take one event after another; return the times of new predictions, and how many came alone, as labels, as both."""
         cdef list ids = events[0], times = events[1], truths = events[2], predictions = events[3], scores = events[4]
         cdef list weights = events[5], groups = events[6], sets = events[7], origins = events[8], made = []
-        cdef dict waiting = self.joiner.waiting.held, done = self.joiner.done.held, near = self.joiner.near()
+        cdef dict waiting = self.joiner.waiting.entries, done = self.joiner.done.entries, near = self.joiner.prefetched()
         cdef long long alone = 0, labels = 0, both = 0
-        cdef Py_ssize_t i, room = self.joiner.waiting.room(), room_done = self.joiner.done.room()
+        cdef Py_ssize_t i, room = self.joiner.waiting.capacity(), room_done = self.joiner.done.capacity()
         cdef double time, edge = self.joiner.edge()
         cdef object key, truth, prediction, body, entry, missing = self.missing
         for i in range(len(ids)):
@@ -98,18 +98,18 @@ cdef class Joins:
             if time > watermark:
                 watermark = time
                 if time >= edge:
-                    edge = self.joiner.turn(time, number + i)
+                    edge = self.joiner.advance(time, number + i)
             body = found(waiting, key)
             entry = None if body is None or prediction is not missing else self.prediction(<bytes> body)
             if entry is not None:
                 PyDict_DelItem(waiting, key)
                 if first(<bytes> body) < self.logged:
-                    PyList_Append(self.left, key)
+                    PyList_Append(self.removed, key)
                 self.meet(number + i, key, truth, <tuple> entry, weights[i], groups[i], times[i], origins[i], done)
                 labels += 1
             elif prediction is missing or body is not None or PyDict_Contains(done, key) or PyDict_Contains(near, key):
                 row = key, times[i], truth, prediction, scores[i], weights[i], groups[i], sets[i]
-                made += self.joiner.unusual(row, number + i, origins[i], counts)
+                made += self.joiner.handle_event(row, number + i, origins[i], counts)
                 continue
             elif truth is missing:
                 PyDict_SetItem(waiting, key, self.alone(
@@ -117,7 +117,7 @@ cdef class Joins:
                 PyList_Append(made, times[i])
                 alone += 1
                 if PyDict_Size(waiting) > room:
-                    room = self.joiner.crowded(number + i)
+                    room = self.joiner.evict_overflow(number + i)
                 continue
             else:
                 self.add(
@@ -126,7 +126,7 @@ cdef class Joins:
                 PyList_Append(made, times[i])
                 both += 1
             if PyDict_Size(done) > room_done:
-                room_done = self.joiner.crowded_done()
+                room_done = self.joiner.evict_overflow_done()
         return made, watermark, alone, labels, both
 
     cdef object prediction(self, bytes body):

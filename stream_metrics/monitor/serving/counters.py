@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["OTHER", "Chosen", "Counters", "Number", "label_text"]
+__all__ = ["Counters", "LabelBudget", "Number", "OTHER", "label_text"]
 
 OTHER = "__other__"  # the name of all that have no series of their own
 Number = int | float
@@ -25,7 +25,7 @@ def label_text(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-class Chosen:
+class LabelBudget:
     """The first names that came, at most `most` of them, and what they are called."""
 
     def __init__(self, most: int) -> None:

@@ -15,9 +15,9 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
 
-from stream_metrics.monitor.serving.latest import Latest, Unavailable
 from stream_metrics.monitor.serving.security import HEADERS, Gate
 from stream_metrics.monitor.serving.streams import Streams
+from stream_metrics.monitor.serving.view_cache import Unavailable, ViewCache
 
 __all__ = ["Handler", "Site"]
 
@@ -36,7 +36,7 @@ class Site(NamedTuple):
 
     files: Mapping[str, tuple[str, bytes]]
     gate: Gate
-    latest: Latest
+    latest: ViewCache
     streams: Streams
     alive: Callable[[], bool]
     ready: Callable[[], bool]

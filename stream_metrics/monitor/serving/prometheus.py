@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stream_metrics.monitor.config import Serve
-from stream_metrics.monitor.serving.counters import OTHER, Chosen, Counters, Number, label_text
+from stream_metrics.monitor.serving.counters import OTHER, Counters, LabelBudget, Number, label_text
 
 __all__ = ["Exporter", "metric_name", "text"]
 
@@ -71,8 +71,8 @@ class Exporter:
     """Writes views; what must hold from one view to the next is kept here."""
 
     def __init__(self, config: Serve) -> None:
-        self._classes, self._groups = Chosen(config.max_classes), Chosen(config.max_groups)
-        self._cells, self._reasons = Chosen(MOST_CELLS if config.matrix else 0), Chosen(MOST_REASONS)
+        self._classes, self._groups = LabelBudget(config.max_classes), LabelBudget(config.max_groups)
+        self._cells, self._reasons = LabelBudget(MOST_CELLS if config.matrix else 0), LabelBudget(MOST_REASONS)
         self._counters = Counters()
 
     def note(self, view: Mapping[str, Any]) -> None:
@@ -123,14 +123,14 @@ class Exporter:
     def text(self, view: Mapping[str, Any]) -> str:
         """Return the text of a view that was noted."""
         lines: list[str] = []
-        for family, (told, labels) in COUNTERS.items():
+        for family, (help_text, labels) in COUNTERS.items():
             found = self._counters.of(family)
             samples = [Sample(number, tuple(zip(labels, key, strict=True))) for key, number in found]
-            _write(lines, f"{family}_total", "counter", told, samples)
+            _write(lines, f"{family}_total", "counter", help_text, samples)
         self._write_delays(lines, view["delays"]["le"])
         self._write_windows(lines, view["by_window"])
-        for name, told, value in _gauges(view):
-            _write(lines, name, "gauge", told, [Sample(value)])
+        for name, help_text, value in _gauges(view):
+            _write(lines, name, "gauge", help_text, [Sample(value)])
         firing: dict[str, int] = {}
         for alert in view["alerts"]:
             rule = label_text(alert["rule"])
@@ -138,8 +138,8 @@ class Exporter:
         fires = [Sample(number, (("rule", rule),)) for rule, number in firing.items()]
         _write(lines, "alert_firing", "gauge", "Whether an alert of the monitor is firing.", fires)
         sure = [Sample(row["evidence"], (("rule", label_text(row["rule"])),)) for row in view.get("changes", ())]
-        told = "Evidence of a change, which raises the alarm where it reaches the arl of the rule."
-        _write(lines, "change_evidence", "gauge", told, sure)
+        help_text = "Evidence of a change, which raises the alarm where it reaches the arl of the rule."
+        _write(lines, "change_evidence", "gauge", help_text, sure)
         titled = [Sample(1, (("title", view["title"]),))]
         _write(lines, "monitor_info", "gauge", "What this monitor is called.", titled)
         return "\n".join(lines) + "\n"
@@ -159,27 +159,27 @@ class Exporter:
         families: dict[tuple[str, str], list[Sample]] = {}
         for window, part in windows.items():
             at = ("window", window)
-            for name, told, value, group in self._of_window(part):
-                families.setdefault((name, told), []).append(Sample(value, (at, *group)))
-        for (name, told), samples in families.items():
-            _write(lines, name, "gauge", told, samples)
+            for name, help_text, value, group in self._of_window(part):
+                families.setdefault((name, help_text), []).append(Sample(value, (at, *group)))
+        for (name, help_text), samples in families.items():
+            _write(lines, name, "gauge", help_text, samples)
 
     def _of_window(self, part: Mapping[str, Any]) -> Iterator[tuple[str, str, Number | None, Labels]]:
         """Yield name, help, value and labels of what there is of a window: metrics, their bounds, those of groups."""
         yield "window_predictions", "Labelled predictions in a window.", part["n"], ()
-        told = "Labelled predictions by all that are old enough to have a label."
-        yield "label_coverage_ratio", told, part["coverage"]["ratio"], ()
+        help_text = "Labelled predictions by all that are old enough to have a label."
+        yield "label_coverage_ratio", help_text, part["coverage"]["ratio"], ()
         names = {key: metric_name(key, part["range"].get(key, ())) for key in part["metrics"]}
         for key, value in part["metrics"].items():
             yield names[key], f"The metric {key}.", value, ()
         for key, bounds in part.get("intervals", {}).items():
             for side, bound in zip(("low", "high"), bounds or (None, None), strict=True):
-                told = f"The {side} end of the confidence interval of {key}."
-                yield f"{names.get(key, key)}_{side}", told, bound, ()
+                help_text = f"The {side} end of the confidence interval of {key}."
+                yield f"{names.get(key, key)}_{side}", help_text, bound, ()
         for key, bounds in part.get("label_bounds", {}).items():
             for side, bound in zip(("least", "most"), bounds, strict=True):
-                told = f"The {side} that {key} can be, whichever of the classes seen so far the missing labels are."
-                yield f"{names.get(key, key)}_{side}", told, bound, ()
+                help_text = f"The {side} that {key} can be, whichever of the classes so far the missing labels are."
+                yield f"{names.get(key, key)}_{side}", help_text, bound, ()
         for row in part["groups"]["rows"]:
             group = self._groups.names.get(row["group"])
             for key, value in row["metrics"].items() if group is not None else ():
@@ -202,7 +202,7 @@ def _gauges(view: Mapping[str, Any]) -> Iterable[tuple[str, str, Number | None]]
         ("checkpoint_failing", "Whether the last checkpoint failed.", int(bool(checkpoint.get("error")))),
         ("incomplete_partitions", "Partitions whose counts lack records.", len(view["incomplete"])),
     )
-    return [(name, told, value) for name, told, value in found if value is not None]
+    return [(name, help_text, value) for name, help_text, value in found if value is not None]
 
 
 def _add(counts: dict[tuple[str, ...], Number], family: str, numbers: Mapping[str, Number]) -> None:
@@ -214,11 +214,11 @@ def _whole(number: Number, like: Number) -> Number:
     return round(number) if isinstance(like, int) else number
 
 
-def _write(lines: list[str], name: str, kind: str, told: str, samples: Iterable[Sample]) -> None:
+def _write(lines: list[str], name: str, kind: str, help_text: str, samples: Iterable[Sample]) -> None:
     """Write a family; one without samples is left out."""
     written = [f"{PREFIX}{name}{s.suffix}{_labels(s.labels)} {_number(s.value)}" for s in samples]
     if written:
-        lines += [f"# HELP {PREFIX}{name} {told}", f"# TYPE {PREFIX}{name} {kind}", *written]
+        lines += [f"# HELP {PREFIX}{name} {help_text}", f"# TYPE {PREFIX}{name} {kind}", *written]
 
 
 def _labels(labels: Labels) -> str:

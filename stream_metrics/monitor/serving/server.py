@@ -18,11 +18,11 @@ from typing import Any
 
 from stream_metrics.monitor.config import Serve
 from stream_metrics.monitor.serving.handler import Handler, Site
-from stream_metrics.monitor.serving.latest import Latest
 from stream_metrics.monitor.serving.listener import Listener
 from stream_metrics.monitor.serving.prometheus import Exporter
 from stream_metrics.monitor.serving.security import Gate
 from stream_metrics.monitor.serving.streams import StreamOptions, Streams
+from stream_metrics.monitor.serving.view_cache import ViewCache
 
 __all__ = ["Server"]
 
@@ -47,7 +47,7 @@ class Server:
         if not config.socket and not 0 <= config.port <= 65535:
             raise ValueError(f"Expected `port` to be from 0 to 65535, where 0 is any, but got {config.port!r}")
         self._config, self._gate = config, Gate(config)
-        self._latest = Latest(view, Exporter(config))
+        self._latest = ViewCache(view, Exporter(config))
         self._alive, self._ready = alive, ready
         self._stream_options = streams
         self._streams: Streams | None = None

@@ -21,7 +21,7 @@ import time
 from collections import deque
 from dataclasses import dataclass
 
-from stream_metrics.monitor.serving.latest import Latest, Unavailable
+from stream_metrics.monitor.serving.view_cache import Unavailable, ViewCache
 
 __all__ = ["StreamOptions", "Streams"]
 
@@ -52,7 +52,7 @@ class _Client:
 class Streams:
     """The clients of `/events`, and the thread that serves them."""
 
-    def __init__(self, latest: Latest, options: StreamOptions | None = None) -> None:
+    def __init__(self, latest: ViewCache, options: StreamOptions | None = None) -> None:
         self._options = options or StreamOptions()
         self._latest = latest
         self._selector = selectors.DefaultSelector()

@@ -27,7 +27,7 @@ from typing import Any
 from stream_metrics.monitor import config
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
-from stream_metrics.monitor.sources.kafka_rules import (
+from stream_metrics.monitor.sources.kafka_options import (
     SourceError,
     checked,
     consumer_options,

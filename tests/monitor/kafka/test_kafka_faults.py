@@ -18,7 +18,7 @@ from stream_metrics.monitor import config  # noqa: E402
 from stream_metrics.monitor.monitor import Monitor  # noqa: E402
 from stream_metrics.monitor.records import Record  # noqa: E402
 from stream_metrics.monitor.sources import kafka  # noqa: E402
-from stream_metrics.monitor.sources.kafka_rules import SourceError  # noqa: E402
+from stream_metrics.monitor.sources.kafka_options import SourceError  # noqa: E402
 from stream_metrics.monitor.store import StaleOwner, Store  # noqa: E402
 
 STICKY = {"partition.assignment.strategy": "cooperative-sticky"}

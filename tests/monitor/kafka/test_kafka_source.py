@@ -12,7 +12,7 @@ from support.monitor_events import NOW, START, lines  # noqa: E402
 
 from stream_metrics.monitor.records import Record  # noqa: E402
 from stream_metrics.monitor.sources import kafka  # noqa: E402
-from stream_metrics.monitor.sources.kafka_rules import SourceError  # noqa: E402
+from stream_metrics.monitor.sources.kafka_options import SourceError  # noqa: E402
 
 STICKY = {"partition.assignment.strategy": "cooperative-sticky"}
 MESSY = messy(300, 3)

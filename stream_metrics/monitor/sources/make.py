@@ -6,12 +6,12 @@ from stream_metrics.monitor import config
 from stream_metrics.monitor.sources import Source
 from stream_metrics.monitor.sources.file import FileSource, StdinSource
 
-__all__ = ["opened"]
+__all__ = ["make_source"]
 
 STDIN = "-"
 
 
-def opened(source: config.Source) -> Source:
+def make_source(source: config.Source) -> Source:
     """Return the file, standard input or topics that `source` names.
 
     Raises ``ValueError`` for other kinds and without a path, ``ImportError`` for Kafka without its client.

@@ -28,7 +28,7 @@ from stream_metrics.monitor._core.kernels import first_of
 from stream_metrics.monitor.packing import Packer, entry_of, unpacked
 from stream_metrics.monitor.spill import Moves, Spill
 
-__all__ = ["STEPS", "Segment", "Shelf", "Written"]
+__all__ = ["EntryLog", "STEPS", "Segment", "Written"]
 
 STEPS = 64
 LOG = 2  # the log holds at most this many times the entries that are kept in memory
@@ -54,11 +54,11 @@ class Written(NamedTuple):
     spilled: list[Any]
 
 
-class Shelf:
-    """Entries by id, as bytes: `held` has those in memory, `left` the ids that have left since the last checkpoint.
+class EntryLog:
+    """Entries by id, as bytes: `entries` has those in memory, `removed` the ids that left since the last checkpoint.
 
     `keep` is in seconds; `most` bounds how many entries there are; those beyond `in_memory` are moved to `spill`. With
-    `blind` nobody asks what the entries were that go by age or number, and None is given for them.
+    `drop_values` nobody asks what the entries were that go by age or number, and None is given for them.
     """
 
     def __init__(
@@ -68,50 +68,50 @@ class Shelf:
         packer: Packer,
         spill: Spill | None = None,
         in_memory: int = 0,
-        blind: bool = False,
+        drop_values: bool = False,
     ) -> None:
-        self.held: dict[Any, bytes] = {}
-        self.left: list[Any] = []
+        self.entries: dict[Any, bytes] = {}
+        self.removed: list[Any] = []
         self.spill = spill
         self.most = most
-        self.edge = -math.inf if keep else math.inf  # the event time from which `turn` has something to do
+        self.edge = -math.inf if keep else math.inf  # the event time from which `advance` has something to do
         self.edges: deque[tuple[int, int]] = deque()  # (step, number of its first event)
         self.logged = 0  # entries of events before this number are in the log
         self._step = keep / STEPS
         self._packer = packer
         self._in_memory = in_memory
-        self._blind = blind
+        self._drop_values = drop_values
         self._segments: deque[Segment] = deque()
         self._next = 0
 
     def __len__(self) -> int:
-        return len(self.held) + (0 if self.spill is None else self.spill.n)
+        return len(self.entries) + (0 if self.spill is None else self.spill.n)
 
-    def room(self) -> int:
+    def capacity(self) -> int:
         """Return how many entries may be in memory, those elsewhere being as many as they are."""
-        return self.most - len(self) + len(self.held)
+        return self.most - len(self) + len(self.entries)
 
     def put(self, key: Any, entry: tuple[Any, ...]) -> None:
         """Have an entry, the newest."""
-        self.held[key] = self._packer.one(entry)
+        self.entries[key] = self._packer.one(entry)
 
     def get(self, key: Any) -> Any:
         """Return an entry, or None."""
-        body = self.held.get(key)
+        body = self.entries.get(key)
         if body is None:
             return None if self.spill is None else self.spill.get(key)
         return entry_of(body)
 
     def pop(self, key: Any) -> Any:
         """Take an entry, or None."""
-        body = self.held.pop(key, None)
+        body = self.entries.pop(key, None)
         if body is None:
             return None if self.spill is None else self.spill.pop(key)
         if first_of(body) < self.logged:
-            self.left.append(key)
+            self.removed.append(key)
         return entry_of(body)
 
-    def turn(self, watermark: float, number: int) -> list[tuple[Any, Any]]:
+    def advance(self, watermark: float, number: int) -> list[tuple[Any, Any]]:
         """Take what is too old by an event time and return it; `number` is that of the event that brought it."""
         if watermark < self.edge:
             return []
@@ -122,7 +122,7 @@ class Shelf:
             self.edges.popleft()
         return self.oldest(self.edges[0][1], 0)
 
-    def crowded(self) -> list[tuple[Any, Any]]:
+    def evict_overflow(self) -> list[tuple[Any, Any]]:
         """Take the oldest if there are too many, a step's worth of them, and return them."""
         return [] if len(self) <= self.most else self.oldest(0, max(len(self) - self.most, self.most // STEPS))
 
@@ -132,22 +132,22 @@ class Shelf:
         if self.spill is not None and self.spill.n:
             return gone
         bodies = []
-        for key, body in self.held.items():
+        for key, body in self.entries.items():
             if len(gone) >= least and first_of(body) >= cut:
                 break
             bodies.append(body)
-            gone.append((key, None if self._blind else entry_of(body)))
+            gone.append((key, None if self._drop_values else entry_of(body)))
         for (key, _), body in zip(gone[len(gone) - len(bodies) :], bodies, strict=True):
-            del self.held[key]
+            del self.entries[key]
             if first_of(body) < self.logged:
-                self.left.append(key)
+                self.removed.append(key)
         return gone
 
     def prepared(self, number: int) -> Written:
         """Return what a checkpoint before the event of this number has to write; nothing changes before `written`."""
         keys, bodies = self._new(number)
         spilled = self._outgrown(len(keys))
-        left = [*self.left, *(key for key, _ in spilled)]
+        left = [*self.removed, *(key for key, _ in spilled)]
         segment = None
         if keys or left:
             last = first_of(bodies[-1]) if bodies else -1
@@ -158,17 +158,17 @@ class Shelf:
     def _new(self, number: int) -> tuple[list[Any], list[bytes]]:
         """Return ids and entries that are not in the log yet: the end of what is held, mostly as many as events."""
         size, latest = number - self.logged + 1, list[bytes]()
-        while len(self.held) > len(latest) and (not latest or first_of(latest[-1]) >= self.logged):
-            latest = list(islice(reversed(self.held.values()), size))
+        while len(self.entries) > len(latest) and (not latest or first_of(latest[-1]) >= self.logged):
+            latest = list(islice(reversed(self.entries.values()), size))
             size *= 2
         new = bisect_right(latest, -self.logged, key=lambda body: -first_of(body))
-        return list(islice(reversed(self.held), new))[::-1], latest[:new][::-1]
+        return list(islice(reversed(self.entries), new))[::-1], latest[:new][::-1]
 
     def _outgrown(self, coming: int) -> list[tuple[Any, bytes]]:
         """Return the oldest entries of those that are in the log, if memory or log are full once some are coming."""
         if self.spill is None:
             return []
-        many = len(self.held) - self._in_memory
+        many = len(self.entries) - self._in_memory
         logged, cut = sum(segment.size for segment in self._segments) + coming, 0
         for at, segment in enumerate(self._segments):
             if logged <= LOG * self._in_memory and len(self._segments) - at < SEGMENTS:
@@ -176,7 +176,7 @@ class Shelf:
             logged, cut = logged - segment.size, segment.last + 1
         spilled: list[tuple[Any, bytes]] = []
         if many > 0 or cut:
-            for item in self.held.items():
+            for item in self.entries.items():
                 number = first_of(item[1])
                 if number >= self.logged or (len(spilled) >= many and number >= cut):
                     break
@@ -185,7 +185,7 @@ class Shelf:
 
     def _needed(self, spilled: int) -> int:
         """Return the number of the first segment that still holds an entry, those that are spilled left out."""
-        for body in islice(self.held.values(), spilled, spilled + 1):
+        for body in islice(self.entries.values(), spilled, spilled + 1):
             number = first_of(body)
             if number < self.logged:
                 return next(segment.number for segment in self._segments if segment.last >= number)
@@ -194,9 +194,9 @@ class Shelf:
     def written(self, done: Written) -> None:
         """Note that a checkpoint has written what was prepared."""
         self.logged = done.logged
-        self.left.clear()
+        self.removed.clear()
         for key in done.spilled:
-            del self.held[key]
+            del self.entries[key]
         if self.spill is not None:
             self.spill.written(done.moves)
         while self._segments and self._segments[0].number < done.first:
@@ -211,8 +211,8 @@ class Shelf:
         for segment in segments:
             left, keys, bodies = unpacked(segment.body)
             for key in left:
-                self.held.pop(key, None)
-            self.held.update(zip(keys, bodies, strict=True))
+                self.entries.pop(key, None)
+            self.entries.update(zip(keys, bodies, strict=True))
             self._segments.append(segment._replace(body=b""))
             self._next = segment.number + 1
         self.edges.extend((step, number) for step, number in edges)

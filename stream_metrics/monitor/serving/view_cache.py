@@ -12,7 +12,7 @@ from typing import Any
 
 from stream_metrics.monitor.serving.prometheus import Exporter
 
-__all__ = ["Latest", "Unavailable"]
+__all__ = ["Unavailable", "ViewCache"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
 
@@ -21,7 +21,7 @@ class Unavailable(Exception):
     """There is no view, because making one failed."""
 
 
-class Latest:
+class ViewCache:
     """The view of a monitor, at most so old; of all who ask at once, one makes it and the others wait.
 
     `view` may return the same object again, which must then be as it was.

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Problem", "UsageProblem", "listed"]
+__all__ = ["CliError", "UsageError", "listed"]
 
 
-class Problem(Exception):
+class CliError(Exception):
     """The data or a file is at fault."""
 
     status = 1
 
 
-class UsageProblem(Problem):
+class UsageError(CliError):
     """The command line is at fault, or an optional package is missing."""
 
     status = 2

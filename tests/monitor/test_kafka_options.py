@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stream_metrics.monitor.config import Source
-from stream_metrics.monitor.sources.kafka_rules import (
+from stream_metrics.monitor.sources.kafka_options import (
     SourceError,
     checked,
     consumer_options,

@@ -27,8 +27,8 @@ __all__ = [
     "Rated",
     "bounds",
     "columns",
-    "deserved",
     "doubts",
+    "emphasized",
     "is_default",
     "rated",
     "rated_heading",
@@ -217,7 +217,7 @@ def bounds(low: float, high: float, digits: int) -> tuple[str, str]:
     )
 
 
-def deserved(estimate: Any) -> str:
+def emphasized(estimate: Any) -> str:
     """Return a value in the decimals that its bounds share, at most 4; with its bounds where they share less than 3."""
     if math.isnan(estimate.value):
         return "undefined"
