@@ -17,7 +17,6 @@ from stream_metrics._core.numeric.kernels import split_some_weights, split_weigh
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError
 from stream_metrics.inputs.columns import Column, as_column, check_codes, read_weights
 from stream_metrics.inputs.score_tables import (
-    class_positions,
     drop_null_rows,
     is_abstention,
     materialize,
@@ -80,7 +79,7 @@ class Batch:
         named: bool = True,
         rows: Rows | None = None,
     ) -> None:
-        self.truth, self.weights, self.n = truth, weights, len(truth)
+        self.truth, self.weights, self.n = truth, weights, truth.n
         self.predicted, self.scores, self.classes, self.named, self.rows = predicted, scores, classes, named, rows
         self._positions: tuple[tuple[Label, ...], NDArray[np.int32]] | None = None
 
@@ -91,7 +90,7 @@ class Batch:
     def true_columns(self, classes: tuple[Label, ...]) -> NDArray[np.int32]:
         """Return for each row the column of its true class in a table of these classes, or -1."""
         if self._positions is None or self._positions[0] is not classes:
-            self._positions = classes, class_positions(self.truth, classes)
+            self._positions = classes, self.truth.positions(classes)
         return self._positions[1]
 
     def check_truth(self) -> None:
@@ -110,16 +109,16 @@ class Batch:
 def label_batch(y_true: Any, y_pred: Any, w: Any) -> Batch:
     """Return a batch of labels."""
     truth, predicted = as_column(y_true, "y_true", False), as_column(y_pred, "y_pred", True)
-    if len(predicted) != len(truth):
-        raise _wrong_length(LabelError, "y_pred", len(truth), len(predicted))
-    return Batch(truth, None if w is None else Weights(w, len(truth)), predicted=predicted)
+    if predicted.n != truth.n:
+        raise _wrong_length(LabelError, "y_pred", truth.n, predicted.n)
+    return Batch(truth, None if w is None else Weights(w, truth.n), predicted=predicted)
 
 
 def score_batch(y_true: Any, scores: Any, w: Any, classes: Iterable[Label] | None) -> Batch:
     """Return a batch of scores; rows of a list without scores are in it."""
     names = own_names(scores) if classes is None else unique(classes, "classes")
     truth = as_column(y_true, "y_true", False)
-    n = len(truth)
+    n = truth.n
     weights = None if w is None else Weights(w, n)
     table = score_table(scores)
     if len(table) != n:
@@ -136,8 +135,8 @@ def mixed_batch(
 
     Predictions that are scores count as scores where there are no others.
     """
-    y_true, y_pred = materialize(y_true, "y_true"), materialize(y_pred, "y_pred")
-    w, scores = materialize(w, "w"), materialize(scores, "scores")
+    if y_pred is not None:
+        y_pred, scores = materialize(y_pred, "y_pred"), materialize(scores, "scores")
     soft: Rows | None = None  # the rows of `y_pred` that are scores, if only some are
     if scores is None:
         scores, y_pred, soft = soft_rows(y_pred, classes)
@@ -149,12 +148,13 @@ def mixed_batch(
     names = own_names(scores) if classes is None else unique(classes, "classes")
     table, some = (scores, None) if soft is not None else drop_null_rows(scores)
     truth = as_column(y_true, "y_true", False)
-    n = len(truth)
+    n = truth.n
     if soft is not None and len(y_pred) != n:
         raise _wrong_length(LabelError, "y_pred", n, len(y_pred))
     if soft is None and len(table if some is None else some) != n:
         raise _wrong_length(ScoreError, "scores", n, len(table if some is None else some))
     whole = Batch(truth, None if w is None else Weights(w, n))
+    whole.check_truth()
     rows = soft if some is None else np.flatnonzero(some)
     if not n:
         table, names = [], None

@@ -8,10 +8,11 @@ imported to recognise pandas, Arrow or torch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics._core.confusion.kernels import count_codes, count_integers, encode_bytes, encode_objects
 from stream_metrics.errors import LabelError, WeightError
@@ -49,11 +50,12 @@ class Categorical(NamedTuple):
 class Column:
     """Integers, one a row, and what they stand for: names by position, or themselves if `names` is None."""
 
-    __slots__ = ("names", "parts")
+    __slots__ = ("n", "names", "parts")
 
     def __init__(self, values: Array | list[Array], names: list[Any] | None) -> None:
         """Hold the integers, which may come in several arrays of one type."""
         self.parts, self.names = values if isinstance(values, list) else [values], names
+        self.n = sum(map(len, self.parts))
 
     @property
     def values(self) -> Array:
@@ -62,24 +64,33 @@ class Column:
             self.parts = [joined(self.parts, None if self.names is None else len(self.names))]
         return self.parts[0]
 
-    def __len__(self) -> int:
-        return sum(map(len, self.parts))
-
     def take(self, rows: Array) -> Column:
         """Return some rows, given by their positions or by a mask."""
         return Column(self.values[rows], self.names)
 
     def objects(self) -> list[Any]:
         """Return the label of each row; None for a missing one."""
-        values = self.values.tolist()
-        return values if self.names is None else [None if code < 0 else self.names[code] for code in values]
+        values: list[Any] = self.values.tolist()
+        return values if self.names is None else self.labels(values)
 
-    def label(self, value: int) -> Any:
-        """Return what stands behind one of the integers; None for a missing label."""
+    def labels(self, values: list[int]) -> list[Any]:
+        """Return what stands behind integers of this column, read as signed; None for a missing label."""
         if self.names is not None:
-            return None if value < 0 else self.names[value]
+            names = self.names
+            return [None if code < 0 else names[code] for code in values]
         dtype = self.parts[0].dtype
-        return value % (1 << 8 * dtype.itemsize) if dtype.kind == "u" else value
+        return [value % (1 << 8 * dtype.itemsize) for value in values] if dtype.kind == "u" else values
+
+    def positions(self, classes: Sequence[Label]) -> NDArray[np.int32]:
+        """Return for each row the position of its label among `classes`, or -1."""
+        place = {label: i for i, label in enumerate(classes)}
+        if self.names is None and self.n:
+            low, high = int(self.values.min()), int(self.values.max())
+            if high - low < 256 + self.n and high < 2**63:
+                table = np.array([place.get(label, -1) for label in range(low, high + 1)], np.int32)
+                return np.asarray(table[np.subtract(self.values, low, dtype=np.intp, casting="unsafe")])
+        codes, labels = factorize(self)
+        return np.asarray(np.array([place.get(label, -1) for label in labels], np.int32)[codes])
 
 
 class PairCounts(NamedTuple):
@@ -101,6 +112,8 @@ def as_column(values: Any, argument: str, may_abstain: bool) -> Column:
     """Return the column that `values` is or holds; LabelError names argument and position of what is no label."""
     if isinstance(values, Column):
         return values
+    if type(values) is np.ndarray and values.ndim == 1:
+        return _from_array(np.ascontiguousarray(native(values)), argument, may_abstain)
     values = getattr(values, "array", values) if hasattr(values, "iloc") else values  # a pandas Series
     found = arrow.as_pyarrow(values)
     if found is not None:
@@ -172,11 +185,12 @@ def _from_array(array: Array, argument: str, may_abstain: bool) -> Column:
 
 def count_pairs(t: Column, p: Column, wholes: Any = None, parts: Any = None) -> PairCounts:
     """Count the pairs of two columns of labels, with weights or without, and touch no state."""
-    n = len(t)
-    if len(p) != n:
-        raise LabelError(argument="y_pred", expected=f"to have as many rows as `y_true`, {n}", got=len(p))
+    n = t.n
+    if p.n != n:
+        raise LabelError(argument="y_pred", expected=f"to have as many rows as `y_true`, {n}", got=p.n)
     if wholes is None and n:
-        counted = _in_pieces(t.parts, p.parts) or count_integers(*_alike(t.values, p.values))
+        counted = _in_pieces(t.parts, p.parts) if n >= 2 * SHORTEST else None
+        counted = counted or count_integers(*_alike(t.values, p.values))
         if counted is not None:
             return _from_table(t, p, n, *counted)
     if n:
@@ -202,8 +216,8 @@ def _from_table(t: Column, p: Column, n: int, low: int, table: Array) -> PairCou
     table = table[np.ix_(a, b)]
     rows, columns = np.nonzero(table)
     return PairCounts(
-        [t.label(low + code) for code in a.tolist()],
-        [p.label(low + code) for code in b.tolist()],
+        t.labels((a + low).tolist()),
+        p.labels((b + low).tolist()),
         (rows, columns, table[rows, columns], None),
         (table.sum(axis=1), table.sum(axis=0)),
         n - abstained,

@@ -213,7 +213,7 @@ def _written(w: Any, reads: Reads) -> int | float:
 def _labels(values: Any, argument: str, start: int, read: Any = None) -> list[Label | None]:
     """Return the labels of a column from a row on; None for missing ones."""
     found = as_column(values, argument, True) if read is None else read
-    return [found.label(value) for value in found.values[start:].tolist()]
+    return found.labels(found.values[start:].tolist())
 
 
 def _soft_column(scores: Any, classes: Any, start: int, instead: Any = None) -> list[Any]:

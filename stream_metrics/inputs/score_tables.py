@@ -12,7 +12,6 @@ from stream_metrics._core.numeric.kernels import real_number, row_values
 from stream_metrics.errors import ScoreError
 from stream_metrics.inputs import arrow_scores
 from stream_metrics.inputs.arrow import as_pyarrow, dictionary_encode
-from stream_metrics.inputs.columns import Column, factorize
 from stream_metrics.inputs.tensors import as_container, native
 from stream_metrics.labels import Label, unique
 
@@ -25,7 +24,6 @@ __all__ = [
     "listed",
     "is_abstention",
     "own_names",
-    "class_positions",
     "plain_number",
     "materialize",
     "row_of_scores",
@@ -49,29 +47,38 @@ def own_names(scores: Any) -> tuple[Label, ...] | None:
 
 def score_table(scores: Any) -> np.ndarray[Any, Any] | list[Any]:
     """Return a column or a table of float32 or float64, or a list of scores of any form."""
-    if hasattr(scores, "mask") and hasattr(scores, "filled") and scores.ndim != 1:  # only a column may have gaps
-        scores = scores.astype(np.float64).filled(np.nan)
-    found = as_pyarrow(scores)
-    scores = as_container(scores if found is None else arrow_scores.scores(found), "scores")
-    if not hasattr(scores, "__array__"):
-        rows = list(scores)
-        if not all(type(row) is float for row in rows):
-            return rows
-        scores = rows
+    if type(scores) is not np.ndarray:
+        scores = _rows_of_scores(scores)
+        if isinstance(scores, list):
+            return scores
     array = native(np.asarray(scores))
     if array.dtype.kind not in "fiub":
         if array.dtype.kind != "O" or array.ndim > 2:
             raise ScoreError(argument="scores", expected="to be numbers", but=f"got the type {array.dtype}")
         return list(array)
     if array.ndim not in (1, 2):
+        if not array.ndim:
+            as_container(scores, "scores")
         but = f"got the shape {array.shape}"
         raise ScoreError(argument="scores", expected="to have one or two dimensions", but=but)
     return np.ascontiguousarray(array, np.float32 if array.dtype == np.float32 else np.float64)
 
 
+def _rows_of_scores(scores: Any) -> Any:
+    """Return scores as something that NumPy reads, or as a list of rows that are not all floats."""
+    if hasattr(scores, "mask") and hasattr(scores, "filled") and scores.ndim != 1:  # only a column may have gaps
+        scores = scores.astype(np.float64).filled(np.nan)
+    found = as_pyarrow(scores)
+    scores = as_container(scores if found is None else arrow_scores.scores(found), "scores")
+    if hasattr(scores, "__array__"):
+        return scores
+    rows = list(scores)
+    return np.array(rows) if all(type(row) is float for row in rows) else rows
+
+
 def drop_null_rows(scores: Any) -> tuple[np.ndarray[Any, Any] | list[Any], np.ndarray[Any, Any] | None]:
     """Return what `score_table` does, of Arrow only the rows that have scores, with for each row whether it has."""
-    found = as_pyarrow(scores)
+    found = None if isinstance(scores, np.ndarray | list) else as_pyarrow(scores)
     some = None if found is None else arrow_scores.given(found)
     if some is not None and some[1].any() and not isinstance(table := score_table(some[0]), list):
         return table, some[1]
@@ -85,18 +92,6 @@ def check_classes(names: tuple[Label, ...] | None, k: int) -> tuple[Label, ...]:
     if len(names) != k:
         raise ScoreError(argument="scores", expected=f"to have {len(names)} columns, one a class", got=k)
     return names
-
-
-def class_positions(truth: Column, names: tuple[Label, ...]) -> np.ndarray[Any, Any]:
-    """Return for each row the column of its true label, or -1."""
-    place = {label: i for i, label in enumerate(names)}
-    if truth.names is None and len(truth.values):
-        low, high = int(truth.values.min()), int(truth.values.max())
-        if high - low < 256 + len(truth.values) and high < 2**63:
-            columns = np.array([place.get(label, -1) for label in range(low, high + 1)], np.int32)
-            return np.asarray(columns[np.subtract(truth.values, low, dtype=np.intp, casting="unsafe")])
-    codes, labels = factorize(truth)
-    return np.asarray(np.array([place.get(label, -1) for label in labels], np.int32)[codes])
 
 
 def row_of_scores(scores: Any, names: tuple[Label, ...]) -> dict[Label, Any]:

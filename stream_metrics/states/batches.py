@@ -88,7 +88,7 @@ class Batch:
             c = as_column(self.columns[name], name, name == "y_pred")
             if len(c.values):
                 check_codes(c, (int(c.values.min()), int(c.values.max())), name, name == "y_pred")
-            yield c.values.tolist() if c.names is None else [c.label(code) for code in c.values.tolist()]
+            yield c.objects()
         if self.columns.get("w") is not None:
             checked = read_weights(self.columns["w"], self.n)
             yield checked if isinstance(checked, list) else checked.tolist()

@@ -53,15 +53,15 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""
         assert batch.predicted is not None
         counted = count_pairs(batch.truth, batch.predicted, *batch.split_weights())
-        truth = self._admitted(counted.truth, batch.truth, "y_true")
-        predicted = self._admitted(counted.predicted, batch.predicted, "y_pred")
+        truth, predicted = counted.truth, counted.predicted
+        if self.fixed_labels is not None:
+            truth = self._admitted(truth, batch.truth, "y_true")
+            predicted = self._admitted(predicted, batch.predicted, "y_pred")
         numbers = counted.n, counted.abstained, counted.weighted
         return partial(self._commit, truth, predicted, counted.cells, counted.seen, *numbers)
 
     def _admitted(self, labels: list[Label], column: Column, argument: str) -> list[Label]:
         """Return the labels under which to count, or name the first row whose label is not allowed."""
-        if self.fixed_labels is None:
-            return labels
         try:
             return [self.admit(label, argument) for label in labels]
         except LabelError:

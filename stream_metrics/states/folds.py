@@ -66,7 +66,7 @@ def units_of(values: Any, n: int) -> list[Any]:
     c = as_column(values, "unit", False)
     if len(c.values) != n:
         raise LabelError(argument="unit", expected=f"to have as many rows as `y_true`, {n}", got=len(c.values))
-    return [c.label(x) for x in c.values.tolist()]
+    return c.objects()
 
 
 def _mixed(x: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -175,7 +175,7 @@ class Comparison(JointCounters, Portable):
         """Count a batch of scores, row by row in a state of its own."""
         truth = as_column(y_true, "y_true", False)
         n = len(truth.values)
-        columns = [truth.values.tolist() if truth.names is None else [truth.label(x) for x in truth.values.tolist()]]
+        columns = [truth.objects()]
         for values, name in ((pred_a, "pred_a"), (pred_b, "pred_b")):
             if values is None or getattr(values, "ndim", 1) != 1 or own_names(values) is not None:
                 raise ScoreError(argument=name, expected="to be a column of numbers or of mappings", got=values)

@@ -130,7 +130,7 @@ def fill_predictions(y_pred: Any, labels: Column, batch: Batch, n: int) -> Colum
         return labels
     mixed = isinstance(y_pred, list) and batch.rows is not None and any(is_soft(y_pred[row]) for row in batch.rows)
     given = None if mixed or y_pred is None else as_column(y_pred, "y_pred", True)
-    if given is not None and (given.names is None or len(given) != n or not (given.values < 0).any()):
+    if given is not None and (given.names is None or given.n != n or not (given.values < 0).any()):
         return given
     filled = list(y_pred) if mixed else [None] * n if given is None else given.objects()
     rows = range(n) if batch.rows is None else batch.rows.tolist()

@@ -179,7 +179,7 @@ def test_many_names_in_many_chunks() -> None:
     for values in (truth, shared, growing):
         read = as_column(values, "y_true", False)
 
-        assert [read.label(code) for code in read.values.tolist()] == expected
+        assert read.objects() == expected
     few = as_column(truth.slice(0, 10), "y_true", False)
     assert few.names is not None
     assert len(few.names) == 10
