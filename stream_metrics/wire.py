@@ -47,13 +47,35 @@ class Portable:
             _kinds[cls.KIND] = cls
 
     def to_bytes(self) -> bytes:
-        """Return the state and its configuration as bytes; equal states give equal bytes."""
+        """Return the state and its configuration as bytes; equal states give equal bytes.
+
+        Returns
+        -------
+        bytes
+            The state in wire format 1: versioned, with a checksum, and free of pickle.
+        """
         body = _pack([self.KIND, self._content()])
         return MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Return the state that `data` holds; DecodeError if it is damaged, foreign, or of another kind."""
+        """Return the state that `data` holds.
+
+        Parameters
+        ----------
+        data : bytes
+            What `to_bytes` returned.
+
+        Returns
+        -------
+        Self
+            The state, with its configuration.
+
+        Raises
+        ------
+        DecodeError
+            If the bytes are damaged, were not written by this package, or hold a state of another kind.
+        """
         kind, content = _open(data)
         if not issubclass(cls, _kinds[kind]):
             raise DecodeError(f"Expected the bytes of a {cls.__name__}, but got those of a {_kinds[kind].__name__}")
@@ -82,7 +104,13 @@ class Portable:
             raise DecodeError(f"Expected the content of a {cls.__name__}: {error}") from error
 
     def copy(self) -> Self:
-        """Return an independent accumulator with the same configuration and state."""
+        """Return an independent state.
+
+        Returns
+        -------
+        Self
+            An independent state with the same configuration and counts.
+        """
         return type(self).from_bytes(self.to_bytes())
 
     def __eq__(self, other: object) -> bool:
@@ -103,10 +131,31 @@ class Portable:
 
 
 def from_bytes(data: bytes) -> Any:
-    """Return the accumulator that `data` holds, of whatever kind it is.
+    """Return the state that `data` holds, of whatever kind it is.
 
-    Raises ``DecodeError`` naming the broken invariant for bytes that are cut short, damaged, foreign or of a newer
-    format.
+    Parameters
+    ----------
+    data : bytes
+        What `to_bytes` of a state, metric, set, window or group returned.
+
+    Returns
+    -------
+    object
+        The state, of the class that wrote it.
+
+    Raises
+    ------
+    DecodeError
+        If the bytes are cut short, damaged, written by something else or in a newer format. The message names what is
+        wrong.
+
+    Examples
+    --------
+    >>> import stream_metrics as sm
+    >>> metric = sm.Accuracy()
+    >>> metric.update("cat", "cat")
+    >>> sm.from_bytes(metric.to_bytes())
+    Accuracy: 1
     """
     kind, content = _open(data)
     return _kinds[kind]._restored(content)

@@ -30,9 +30,29 @@ class MetricBase(Feed, Portable):
         classes: Iterable[Label] | None = None,
         unit: Any = None,
     ) -> None:
-        """Count a batch; see `update_many` of the state.
+        """Count a batch of samples; one bad row rejects the whole batch.
 
-        `classes` names the columns of a table of scores; `unit` is a column of units, or one for all rows.
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            True labels: a list, an array, a column of pandas or Arrow, or a tensor on the CPU.
+        y_pred : array-like of shape (n,) or (n, K)
+            Predictions: labels, or for metrics of scores the scores of `pos_label` or a column for each class.
+        w : array-like of shape (n,), optional
+            Weights >= 0; 1 for every sample by default.
+        classes : sequence of Label of length K, optional
+            The classes of the columns of a table of scores; a data frame brings its own.
+        unit : array-like of shape (n,) or Label, optional
+            Units of the samples, or one unit for all of them; see `update`.
+
+        Raises
+        ------
+        LabelError
+            If a label is not allowed; the message names argument and position.
+        ScoreError
+            If a score is not allowed.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         if unit is not None:
             self.merge(batch_of(self, {"y_true": y_true, "y_pred": y_pred, "w": w}, unit, classes))
@@ -42,7 +62,23 @@ class MetricBase(Feed, Portable):
             self.state.update_many(y_true, y_pred, w, classes)
 
     def merge(self, other: Self) -> Self:
-        """Add the counts of another shard and return self; MergeError if the configurations differ."""
+        """Add the counts of another shard.
+
+        Parameters
+        ----------
+        other : same class
+            A shard with the same configuration. It stays as it is.
+
+        Returns
+        -------
+        Self
+            This object.
+
+        Raises
+        ------
+        MergeError
+            If kinds or configurations differ. The message names the difference.
+        """
         self._check_same(other)
         with self._merging(other):
             self._check_merge(other)
@@ -97,7 +133,13 @@ class MetricBase(Feed, Portable):
             raise MergeError(f"Expected the same configuration in both, but got {mine} and {theirs}")
 
     def copy(self) -> Self:
-        """Return an independent copy of configuration and counts."""
+        """Return an independent copy of configuration and counts.
+
+        Returns
+        -------
+        Self
+            The copy.
+        """
         with self._reading():
             twin = self._with(self.state.copy())
             twin._folds = copied(self)
@@ -119,7 +161,27 @@ class MetricBase(Feed, Portable):
         self.state.reset()
 
     def clone(self, new_params: Mapping[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """Return an empty one, configured alike but for `new_params`; `include_attributes` keeps the samples."""
+        """Return an empty copy, configured alike but for some parameters.
+
+        Parameters
+        ----------
+        new_params : mapping from str to object, optional
+            Arguments of the constructor that differ.
+        include_attributes : bool, default False
+            Whether the copy has the samples, too.
+
+        Returns
+        -------
+        Self
+            The copy.
+
+        Raises
+        ------
+        TypeError
+            If the constructor has no such argument.
+        MergeError
+            If samples are copied, but the configuration differs.
+        """
         arguments = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
         twin = type(self)(**arguments | dict(new_params or {}))
         return twin.merge(self) if include_attributes else twin

@@ -50,6 +50,17 @@ class Metric(MetricBase):
     **arguments : Any
         The arguments of the derived class, by name.
 
+    Attributes
+    ----------
+    key : str
+        The key of the value in a snapshot and in a `MetricSet`.
+    state : ConfusionMatrix or RankSketch or ProbabilityLosses
+        What is counted.
+    zero_division : float
+        Value that stands for 0/0.
+    bigger_is_better : bool
+        Whether a larger value is better.
+
     Raises
     ------
     TypeError
@@ -139,13 +150,28 @@ class Metric(MetricBase):
     def get(self) -> float:
         """Return the current value; `zero_division` where it is 0/0.
 
-        `ValueError` if it cannot be computed: a test of weighted samples, a square table of more than 4096 classes.
+        Returns
+        -------
+        float
+            The value of all samples so far.
+
+        Raises
+        ------
+        ValueError
+            If the value cannot be computed: a table of pairs of more than 4096 classes, or pairs of samples where a
+            weight has a fraction.
         """
         value: float = self._read(self._formula)
         return value if value == value else self.zero_division
 
     def snapshot(self) -> Snapshot:
-        """Return a frozen copy of the state, from which this and every other metric of it can be read."""
+        """Return a frozen copy of the state, from which every metric of it can be read.
+
+        Returns
+        -------
+        Snapshot
+            The metrics at this moment; later updates do not change it.
+        """
         reads: str = self.row.reads
         with self._reading():
             state, parts = self.state.copy(), copied(self)
@@ -157,14 +183,36 @@ class Metric(MetricBase):
         return "labels" if self.row.reads == "counts" else "scores"
 
     def is_better_than(self, other: Any) -> bool:
-        """Tell whether the value here is the better one; False if one of them is nan."""
+        """Return whether this value is better than another metric's.
+
+        Parameters
+        ----------
+        other : Metric
+            The other metric.
+
+        Returns
+        -------
+        bool
+            False if one of the values is nan.
+        """
         mine, theirs = self.get(), other.get()
         return bool(mine > theirs if self.bigger_is_better else mine < theirs)
 
     __gt__ = is_better_than
 
     def works_with(self, model: Any) -> bool:
-        """Tell whether a model of river predicts what is read here: classes, or for rankings anomaly scores too."""
+        """Return whether the metric fits a model of river.
+
+        Parameters
+        ----------
+        model : river.base.Estimator
+            A model: a classifier, or for rankings an anomaly detector.
+
+        Returns
+        -------
+        bool
+            False if river was not imported.
+        """
         base = sys.modules.get("river.base")  # who has a model of river has loaded it
         if base is None:
             return False
@@ -207,7 +255,13 @@ class OneClassMetric(Metric):
     """A metric of one class, `pos_label`, against the rest."""
 
     def get(self) -> float:
-        """Return the current value for `pos_label`; `zero_division` where it is 0/0."""
+        """Return the current value of `pos_label`; `zero_division` where it is 0/0.
+
+        Returns
+        -------
+        float
+            The value of all samples so far.
+        """
         value: float = self._formula(self.state.one_vs_rest(self.pos_label)).item(0)
         return value if value == value else self.zero_division
 
@@ -216,7 +270,13 @@ class ScoreMetric(Metric):
     """A metric of the scores of all classes, or of those of `pos_label` against the rest."""
 
     def get(self) -> float:
-        """Return the current value, without its interval; `zero_division` where it is 0/0."""
+        """Return the current value, without its interval; `zero_division` where it is 0/0.
+
+        Returns
+        -------
+        float
+            The value of all samples so far.
+        """
         if self.row.kind == "per_class":
             computed = self.row.formula.measure(self.state.column(self.pos_label), **self._options)  # type: ignore[attr-defined]
         else:

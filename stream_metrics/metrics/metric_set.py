@@ -27,42 +27,72 @@ KEPT = {True: {"ranks", "confidence", "losses"}, "any": {"ranks"}, False: set[st
 
 
 class MetricSet(SetFeed, MetricBase):
-    """Many metrics over shared states: one update feeds all, a snapshot evaluates what is asked for.
-
-    `metrics` are keys of the catalog or metric classes; None stands for every metric that the states allow. `scores`
-    says whether scores are kept beside labels: False; True for probabilities, each in [0, 1], from which areas, curves,
-    calibration and losses are read; "any" for other finite numbers, from which losses are not. Metrics that are named
-    bring the states that they need.
+    """Many metrics over shared states: one update counts for all, a snapshot computes what is read.
 
     A prediction is a label, a mapping from label to score, whose largest is its label, or, where scores are kept, a
-    float, the score of `pos_label` (say 1 where the classes are 0 and 1). That is the label if the score is at least
-    `threshold`, as on every curve: by default 0.5 for probabilities and 0 for "any" scores. None and {} are
-    abstentions.
+    float, the score of `pos_label`. None and {} are abstentions.
 
-    `labels`, `other`: see `ConfusionMatrix`; `other` goes with labels only. `buckets`, `sample`, `pairs`: see
-    `RankSketch`; more than 64 classes of scores need pairs=False, and have no one-vs-one areas.
-    `zero_division` (0.0, 1.0 or nan) replaces every 0/0; None stands for each metric's own default, which is 0.0, but
-    nan for losses and whatever is read of scores.
+    Parameters
+    ----------
+    metrics : iterable of str or Metric class, optional
+        Keys of the catalog or metric classes. By default every metric that the states allow.
+    scores : bool or "any", default False
+        Whether scores are kept beside labels. True is for probabilities in [0, 1]: areas, curves, calibration and
+        losses are read from them. "any" is for other finite numbers, which have no losses. Metrics that are named bring
+        the states that they need.
+    pos_label : Label, default True
+        The class whose score a single number is; 1 where the classes are 0 and 1.
+    threshold : float, optional
+        A single number predicts `pos_label` if it is at least this: 0.5 for probabilities and 0 for "any" scores by
+        default.
+    labels : iterable of Label, optional
+        The classes, in the order in which they are reported; see `ConfusionMatrix`.
+    other : Label, optional
+        The label that stands for all labels that are not in `labels`; only without scores.
+    buckets, sample : int, default 1024 and 512
+        The size of sketches; see `RankSketch`.
+    pairs : bool, default True
+        Whether pairs of classes are compared; see `RankSketch`. More than 64 classes of scores need False.
+    zero_division : float, optional
+        Value that stands for 0/0: 0.0, 1.0 or nan. By default that of each metric, 0.0 for labels, nan for losses and
+        scores.
 
-    `update` and `update_many` take the `unit` of a sample: samples of one unit (a customer, a session) depend on each
-    other. They are counted in one of 32 folds as well, by a hash of the unit, and `snapshot().interval(key)` leaves out
-    one fold at a time; that holds for weighted samples too. Where errors come in runs, a unit is a block of time, many
-    times as long as a run: `unit=int(t // 3600)`.
+    Attributes
+    ----------
+    state : ConfusionMatrix
+        The counts of labels.
+    scored : object or None
+        The states of scores.
+
+    Notes
+    -----
+    Samples of one `unit` (a customer, a session) depend on each other. They are counted in one of 32 folds as well, by
+    a hash of the unit, and `snapshot().interval(key)` leaves out one fold at a time; that holds for weighted samples
+    too. Where errors come in runs, a unit is a block of time, many times as long as a run: `unit=int(t // 3600)`.
 
     Memory: that of the states; with units up to 33 times as much.
+
+    Guarantee: shards that are merged, in any order and tree, have the bytes of one process.
 
     Examples
     --------
     >>> from stream_metrics import MetricSet
+    >>> metrics = MetricSet(["accuracy", "macro_f1"])
+    >>> metrics.update_many(["cat", "cat", "dog"], ["cat", "dog", "dog"])
+    >>> metrics.get()["accuracy"]
+    0.6666666666666666
+
+    An interval needs the units of samples that depend on each other:
+
     >>> known, unknown = MetricSet(), MetricSet()
     >>> for customer in range(200):
-    ...     for _ in range(10):  # of one customer all are right or all wrong
+    ...     for _ in range(10):  # all samples of a customer are right, or all are wrong
     ...         predicted = "b" if customer % 7 == 3 else "a"
     ...         known.update("a", predicted, unit=customer)
     ...         unknown.update("a", predicted)
-    >>> for seen in known, unknown:
-    ...     found = seen.snapshot().interval("accuracy")
-    ...     print(f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}] {found.method}")
+    >>> for metrics in known, unknown:
+    ...     interval = metrics.snapshot().interval("accuracy")
+    ...     print(f"{interval.value:.2f} [{interval.low:.2f}, {interval.high:.2f}] {interval.method}")
     0.85 [0.80, 0.90] folds
     0.85 [0.84, 0.87] wilson
     """
@@ -142,10 +172,33 @@ class MetricSet(SetFeed, MetricBase):
         classes: Iterable[Label] | None = None,
         unit: Any = None,
     ) -> None:
-        """Count a batch of labels, or of scores: (n,) of `pos_label`, (n, K) with `classes`, or a list as for `update`.
+        """Count a batch of samples; one bad row rejects the whole batch.
 
-        Predictions that are scores may be given as `y_pred` as well. `unit` is a column of units, or one for all rows.
-        One bad row rejects the whole batch.
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            True labels: a list, an array, a column of pandas or Arrow, or a tensor on the CPU.
+        y_pred : array-like of shape (n,) or (n, K), optional
+            Predictions: labels, or where scores are kept scores.
+        w : array-like of shape (n,), optional
+            Weights >= 0; 1 for every sample by default.
+        scores : array-like of shape (n,) or (n, K), optional
+            Scores: those of `pos_label`, or a column for each of `classes`.
+        classes : sequence of Label of length K, optional
+            The classes of the columns of a table of scores; a data frame brings its own.
+        unit : array-like of shape (n,) or Label, optional
+            Units of the samples, or one unit for all of them; see `update`.
+
+        Raises
+        ------
+        LabelError
+            If a label is not allowed; the message names argument and position.
+        ScoreError
+            If a score is not allowed.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
+        ValueError
+            If scores are given to a set that keeps labels only.
         """
         if unit is not None:
             columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
@@ -196,7 +249,13 @@ class MetricSet(SetFeed, MetricBase):
         return max(weights), max(samples), max(abstentions)
 
     def copy(self) -> Self:
-        """Return an independent copy of configuration and counts."""
+        """Return an independent copy of configuration and counts.
+
+        Returns
+        -------
+        MetricSet
+            The copy.
+        """
         with self._reading():
             twin = super().copy()
             twin._attach_scored(None if self.scored is None else self.scored.copy())
@@ -208,14 +267,23 @@ class MetricSet(SetFeed, MetricBase):
             self.scored.reset()
 
     def get(self) -> Values:
-        """Return the current values of the whole metrics by key: a dict, whose `omitted` names those that have none.
+        """Return the current values of the whole metrics.
 
-        See `Snapshot.omitted`.
+        Returns
+        -------
+        Values
+            A dict from key to value. Its `omitted` names the keys that have none, as `Snapshot.omitted` does.
         """
         return Values(self.snapshot())
 
     def snapshot(self) -> Snapshot:
-        """Return a frozen copy of the states from which the metrics are read; later updates do not move it."""
+        """Return a frozen copy of the states from which the metrics are read.
+
+        Returns
+        -------
+        Snapshot
+            The metrics at this moment; later updates do not change it.
+        """
         with self._reading():
             counts, scored = self.state.copy(), None if self.scored is None else self.scored.copy()
             folds = {fold: _by_name(part.state, part.scored) for fold, part in copied(self).items()}
