@@ -22,16 +22,52 @@ __all__ = ["ConfusionMatrix"]
 
 
 class ConfusionMatrix(ConfusionCounters, Portable):
-    """Counts of (true label, predicted label), the state behind every label metric.
+    """Counts of (true label, predicted label), the state of every label metric.
 
-    Rows are the truth. Labels appear as they come, or are fixed by `labels` and then reported in that order; an
-    unknown one then raises LabelError or is counted as `other`. A prediction of None or {} is an abstention and in no
-    cell.
+    Rows are the truth. A prediction of None or {} is an abstention and in no cell.
 
-    Memory: 8 bytes for each of K * K cells up to 1024 classes, at most 43 bytes for each occupied cell beyond, and
+    Parameters
+    ----------
+    labels : iterable of Label, optional
+        The classes, in the order in which they are reported. Other labels raise `LabelError`, or count as `other`. By
+        default, labels appear as they come.
+    other : Label, optional
+        The label that stands for all labels that are not in `labels`.
+
+    Attributes
+    ----------
+    n : int
+        Number of samples, abstentions not included.
+    abstained : int
+        Number of samples without a prediction.
+    weighted : int
+        Number of samples with a weight other than 1.
+    fixed_labels : tuple of Label or None
+        The labels that were given.
+    other : Label or None
+        The label of all others.
+
+    Notes
+    -----
+    Memory: 8 bytes for each of K * K cells up to 1,024 classes, at most 43 bytes for each occupied cell beyond, and
     about 200 bytes for each label; twice that for the cells once a weight has a fraction.
-    Guarantee: counts are exact (128-bit fixed point in units of 2**-64); any split of a stream over states that are
-    then merged, in any order and tree, gives the same bytes. The sum of all weights stays below 2**63.
+
+    Guarantee: counts are exact (128-bit fixed point in units of 2**-64). A stream that is split over states gives the
+    same bytes, however the states are merged. The sum of all weights stays below 2**63.
+
+    Examples
+    --------
+    >>> from stream_metrics import ConfusionMatrix
+    >>> state = ConfusionMatrix()
+    >>> state.update("cat", "cat")
+    >>> state.update_many(["cat", "dog"], ["dog", "dog"])
+    >>> state.labels
+    ('cat', 'dog')
+    >>> state.matrix
+    array([[1, 1],
+           [0, 1]])
+    >>> state.snapshot()["accuracy"]
+    0.6666666666666666
     """
 
     KIND: ClassVar[str] = "confusion"
@@ -40,9 +76,25 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         """Start empty; the counters were set up before, this gives `inspect.signature` something to read."""
 
     def update_many(self, y_true: Any, y_pred: Any, w: Any = None) -> None:
-        """Count a batch: columns of labels (arrays, lists, pandas, Arrow, torch on CPU) and weights, all of one length.
+        """Count a batch of samples; one bad row rejects the whole batch.
 
-        One bad row rejects the whole batch: LabelError, ScoreError or WeightError name the argument and the position.
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            True labels: a list, an array, a column of pandas or Arrow, or a tensor on the CPU.
+        y_pred : array-like of shape (n,)
+            Predictions, in the forms of `y_true`; missing ones are abstentions.
+        w : array-like of shape (n,), optional
+            Weights >= 0; 1 for every sample by default.
+
+        Raises
+        ------
+        LabelError
+            If a label is none, or outside the fixed labels; the message names argument and position.
+        ScoreError
+            If a prediction that is a mapping has a score that is no finite number.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         self._count_batch(label_batch(y_true, y_pred, w))
 
@@ -72,9 +124,29 @@ class ConfusionMatrix(ConfusionCounters, Portable):
 
     @classmethod
     def from_matrix(cls, matrix: Any, labels: Iterable[Label] | None = None) -> Self:
-        """Return the state of a square matrix, rows true, with those labels fixed (0 to K-1 if none are given).
+        """Return the state of a square matrix.
 
-        A whole number in a cell is that many samples; any other weight is one sample of that weight.
+        Parameters
+        ----------
+        matrix : array-like of shape (K, K)
+            Weights by true class (rows) and predicted class (columns). A whole number is that many samples, any other
+            weight one sample.
+        labels : iterable of Label of length K, optional
+            The classes, which are then fixed; 0 to K - 1 by default.
+
+        Returns
+        -------
+        ConfusionMatrix
+            A new state.
+
+        Raises
+        ------
+        LabelError
+            If the number of labels is not K.
+        WeightError
+            If a cell is negative, not finite or masked.
+        ValueError
+            If the matrix is not square.
         """
         if np.ma.is_masked(matrix):
             but = "got a masked array with gaps"
@@ -107,7 +179,18 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         return state
 
     def snapshot(self, *, zero_division: float | None = None) -> Snapshot:
-        """Return a frozen copy from which every metric can be read; later updates do not move it."""
+        """Return a frozen copy from which every metric can be read; later updates do not change it.
+
+        Parameters
+        ----------
+        zero_division : float, optional
+            Value that stands for 0/0 in every metric: 0.0, 1.0 or nan. Each metric has its own default.
+
+        Returns
+        -------
+        Snapshot
+            The metrics at this moment.
+        """
         return Snapshot(self.copy(), zero_division=zero_division)
 
     def _content(self) -> list[Any]:

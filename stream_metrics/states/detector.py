@@ -55,57 +55,132 @@ MOST_BETS, LARGEST = 8, 1e6
 
 
 def outcome(key: str, label: Any = None) -> Outcome:
-    """Return what turns (truth, prediction) into an error of a rate: 1, 0, or None where the rate is not about the
-    pair.
+    """Return the function that turns truth and prediction into an error of a rate.
 
-    `key`: "accuracy", or with the class as `label` "recall", "precision", "specificity" or "npv". The mean of the
-    errors is 1 less that rate, so "up" watches for the rate to fall. ValueError for another key.
+    Parameters
+    ----------
+    key : {"accuracy", "recall", "precision", "specificity", "npv"}
+        The rate.
+    label : Label, optional
+        The class; for every rate but the accuracy.
+
+    Returns
+    -------
+    Outcome
+        A function of (truth, prediction): 1 for an error, 0 for none, None where the rate is not about the pair.
+
+    Raises
+    ------
+    ValueError
+        If the key is another one, or a label is missing.
+
+    Notes
+    -----
+    The mean of the errors is 1 less the rate, so direction="up" of a `ChangeDetector` watches for the rate to fall.
+
+    Examples
+    --------
+    >>> from stream_metrics import outcome
+    >>> missed = outcome("recall", "cat")
+    >>> missed("cat", "dog"), missed("cat", "cat"), missed("dog", "dog")
+    (1, 0, None)
     """
     return Outcome(key, label)
 
 
 class ChangeDetector(Detector, Portable):
-    """Watches a rate of errors, or the mean of any loss in [0, 1], for a change, with a stated rate of false alarms.
+    """Detects a change of a rate of errors, or of a mean loss, with a stated rate of false alarms.
 
     While the mean loss is at most (for "down": at least) the level, the mean number of samples to an alarm is at least
-    `arl`. `p0` is the level; or `reference` says how many samples to learn it from, and `learn` how: by default
-    "running" from 1,000 samples on, "bound" below. `of` is an `outcome`, or its key, or a pair (key, label): then
-    `update` takes truth and prediction, and the level is a rate of errors. `direction`: "up", "down", "both". `method`:
-    "sr" uses the run length up and is the fastest, "cusum" raises far fewer false alarms and is slower, "calibrated" is
-    "cusum" with a simulated threshold. `bets`: by how much the odds of an error could have changed.
+    `arl`. `alarm` tells whether the last update raised an alarm, `changed` whether any did, `changes` when.
 
-    `block`: how many samples in a row are bet on together, by their mean, where errors depend on those shortly before
-    them; 1 is for independent ones. An alarm comes at the end of a block.
+    Parameters
+    ----------
+    p0 : float, optional
+        The level: the mean loss while nothing has changed, in (0, 1).
+    reference : int, optional
+        Number of samples to learn the level from, instead of `p0`.
+    of : Outcome or str or (str, Label), optional
+        What turns truth and prediction into an error: an `outcome`, its key, or its key and label. Without it `update`
+        takes a loss in [0, 1].
+    direction : {"up", "down", "both"}, default "up"
+        The change that raises an alarm.
+    arl : float, default 10000
+        Mean number of samples to a false alarm, at least.
+    method : {"sr", "cusum", "calibrated"}, default "sr"
+        "sr" uses the run length up and is the fastest, "cusum" raises far fewer false alarms and is slower,
+        "calibrated" is "cusum" with a simulated threshold.
+    bets : iterable of float, default (1.2, 1.5, 2.0, 3.0)
+        By how much the odds of an error could have changed.
+    restart : {"same", "reference", "stop"}, optional
+        After an alarm, "same" goes on with the same level, "reference" (the default with `reference`) learns a new one,
+        "stop" stops.
+    learn : {"running", "bound"}, optional
+        How the level is learned: by default "running" from a reference of 1,000 samples on, "bound" below.
+    block : int, default 1
+        Number of samples in a row that are bet on together, by their mean, where errors depend on those shortly before
+        them. An alarm comes at the end of a block.
 
-    After an alarm, "same" watches on against the same level, "reference" (the default with `reference`) learns a new
-    one, "stop" watches no more. `alarm` tells whether the last update raised one, `changed` whether any did, `changes`
-    when.
+    Attributes
+    ----------
+    n : int
+        Number of samples.
+    abstained : int
+        Number of samples without a prediction.
+    alarm : bool
+        Whether the last update raised an alarm.
+    alarms : int
+        Number of alarms.
+    learning : bool
+        Whether the level is being learned.
+    stopped : bool
+        Whether an alarm has stopped the detector.
+    of : Outcome or None
+        What turns truth and prediction into an error.
 
-    Memory: under 1 kB. No `merge`: see `merge` for what to do instead. No weights.
+    Raises
+    ------
+    ValueError
+        If not exactly one of `p0` and `reference` is given, or an option is out of range.
 
     Notes
     -----
-    `arl` is a mean: while nothing changes, the number of samples to an alarm varies as an exponential variable does.
-    An alarm within `arl` samples is therefore no surprise: with "sr" it came in 48 to 61 % of runs. What is guaranteed
-    for every n: the probability of an alarm within n samples is at most n / `arl`. For at most 5 % in 10,000 samples
-    ask for arl=200_000. `alarm_probability` simulates the probability itself.
+    `arl` is a mean: while nothing changes, the number of samples to an alarm varies as an exponential variable does. An
+    alarm within `arl` samples is therefore no surprise: with "sr" it came in 48 to 61 % of runs. What is guaranteed for
+    every n: the probability of an alarm within n samples is at most n / `arl`. For at most 5 % in 10,000 samples use
+    arl=200_000. `alarm_probability` simulates the probability itself.
 
     Guarantee: for independent losses, the mean run length is at least `arl`; for a learned level, as a mean over
-    references with learn="running", with probability 95 % over the reference with learn="bound". See the module for
-    both. Measured, it was 1.02 to 1.31 times `arl` with "sr", `p0` given or learned by "running", and 26 times or more
-    with "cusum". The threshold of "calibrated" is no guarantee: it is simulated once for the level, in up to a second
-    or two, for independent 0/1 errors watched one by one, which then ran 1 to 1.5 times `arl`. It is that of "cusum"
-    for rates below .001 or above .999 and blocks of more than 500. "sr" and "calibrated" find changes equally soon.
+    references with learn="running", with probability 95 % over the reference with learn="bound". Measured, it was 1.02
+    to 1.31 times `arl` with "sr", `p0` given or learned by "running", and 26 times or more with "cusum". The threshold
+    of "calibrated" is no guarantee: it is simulated once for the level, in up to a second or two, for independent 0/1
+    errors watched one by one, which then ran 1 to 1.5 times `arl`. It is that of "cusum" for rates below .001 or above
+    .999 and blocks of more than 500. "sr" and "calibrated" find changes equally soon.
 
     Errors that come in runs break that: at a rate of .1 and a correlation of .2, .5 or .8 with the error before, the
     mean run length was .27, .07 or .03 times `arl`. With block=50 it was 1.20, 1.19 and 1.08 times (block=20: 1.09, .99
     and .64), and for independent errors 1.22, with 1.4 times the delay after a rise to .15. A block should be long
     against the time over which errors depend on each other: it is assumed that blocks do not.
 
+    Memory: under 1 kB. No `merge`: see `merge` for what to do instead. No weights.
+
     References
     ----------
-    Shin, Ramdas & Rinaldo 2024, E-detectors. Vovk, Gammerman & Shafer 2005, Algorithmic Learning in a Random World;
-    Volkhonskiy et al. 2017, Inductive conformal martingales for change-point detection.
+    .. [1] Shin, Ramdas and Rinaldo 2024. J. Shin, A. Ramdas and A. Rinaldo, E-detectors: a nonparametric framework for
+       sequential change detection. arXiv:2203.03532.
+    .. [2] Vovk, Gammerman and Shafer 2005. V. Vovk, A. Gammerman and G. Shafer, Algorithmic learning in a random world.
+       Springer.
+    .. [3] Volkhonskiy et al. 2017. D. Volkhonskiy et al., Inductive conformal martingales for change-point detection.
+       COPA 2017, 132-153.
+
+    Examples
+    --------
+    >>> from stream_metrics import ChangeDetector
+    >>> detector = ChangeDetector(0.1, arl=1000)
+    >>> for loss in [0, 0, 0, 0, 1] * 10 + [1] * 20:
+    ...     detector.update(loss)
+    >>> detector.changed
+    True
     """
 
     KIND: ClassVar[str] = "detector"
@@ -164,9 +239,25 @@ class ChangeDetector(Detector, Portable):
         self._configure(of, self.bets, directions, self.method, self.arl, learned, self.restart, running, self.block)
 
     def update_many(self, x: Any, y_pred: Any = None, w: Any = None) -> None:
-        """Watch a batch in its order: a column of losses, or with `of` two columns of labels.
+        """Watch a batch in its order; one bad row rejects the whole batch.
 
-        One bad row rejects the whole batch; the error names the position.
+        Parameters
+        ----------
+        x : array-like of shape (n,)
+            Losses in [0, 1], or with `of` true labels.
+        y_pred : array-like of shape (n,), optional
+            With `of`: predictions.
+        w : array-like of shape (n,), optional
+            Weights; only 1 is allowed.
+
+        Raises
+        ------
+        ValueError
+            If a loss is outside [0, 1]; the message names the position.
+        LabelError
+            If a label is none.
+        WeightError
+            If a weight is not 1.
         """
         rows = self._losses(x, y_pred) if self.of is None else self._pairs(x, y_pred)
         if w is not None and any(weight != 1 for weight in read_weights(w, len(rows))):
@@ -199,14 +290,26 @@ class ChangeDetector(Detector, Portable):
         return list(zip(*columns, strict=True))
 
     def update_sum(self, total: float, n: int) -> None:
-        """Watch n losses of which only the sum is known, as one step: what a pane of time, or all shards of it,
-        counted.
+        """Watch n losses of which only the sum is known, as one step.
 
-        With `of` as well, whose errors `total` then counts. An alarm can come at the end of the step only; the run
-        length holds, counted in samples. ValueError unless 0 <= total <= n. With learn="running", `total` is the number
-        of losses that are 1, the others being 0, and a step takes as long as n updates; n is at most 2^30. With `block`
-        above 1 and a level that does not run, a step is a block of its own, within which losses may depend on each
-        other.
+        Parameters
+        ----------
+        total : float
+            The sum of the losses, or the number of errors, from 0 to n.
+        n : int
+            Number of losses; at most 2**30 with learn="running".
+
+        Raises
+        ------
+        ValueError
+            Unless 0 <= total <= n.
+
+        Notes
+        -----
+        A step is what a pane of time, or all shards of it, have counted. An alarm can come at the end of the step only;
+        the run length holds, counted in samples. With learn="running", `total` is the number of losses that are 1, the
+        others being 0, and a step takes as long as n updates. With `block` above 1 and a level that does not run, a
+        step is a block of its own, within which losses may depend on each other.
         """
         if type(n) is not int or not 0 <= n < 2**53 or not 0 <= _real(total) <= n:
             raise ValueError(f"Expected 0 <= `total` <= `n`, a whole number, but got {total!r} and {n!r}")
@@ -231,14 +334,19 @@ class ChangeDetector(Detector, Portable):
 
         Parameters
         ----------
-        n
+        n : int, optional
             The number of samples, those of the reference not counted; `arl` by default.
-        rate
+        rate : float, optional
             The rate of errors; by default `p0`, or the level that a rise is measured against.
-        runs
-            How many streams to draw. The standard error is at most 1 / (2 sqrt(runs)).
-        seed
-            Of the random numbers: the same arguments give the same result.
+        runs : int, default 400
+            Number of simulated streams. The standard error is at most 1 / (2 sqrt(runs)).
+        seed : int, default 0
+            Seed of the random numbers: the same arguments give the same result.
+
+        Returns
+        -------
+        float
+            The probability.
 
         Raises
         ------
@@ -263,7 +371,23 @@ class ChangeDetector(Detector, Portable):
         return sum(twin._first_alarm(rate, n, seed * runs + run) > 0 for run in range(runs)) / runs
 
     def merge(self, other: Self) -> Self:
-        """Raise MergeError: the evidence depends on the order of all samples. The message says what to do instead."""
+        """Raise `MergeError`: the evidence depends on the order of all samples.
+
+        Parameters
+        ----------
+        other : ChangeDetector
+            Another detector.
+
+        Returns
+        -------
+        Never
+            This method does not return.
+
+        Raises
+        ------
+        MergeError
+            Always. The message says what to do instead.
+        """
         raise MergeError(
             "Expected no merge of change detectors, whose evidence depends on the order of all samples: compare the "
             "mean of the evidence of shards with `arl`, or count panes of time and give each total to one detector by "
@@ -271,7 +395,13 @@ class ChangeDetector(Detector, Portable):
         )
 
     def copy(self) -> Self:
-        """Return an independent copy."""
+        """Return an independent copy.
+
+        Returns
+        -------
+        ChangeDetector
+            The copy.
+        """
         with self._reading():
             return self._twin()
 
@@ -290,7 +420,13 @@ class ChangeDetector(Detector, Portable):
                 self._set((self.p0, self.p0), [0.0] * (2 * len(self.bets)))
 
     def snapshot(self) -> DetectorSnapshot:
-        """Return a frozen view of evidence, levels and alarms."""
+        """Return a frozen view of evidence, levels and alarms.
+
+        Returns
+        -------
+        DetectorSnapshot
+            The detector at this moment.
+        """
         names = ("n", "abstained", "evidence", "arl", "alarms", "alarm", "changed", "learning", "stopped")
         with self._reading():
             data = {name: getattr(self, name) for name in names}

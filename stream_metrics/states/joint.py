@@ -51,19 +51,53 @@ Pair = tuple[ScoreStates, ScoreStates]
 
 
 class Comparison(JointCounters, Portable):
-    """Two models on the same stream: the state behind the difference of any metric and how sure it is.
+    """Two models on the same stream: the difference of any metric, and how sure it is.
 
-    `a` and `b` name the models; a difference is always b less a. `labels` fixes the classes. `scores` says whether
-    predictions are scores: False; True for probabilities, whose areas, curves, calibration and losses are compared as
-    well; "any" for other finite numbers, without losses. A single number is the score of `pos_label`, and its label
-    that class above 0.5 (0 for "any"). A sample where one of the models abstains (None or {}) is in no comparison.
+    A sample where one of the models abstains (None or {}) is in no comparison. Samples are taken to be independent,
+    unless each has a `unit` (see `update`); then all uncertainty comes from leaving out each of `folds` groups of
+    units.
 
-    Samples are taken to be independent, unless each is given its `unit` (see `update`); then all uncertainty comes from
-    leaving out each of `folds` groups of units.
+    Parameters
+    ----------
+    a, b : str, default "a" and "b"
+        Names of the models. A difference is always b less a.
+    labels : iterable of Label, optional
+        The classes, in the order in which they are reported; others raise `LabelError`.
+    scores : bool or "any", default False
+        Whether predictions are scores: True for probabilities, whose areas, curves, calibration and losses are compared
+        as well, "any" for other finite numbers, without losses.
+    pos_label : Label, default True
+        The class whose score a single number is. It is predicted above 0.5, or above 0 for "any".
+    folds : int, default 32
+        Number of groups of units.
 
+    Attributes
+    ----------
+    n : int
+        Number of samples that both models predict.
+    folds : int
+        Number of groups of units.
+    keyed : int
+        Number of samples with a unit.
+    weighted : int
+        Number of samples with a weight other than 1.
+
+    Notes
+    -----
     Memory: 16 bytes a slot for at most twice as many cells as are occupied, a cell being a fold and three labels; with
-    scores, 2 `folds` rank sketches. Guarantee: counts are exact; any split of a stream over states that are then
-    merged, in any order and tree, gives the same bytes. The sum of all weights stays below 2**63.
+    scores, 2 `folds` rank sketches.
+
+    Guarantee: counts are exact. A stream that is split over states gives the same bytes, however the states are merged.
+    The sum of all weights stays below 2**63.
+
+    Examples
+    --------
+    >>> from stream_metrics import Comparison
+    >>> models = Comparison("old", "new")
+    >>> models.update_many([1] * 100, [1] * 70 + [0] * 30, [1] * 85 + [0] * 15)
+    >>> difference = models.snapshot().difference("accuracy")
+    >>> round(difference.value, 3), difference.low > 0
+    (0.15, True)
     """
 
     KIND: ClassVar[str] = "comparison"
@@ -136,10 +170,27 @@ class Comparison(JointCounters, Portable):
         return ScoreStates(ranks, None, losses, self.fixed_labels, 0.0 if self.scores == "any" else 0.5)
 
     def update_many(self, y_true: Any, pred_a: Any, pred_b: Any, w: Any = None, *, unit: Any = None) -> None:
-        """Count a batch: columns of labels (arrays, lists, pandas, Arrow, torch on CPU), weights and units.
+        """Count a batch of samples; one bad row rejects the whole batch.
 
-        Columns of predictions may hold scores, sample by sample. One bad row rejects the whole batch: LabelError,
-        ScoreError or WeightError name the argument and the position.
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            True labels: a list, an array, a column of pandas or Arrow, or a tensor on the CPU.
+        pred_a, pred_b : array-like of length n
+            Predictions of both models: labels or scores, sample by sample.
+        w : array-like of shape (n,), optional
+            Weights >= 0; 1 for every sample by default.
+        unit : array-like of shape (n,) or Label, optional
+            Units of the samples, or one unit for all of them; see `update`.
+
+        Raises
+        ------
+        LabelError
+            If a label is not allowed; the message names argument and position.
+        ScoreError
+            If a score is not allowed.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         if self.scores:
             y_true, pred_a = materialize(y_true, "y_true"), materialize(pred_a, "pred_a")
@@ -196,7 +247,23 @@ class Comparison(JointCounters, Portable):
         self.merge(batch)
 
     def merge(self, other: Self) -> Self:
-        """Add the counts of another shard and return self; MergeError if the configurations differ."""
+        """Add the counts of another shard.
+
+        Parameters
+        ----------
+        other : same class
+            A state with the same configuration. It stays as it is.
+
+        Returns
+        -------
+        Self
+            This state.
+
+        Raises
+        ------
+        MergeError
+            If kinds or configurations differ. The message names the difference.
+        """
         if not isinstance(other, Comparison):
             raise MergeError(f"Expected to merge a Comparison, but got {type(other).__name__}")
         for name in CONFIGURATION:
@@ -240,7 +307,13 @@ class Comparison(JointCounters, Portable):
             room(load)
 
     def copy(self) -> Self:
-        """Return an independent copy of configuration and counts."""
+        """Return an independent copy of configuration and counts.
+
+        Returns
+        -------
+        Comparison
+            The copy.
+        """
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._scored = {}
@@ -254,7 +327,13 @@ class Comparison(JointCounters, Portable):
             self._scored = {}
 
     def snapshot(self) -> ComparisonSnapshot:
-        """Return a frozen copy from which differences, tests and evidence are read; later updates do not move it."""
+        """Return a frozen copy from which differences, tests and evidence are read.
+
+        Returns
+        -------
+        ComparisonSnapshot
+            Both models at this moment; later updates do not change it.
+        """
         from stream_metrics.snapshots.comparison import ComparisonSnapshot, Joint
 
         state = self.copy()

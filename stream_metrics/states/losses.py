@@ -28,22 +28,48 @@ SUMS = 18  # numbers of a state without squares
 
 
 class ProbabilityLosses(LossSums, Portable):
-    """Sums of losses of probabilities, the state behind log loss, Brier score, spherical score and top-k accuracy.
+    """Sums of losses of probabilities: log loss, Brier score, spherical score, top-k accuracy.
 
-    Scores are a mapping from label to probability, or the probability of `pos_label` alone, or a sequence in the order
-    of `classes`. None or {} is an abstention and in no sum. A true class that is missing from the scores has
-    probability 0 and comes after all classes that have one. A row need not sum to 1; each probability must lie in
-    [0, 1], but for an excess of 1e-6, which float32 rounding causes and which counts as 0 or 1.
+    Scores are a mapping from label to probability, a single probability of `pos_label`, or a sequence in the order of
+    `classes`. None or {} is an abstention and in no sum. A true class without a score has probability 0 and ranks after
+    all classes that have one. A row need not sum to 1. Each probability must lie in [0, 1]; an excess of at most 1e-6,
+    which float32 rounding causes, counts as 0 or 1.
 
     With a single probability the truth is `pos_label` or anything else of its type, and at 1/2 the other class ranks
     first.
 
+    Parameters
+    ----------
+    pos_label : Label, default True
+        The class whose probability a single number is.
+    classes : iterable of Label, optional
+        The classes that a sequence of probabilities belongs to.
+
+    Attributes
+    ----------
+    pos_label : Label
+        The class whose probability a single number is.
+    classes : tuple of Label or None
+        The classes of a sequence of probabilities.
+
+    Notes
+    -----
     The squares of the losses of samples of weight 1 are summed as well, for intervals. States from bytes that were
-    written before there were squares have none, nor has what they are merged into.
+    written before there were squares have none, nor has a state that such a state is merged into.
 
     Memory: under 600 bytes, whatever is counted.
-    Guarantee: sums of terms that are each rounded once, to 2**-104; any split of a stream over states that are then
-    merged, in any order and tree, gives the same bytes. The sum of all weights stays below 2**63.
+
+    Guarantee: each term is rounded once, to 2**-104, and sums are exact. A stream that is split over states gives the
+    same bytes, however the states are merged. The sum of all weights stays below 2**63.
+
+    Examples
+    --------
+    >>> from stream_metrics import ProbabilityLosses
+    >>> state = ProbabilityLosses()
+    >>> state.update("cat", {"cat": 0.75, "dog": 0.25})
+    >>> state.update_many(["dog"], [[0.5, 0.5]], classes=["cat", "dog"])
+    >>> round(state.snapshot()["brier_score"], 4)
+    0.1562
     """
 
     KIND: ClassVar[str] = "losses"
@@ -52,11 +78,27 @@ class ProbabilityLosses(LossSums, Portable):
         """Configuration only; it is read when the object is made."""
 
     def update_many(self, y_true: Any, scores: Any, w: Any = None, classes: Iterable[Label] | None = None) -> None:
-        """Count a batch: (n,) probabilities of `pos_label`, (n, K) probabilities, or a list of what `update` takes.
+        """Count a batch of samples; one bad row rejects the whole batch.
 
-        `classes` names the columns of a table; without it the names of a data frame's own columns do, unless the state
-        was made for other classes, which then name them in order. One bad row rejects the whole batch: LabelError,
-        ScoreError or WeightError name the argument and the position.
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            True labels: a list, an array, a column of pandas or Arrow, or a tensor on the CPU.
+        scores : array-like of shape (n,) or (n, K), or list of length n
+            Probabilities of `pos_label`, a column for each class, or a list of the forms that `update` takes.
+        w : array-like of shape (n,), optional
+            Weights >= 0; 1 for every sample by default.
+        classes : sequence of Label of length K, optional
+            The classes of the columns. By default those of a data frame's columns, or those of the state.
+
+        Raises
+        ------
+        LabelError
+            If a label is not allowed; the message names argument and position.
+        ScoreError
+            If a probability lies outside [0, 1].
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         self._count_batch(score_batch(y_true, scores, w, classes))
 
@@ -127,7 +169,13 @@ class ProbabilityLosses(LossSums, Portable):
         )
 
     def snapshot(self) -> Snapshot:
-        """Return a frozen copy from which the losses can be read; later updates do not move it."""
+        """Return a frozen copy from which the losses can be read; later updates do not change it.
+
+        Returns
+        -------
+        Snapshot
+            The losses at this moment.
+        """
         return Snapshot(losses=self.copy())
 
     def _content(self) -> list[Any]:

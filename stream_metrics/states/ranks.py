@@ -27,20 +27,51 @@ NEAR = 2**16  # integer labels that lie no further apart are numbered by a table
 
 
 class RankSketch(RankCounters, Portable):
-    """Where the scores of every class lie, the state behind AUC, average precision, curves and calibration.
+    """Score distributions of every class: the state of ROC areas, average precision, curves, calibration.
 
-    There is one column for every class that ever had a score other than 0. While at most `buckets` different scores are
-    in it, the column is exact; beyond, neighbouring scores share a cell, and `sample` scores of each class are kept in
-    full. `pairs` counts every class apart in each column, which one-vs-one measures need, for up to 64 classes; without
-    it, a column knows its own class and the rest.
+    There is one column of scores for every class that ever had a score other than 0. A column is exact while it has at
+    most `buckets` different scores.
 
+    Parameters
+    ----------
+    buckets : int, default 1024
+        Number of different scores of a class that are kept apart. Beyond, neighbouring scores share a cell.
+    sample : int, default 512
+        Number of scores of each class that are kept in full once scores share cells.
+    pos_label : Label, default True
+        The class whose score a single number is.
+    pairs : bool, default True
+        Whether every class is counted apart in each column, as one-vs-one metrics need, for up to 64 classes. Otherwise
+        a column has its own class and the rest.
+
+    Attributes
+    ----------
+    n : int
+        Number of samples, abstentions not included.
+    abstained : int
+        Number of samples without scores.
+    buckets, sample, pos_label, pairs : int, int, Label, bool
+        The configuration.
+    rounded : int
+        Number of samples whose weight was rounded.
+
+    Notes
+    -----
     Memory: a column of G classes (2 without `pairs`) holds at most (16 + 16 G) `buckets` + 16 G `sample` bytes of data,
-    64 KB for a binary one by default, and twice as much where weights have fractions; with all indices and slack it
+    64 KB for a binary one by default, and twice as much where weights have fractions. With all indices and slack it
     takes at most `memory_bound(G)`.
-    Guarantee: counts are exact; any split of a stream over states that are then merged, in any order and tree, gives
-    the same bytes. Weights are exact multiples of 2**-64, as every float of at least 2**-11 is; a smaller one is
-    rounded, but never to 0, and `rounded` counts such samples: certified intervals contain the effect. The sum of all
-    weights stays below 2**63.
+
+    Guarantee: counts are exact. A stream that is split over states gives the same bytes, however the states are merged.
+    Weights are exact multiples of 2**-64, as every float of at least 2**-11 is. A smaller one is rounded, but never to
+    0, and certified intervals contain the effect. The sum of all weights stays below 2**63.
+
+    Examples
+    --------
+    >>> from stream_metrics import RankSketch
+    >>> state = RankSketch(pos_label="spam")
+    >>> state.update_many(["spam", "ham", "spam", "ham"], [0.9, 0.2, 0.4, 0.6])
+    >>> state.snapshot().per_class["roc_auc"]["spam"]
+    0.75
     """
 
     KIND: ClassVar[str] = "ranks"
@@ -49,10 +80,27 @@ class RankSketch(RankCounters, Portable):
         """Configuration only; it is read when the object is made."""
 
     def update_many(self, y_true: Any, scores: Any, w: Any = None, classes: Iterable[Label] | None = None) -> None:
-        """Count a batch; one bad row rejects the whole of it, and the error names the position.
+        """Count a batch of samples; one bad row rejects the whole batch.
 
-        The scores are an array of one dimension (the scores of `pos_label`), of two (a column for each of `classes`; a
-        data frame brings its own), or a list of what `update` takes.
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            True labels: a list, an array, a column of pandas or Arrow, or a tensor on the CPU.
+        scores : array-like of shape (n,) or (n, K), or list of length n
+            Scores of `pos_label`, a column for each class, or a list of the forms that `update` takes.
+        w : array-like of shape (n,), optional
+            Weights >= 0; 1 for every sample by default.
+        classes : sequence of Label of length K, optional
+            The classes of the columns of a table of scores; a data frame brings its own.
+
+        Raises
+        ------
+        LabelError
+            If a label is none; the message names the position.
+        ScoreError
+            If a score is not a finite number, or there are too many classes for pairs.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         self._count_batch(score_batch(y_true, scores, w, classes))
 
@@ -113,15 +161,47 @@ class RankSketch(RankCounters, Portable):
         return codes, labels
 
     def column(self, label: Label, own: Label | None = None, rest: Label | None = None) -> RankColumn:
-        """Return the scores of `label`, of the class `own` (default: `label`) against `rest` (default: all others)."""
+        """Return the scores of a class, of its own samples against the rest.
+
+        Parameters
+        ----------
+        label : Label
+            The class whose scores are read.
+        own : Label, optional
+            The class of the positive samples; `label` by default.
+        rest : Label, optional
+            The class of the negative samples; all others by default.
+
+        Returns
+        -------
+        RankColumn
+            The column.
+        """
         return RankColumn(*self.arrays(label, own, rest))
 
     def snapshot(self) -> Snapshot:
-        """Return a frozen copy from which areas, curves and calibration can be read; later updates do not move it."""
+        """Return a frozen copy from which areas, curves and calibration can be read.
+
+        Returns
+        -------
+        Snapshot
+            The metrics of the scores at this moment; later updates do not change it.
+        """
         return Snapshot(ranks=self.copy())
 
     def memory_bound(self, groups: int = 2) -> int:
-        """Return the most bytes that a column of that many classes can take, indices and slack included."""
+        """Return the most bytes that a column can take, indices and slack included.
+
+        Parameters
+        ----------
+        groups : int, default 2
+            Number of classes that the column keeps apart.
+
+        Returns
+        -------
+        int
+            Bytes.
+        """
         slots = 1 << max(4, (4 * self.buckets - 1).bit_length())
         full = 1 << max(3, (2 * self.sample - 1).bit_length())
         cells = (self.buckets + 1) * (20 + 16 * groups + 16 * groups) + 4 * slots

@@ -120,7 +120,26 @@ cdef class ConfusionCounters(Indexed):
     """Exact counts of (true label, predicted label)."""
 
     def update(self, y_true, y_pred, w=1):
-        """Count one sample of weight `w`; a prediction of None or {} is an abstention, a mapping of scores its largest."""
+        """Count one sample.
+
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        y_pred : Label or mapping from Label to float or None
+            The predicted label, or scores, the largest of which is predicted. None or {} is an abstention.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+
+        Raises
+        ------
+        LabelError
+            If a label is none, or outside the fixed labels.
+        ScoreError
+            If a score is no finite number.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
+        """
         self.count(y_true, y_pred, w)
 
     cdef int count(self, object y_true, object y_pred, object w) except -1:
@@ -160,10 +179,26 @@ cdef class ConfusionCounters(Indexed):
         return 0
 
     def revert(self, y_true, y_pred, w=1):
-        """Undo one `update` with the same arguments; WeightError, and no change, if the counts show that there was none.
+        """Undo one `update` with the same arguments.
 
-        They show it if a cell would fall below 0, or if fewer samples than occupied cells would be left. That the cell has the
-        weight, but of samples of other weights, they do not show.
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        y_pred : Label or mapping from Label to float or None
+            The predicted label, or scores, the largest of which is predicted. None or {} is an abstention.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+
+        Raises
+        ------
+        WeightError
+            If the counts show that there was no such update. Nothing changes then.
+
+        Notes
+        -----
+        The counts show a missing update if a cell would fall below 0, or if fewer samples than occupied cells would be
+        left. They do not show that a cell has the weight from samples of other weights.
         """
         self.uncount(y_true, y_pred, w)
 
@@ -317,7 +352,25 @@ cdef class ConfusionCounters(Indexed):
         self.check_samples(o.n, o.abstained, o.most_seen())
 
     def merge(self, other):
-        """Add another state's counts to this one and return this one; MergeError if the configurations differ."""
+        """Add the counts of another state.
+
+        Parameters
+        ----------
+        other : same class
+            A state with the same configuration. It stays as it is.
+
+        Returns
+        -------
+        Self
+            This state.
+
+        Raises
+        ------
+        MergeError
+            If kinds or configurations differ. The message names the difference.
+        WeightError
+            If the sum of all weights would reach 2**63.
+        """
         self.check_same(other, "merge")
         self.enter_merging(other)
         try:
@@ -377,7 +430,25 @@ cdef class ConfusionCounters(Indexed):
         self.hit += o.hit
 
     def subtract(self, other):
-        """Take another state's counts out of this one and return this one; WeightError, and no change, where `revert` has it."""
+        """Take the counts of another state out of this one.
+
+        Parameters
+        ----------
+        other : same class
+            A state with the same configuration. It stays as it is.
+
+        Returns
+        -------
+        Self
+            This state.
+
+        Raises
+        ------
+        MergeError
+            If kinds or configurations differ. The message names the difference.
+        WeightError
+            If the other state has samples that this one does not have. Nothing changes then.
+        """
         self.check_same(other, "subtract")
         self.enter_merging(other)
         try:
@@ -422,7 +493,13 @@ cdef class ConfusionCounters(Indexed):
         return emptied
 
     def copy(self):
-        """Return an independent state with the same counts."""
+        """Return an independent state.
+
+        Returns
+        -------
+        Self
+            An independent state with the same configuration and counts.
+        """
         self.enter_reading()
         try:
             self.refresh()  # so that neither this one nor its copies sort the same labels again
@@ -463,7 +540,18 @@ cdef class ConfusionCounters(Indexed):
         return self.hits if self.fractions == NULL or self.hit_part == 0 else float(self.hits)
 
     def one_vs_rest(self, label):
-        """The two-by-two table of one class, 0, against the rest, 1; a label that was never seen has no samples."""
+        """Return the two-by-two table of a class against the rest.
+
+        Parameters
+        ----------
+        label : Label
+            The class. One that was never seen has no samples.
+
+        Returns
+        -------
+        table
+            Counts of two classes: 0 is the class, 1 is the rest.
+        """
         name = label if plain(label) and type(label) is not float else canonical(label)
         if self.holder != 0:
             self.wait_reading()
@@ -483,9 +571,28 @@ cdef class Feed(Guarded):
         self.counts = state if isinstance(state, ConfusionCounters) else None
 
     def update(self, y_true, y_pred, w=1, *, unit=None):
-        """Count one sample; see `update` of the state.
+        """Count one sample.
 
-        `unit` is any label: samples of one unit (a customer, a session, an hour) depend on each other.
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        y_pred : Label or mapping from Label to float or float or None
+            The prediction: a label, or for metrics of scores the scores, a single number being that of `pos_label`.
+            None or {} is an abstention.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+        unit : Label, optional
+            What samples that depend on each other have in common: a customer, a session, an hour.
+
+        Raises
+        ------
+        LabelError
+            If a label is none, or outside the fixed labels.
+        ScoreError
+            If a score is not allowed.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         if unit is not None:
             self._update_unit(unit, y_true, y_pred, w, {})
@@ -495,7 +602,24 @@ cdef class Feed(Guarded):
             self.state.update(y_true, y_pred, w)
 
     def revert(self, y_true, y_pred, w=1, *, unit=None):
-        """Undo one update with the same arguments; see `revert` of the state."""
+        """Undo one `update` with the same arguments.
+
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        y_pred : Label or mapping from Label to float or float or None
+            The prediction.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+        unit : Label, optional
+            What samples that depend on each other have in common: a customer, a session, an hour.
+
+        Raises
+        ------
+        WeightError
+            If the counts show that there was no such update. Nothing changes then.
+        """
         if unit is not None or self._folds:
             self._revert_unit(unit, y_true, y_pred, w, {})
         else:
@@ -524,11 +648,32 @@ cdef class SetFeed(Feed):
         self.scored = scored
 
     def update(self, y_true, y_pred=None, w=1, *, scores=None, classes=None, unit=None):
-        """Count one sample: a label, a mapping from label to score, or a number, the score of `pos_label`.
+        """Count one sample.
 
-        None or {} is an abstention. `scores` may stand beside a prediction that is not their largest. A sequence of
-        scores needs `classes`. `unit` is any label: samples of one unit (a customer, a session, an hour) depend on each
-        other.
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        y_pred : Label or mapping from Label to float or float or None
+            The prediction: a label, or a mapping from label to score, or where scores are kept a number, the score of
+            `pos_label`. None or {} is an abstention.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+        scores : mapping from Label to float or float or sequence of float, optional
+            Scores beside a prediction that is not their largest.
+        classes : sequence of Label, optional
+            The classes that a sequence of scores belongs to.
+        unit : Label, optional
+            What samples that depend on each other have in common: a customer, a session, an hour.
+
+        Raises
+        ------
+        LabelError
+            If a label is none, or outside the fixed labels.
+        ScoreError
+            If a score is not allowed.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         if unit is not None:
             self._update_unit(unit, y_true, y_pred, w, beside(scores, classes))
@@ -538,7 +683,29 @@ cdef class SetFeed(Feed):
             self._update_scored(y_true, y_pred, w, scores, classes)
 
     def revert(self, y_true, y_pred=None, w=1, *, scores=None, classes=None, unit=None):
-        """Undo one update with the same arguments."""
+        """Undo one `update` with the same arguments.
+
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        y_pred : Label or mapping from Label to float or float or None
+            The prediction: a label, or a mapping from label to score, or where scores are kept a number, the score of
+            `pos_label`. None or {} is an abstention.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+        scores : mapping from Label to float or float or sequence of float, optional
+            Scores beside a prediction that is not their largest.
+        classes : sequence of Label, optional
+            The classes that a sequence of scores belongs to.
+        unit : Label, optional
+            What samples that depend on each other have in common: a customer, a session, an hour.
+
+        Raises
+        ------
+        WeightError
+            If the counts show that there was no such update. Nothing changes then.
+        """
         if unit is not None or self._folds:
             self._revert_unit(unit, y_true, y_pred, w, beside(scores, classes))
         elif self.scored is None and scores is None and classes is None:

@@ -212,9 +212,25 @@ cdef class Detector(Guarded):
         return <double> lengths / SIMULATED
 
     def update(self, x, y_pred=None, w=1):
-        """Watch one loss in [0, 1]; with `of`, one pair (truth, prediction) whose outcome is the loss.
+        """Watch one loss, or with `of` one pair of truth and prediction.
 
-        A prediction of None or {} is an abstention. ValueError for a loss outside [0, 1], WeightError for a weight other than 1.
+        Parameters
+        ----------
+        x : float or Label
+            A loss in [0, 1], or with `of` the true label.
+        y_pred : Label or mapping from Label to float or None
+            With `of`: the prediction. None or {} is an abstention.
+        w : int, default 1
+            Weight; only 1 is allowed.
+
+        Raises
+        ------
+        ValueError
+            If a loss is outside [0, 1].
+        LabelError
+            If a label is none.
+        WeightError
+            If the weight is not 1.
         """
         cdef double loss
         cdef int judged

@@ -97,7 +97,26 @@ cdef class LossSums(Guarded):
         return True
 
     def update(self, y_true, scores, w=1):
-        """Count one sample of weight `w`; scores of None or {} are an abstention."""
+        """Count one sample.
+
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        scores : mapping from Label to float or float or sequence of float or None
+            Probabilities: by label, of `pos_label`, or in the order of the classes. None or {} is an abstention.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+
+        Raises
+        ------
+        LabelError
+            If a label is none, or outside the fixed labels.
+        ScoreError
+            If a probability lies outside [0, 1].
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
+        """
         cdef Sample s
         cdef int64_t whole = 1
         cdef uint64_t part = 0
@@ -117,9 +136,26 @@ cdef class LossSums(Guarded):
         count(&self.sums, &s, whole, part)
 
     def revert(self, y_true, scores, w=1):
-        """Undo one `update` with the same arguments; WeightError, and no change, if the sums show that there was none.
+        """Undo one `update` with the same arguments.
 
-        They show it if a sum would fall below 0, or if fewer samples than ranks with a weight would be left.
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        scores : mapping from Label to float or float or sequence of float or None
+            Probabilities: by label, of `pos_label`, or in the order of the classes. None or {} is an abstention.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+
+        Raises
+        ------
+        WeightError
+            If the counts show that there was no such update. Nothing changes then.
+
+        Notes
+        -----
+        The sums show a missing update if one would fall below 0, or if fewer samples than ranks with a weight would be
+        left.
         """
         self.take_back(y_true, scores, w, False)
 
@@ -245,14 +281,48 @@ cdef class LossSums(Guarded):
         self.check_room(&theirs)
 
     def merge(self, other):
-        """Add another state's sums to this one and return this one; MergeError if the configurations differ."""
+        """Add the sums of another state.
+
+        Parameters
+        ----------
+        other : same class
+            A state with the same configuration. It stays as it is.
+
+        Returns
+        -------
+        Self
+            This state.
+
+        Raises
+        ------
+        MergeError
+            If kinds or configurations differ. The message names the difference.
+        """
         self.check_same(other, "merge")
         cdef Sums theirs = (<LossSums> other).sums
         self.commit(&theirs)
         return self
 
     def subtract(self, other):
-        """Take another state's sums out of this one and return this one; WeightError, and no change, where `revert` has it."""
+        """Take the sums of another state out of this one.
+
+        Parameters
+        ----------
+        other : same class
+            A state with the same configuration. It stays as it is.
+
+        Returns
+        -------
+        Self
+            This state.
+
+        Raises
+        ------
+        MergeError
+            If kinds or configurations differ. The message names the difference.
+        WeightError
+            If the other state has samples that this one does not have. Nothing changes then.
+        """
         self.check_same(other, "subtract")
         if self.holder != 0:
             self.wait()
@@ -264,7 +334,13 @@ cdef class LossSums(Guarded):
         return self
 
     def copy(self):
-        """Return an independent state with the same sums."""
+        """Return an independent state.
+
+        Returns
+        -------
+        Self
+            An independent state with the same configuration and counts.
+        """
         cdef LossSums twin = type(self)(self.pos_label, self.classes)
         twin.sums = self.sums
         return twin

@@ -164,11 +164,34 @@ cdef class JointCounters(Triples):
         return labels
 
     def update(self, y_true, pred_a, pred_b, w=1, *, unit=None):
-        """Count one sample of weight `w`: its true label and what each model says, None or {} where it says nothing.
+        """Count one sample of both models.
 
-        A prediction is a label or a mapping of scores; where scores are kept it is a mapping, or a number, the score of
-        `pos_label`. `unit` is any label: samples of one unit (a customer, a session, an item that comes again) depend on each
-        other. LabelError, ScoreError or WeightError name the argument, and nothing is counted.
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        pred_a : Label or mapping from Label to float or float or None
+            Prediction of the first model: a label, a mapping of scores, or where scores are kept a number, the score of
+            `pos_label`. None or {} is an abstention.
+        pred_b : Label or mapping from Label to float or float or None
+            Prediction of the second model.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+        unit : Label, optional
+            What samples that depend on each other have in common: a customer, a session, an hour.
+
+        Raises
+        ------
+        LabelError
+            If a label is not allowed.
+        ScoreError
+            If a score is not allowed.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
+
+        Notes
+        -----
+        Nothing is counted if an argument is refused.
         """
         if unit is None and not self.aside:
             self.count(y_true, pred_a, pred_b, w, self.folds)

@@ -181,7 +181,13 @@ cdef class Ranked(Guarded):
         return (<object> self.mass << 64) + self.mass_part
 
     def memory(self):
-        """The bytes that the columns take, all slack and indices included."""
+        """Return the bytes that the columns take, slack and indices included.
+
+        Returns
+        -------
+        int
+            Bytes.
+        """
         cdef Py_ssize_t i, total = 0
         for i in range(self.used):
             if self.classes[i].column != NULL:

@@ -125,7 +125,23 @@ cdef class RankCounters(RankReadings):
         self.check_labels(o.index)
 
     def merge(self, other):
-        """Add another state's counts to this one and return this one; MergeError if the configurations differ."""
+        """Add the counts of another state.
+
+        Parameters
+        ----------
+        other : same class
+            A state with the same configuration. It stays as it is.
+
+        Returns
+        -------
+        Self
+            This state.
+
+        Raises
+        ------
+        MergeError
+            If kinds or configurations differ. The message names the difference.
+        """
         self.check_same(other)
         self.enter_merging(other)
         try:
@@ -164,7 +180,13 @@ cdef class RankCounters(RankReadings):
         return 0
 
     def copy(self):
-        """Return an independent state with the same counts."""
+        """Return an independent state.
+
+        Returns
+        -------
+        Self
+            An independent state with the same configuration and counts.
+        """
         self.enter_reading()
         try:
             return self.twin()

@@ -34,10 +34,28 @@ cdef class RankSamples(Ranked):
     """Exact, mergeable counts of (score column, score cell, true class)."""
 
     def update(self, y_true, scores, w=1, classes=None):
-        """Count one sample of weight `w`. None or {} is an abstention.
+        """Count one sample.
 
-        The scores are a mapping of label to score, a number (the score of `pos_label`), or a row of numbers in the order
-        of `classes`. A class without a score has score 0.
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        scores : mapping from Label to float or float or sequence of float or None
+            Scores: by label, of `pos_label`, or in the order of `classes`. A class without a score has score 0. None or
+            {} is an abstention.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+        classes : sequence of Label, optional
+            The classes that a sequence of scores belongs to.
+
+        Raises
+        ------
+        LabelError
+            If a label is none, or outside the fixed labels.
+        ScoreError
+            If a score is not a finite number.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         self.count(y_true, scores, w, classes)
 
@@ -192,10 +210,29 @@ cdef class RankSamples(Ranked):
         return self.used if self.pairs else 2
 
     def revert(self, y_true, scores, w=1, classes=None):
-        """Undo one `update` with the same arguments, possible while no column has coarsened.
+        """Undo one `update` with the same arguments, possible while every column is exact.
 
-        WeightError, and no change, if a column is no longer exact, or if the counts show that there was no such update: a
-        weight would fall below 0, or fewer samples would be left than true classes, or than scores in a column.
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        scores : mapping from Label to float or float or sequence of float or None
+            Scores: by label, of `pos_label`, or in the order of `classes`. A class without a score has score 0. None or
+            {} is an abstention.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+        classes : sequence of Label, optional
+            The classes that a sequence of scores belongs to.
+
+        Raises
+        ------
+        WeightError
+            If a column is no longer exact, or if the counts show that there was no such update. Nothing changes then.
+
+        Notes
+        -----
+        The counts show a missing update if a weight would fall below 0, or if fewer samples would be left than true
+        classes, or than scores in a column.
         """
         self.take_back(y_true, scores, w, classes, False)
 

@@ -146,10 +146,42 @@ cdef class PaneFeed(Guarded):
         return self.clock_
 
     def update(self, y_true, y_pred=None, w=1, *, t=None, group=None, scores=None, classes=None, unit=None):
-        """Count one sample at the time `t`, by default that of the clock; the other arguments are those of the inner state.
+        """Count one sample at its time.
 
-        `t` is in seconds since 1970 (int, float), a datetime (a naive one is in UTC) or a NumPy datetime64. A sample for a
-        pane that is gone is not counted, but adds to `dropped`.
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        y_pred : object, optional
+            The prediction, as `inner` takes it.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+        t : float or datetime or numpy.datetime64, optional
+            Time of the sample: seconds since 1970, or a datetime (UTC if it is naive). The time of the clock by
+            default.
+        group : Label, optional
+            The group of the sample, if `inner` has groups.
+        scores : mapping from Label to float or float or sequence of float, optional
+            Scores beside a prediction that is not their largest.
+        classes : sequence of Label, optional
+            The classes that a sequence of scores belongs to.
+        unit : Label, optional
+            What samples that depend on each other have in common: a customer, a session, an hour.
+
+        Raises
+        ------
+        LabelError
+            If a label is not allowed.
+        ScoreError
+            If a score is not allowed.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
+        ValueError
+            If a time is none, or lies outside the years 1677 to 2262.
+
+        Notes
+        -----
+        A sample for a pane that is gone is not counted, but adds to `dropped`.
         """
         cdef int64_t now, taken = cost(w)
         moment = self.clock_() if t is None else t
@@ -302,7 +334,36 @@ cdef class GroupFeed(Guarded):
         self._slots, self._folded = {}, {}
 
     def update(self, y_true, y_pred=None, w=1, *, group, t=None, scores=None, classes=None, unit=None):
-        """Count one sample of the group `group`, a label; the other arguments are those of the inner state."""
+        """Count one sample of a group.
+
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        y_pred : object, optional
+            The prediction, as `inner` takes it.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+        group : Label
+            The group of the sample.
+        t : float or datetime or numpy.datetime64, optional
+            Time of the sample, if `inner` has times.
+        scores : mapping from Label to float or float or sequence of float, optional
+            Scores beside a prediction that is not their largest.
+        classes : sequence of Label, optional
+            The classes that a sequence of scores belongs to.
+        unit : Label, optional
+            What samples that depend on each other have in common: a customer, a session, an hour.
+
+        Raises
+        ------
+        LabelError
+            If a label is not allowed.
+        ScoreError
+            If a score is not allowed.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
+        """
         cdef Slot slot = None
         cdef PyObject *found
         cdef int form = 3

@@ -102,5 +102,11 @@ cdef class Ring(Guarded):
         return out
 
     def memory(self):
-        """The bytes of the ring itself; the state inside has its own."""
+        """Return the bytes of the ring of samples; the state inside has its own.
+
+        Returns
+        -------
+        int
+            Bytes.
+        """
         return self.room * sizeof(Sample)

@@ -51,7 +51,34 @@ cdef class RollingFeed(Ring):
         self.soft, self.hard = soft, hard
 
     def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None, group=None, unit=None):
-        """Count one sample, and forget the one that is older than the last `window`; see `update` of the state inside."""
+        """Count one sample, and forget the one that leaves the window.
+
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        y_pred : object, optional
+            The prediction, as `inner` takes it.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+        scores : mapping from Label to float or float or sequence of float, optional
+            Scores beside a prediction that is not their largest.
+        classes : sequence of Label, optional
+            The classes that a sequence of scores belongs to.
+        group : Label, optional
+            The group of the sample, if `inner` has groups.
+        unit : Label, optional
+            What samples that depend on each other have in common: a customer, a session, an hour.
+
+        Raises
+        ------
+        LabelError
+            If a label is not allowed.
+        ScoreError
+            If a score is not allowed.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
+        """
         if (scores is None and classes is None and group is None and unit is None
                 and (w is UNIT_WEIGHT or type(w) is float or type(w) is int)):
             if self.counts is not None:

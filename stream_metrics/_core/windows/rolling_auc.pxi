@@ -137,7 +137,13 @@ cdef class AreaFeed(RollingFeed):
         return RollingFeed.copy_to(self, twin)
 
     def get(self):
-        """Return what `get` of the state inside returns for the samples in the window."""
+        """Return the current value of the samples in the window.
+
+        Returns
+        -------
+        float or dict
+            What `get` of `inner` returns.
+        """
         cdef double area
         self.enter_reading()
         try:
