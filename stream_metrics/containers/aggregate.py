@@ -27,9 +27,31 @@ State = TypeVar("State", bound=Any)
 
 
 def merge(states: Iterable[State]) -> State:
-    """Return a new state with the counts of all `states`, which stay as they are; the order does not matter.
+    """Return a new state with the counts of all states; their order does not matter.
 
-    Raises ``MergeError`` if there is none, or if kinds or configurations differ.
+    Parameters
+    ----------
+    states : iterable of state
+        States, metrics, sets, windows or groups of one configuration. They stay as they are.
+
+    Returns
+    -------
+    state
+        A new state of the same class.
+
+    Raises
+    ------
+    MergeError
+        If there is no state, or kinds or configurations differ.
+
+    Examples
+    --------
+    >>> from stream_metrics import Accuracy, merge
+    >>> shards = Accuracy(), Accuracy()
+    >>> shards[0].update("cat", "cat")
+    >>> shards[1].update("cat", "dog")
+    >>> merge(shards).get()
+    0.5
     """
     total: State | None = None
     if not isinstance(states, Iterable):
@@ -68,20 +90,35 @@ class _Entry(NamedTuple):
 
 
 class Aggregate(Portable):
-    """The sum of the newest state of each worker, whatever arrives, however often and in whatever order.
+    """The sum of the newest state of each worker, however often and in whatever order states arrive.
 
     A worker, named by text, bytes, an int or a tuple of these, sends the state of all that it has counted, not of what
-    is new in it; `sequence` grows from one of its states to the next. One that starts again, empty or from a
-    checkpoint, sends a larger `epoch`: its states replace those of earlier epochs, whatever their sequence, and what a
-    predecessor that is not dead yet still sends changes nothing. If what it counted before is to stay, it takes another
-    name.
+    is new in it; `sequence` grows from one of its states to the next. A worker that starts again, empty or from a
+    checkpoint, sends a larger `epoch`: its states replace those of earlier epochs, whatever their sequence, and a late
+    state of its predecessor changes nothing. If the earlier counts are to stay, the worker takes another name. States
+    are those of any accumulator that merges.
 
-    States are those of any accumulator that merges. `age` of a worker is the time since news of it came, or since this
-    object was read from bytes.
+    Notes
+    -----
+    `age` of a worker is the time since news of it came, or since this object was read from bytes.
 
     Memory: one state for each worker.
-    Guarantee: a function of the set of messages alone, and so are its bytes; two aggregates merge into the one that
-    would have received the messages of both. Threads may share it.
+
+    Guarantee: counts and bytes depend on the set of messages alone. Two aggregates merge into the one that would have
+    received the messages of both. Threads may share it.
+
+    Examples
+    --------
+    >>> from stream_metrics import Accuracy, Aggregate
+    >>> worker = Accuracy()
+    >>> worker.update("cat", "cat")
+    >>> total = Aggregate()
+    >>> total.put("worker-1", worker, sequence=1)
+    True
+    >>> total.put("worker-1", worker.to_bytes(), sequence=1)
+    False
+    >>> total.total().get()
+    1.0
     """
 
     KIND: ClassVar[str] = "aggregate"
@@ -93,10 +130,31 @@ class Aggregate(Portable):
         self._lock = Lock()
 
     def put(self, worker: Label, state: Any, sequence: int, epoch: int = 0) -> bool:
-        """Take a worker's state, or its bytes, and tell whether it was news; the state itself is copied.
+        """Take the state of a worker; the state is copied.
 
-        Raises ``DecodeError`` for bytes that hold none, ``MergeError`` for a state that does not merge with those of
-        the other workers, and for one that differs from what the same worker sent under the same numbers.
+        Parameters
+        ----------
+        worker : Label
+            Name of the worker.
+        state : state or bytes
+            The state, or its bytes.
+        sequence : int
+            Number that grows from one state of the worker to the next.
+        epoch : int, default 0
+            Number that grows when the worker starts again.
+
+        Returns
+        -------
+        bool
+            Whether the state was new.
+
+        Raises
+        ------
+        DecodeError
+            If bytes hold no state.
+        MergeError
+            If the state does not merge with those of other workers, or differs from one that the worker sent under the
+            same numbers.
         """
         key, now = _name(worker), time.monotonic()
         given = from_bytes(bytes(state)) if isinstance(state, bytes | bytearray | memoryview) else state
@@ -137,7 +195,18 @@ class Aggregate(Portable):
             empty.merge(state)
 
     def drop(self, worker: Label) -> None:
-        """Forget a worker until a larger sequence or epoch of it comes; KeyError if there is no such worker."""
+        """Forget a worker until a larger sequence or epoch of it comes.
+
+        Parameters
+        ----------
+        worker : Label
+            Name of the worker.
+
+        Raises
+        ------
+        KeyError
+            If there is no such worker.
+        """
         key = _name(worker)
         with self._lock:
             entry = self._entries.get(key)
@@ -149,7 +218,13 @@ class Aggregate(Portable):
             self._total = None
 
     def workers(self) -> dict[Label, Worker]:
-        """Return what is known of each worker that was not dropped, in the order of their names."""
+        """Return what is known of each worker that was not dropped.
+
+        Returns
+        -------
+        dict of Label to Worker
+            Epoch, sequence, samples and age in seconds, in the order of names.
+        """
         now = time.monotonic()
         return {
             key: Worker(entry.epoch, entry.sequence, entry.state.n, now - entry.since)
@@ -158,14 +233,36 @@ class Aggregate(Portable):
         }
 
     def total(self) -> Any:
-        """Return a new state with the counts of all workers; MergeError if there is none."""
+        """Return a new state with the counts of all workers.
+
+        Returns
+        -------
+        object
+            A state of the class of the workers' states.
+
+        Raises
+        ------
+        MergeError
+            If there is no worker.
+        """
         with self._lock:
             if self._total is None:
                 self._total = merge(entry.state for entry in self._entries.values() if entry.state is not None)
             return self._total.copy()
 
     def snapshot(self) -> Any:
-        """Return a snapshot of all workers together; MergeError if there is none."""
+        """Return a snapshot of all workers together.
+
+        Returns
+        -------
+        Snapshot or GroupSnapshot
+            The metrics of all samples.
+
+        Raises
+        ------
+        MergeError
+            If there is no worker.
+        """
         return self.total().snapshot()
 
     @property
@@ -174,9 +271,22 @@ class Aggregate(Portable):
         return sum(entry.state.n for _, entry in self._ordered() if entry.state is not None)
 
     def merge(self, other: Self) -> Self:
-        """Take the newer entry of each worker from another aggregate and return self.
+        """Take the newer entry of each worker from another aggregate.
 
-        Raises ``MergeError`` if states do not merge, or differ under the same numbers of one worker.
+        Parameters
+        ----------
+        other : Aggregate
+            Another aggregate. It stays as it is.
+
+        Returns
+        -------
+        Self
+            This state.
+
+        Raises
+        ------
+        MergeError
+            If states do not merge, or differ under the same numbers of one worker.
         """
         if not isinstance(other, Aggregate):
             raise MergeError(f"Expected to merge an Aggregate, but got a {type(other).__name__}")
@@ -193,7 +303,13 @@ class Aggregate(Portable):
         return self
 
     def copy(self) -> Self:
-        """Return an independent copy, ages included."""
+        """Return an independent copy, ages included.
+
+        Returns
+        -------
+        Aggregate
+            The copy.
+        """
         twin = type(self)()
         with self._lock._reading():
             entries, twin._load = dict(self._entries), self._load

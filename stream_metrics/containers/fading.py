@@ -50,19 +50,35 @@ CONFIGURATION = ("inner", "half_life")
 class Fading(Portable):
     """A state in which a sample that is a half-life older counts half as much.
 
-    `half_life` is a number of samples, or a length of time such as "10m" or a timedelta; then every sample has a time
-    `t` (default: that of the clock). By count, every update ages all samples by one, abstentions too. In a snapshot a
-    sample that comes now has its own weight, and one of a half-life ago half of it; sketches keep the ratios only.
+    By count, every update ages all samples by one, abstentions too. In a snapshot a sample that comes now has its own
+    weight, and one of a half-life ago half of it; sketches keep the ratios only. Samples that are 40 half-lives old (24
+    where scores are kept) or somewhat more are forgotten. One that comes so late is not counted, but adds to `dropped`.
 
-    Samples that are 40 half-lives old (24 where scores are kept) or somewhat more are forgotten; one that comes so late
-    is not counted, but adds to `dropped`. `n` is the number of samples that have any weight left.
+    Parameters
+    ----------
+    inner : state, Metric, MetricSet or ByGroup
+        The configuration of what counts. Its own counts are not taken over.
+    half_life : int or str or timedelta
+        A number of samples, or a length of time such as "10m"; then every sample has a time.
+    clock : callable, default time.time
+        Returns the time of a sample that comes without one.
 
+    Notes
+    -----
     Memory: two states of `inner`.
+
     Guarantee: values are those of weights 2**(-age / half_life) to 1e-12 (1e-6 where scores are kept), as far as
-    floating point has it. By time, any split of a stream, merged in any order and tree, gives the same state, to the
-    byte where `2.0 ** x` agrees. By count, `merge` counts the samples of two shards as if they had come side by side,
-    the last with the last: that is no property of the samples, so it depends on how the stream was split.
-    Threads may share it.
+    floating point has it. By time, a stream that is split over states gives the same state, however they are merged, to
+    the byte where `2.0 ** x` agrees. By count, `merge` counts the samples of two shards as if they had come side by
+    side, the last with the last; that depends on how the stream was split. Threads may share it.
+
+    Examples
+    --------
+    >>> from stream_metrics import Accuracy, Fading
+    >>> fading = Fading(Accuracy(), half_life=1)
+    >>> fading.update_many(["cat", "cat"], ["dog", "cat"])
+    >>> round(fading.get(), 4)
+    0.6667
     """
 
     KIND: ClassVar[str] = "fading"
@@ -131,7 +147,37 @@ class Fading(Portable):
         scores: Any = None,
         classes: Iterable[Label] | None = None,
     ) -> None:
-        """Count one sample at the time `t`, which only fading by time has; the other arguments are those of `inner`."""
+        """Count one sample.
+
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        y_pred : object, optional
+            The prediction, as `inner` takes it.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+        t : float or datetime or numpy.datetime64, optional
+            Time of the sample: seconds since 1970, or a datetime (UTC if it is naive). The time of the clock by
+            default.
+        group : Label, optional
+            The group of the sample, if `inner` has groups.
+        scores : mapping from Label to float or float or sequence of float, optional
+            Scores beside a prediction that is not their largest.
+        classes : sequence of Label, optional
+            The classes that a sequence of scores belongs to.
+
+        Raises
+        ------
+        LabelError
+            If a label is not allowed.
+        ScoreError
+            If a score is not allowed.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
+        ValueError
+            If a time is given and samples fade by count.
+        """
         time = None if self.by_count and t is None else self._place(t)
         given = {"group": group, "scores": scores, "classes": classes}
         named = {name: value for name, value in given.items() if value is not None}
@@ -195,7 +241,36 @@ class Fading(Portable):
         scores: Any = None,
         classes: Iterable[Label] | None = None,
     ) -> None:
-        """Count a batch, `t` being a column of times, or one time for all; one bad row rejects the whole batch."""
+        """Count a batch of samples; one bad row rejects the whole batch.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            True labels: a list, an array, a column of pandas or Arrow, or a tensor on the CPU.
+        y_pred : array-like of length n, optional
+            Predictions, as `inner` takes them.
+        w : array-like of shape (n,), optional
+            Weights >= 0; 1 for every sample by default.
+        t : array-like of shape (n,) or one time, optional
+            Times of the samples, or one time for all of them.
+        group : array-like of shape (n,) or Label, optional
+            Groups of the samples, if `inner` has groups.
+        scores : array-like of shape (n,) or (n, K), optional
+            Scores: those of `pos_label`, or a column for each of `classes`.
+        classes : sequence of Label of length K, optional
+            The classes of the columns of a table of scores; a data frame brings its own.
+
+        Raises
+        ------
+        LabelError
+            If a label is not allowed; the message names argument and position.
+        ScoreError
+            If a score is not allowed.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
+        ValueError
+            If times are given and samples fade by count.
+        """
         columns = {"y_true": y_true, "y_pred": y_pred, "scores": scores}
         one_group = is_single(group)
         if not one_group:
@@ -234,7 +309,23 @@ class Fading(Portable):
         return times or instants(t, n).tolist()
 
     def merge(self, other: Self) -> Self:
-        """Add another shard, as of the later time of both, and return self; MergeError if configurations differ."""
+        """Add another shard, as of the later time of both.
+
+        Parameters
+        ----------
+        other : same class
+            A state with the same configuration. It stays as it is.
+
+        Returns
+        -------
+        Self
+            This state.
+
+        Raises
+        ------
+        MergeError
+            If kinds or configurations differ. The message names the difference.
+        """
         check_same(self, other, CONFIGURATION)
         with self._lock._merging(other._lock):
             if other._latest is None:
@@ -252,7 +343,13 @@ class Fading(Portable):
         return self
 
     def copy(self) -> Self:
-        """Return an independent copy."""
+        """Return an independent copy.
+
+        Returns
+        -------
+        Fading
+            The copy.
+        """
         twin = type(self)(self.inner, self._half if self.by_count else f"{self._half}ns", self.clock)
         with self._lock._reading():
             twin._states = {stretch: state.copy() for stretch, state in self._states.items()}
@@ -264,7 +361,18 @@ class Fading(Portable):
         return self._states[min(self._states)] if self._states else self.inner
 
     def merged(self, t: Time | None = None) -> Any:
-        """Return a state like `inner` with the weights that samples have at `t`, a new one."""
+        """Return a new state like `inner` with the weights that samples have at a time.
+
+        Parameters
+        ----------
+        t : float or datetime or numpy.datetime64, optional
+            The time of the reading; the latest time seen by default.
+
+        Returns
+        -------
+        object
+            A state of the class of `inner`.
+        """
         with self._lock._reading():
             if self._latest is None:
                 return self.inner.copy()
@@ -280,11 +388,33 @@ class Fading(Portable):
         return scale_weights(oldest, 1 / self._scale(at, min(alive)))
 
     def snapshot(self, t: Time | None = None) -> Any:
-        """Return a frozen copy, the weights being those at `t`, by default the latest time seen."""
+        """Return a frozen copy with the weights at a time.
+
+        Parameters
+        ----------
+        t : float or datetime or numpy.datetime64, optional
+            The time of the reading; the latest time seen by default.
+
+        Returns
+        -------
+        Snapshot or GroupSnapshot
+            The metrics at that time.
+        """
         return of_window(self.merged(t).snapshot())
 
     def get(self, t: Time | None = None) -> Any:
-        """Return the current value of the metric, or the values of the set."""
+        """Return the current value of the metric, or the values of the set.
+
+        Parameters
+        ----------
+        t : float or datetime or numpy.datetime64, optional
+            The time of the reading; the latest time seen by default.
+
+        Returns
+        -------
+        float or dict
+            The value with the weights at that time.
+        """
         return self.merged(t).get()
 
     @property

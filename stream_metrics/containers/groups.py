@@ -31,19 +31,39 @@ CONFIGURATION = ("inner", "max_groups", "other")
 
 
 class ByGroup(GroupFeed, Portable):
-    """A state like `inner` for each group, a group being any label.
+    """A state like `inner` for each group.
 
-    `max_groups` bounds how many groups are kept apart; all samples of the others are counted together, as `other`,
-    which is a name for reports and no group. Which groups are kept is a fixed choice as good as random: those with the
-    smallest hashes of their keys, however many samples they have. `folded` is the number of samples in `other`.
+    A group is any label. Which groups are kept apart is a fixed choice as good as random: those with the smallest
+    hashes of their keys, however many samples they have.
 
-    What is read of all groups at once (`snapshot`) is read at one time, the latest time seen in any group, if `inner`
-    is a `TimeWindow` or fades by time.
+    Parameters
+    ----------
+    inner : state, Metric, MetricSet or window
+        The configuration of what counts. Its own counts are not taken over.
+    max_groups : int, optional
+        Largest number of groups that are kept apart. Samples of all other groups are counted together.
+    other : str, default "other"
+        Name of the other groups in reports; it is no group.
+
+    Notes
+    -----
+    `snapshot` reads all groups at one time, the latest time seen in any group, if `inner` is a `TimeWindow` or fades by
+    time.
 
     Memory: a state of `inner` for each group, at most `max_groups` + 1 of them.
-    Guarantee: any split of a stream over states that are then merged, in any order and tree, gives the same bytes, if
-    `inner` has that property. `revert` exists where `inner` has it and no group is folded.
-    Threads may share it; the state of a group that `state` returns has a lock of its own.
+
+    Guarantee: a stream that is split over states gives the same bytes, however they are merged, if `inner` has that
+    property. `revert` exists where `inner` has it and no group is folded. Threads may share it; the state of a group
+    that `state` returns has a lock of its own.
+
+    Examples
+    --------
+    >>> from stream_metrics import Accuracy, ByGroup
+    >>> groups = ByGroup(Accuracy())
+    >>> groups.update("cat", "cat", group="north")
+    >>> groups.update_many(["cat", "dog"], ["dog", "dog"], group="south")
+    >>> groups.snapshot().values_of("accuracy")
+    {'north': 1.0, 'south': 0.5}
     """
 
     KIND: ClassVar[str] = "groups"
@@ -89,7 +109,36 @@ class ByGroup(GroupFeed, Portable):
         classes: Iterable[Label] | None = None,
         unit: Any = None,
     ) -> None:
-        """Count a batch, `group` being a column of labels, or one label; one bad row rejects the whole batch."""
+        """Count a batch of samples of groups; one bad row rejects the whole batch.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            True labels: a list, an array, a column of pandas or Arrow, or a tensor on the CPU.
+        y_pred : array-like of length n, optional
+            Predictions, as `inner` takes them.
+        w : array-like of shape (n,), optional
+            Weights >= 0; 1 for every sample by default.
+        group : array-like of shape (n,) or Label
+            Groups of the samples, or one group for all of them.
+        t : array-like of shape (n,) or one time, optional
+            Times of the samples, if `inner` has times.
+        scores : array-like of shape (n,) or (n, K), optional
+            Scores: those of `pos_label`, or a column for each of `classes`.
+        classes : sequence of Label of length K, optional
+            The classes of the columns of a table of scores; a data frame brings its own.
+        unit : array-like of shape (n,) or Label, optional
+            Units of the samples, or one unit for all of them; see `update`.
+
+        Raises
+        ------
+        LabelError
+            If a label is not allowed; the message names argument and position.
+        ScoreError
+            If a score is not allowed.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
+        """
         columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
         if t is not None and not is_one_time(t):
             columns["t"] = t
@@ -170,7 +219,23 @@ class ByGroup(GroupFeed, Portable):
         self._room = room(self._load(), taken) if self._adds_up else 2**62
 
     def merge(self, other: Self) -> Self:
-        """Add the groups of another shard and return self; MergeError if the configurations differ."""
+        """Add the groups of another shard.
+
+        Parameters
+        ----------
+        other : same class
+            A state with the same configuration. It stays as it is.
+
+        Returns
+        -------
+        Self
+            This state.
+
+        Raises
+        ------
+        MergeError
+            If kinds or configurations differ. The message names the difference.
+        """
         check_same(self, other, CONFIGURATION)
         reason = mergeable(self.inner)
         if reason is not None:
@@ -185,7 +250,13 @@ class ByGroup(GroupFeed, Portable):
         return self
 
     def copy(self) -> Self:
-        """Return an independent copy."""
+        """Return an independent copy.
+
+        Returns
+        -------
+        ByGroup
+            The copy.
+        """
         twin = type(self).__new__(type(self))
         twin.inner, twin.max_groups, twin.other = self.inner, self.max_groups, self.other
         twin._adds_up = self._adds_up
@@ -214,7 +285,23 @@ class ByGroup(GroupFeed, Portable):
             return tuple([shown(key, self._slots[key].forms) for key in self._keys()])
 
     def state(self, group: Label) -> Any:
-        """Return the state of a group, which lives on; KeyError if there is none that is kept apart."""
+        """Return the state of a group; it goes on counting with the group.
+
+        Parameters
+        ----------
+        group : Label
+            The group.
+
+        Returns
+        -------
+        object
+            A state of the class of `inner`.
+
+        Raises
+        ------
+        KeyError
+            If the group is not kept apart.
+        """
         return self._slots[canonical(group, "group")].state
 
     def _states(self) -> list[Any]:
@@ -254,7 +341,18 @@ class ByGroup(GroupFeed, Portable):
             return 0 if self._rest is None else self._total([self._rest.state], "n")
 
     def snapshot(self, t: Any = None) -> GroupSnapshot:
-        """Return a frozen copy of all groups, to be read one by one and compared; `t` as for `inner`."""
+        """Return a frozen copy of all groups.
+
+        Parameters
+        ----------
+        t : float or datetime or numpy.datetime64, optional
+            The time of the reading, if `inner` has times.
+
+        Returns
+        -------
+        GroupSnapshot
+            The groups at this moment, to be read one by one and compared.
+        """
         with self._reading():
             return self._freeze(t)
 

@@ -34,22 +34,50 @@ AREAS = {"roc_auc": (1, 0), "gini": (2, -1)}  # what is a multiple of the ROC ar
 class Rolling(AreaFeed, Portable):
     """A state, a metric or a set of metrics over the last `window` samples.
 
-    Every value is that of a fresh `inner` that was fed these samples, to the bit: what leaves is taken back exactly.
-    Abstentions and samples of weight 0 take a place in the window. Sketches inside are made with as many `buckets` as
-    the window has samples, so that they stay exact. `get` of a `ROCAUC` or `Gini` takes constant
-    time while no sample is weighted.
+    Every value is that of a fresh `inner` that has counted these samples, to the bit: a sample that leaves the window
+    is taken back exactly. Abstentions and samples of weight 0 take a place in the window. Sketches get as many
+    `buckets` as the window has samples, so that they stay exact. `get` of a `ROCAUC` or `Gini` takes constant time
+    while no sample has a weight.
 
-    `inner` gives the configuration; what it has counted is not taken over. A mapping of scores is copied, so the caller
-    may change his own afterwards.
+    Parameters
+    ----------
+    inner : state, Metric, MetricSet or ByGroup
+        The configuration of what counts. Its own counts are not taken over.
+    window : int
+        Number of samples, at most 2**40, or 2**24 where scores are ranked.
+
+    Attributes
+    ----------
+    window : int
+        Number of samples.
+    held : int
+        Number of samples in the window, abstentions included.
+    inner : object
+        An empty state with the configuration.
+
+    Raises
+    ------
+    ValueError
+        If `window` is out of range, or `inner` cannot take samples back.
+
+    Notes
+    -----
+    A mapping of scores is copied, so the caller may change it afterwards.
 
     Memory: that of `inner`, and for labels 24 bytes for each sample in the window. A weight with a fraction adds its
     float (24 bytes), scores add theirs or a dict (at most 360 bytes up to five classes), and the area of a `ROCAUC` or
     `Gini` takes at most 24 bytes a sample.
-    Guarantee: the same samples in the window, however they were fed and whatever was before, give the same bytes.
-    Threads may share it: a sample enters and the oldest one leaves in one step.
 
-    Raises ``ValueError`` for a window that is no positive number, or above 2**24 samples where scores are ranked, and
-    for an `inner` that cannot take samples back.
+    Guarantee: the same samples in the window give the same bytes, whatever came before and however they came. Threads
+    may share it: a sample enters and the oldest one leaves in one step.
+
+    Examples
+    --------
+    >>> from stream_metrics import Accuracy, Rolling
+    >>> window = Rolling(Accuracy(), 3)
+    >>> window.update_many(["cat", "cat", "dog", "dog"], ["dog", "cat", "dog", "cat"])
+    >>> round(window.get(), 4)
+    0.6667
     """
 
     KIND: ClassVar[str] = "rolling"
@@ -78,9 +106,31 @@ class Rolling(AreaFeed, Portable):
         feed(state, samples)
 
     def update_many(self, y_true: Any, y_pred: Any = None, w: Any = None, **more: Any) -> None:
-        """Count a batch as `update` would, row by row; see `update_many` of the state inside.
+        """Count a batch row by row; one bad row rejects the whole batch.
 
-        One bad row rejects the whole batch. A batch longer than the window leaves its last rows.
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            True labels: a list, an array, a column of pandas or Arrow, or a tensor on the CPU.
+        y_pred : array-like of length n, optional
+            Predictions, as `inner` takes them.
+        w : array-like of shape (n,), optional
+            Weights >= 0; 1 for every sample by default.
+        **more : object
+            Other columns that `update_many` of `inner` takes: `scores`, `classes`, `group`, `unit`.
+
+        Raises
+        ------
+        LabelError
+            If a label is not allowed; the message names argument and position.
+        ScoreError
+            If a score is not allowed.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
+
+        Notes
+        -----
+        A batch that is longer than the window leaves its last rows.
         """
         y_true, y_pred, w = (_kept(values, name) for values, name in ((y_true, "y_true"), (y_pred, "y_pred"), (w, "w")))
         more = {name: _kept(values, name) for name, values in more.items() if values is not None}
@@ -101,21 +151,54 @@ class Rolling(AreaFeed, Portable):
         self._refill(live, rows)
 
     def merge(self, other: Any) -> Never:
-        """Raise MergeError: the last samples of two streams together do not follow from the last of each."""
+        """Raise `MergeError`: windows of two streams have no common order.
+
+        Parameters
+        ----------
+        other : Rolling
+            Another window.
+
+        Returns
+        -------
+        Never
+            This method does not return.
+
+        Raises
+        ------
+        MergeError
+            Always. The message names `TimeWindow`, which merges.
+        """
         raise MergeError(
             "Expected states that can be merged, but got a Rolling: the last N samples of two streams together do not "
             "follow from the last N of each; TimeWindow merges, pane by pane"
         )
 
     def copy(self) -> Self:
-        """Return an independent window with the same samples."""
+        """Return an independent window with the same samples.
+
+        Returns
+        -------
+        Rolling
+            The copy.
+        """
         twin: Self = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         self._copy_to(twin)
         return twin
 
     def snapshot(self, **options: Any) -> Any:
-        """Return a frozen copy of the state of the samples in the window; see `snapshot` of the state inside."""
+        """Return a frozen copy of the state of the samples in the window.
+
+        Parameters
+        ----------
+        **options : object
+            What `snapshot` of `inner` takes, such as `zero_division`.
+
+        Returns
+        -------
+        Snapshot or GroupSnapshot
+            The metrics at this moment.
+        """
         return of_window(self._snapshot(options))
 
     def _content(self) -> list[Any]:

@@ -40,25 +40,55 @@ OnClose: TypeAlias = "Callable[[float, float, Any], object] | Literal['keep'] | 
 
 
 class TimeWindow(PaneFeed, Portable):
-    """What was fed in the last `period` of time, in `panes` panes that are merged when it is read.
+    """A state, a metric or a set of metrics over the last `period` of time.
 
     The window at the time T is the pane of T and the `panes` - 1 before it, so it covers from `period` less one pane to
-    `period`. A sample belongs to the pane of its own time `t`, whenever it arrives. T is the latest time seen, or the
-    time of the clock if no sample was ever given one, or what the reader says: what is too old is left out of every
-    reading, whether samples arrive or not.
+    `period`. A sample belongs to the pane of its own time, whenever it arrives. T is the latest time seen, or the time
+    of the clock if no sample ever had a time, or the time that the reader gives. Older samples are left out of every
+    reading, whether new ones arrive or not.
 
-    A pane is kept while it is in the window that ended `lateness` ago. A sample that comes later than that is not
-    counted, but adds to `dropped`. One sample far ahead of the others moves the window there, and the others are gone.
+    Parameters
+    ----------
+    inner : state, Metric, MetricSet or ByGroup
+        The configuration of what counts. Its own counts are not taken over.
+    period : float or str or timedelta
+        Length of the window: seconds, or text such as "1h".
+    panes : int, default 60
+        Number of panes that the window is made of. With 1, windows do not overlap.
+    lateness : float or str or timedelta, default 0
+        How late a sample may come after the window that it is in.
+    clock : callable, default time.time
+        Returns the time of a sample that comes without one.
+    on_close : callable or "keep", optional
+        Called with start, end and state of every window, one for each pane, once it can receive no more samples. "keep"
+        keeps these for `closed`.
 
-    `period` and `lateness` are seconds, timedeltas, or text such as "1h"; a pane is a whole number of nanoseconds.
-    `clock` returns the time for samples that are given none. `on_close` is called with start, end and state of every
-    window, one for each pane, once it can receive no more; "keep" keeps these for `closed()`. With `panes=1` windows do
-    not overlap. Clock and `on_close` are in neither bytes nor comparisons.
+    Attributes
+    ----------
+    dropped : int
+        Number of samples that came too late.
+    inner : object
+        An empty state with the configuration.
+
+    Notes
+    -----
+    A pane stays while it is in the window that ended `lateness` ago. A sample that comes later is not counted, but adds
+    to `dropped`. One sample far ahead of the others moves the window there, and the others are gone. A pane is a whole
+    number of nanoseconds. Clock and `on_close` are in neither bytes nor comparisons.
 
     Memory: at most panes + lateness / pane + 1 states of `inner`, and as many merges of them once it is read.
-    Guarantee: any split of a stream over windows that are then merged, in any order and tree, gives the same bytes.
-    Threads may share it. `on_close` is called by the thread that closed a window, after its own call has taken effect,
-    so it may use the window; calls by several threads may overlap.
+
+    Guarantee: a stream that is split over windows gives the same bytes, however they are merged. Threads may share it.
+    `on_close` is called by the thread that closed a window, after its own call has taken effect, so it may use the
+    window; calls by several threads may overlap.
+
+    Examples
+    --------
+    >>> from stream_metrics import Accuracy, TimeWindow
+    >>> window = TimeWindow(Accuracy(), "1h", panes=4)
+    >>> window.update_many(["cat", "cat", "dog"], ["dog", "cat", "dog"], t=[0, 3600, 3660])
+    >>> window.get()
+    1.0
     """
 
     KIND: ClassVar[str] = "timed"
@@ -129,9 +159,41 @@ class TimeWindow(PaneFeed, Portable):
         classes: Iterable[Label] | None = None,
         unit: Any = None,
     ) -> None:
-        """Count a batch, `t` being a column of times, or one time for all; one bad row rejects the whole batch.
+        """Count a batch of samples at their times; one bad row rejects the whole batch.
 
-        What was in time before the batch is counted, whatever the order of its rows.
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            True labels: a list, an array, a column of pandas or Arrow, or a tensor on the CPU.
+        y_pred : array-like of length n, optional
+            Predictions, as `inner` takes them.
+        w : array-like of shape (n,), optional
+            Weights >= 0; 1 for every sample by default.
+        t : array-like of shape (n,) or one time, optional
+            Times of the samples, or one time for all of them.
+        group : array-like of shape (n,) or Label, optional
+            Groups of the samples, if `inner` has groups.
+        scores : array-like of shape (n,) or (n, K), optional
+            Scores: those of `pos_label`, or a column for each of `classes`.
+        classes : sequence of Label of length K, optional
+            The classes of the columns of a table of scores; a data frame brings its own.
+        unit : array-like of shape (n,) or Label, optional
+            Units of the samples, or one unit for all of them; see `update`.
+
+        Raises
+        ------
+        LabelError
+            If a label is not allowed; the message names argument and position.
+        ScoreError
+            If a score is not allowed.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
+        ValueError
+            If a time is none, or lies outside the years 1677 to 2262.
+
+        Notes
+        -----
+        A sample that was in time before the batch is counted, whatever the order of the rows.
         """
         columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores}
         beside = {"group": group, "unit": unit}
@@ -164,7 +226,13 @@ class TimeWindow(PaneFeed, Portable):
         self._room = room(self._load(), taken)
 
     def advance(self, t: Time | None = None) -> None:
-        """Say that the time is `t`, by default that of the clock, without a sample: panes expire and windows close."""
+        """Move the time on without a sample: panes expire and windows close.
+
+        Parameters
+        ----------
+        t : float or datetime or numpy.datetime64, optional
+            The time; that of the clock by default.
+        """
         latest = instant(self.clock() if t is None else t)
         with self._writing():
             self._timed |= t is not None
@@ -207,17 +275,45 @@ class TimeWindow(PaneFeed, Portable):
         self._closed_to = gone
 
     def closed(self) -> Iterator[Closed]:
-        """Yield the windows that have closed since the last call, in the order of time; they are then forgotten."""
+        """Return the windows that have closed since the last call, and forget them.
+
+        Returns
+        -------
+        iterator of Closed
+            Start, end and state of each window, oldest first.
+
+        Raises
+        ------
+        ValueError
+            If `on_close` is not "keep".
+        """
         if self.on_close != "keep":
             raise ValueError(f"Expected a window with on_close='keep', but got on_close={self.on_close!r}")
         with self._writing():
             return iter([self._closed.popleft() for _ in range(len(self._closed))])
 
     def merge(self, other: Self) -> Self:
-        """Add the panes of another shard and return self; MergeError if the configurations differ.
+        """Add the panes of another shard.
 
-        The panes that are gone by the latest time of either are given up. No window is closed by it: of a window that
-        ended for one shard only, the state would be incomplete.
+        Parameters
+        ----------
+        other : same class
+            A state with the same configuration. It stays as it is.
+
+        Returns
+        -------
+        Self
+            This state.
+
+        Raises
+        ------
+        MergeError
+            If kinds or configurations differ. The message names the difference.
+
+        Notes
+        -----
+        Panes that are gone by the latest time of either shard are given up. No window is closed by it, because a window
+        that ended for one shard only would be incomplete.
         """
         check_same(self, other, CONFIGURATION)
         with self._merging(other):
@@ -247,7 +343,13 @@ class TimeWindow(PaneFeed, Portable):
             self._move(self._latest)
 
     def copy(self) -> Self:
-        """Return an independent copy, with the same clock; `on_close` and the windows closed so far stay here."""
+        """Return an independent copy, with the same clock.
+
+        Returns
+        -------
+        TimeWindow
+            The copy. `on_close` and the windows closed so far are not copied.
+        """
         twin = type(self).__new__(type(self))
         twin._attach(self.inner, self._length, self._panes, self._lateness, self.clock)
         twin.on_close, twin._merges, twin._closed, twin._closed_to = None, TwoStackAggregator(), deque(), None
@@ -282,7 +384,23 @@ class TimeWindow(PaneFeed, Portable):
         return high - self._panes, high
 
     def merged(self, t: Time | None = None) -> Any:
-        """Return the window at `t` as a state like `inner`, a new one; ValueError if panes of it are gone already."""
+        """Return the window as a new state like `inner`.
+
+        Parameters
+        ----------
+        t : float or datetime or numpy.datetime64, optional
+            The time of the reading; the latest time seen by default.
+
+        Returns
+        -------
+        object
+            A state of the class of `inner`.
+
+        Raises
+        ------
+        ValueError
+            If panes of the window are gone already.
+        """
         with self._writing():
             low, high = self._window(t)
             if self._started:
@@ -292,11 +410,33 @@ class TimeWindow(PaneFeed, Portable):
             return self._merges.merged(self._open, low, high, self.inner)
 
     def snapshot(self, t: Time | None = None) -> Any:
-        """Return a frozen copy of the window at `t`: the snapshot of a state like `inner`."""
+        """Return a frozen copy of the window.
+
+        Parameters
+        ----------
+        t : float or datetime or numpy.datetime64, optional
+            The time of the reading; the latest time seen by default.
+
+        Returns
+        -------
+        Snapshot or GroupSnapshot
+            The metrics at that time.
+        """
         return of_window(self.merged(t).snapshot())
 
     def get(self, t: Time | None = None) -> Any:
-        """Return the current value of the metric, or the values of the set, in the window at `t`."""
+        """Return the current value of the metric, or the values of the set.
+
+        Parameters
+        ----------
+        t : float or datetime or numpy.datetime64, optional
+            The time of the reading; the latest time seen by default.
+
+        Returns
+        -------
+        float or dict
+            The value of the samples in the window.
+        """
         return self.merged(t).get()
 
     def _sum(self, name: str, t: Time | None = None) -> int:
