@@ -18,24 +18,38 @@ class StreamMetricsError(Exception):
 
     Parameters
     ----------
-    message
+    message : str, optional
         The whole text, for an error that is not about one argument. Otherwise the text is made from the fields:
         "Expected `argument` at position `position` `expected`, but got `got`".
-    argument
+    argument : str, optional
         The argument that was refused.
-    position
+    position : int, optional
         The row of a batch, from 0.
-    expected
+    expected : str, optional
         What is allowed, as the rest of a sentence: "to be a finite number".
-    got
-        The value that was refused. It is kept only if it is None, a number, text or bytes, and as text otherwise, so
-        an error can be pickled and does not keep data alive.
-    subject
+    got : object, optional
+        The value that was refused. It is kept only if it is None, a number, text or bytes, and as text otherwise, so an
+        error can be pickled and does not keep data alive.
+    subject : str, optional
         What the sentence starts with instead of the argument: "every score".
-    but
+    but : str, optional
         What the sentence ends with instead of "got" and the value: "it is missing".
-    position_last
+    position_last : bool, default False
         Whether the position is at the end of the sentence and not after the subject.
+
+    Attributes
+    ----------
+    argument, position, expected, got : str or None, int or None, str or None, object
+        The fields.
+
+    Examples
+    --------
+    >>> import stream_metrics as sm
+    >>> try:
+    ...     sm.Accuracy().update_many([1, float("nan")], [1, 1])
+    ... except sm.StreamMetricsError as error:
+    ...     error.argument, error.position
+    ('y_true', 1)
     """
 
     def __init__(
@@ -67,7 +81,18 @@ class StreamMetricsError(Exception):
         super().__init__(text)
 
     def with_position(self, position: int) -> Self:
-        """Return the same error about the row at `position`."""
+        """Return the same error about a row of a batch.
+
+        Parameters
+        ----------
+        position : int
+            The row, from 0.
+
+        Returns
+        -------
+        Self
+            A new error with the fields of this one.
+        """
         return type(self)(
             self._message,
             argument=self.argument,

@@ -41,17 +41,54 @@ def samples_needed(
     valid: str = "fixed",
     t_opt: float | None = None,
 ) -> int:
-    """Return how many samples there must be until the interval of a metric is at most `width` wide, both sides
-    together.
+    """Return how many samples make the interval of a metric at most `width` wide.
 
-    Of a proportion near `rate`: the smallest n whose interval (Wilson; with `valid="anytime"` the beta-binomial
-    sequence) is that narrow. For a rate per class the samples are those of the class. Of any metric from a `snapshot`:
-    with `valid="anytime"` by the interval that counts in the same proportions would have; otherwise, and for metrics of
-    scores, the interval of `key` (of the class `label`) is taken to shrink as 1/sqrt(n). Or from the standard error
-    `se` that a metric has at `n` samples; with `valid="anytime"` for the asymptotic sequence.
+    Parameters
+    ----------
+    width : float
+        The width of the interval, both sides together.
+    rate : float, optional
+        The proportion, if the metric is one. For a rate of a class, the samples are those of the class.
+    snapshot : Snapshot, optional
+        A snapshot from which the value and its spread are read.
+    key : str, default "accuracy"
+        The metric of the snapshot.
+    label : Label, optional
+        The class of a per-class metric.
+    se : float, optional
+        Standard error of the metric at `n` samples.
+    n : int, optional
+        Number of samples of `se`.
+    level : float, default 0.95
+        Confidence of the interval, in (0, 1).
+    valid : {"fixed", "anytime"}, default "fixed"
+        "fixed" is for one look at a moment that was chosen beforehand, "anytime" for any number of looks.
+    t_opt : float, optional
+        Number of samples near which an interval for all looks is tightest; to be chosen before the first look.
 
-    ValueError for a width not above 0, for a guess that is none or more than one, or that says nothing (a standard
-    error of 0).
+    Returns
+    -------
+    int
+        Number of samples.
+
+    Raises
+    ------
+    ValueError
+        If the width is not above 0, if not exactly one of `rate`, `snapshot` and `se` is given, or if it says nothing:
+        a standard error of 0.
+
+    Notes
+    -----
+    For a proportion, the smallest n whose interval (Wilson; with valid="anytime" the beta-binomial sequence) is that
+    narrow. From a snapshot with valid="anytime", by the interval that counts in the same proportions would have;
+    otherwise, and for metrics of scores, the interval is taken to shrink as 1/sqrt(n). From a standard error with
+    valid="anytime", by the asymptotic sequence.
+
+    Examples
+    --------
+    >>> from stream_metrics import samples_needed
+    >>> samples_needed(0.02, 0.9)
+    3461
     """
     width, level, t_opt = real(width, "width"), real(level, "level"), _optional(t_opt, "t_opt")
     rate, se, samples = _optional(rate, "rate"), _optional(se, "se"), _optional(n, "n")
@@ -166,14 +203,50 @@ def power(
     n_b: int | None = None,
     level: float = 0.95,
 ) -> float:
-    """Return the probability that a difference in accuracy of two models is found significant at 1 - level, two-sided.
+    """Return the probability that a difference in accuracy of two models is found significant, two-sided.
 
-    Paired, both models on the same n samples, by McNemar's test: `discordance` is the share of samples that exactly one
-    gets right; Phi((d sqrt(n) - z sqrt(s)) / sqrt(s - d^2)) with d the absolute difference and s the discordance.
-    Unpaired, n and `n_b` (default n) samples: `rate` is the accuracy of the first, rate + difference that of the
-    second; the test of two proportions. In (0, 1). Miettinen 1968; Fleiss et al. 2003, sec. 4.
+    Parameters
+    ----------
+    n : int
+        Number of samples, of the first model if `n_b` is given.
+    difference : float
+        Accuracy of the second model less that of the first.
+    discordance : float, optional
+        For both models on the same samples: the share of samples that exactly one gets right.
+    rate : float, optional
+        For different samples: the accuracy of the first model.
+    n_b : int, optional
+        For different samples: number of samples of the second model; `n` by default.
+    level : float, default 0.95
+        1 less the significance level, in (0, 1).
 
-    ValueError unless exactly one of `discordance` and `rate` is given, and for rates that cannot be.
+    Returns
+    -------
+    float
+        The probability, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        Unless exactly one of `discordance` and `rate` is given, or if a number is out of range.
+
+    Notes
+    -----
+    With the same samples the test is McNemar's: Phi((d sqrt(n) - z sqrt(s)) / sqrt(s - d^2)) with d the absolute
+    difference and s the discordance. With different samples it is the test of two proportions.
+
+    References
+    ----------
+    .. [1] Miettinen 1968. O. S. Miettinen, The matched pairs design in the case of all-or-none responses. Biometrics
+       24(2), 339-352.
+    .. [2] Fleiss et al. 2003, sec. 4. J. L. Fleiss, B. Levin and M. C. Paik, Statistical methods for rates and
+       proportions, third edition. Wiley.
+
+    Examples
+    --------
+    >>> from stream_metrics import power
+    >>> round(power(1000, 0.02, discordance=0.1), 3)
+    0.516
     """
     difference, level = real(difference, "difference"), real(level, "level")
     discordance, rate = _optional(discordance, "discordance"), _optional(rate, "rate")
@@ -211,10 +284,36 @@ def samples_for_power(
     rate: float | None = None,
     level: float = 0.95,
 ) -> int:
-    """Return how many samples (of each model, if they are not the same) find a difference with the probability
-    `wanted`.
+    """Return how many samples find a difference in accuracy with a wanted probability.
 
-    The smallest n with `power` >= wanted. ValueError for a difference of 0, a `wanted` outside (0, 1), and as `power`.
+    Parameters
+    ----------
+    wanted : float
+        The probability, in (0, 1).
+    difference : float
+        Accuracy of the second model less that of the first, not 0.
+    discordance : float, optional
+        For both models on the same samples: the share of samples that exactly one gets right.
+    rate : float, optional
+        For different samples: the accuracy of the first model.
+    level : float, default 0.95
+        1 less the significance level, in (0, 1).
+
+    Returns
+    -------
+    int
+        The smallest n with `power` >= wanted; of each model, if they are on different samples.
+
+    Raises
+    ------
+    ValueError
+        If the difference is 0, `wanted` is not in (0, 1), or `power` refuses the numbers.
+
+    Examples
+    --------
+    >>> from stream_metrics import samples_for_power
+    >>> samples_for_power(0.8, 0.02, discordance=0.1)
+    1960
     """
     wanted, difference = real(wanted, "wanted"), real(difference, "difference")
     if not 0 < wanted < 1 or not difference:

@@ -31,8 +31,8 @@ class RunningInterval(Portable):
     Parameters
     ----------
     key : str
-        A metric that has an interval for all looks; of a per-class metric with `label`.
-    level : float
+        A metric that has an interval for all looks.
+    level : float, default 0.95
         The probability that no look ever misses the value.
     label : Label, optional
         The class of a per-class metric.
@@ -50,10 +50,10 @@ class RunningInterval(Portable):
     Examples
     --------
     >>> import stream_metrics as sm
-    >>> m, running = sm.ConfusionMatrix(), sm.RunningInterval("accuracy")
+    >>> state, running = sm.ConfusionMatrix(), sm.RunningInterval("accuracy")
     >>> for start in range(0, 400, 100):
-    ...     m.update_many([1] * 100, [1] * 80 + [0] * 20)
-    ...     interval = running.look(m.snapshot())
+    ...     state.update_many([1] * 100, [1] * 80 + [0] * 20)
+    ...     interval = running.look(state.snapshot())
     >>> round(interval.low, 3), round(interval.high, 3), running.looks
     (0.724, 0.864, 4)
     """
@@ -82,10 +82,22 @@ class RunningInterval(Portable):
         self.n, self.looks, self._low, self._high = 0, 0, row.low, row.high
 
     def look(self, snapshot: Any) -> Interval:
-        """Take a look at the stream, and return its interval cut down to what all looks so far allow.
+        """Take a look at the stream, and return what all looks so far allow.
 
-        `value` is that of this look, and may lie outside. ValueError if there are fewer samples than at an earlier
-        look, or the snapshot can have no such interval.
+        Parameters
+        ----------
+        snapshot : Snapshot
+            The metrics of the stream at this moment.
+
+        Returns
+        -------
+        Interval
+            The intersection of all intervals. `value` is that of this look, and may lie outside.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer samples than at an earlier look, or the snapshot can have no such interval.
         """
         if snapshot.n < self.n:
             raise ValueError(f"Expected looks at one stream, which grows, but got {snapshot.n} samples after {self.n}")
@@ -98,7 +110,23 @@ class RunningInterval(Portable):
         return now._replace(low=self._low, high=self._high)
 
     def merge(self, other: Self) -> Self:
-        """Raise MergeError: looks at shards are at other streams. The message says what to do instead."""
+        """Raise `MergeError`: looks at shards are looks at different streams.
+
+        Parameters
+        ----------
+        other : RunningInterval
+            Another running interval.
+
+        Returns
+        -------
+        Never
+            This method does not return.
+
+        Raises
+        ------
+        MergeError
+            Always. The message says what to do instead.
+        """
         raise MergeError(
             "Expected no merge of running intervals, which of shards would be wrong more often than each of them: "
             "merge the counts, and look at the whole"

@@ -38,9 +38,26 @@ LARGEST = 2**14  # cells of the counts of pieces
 
 
 class Categorical(NamedTuple):
-    """A column as integer codes and the names that they stand for; code -1 is a missing label.
+    """A column of labels as integer codes and the labels that they stand for; code -1 is a missing label.
 
-    What pandas and Arrow hold as categorical or dictionary-encoded columns, for those who use neither.
+    Parameters
+    ----------
+    codes : array-like of int of shape (n,)
+        The code of each row.
+    categories : sequence of Label
+        The label of each code.
+
+    Notes
+    -----
+    For columns that are categorical already, without pandas or Arrow, which have such columns themselves.
+
+    Examples
+    --------
+    >>> from stream_metrics import Accuracy, Categorical
+    >>> metric = Accuracy()
+    >>> metric.update_many(Categorical([0, 1, 1], ["cat", "dog"]), ["cat", "dog", "cat"])
+    >>> round(metric.get(), 4)
+    0.6667
     """
 
     codes: Any

@@ -75,7 +75,36 @@ class Difference(NamedTuple):
 
 
 class ComparisonSnapshot:
-    """Two models at one moment. `n` samples were judged by both; `abstentions`: of a only, of b only, of both."""
+    """Two models at one moment: differences with their uncertainty, tests and evidence.
+
+    It comes from `Comparison.snapshot`.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The names of both models.
+    joint : Joint
+        The counts of both models together.
+    scored : mapping from int to tuple
+        The states of scores by fold.
+    n : int
+        Number of samples that both models predict.
+    keyed : int
+        Number of samples with a unit.
+    weighted : int
+        Number of samples with a weight other than 1.
+    abstentions : tuple of int
+        Numbers of samples without a prediction of a only, of b only, of both.
+
+    Examples
+    --------
+    >>> from stream_metrics import Comparison
+    >>> models = Comparison()
+    >>> models.update_many([1] * 100, [1] * 70 + [0] * 30, [1] * 85 + [0] * 15)
+    >>> snapshot = models.snapshot()
+    >>> snapshot.discordant, snapshot.mcnemar() < 0.001
+    ((0, 15), True)
+    """
 
     __slots__ = ("_kept", "_scored", "_sides", "_units", "_weighted", "abstentions", "joint", "n", "names")
 
@@ -116,11 +145,40 @@ class ComparisonSnapshot:
         return int(values[right_a & ~right_b].sum()), int(values[right_b & ~right_a].sum())
 
     def mcnemar(self, method: str = "midp") -> float:
-        """P-value of McNemar's test that both are right equally often, for one look: "midp", "exact" or "chi2"."""
+        """Return the p-value of McNemar's test that both models are right equally often, for one look.
+
+        Parameters
+        ----------
+        method : {"midp", "exact", "chi2"}, default "midp"
+            The variant of the test.
+
+        Returns
+        -------
+        float
+            The p-value.
+
+        Raises
+        ------
+        ValueError
+            If samples have weights, or the method is another one.
+        """
         return mcnemar_test(*self.discordant, method)
 
     def evidence(self, better: Better = "either", level: float = 0.95) -> Evidence:
-        """Evidence, valid at any time, that one ("a", "b") is right more often than the other, or that "either" is."""
+        """Return evidence, valid at any time, that a model is right more often.
+
+        Parameters
+        ----------
+        better : {"a", "b", "either"}, default "either"
+            The model, or either of them.
+        level : float, default 0.95
+            Confidence of the interval, in (0, 1).
+
+        Returns
+        -------
+        Evidence
+            The e-value and the p-value.
+        """
         if better not in ("a", "b", "either"):
             raise ValueError(f"Expected `better` to be 'a', 'b' or 'either', but got {better!r}")
         return discordant_evidence(*self.discordant, self.names, better, real(level, "level"))
@@ -137,13 +195,37 @@ class ComparisonSnapshot:
         draws: int = DRAWS,
         seed: int = SEED,
     ) -> Difference:
-        """Return a metric of both models, b - a and its interval; a per-class key takes a label.
+        """Return a metric of both models, and b less a with its interval.
 
-        `method`: "tango" (accuracy, recall, specificity, means of recalls), "delta", "posterior", "bootstrap" or
-        "folds"; None chooses, and is the only choice for all looks. `valid` is "fixed" for one look or "anytime" for
-        any number of looks; asymptotic sequences are tightest near `t_opt` samples, to be fixed before the first look.
-        KeyError for an unknown key, ValueError for one that cannot be compared and for a method that samples do not
-        allow.
+        Parameters
+        ----------
+        key : str
+            Key of the metric.
+        level : float, default 0.95
+            Confidence of the interval, in (0, 1).
+        method : str, optional
+            "tango" (accuracy, recall, specificity, means of recalls), "delta", "posterior", "bootstrap" or "folds". By
+            default the best for the metric, which is the only choice for all looks.
+        label : Label, optional
+            The class of a per-class metric.
+        valid : {"fixed", "anytime"}, default "fixed"
+            "fixed" is for one look at a moment that was chosen beforehand, "anytime" for any number of looks.
+        t_opt : float, default 1000.0
+            Number of samples near which an asymptotic sequence is tightest; to be chosen before the first look.
+        draws, seed : int, default 1000 and 20101
+            Of the bootstrap and the posterior.
+
+        Returns
+        -------
+        Difference
+            Both values, b less a, its interval, and a note if nothing can be said.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key.
+        ValueError
+            If the metric cannot be compared, or the samples do not allow the method.
         """
         row = find(key)
         level, t_opt = real(level, "level"), real(t_opt, "t_opt")
@@ -308,17 +390,50 @@ class ComparisonSnapshot:
         return a, b, "folds", jackknife(estimates), len(estimates)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
-        """Return everything that the report shows as plain Python types."""
+        """Return everything that the report shows as plain Python types.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence of the interval, in (0, 1).
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
         from stream_metrics.report.comparison import to_dict
 
         return to_dict(self, level)
 
     def to_json(self, indent: int | None = None) -> str:
-        """Return `to_dict()` as JSON text; nan becomes null."""
+        """Return `to_dict()` as JSON text; nan becomes null.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Spaces by which nested values are indented; one line by default.
+
+        Returns
+        -------
+        str
+            JSON.
+        """
         return json.dumps(json_data(self.to_dict()), indent=indent, allow_nan=False)
 
     def report(self, level: float = 0.95) -> str:
-        """Return the report: metrics of both models with intervals for one look and for many, tests, evidence."""
+        """Return the report as text.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence of the interval, in (0, 1).
+
+        Returns
+        -------
+        str
+            Metrics of both models with intervals for one look and for many, tests, evidence.
+        """
         from stream_metrics.report.comparison import report
 
         return report(self, level)

@@ -34,17 +34,36 @@ class Gap(NamedTuple):
 
 
 class GroupSnapshot(Mapping[Any, Snapshot]):
-    """A mapping from group to its snapshot, in the order of report.
+    """A mapping from group to its snapshot, in the order of the groups.
 
-    `overall` is the snapshot of all samples, None if the states of groups cannot be merged; `other` that of the groups
-    that are not kept apart, None if there are none. Comparisons are between groups that are kept apart, and leave out
-    those whose value is 0/0 or that have fewer than `least` samples.
+    Comparisons are between groups that are kept apart. They leave out groups whose value is 0/0 or that have fewer than
+    `least` samples.
+
+    Parameters
+    ----------
+    groups : mapping from Label to Snapshot
+        The groups that are kept apart.
+    overall : Snapshot or None
+        All samples; None if the states of groups cannot be merged.
+    other : Snapshot or None
+        The groups that are not kept apart; None if there are none.
+    other_name : str, default "other"
+        Name of these groups in reports.
 
     Notes
     -----
     The worst of many groups is partly the unluckiest one: of 20 equal groups, its own interval of 95 % holds the truth
     in 58 % of samples. `intervals`, `gap_interval` and `with_intervals` therefore hold for all groups together, and
     with that for those picked by `worst` or `gap`. Each metric is by itself.
+
+    Examples
+    --------
+    >>> from stream_metrics import Accuracy, ByGroup
+    >>> groups = ByGroup(Accuracy())
+    >>> groups.update_many([1] * 4, [1, 0, 1, 1], group=["x", "x", "y", "y"])
+    >>> snapshot = groups.snapshot()
+    >>> snapshot["x"]["accuracy"], snapshot.overall["accuracy"], snapshot.worst("accuracy", 1)
+    (0.5, 0.75, [('x', 0.5)])
     """
 
     __slots__ = ("_groups", "_level", "other", "other_name", "overall")
@@ -78,10 +97,26 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         return len(self._groups)
 
     def with_intervals(self, level: float = 0.95, valid: str = "fixed", *, t_opt: float | None = None) -> GroupSnapshot:
-        """Return these groups with intervals beside their values; see `Snapshot.with_intervals`.
+        """Return these groups with intervals beside their values.
 
-        Those of the groups hold all together with `level`, as `intervals` says, so each has a higher one. Those of all
-        samples and of folded groups have `level` by themselves.
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence of the interval, in (0, 1).
+        valid : {"fixed", "anytime"}, default "fixed"
+            "fixed" is for one look at a moment that was chosen beforehand, "anytime" for any number of looks.
+        t_opt : float, optional
+            Number of samples near which an interval for all looks is tightest; to be chosen before the first look.
+
+        Returns
+        -------
+        GroupSnapshot
+            Groups whose report, HTML and plots show intervals.
+
+        Notes
+        -----
+        Intervals of the groups hold all together, as `intervals` says. Those of all samples and of folded groups have
+        `level` by themselves.
         """
         each = self._level_of_each(level, 1)
         groups = {group: view.with_intervals(each, valid, t_opt=t_opt) for group, view in self._groups.items()}
@@ -101,9 +136,28 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         return 0 if self.other is None else self.other.n
 
     def values_of(self, key: str, label: Label | None = None, *, least: int = 1) -> dict[Label, float]:
-        """Return one value of every group that has it; a per-class key takes the class as `label`.
+        """Return one value of every group that has it.
 
-        A group that cannot compute it has no value; `ValueError` or `KeyError` says why if no group can.
+        Parameters
+        ----------
+        key : str
+            Key of the metric.
+        label : Label, optional
+            The class of a per-class metric.
+        least : int, default 1
+            Smallest number of samples of a group that is compared.
+
+        Returns
+        -------
+        dict of Label to float
+            Values by group, in the order of the groups.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key, or no group can compute it.
+        ValueError
+            If no group can compute it; the message says why.
         """
         found = {}
         refused = {group: problem for group, view in self._groups.items() if (problem := view._obstacle(key))}
@@ -118,10 +172,28 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
     def worst(
         self, key: str, n: int | None = None, *, label: Label | None = None, least: int = 1
     ) -> list[tuple[Label, float]]:
-        """Return groups with their values, worst first, at most `n` of them.
+        """Return groups with their values, worst first.
 
-        Which is worse is the metric's own direction; `ValueError` if it has none. Equal values are in the order of
-        report.
+        Parameters
+        ----------
+        key : str
+            Key of the metric.
+        n : int, optional
+            Largest number of groups; all by default.
+        label : Label, optional
+            The class of a per-class metric.
+        least : int, default 1
+            Smallest number of samples of a group that is compared.
+
+        Returns
+        -------
+        list of (Label, float)
+            Groups and values. Equal values are in the order of the groups.
+
+        Raises
+        ------
+        ValueError
+            If the metric has no better direction.
         """
         row = find(key)
         if row.better is None:
@@ -131,7 +203,22 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         return ranked if n is None else ranked[:n]
 
     def gap(self, key: str, *, label: Label | None = None, least: int = 1) -> Gap:
-        """Return the largest difference between two groups, and which these are; nan and None without two groups."""
+        """Return the largest difference between two groups.
+
+        Parameters
+        ----------
+        key : str
+            Key of the metric.
+        label : Label, optional
+            The class of a per-class metric.
+        least : int, default 1
+            Smallest number of samples of a group that is compared.
+
+        Returns
+        -------
+        Gap
+            Its size, and the groups with the lowest and the highest value; nan and None without two groups.
+        """
         found = self.values_of(key, label, least=least)
         if len(found) < 2:
             return Gap(math.nan, None, None)
@@ -139,7 +226,22 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         return Gap(found[highest] - found[lowest], lowest, highest)
 
     def max_gap(self, key: str, *, label: Label | None = None, least: int = 1) -> float:
-        """Return the largest difference between two groups; nan if there are no two groups with a value."""
+        """Return the size of the largest difference between two groups.
+
+        Parameters
+        ----------
+        key : str
+            Key of the metric.
+        label : Label, optional
+            The class of a per-class metric.
+        least : int, default 1
+            Smallest number of samples of a group that is compared.
+
+        Returns
+        -------
+        float
+            The size; nan if there are no two groups with a value.
+        """
         return self.gap(key, label=label, least=least).size
 
     def intervals(
@@ -152,25 +254,30 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         valid: str = "fixed",
         t_opt: float | None = None,
     ) -> dict[Label, Interval]:
-        """Return an interval of one value for every group that has it, which hold all together with `level`.
+        """Return an interval for every group that has the value; they hold all together.
 
-        So they hold for the worst group, for the best, or for whichever else the data made one pick. Each has the
-        level 1 - (1 - level) / m, m being the number of groups with `least` samples.
+        They hold for the worst group, for the best, or for any other that the data suggest. Each has the level 1 - (1 -
+        level) / m, with m the number of groups with `least` samples.
 
         Parameters
         ----------
-        key, label, least
-            The value, as for `worst`.
-        level
-            How probable it is that every interval holds the value of its group.
-        valid, t_opt
-            As for `Snapshot.interval`: with "anytime" they hold together for all looks.
+        key : str
+            Key of the metric.
+        level : float, default 0.95
+            Confidence of the interval, in (0, 1).
+        label : Label, optional
+            The class of a per-class metric.
+        least : int, default 1
+            Smallest number of samples of a group that is compared.
+        valid : {"fixed", "anytime"}, default "fixed"
+            "fixed" is for one look at a moment that was chosen beforehand, "anytime" for any number of looks.
+        t_opt : float, optional
+            Number of samples near which an interval for all looks is tightest; to be chosen before the first look.
 
         Returns
         -------
-        dict
-            From group to `Interval`, the worst group first if the metric has a better direction, else in the order of
-            report.
+        dict of Label to Interval
+            The worst group first if the metric has a better direction, else in the order of the groups.
 
         Raises
         ------
@@ -207,41 +314,72 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         valid: str = "fixed",
         t_opt: float | None = None,
     ) -> Interval:
-        """Return `max_gap` with an interval that holds the largest difference between groups of the population.
+        """Return an interval of the largest difference between groups of the population.
 
-        It follows from `intervals`, whose arguments it takes: at most from the lowest end of all to the highest, at
-        least the largest distance between two intervals. `low` above 0 says that some groups differ. The value itself
-        is above 0 for equal groups, too: the more so the more and the smaller they are. Nan without two groups.
+        Parameters
+        ----------
+        key : str
+            Key of the metric.
+        level : float, default 0.95
+            Confidence of the interval, in (0, 1).
+        label : Label, optional
+            The class of a per-class metric.
+        least : int, default 1
+            Smallest number of samples of a group that is compared.
+        valid : {"fixed", "anytime"}, default "fixed"
+            "fixed" is for one look at a moment that was chosen beforehand, "anytime" for any number of looks.
+        t_opt : float, optional
+            Number of samples near which an interval for all looks is tightest; to be chosen before the first look.
+
+        Returns
+        -------
+        Interval
+            `max_gap` and its interval; nan without two groups.
+
+        Notes
+        -----
+        It follows from `intervals`: at most from the lowest end of all to the highest, at least the largest distance
+        between two intervals. `low` above 0 says that some groups differ. The value itself is above 0 for equal groups,
+        too: the more so the more and the smaller they are.
         """
         return range_of(self.intervals(key, level, label=label, least=least, valid=valid, t_opt=t_opt), level, valid)
 
     def below(
         self, key: str, target: float, *, fdr: float = 0.05, label: Label | None = None, least: int = 1
     ) -> dict[Label, float]:
-        """Return the groups of which it is evident that their rate is below a target, with their e-values.
+        """Return the groups of which it is evident that their rate is below a target.
 
-        Of the groups returned, a share of at most `fdr` is expected to be there wrongly, whenever one looks and however
-        the groups depend on each other (e-BH; Wang and Ramdas 2022). Samples are taken as independent.
+        Of the groups returned, a share of at most `fdr` is expected to be there wrongly, at any number of looks and
+        however the groups depend on each other. Samples are taken as independent.
 
         Parameters
         ----------
-        key, label, least
-            The rate, as for `worst`: "accuracy", or with a class as `label` "recall", "precision", "specificity" or
-            another share of samples.
-        target
-            What the rate of every group should reach, between 0 and 1. It must not be chosen from the same samples.
-        fdr
-            The false discovery rate, between 0 and 1.
+        key : str
+            The rate: "accuracy", or with a class as `label` "recall", "precision", "specificity" or another share of
+            samples.
+        target : float
+            What the rate of every group should reach, in (0, 1). It must not be chosen from the same samples.
+        fdr : float, default 0.05
+            The false discovery rate, in (0, 1).
+        label : Label, optional
+            The class of a per-class metric.
+        least : int, default 1
+            Smallest number of samples of a group that is compared.
 
         Returns
         -------
-        dict
-            From group to e-value, the largest first.
+        dict of Label to float
+            The e-value of each group, the largest first.
 
         Raises
         ------
         ValueError
             If the metric is no share of samples, or a number is out of range.
+
+        References
+        ----------
+        .. [1] Wang and Ramdas 2022. R. Wang and A. Ramdas, False discovery rate control with e-values. JRSS B 84(3),
+           822-852.
 
         Examples
         --------
@@ -263,7 +401,13 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         return e_benjamini_hochberg(evidence, fdr)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python types; groups appear under their JSON names (see `jsonable`)."""
+        """Return everything as plain Python types.
+
+        Returns
+        -------
+        dict
+            Values by group. Groups appear under their JSON names.
+        """
         names = label_names(list(self._groups))
         return {
             "overall": None if self.overall is None else self.overall.to_dict(),
@@ -272,11 +416,33 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         }
 
     def to_json(self, indent: int | None = None) -> str:
-        """Return `to_dict()` as JSON text; nan becomes null."""
+        """Return `to_dict()` as JSON text; nan becomes null.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Spaces by which nested values are indented; one line by default.
+
+        Returns
+        -------
+        str
+            JSON.
+        """
         return json.dumps(json_data(self.to_dict()), indent=indent, allow_nan=False)
 
     def report(self, width: int | None = None) -> str:
-        """Return the text report at `width` columns (at least 40); without it, at the width of the terminal."""
+        """Return the report as text.
+
+        Parameters
+        ----------
+        width : int, optional
+            Columns, at least 40; the width of the terminal by default.
+
+        Returns
+        -------
+        str
+            The report.
+        """
         from stream_metrics.report.groups import report
 
         return report(self, width)

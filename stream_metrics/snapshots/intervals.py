@@ -51,21 +51,48 @@ class IntervalReadings:
         seed: int = 20101,
         **options: Any,
     ) -> Interval | dict[Label, Interval]:
-        """Return the interval that holds the value of the population with confidence `level`.
+        """Return the interval that holds the value of the population with a stated confidence.
 
-        A per-class key gives a dict by label, or with `label` one interval. `key` may be a function of the counts
-        (`formulas.protocol.Counts`) that returns a float. `options` are those of the formula, such as beta=2.
+        Parameters
+        ----------
+        key : str or callable
+            Key of the metric, or a function of the counts (`formulas.protocol.Counts`) that returns a float.
+        level : float, default 0.95
+            Confidence of the interval, in (0, 1).
+        method : str, optional
+            "wilson", "jeffreys", "clopper_pearson" (proportions), "delta", "bootstrap", "posterior" (any metric of
+            counts), "delong", "influence" (areas), "student" (losses), "noncentral" (calibration without noise),
+            "folds". By default the best measured for the metric and its counts.
+        label : Label, optional
+            The class of a per-class metric.
+        valid : {"fixed", "anytime"}, default "fixed"
+            "fixed" is for one look at a moment that was chosen beforehand, "anytime" for any number of looks.
+        t_opt : float, optional
+            Number of samples near which an interval for all looks is tightest; to be chosen before the first look. By
+            default 1,000 for asymptotic ones, and for proportions a sequence that suits any number.
+        draws, seed : int, default 1000 and 20101
+            Of the bootstrap and the posterior; equal counts give equal intervals.
+        **options : object
+            Options of the formula, such as beta=2.
 
-        `method`: "wilson", "jeffreys", "clopper_pearson" (proportions), "delta", "bootstrap", "posterior" (any metric
-        of counts), "delong", "influence" (areas), "student" (losses), "noncentral" (calibration without noise); without
-        it the best measured for the metric and its counts.
-        `valid`: "fixed" is for one look at a moment chosen beforehand; "anytime" for looking as often as one likes, by
-        confidence sequences: exact for proportions and losses; for others exact or the whole range at first, and
-        asymptotic once the standard error rests on enough samples. They are tightest near `t_opt` samples, which must
-        be chosen before the first look; None is 1,000 for asymptotic ones, and for proportions a sequence that suits
-        any number. For proportions at all looks a martingale is enough: the share may change, and the interval holds
-        the mean of the probabilities of the samples, each given those before.
-        `draws` and `seed` are those of the bootstrap and the posterior: equal counts give equal intervals.
+        Returns
+        -------
+        Interval or dict of Label to Interval
+            The interval; a per-class key without `label` gives a dict.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key.
+        ValueError
+            If the metric has no interval, an option is not allowed, or samples have weights other than 1.
+
+        Notes
+        -----
+        `valid="anytime"` gives confidence sequences: exact for proportions and losses; for others exact or the whole
+        range at first, and asymptotic once the standard error rests on enough samples. For proportions at all looks a
+        martingale is enough: the share may change, and the interval holds the mean of the probabilities of the samples,
+        each given those before.
 
         Metrics whose gradient needs the whole table are refused beyond 2,048 classes, those of all pairs of classes and
         the determinant beyond 128.
@@ -73,9 +100,8 @@ class IntervalReadings:
         Samples with a `unit` have intervals by the method "folds", for one look, whatever their weights: of every
         metric that is not biased near its lowest value, of losses and means of areas too. All samples must have a unit,
         or none. Samples without are taken as independent and of one stream from its start: an "anytime" interval is
-        refused for a window that slides. `ValueError` says why a metric has none, or that samples have weights other
-        than 1.
-        `note` of the interval says why it is not to be trusted; it is empty if nothing speaks against it.
+        refused for a window that slides. `note` of the interval says why it is not to be trusted; it is empty if
+        nothing speaks against it.
         """
         from stream_metrics.inference.intervals.of_snapshot import interval
 
@@ -83,7 +109,22 @@ class IntervalReadings:
         return interval(self, key, level, method, **given)
 
     def with_intervals(self, level: float = 0.95, valid: str = "fixed", *, t_opt: float | None = None) -> Self:
-        """Return this snapshot with `interval`s beside its values in report, HTML, `to_dict`, `to_frame` and plots."""
+        """Return this snapshot with intervals beside its values.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence of the interval, in (0, 1).
+        valid : {"fixed", "anytime"}, default "fixed"
+            "fixed" is for one look at a moment that was chosen beforehand, "anytime" for any number of looks.
+        t_opt : float, optional
+            Number of samples near which an interval for all looks is tightest; to be chosen before the first look.
+
+        Returns
+        -------
+        Snapshot
+            A snapshot whose report, HTML, `to_dict`, `to_frame` and plots show them.
+        """
         from stream_metrics.inference.intervals.conditions import checked, refuse_looks
 
         refuse_looks(self, valid)

@@ -21,11 +21,31 @@ __all__ = ["Estimate", "ScoreReadings"]
 
 
 class Estimate(NamedTuple):
-    """A value with an interval: `low <= value <= high`; all three are the same where it is known exactly.
+    """A value of a metric, and the interval that certainly holds what the raw data would give.
 
-    `kind` is "exact" for a function of exact counters; "certified" for one of a rank sketch, whose interval holds the
-    value that the raw scores would give, for certain, and whose `se` says how far from it the value may be; and
-    "undefined" for 0/0, when the value is what stands for it. None of this knows that the data are a sample themselves.
+    Parameters
+    ----------
+    value : float or array
+        The value.
+    low, high : float or array
+        The ends of the interval; both are the value where it is known exactly.
+    se : float
+        How far the value may be from that of the raw scores.
+    kind : {"exact", "certified", "undefined"}
+        "exact" for a function of exact counters, "certified" for one of a rank sketch, "undefined" for 0/0, when the
+        value is the number that stands for it.
+
+    Notes
+    -----
+    This is not about the uncertainty that comes from the data being a sample; see `Interval`.
+
+    Examples
+    --------
+    >>> from stream_metrics import RankSketch
+    >>> state = RankSketch()
+    >>> state.update_many([1, 0, 1], [0.9, 0.2, 0.4])
+    >>> state.snapshot().estimate("roc_auc")
+    Estimate(value=1.0, low=1.0, high=1.0, se=0.0, kind='certified')
     """
 
     value: Any
@@ -49,7 +69,20 @@ class ScoreReadings:
     _entry: Callable[[str], tuple[Any, Any]]
 
     def estimate(self, key: str, *labels: Label) -> Estimate:
-        """Return the value of a key with its interval; a per-class key takes a label, one of pairs two."""
+        """Return the value of a metric with the interval that the sketch certifies.
+
+        Parameters
+        ----------
+        key : str
+            Key of the metric.
+        *labels : Label
+            The class of a per-class metric, or both classes of a metric of pairs.
+
+        Returns
+        -------
+        Estimate
+            The value, its interval and its kind.
+        """
         row = find(key)
         if row.kind == "matrix" and (row.reads != "ranks" or len(labels) != 2):
             raise KeyError(f"Expected a key with one value, but {key!r} is a matrix: snapshot[{key!r}]")
@@ -85,30 +118,89 @@ class ScoreReadings:
         return columns(view)[_position(classes(view), view.pos_label if label is None else label)]
 
     def roc_curve(self, label: Label | None = None) -> curves.Curve:
-        """Return the ROC curve of a class against the rest: x false, y true positive rate, thresholds, exact."""
+        """Return the ROC curve of a class against the rest.
+
+        Parameters
+        ----------
+        label : Label, optional
+            The class. It may be left out where there is one question only: a single score, or two classes.
+
+        Returns
+        -------
+        Curve
+            Points from the highest threshold down: x is the false positive rate, y the true positive rate; thresholds;
+            whether a point is exact.
+        """
         return curves.roc_curve(self._column(label))
 
     def pr_curve(self, label: Label | None = None) -> curves.Curve:
-        """Return the precision-recall curve of a class: x recall, y precision, thresholds, exact."""
+        """Return the precision-recall curve of a class against the rest.
+
+        Parameters
+        ----------
+        label : Label, optional
+            The class. It may be left out where there is one question only: a single score, or two classes.
+
+        Returns
+        -------
+        Curve
+            Points from the highest threshold down: x is the recall, y the precision; thresholds; whether a point is
+            exact.
+        """
         return curves.pr_curve(self._column(label))
 
     def det_curve(self, label: Label | None = None) -> curves.Curve:
-        """Return the detection error trade-off: x false positive, y false negative rate, thresholds, exact."""
+        """Return the detection error trade-off curve of a class against the rest.
+
+        Parameters
+        ----------
+        label : Label, optional
+            The class. It may be left out where there is one question only: a single score, or two classes.
+
+        Returns
+        -------
+        Curve
+            Points from the highest threshold down: x is the false positive rate, y the false negative rate; thresholds;
+            whether a point is exact.
+        """
         return curves.det_curve(self._column(label))
 
     def best_threshold(self, label: Label | None = None, metric: str | Callable[..., Any] = "youden") -> curves.Best:
-        """Return the threshold at which a metric of the two-by-two table of a class is best, its value, and a bound.
+        """Return the threshold at which a metric of a class against the rest is best.
 
-        `metric`: "youden", "f1", "accuracy", "balanced_accuracy", "mcc", or a function of arrays (tp, fn, fp, tn).
+        Parameters
+        ----------
+        label : Label, optional
+            The class. It may be left out where there is one question only: a single score, or two classes.
+        metric : str or callable, default "youden"
+            "youden", "f1", "accuracy", "balanced_accuracy", "mcc", or a function of arrays (tp, fn, fp, tn).
+
+        Returns
+        -------
+        Best
+            Threshold, value, and a bound on what any other threshold could reach.
         """
         return curves.best_threshold(self._column(label), metric)
 
     def reliability_curve(
         self, label: Label | None = None, *, bins: int = 15, strategy: str = "uniform"
     ) -> Reliability:
-        """Return mean score, share of samples of the class, and weight of each bin of scores.
+        """Return mean score and share of the class in bins of scores.
 
-        Without a label: largest score and share of right predictions, where the set keeps them, else of `pos_label`.
+        Parameters
+        ----------
+        label : Label, optional
+            The class. By default the largest score and the share of right predictions, where the set keeps them, else
+            `pos_label`.
+        bins : int, default 15
+            Number of bins.
+        strategy : {"uniform", "quantile"}, default "uniform"
+            Whether bins have the same width or hold the same number of samples.
+
+        Returns
+        -------
+        Reliability
+            Mean score, share and weight of each bin.
         """
         if label is None and "confidence" in self._views:  # type: ignore[attr-defined]
             view = self._view("confidence", "reliability_curve")
@@ -116,7 +208,18 @@ class ScoreReadings:
         return reliability_curve(self._column(label), bins=bins, strategy=strategy)
 
     def delong_se(self, label: Label | None = None) -> float:
-        """Return the standard error of the ROC area of a class as an estimate for the population; see `delong_se`."""
+        """Return the standard error of the ROC AUC of a class as an estimate for the population.
+
+        Parameters
+        ----------
+        label : Label, optional
+            The class. It may be left out where there is one question only: a single score, or two classes.
+
+        Returns
+        -------
+        float
+            The standard error.
+        """
         return delong_se(self._column(label))
 
     def _compute(self, key: str, view: Any, **options: Any) -> Any:

@@ -57,10 +57,39 @@ class Counted(Counts, Protocol):
 class Snapshot(ScoreReadings, IntervalReadings):
     """The metrics of a stream at one moment.
 
-    `snapshot[key]` is a whole value, `snapshot.per_class[key][label]` the value of one class.
-    `zero_division` (0.0, 1.0 or nan) stands for values that are 0/0; without it, the number that the catalogue has for
-    each metric, which is 0.0, and nan for losses and for what is read of scores. `undefined` lists the values that were
-    replaced. Memory: the states, plus each value once it was asked for.
+    `snapshot[key]` is the value of the whole, `snapshot.per_class[key][label]` the value of one class. `undefined`
+    lists the values that were 0/0. Snapshots come from the `snapshot` method of a state, a metric, a set or a window.
+
+    Parameters
+    ----------
+    counts : ConfusionMatrix or table of counts, optional
+        The counts of labels.
+    ranks : RankSketch, optional
+        The scores of all classes.
+    confidence : RankSketch, optional
+        The largest score of each sample.
+    losses : ProbabilityLosses, optional
+        The losses of probabilities.
+    folds : mapping from int to dict, optional
+        The states of each fold of units.
+    keys : sequence of str, optional
+        The metrics to show; all by default.
+    zero_division : float, optional
+        Value that stands for 0/0: 0.0, 1.0 or nan. By default that of each metric, 0.0 for labels, nan for losses and
+        scores.
+
+    Notes
+    -----
+    Memory: the states, and each value once it was asked for.
+
+    Examples
+    --------
+    >>> from stream_metrics import MetricSet
+    >>> metrics = MetricSet()
+    >>> metrics.update_many(["cat", "cat", "dog"], ["cat", "dog", "dog"])
+    >>> snapshot = metrics.snapshot()
+    >>> round(snapshot["macro_f1"], 4), snapshot.per_class["recall"]["cat"]
+    (0.6667, 0.5)
     """
 
     __slots__ = (
@@ -168,9 +197,26 @@ class Snapshot(ScoreReadings, IntervalReadings):
         return _PerClass(self)
 
     def value(self, key: str, **options: Any) -> Any:
-        """Return the value of `key` with the formula's options, such as `value("fbeta", beta=2.0)`; nothing is kept.
+        """Return the value of a metric with options of its formula.
 
-        A per-class key gives a dict from label to float.
+        Parameters
+        ----------
+        key : str
+            Key of the metric.
+        **options : object
+            Options of the formula, such as beta=2.0.
+
+        Returns
+        -------
+        float or dict or array
+            The value; a per-class key gives a dict from label to float.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key, or its state is missing.
+        ValueError
+            If an option is not allowed, or the value cannot be computed.
         """
         row = find(key)
         value, _ = evaluate(row, self._view(row.reads, key), self._zero_division, **options)
@@ -207,8 +253,15 @@ class Snapshot(ScoreReadings, IntervalReadings):
         return sum(1 for _ in self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python types; labels appear under their JSON names (see `jsonable`).
+        """Return everything as plain Python types.
 
+        Returns
+        -------
+        dict
+            Values by key. Labels appear under their JSON names.
+
+        Notes
+        -----
         `confusion_matrix` is a list of rows, or above 4096 classes {rows, columns, values} of the cells that are not
         zero. `omitted` has the keys that cannot be computed here, with the reason. `scores` has the certified bounds of
         values that are not exact.
@@ -218,7 +271,18 @@ class Snapshot(ScoreReadings, IntervalReadings):
         return to_dict(self)
 
     def to_json(self, indent: int | None = None) -> str:
-        """Return `to_dict()` as JSON text; nan becomes null."""
+        """Return `to_dict()` as JSON text; nan becomes null.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Spaces by which nested values are indented; one line by default.
+
+        Returns
+        -------
+        str
+            JSON.
+        """
         data = self.to_dict()
         try:
             return json.dumps(data, indent=indent, allow_nan=False)
@@ -226,13 +290,30 @@ class Snapshot(ScoreReadings, IntervalReadings):
             return json.dumps(json_data(data), indent=indent, allow_nan=False)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a pandas table: one row per class, one column per chosen per-class key."""
+        """Return the values per class as a pandas table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each class, a column for each per-class key.
+        """
         from stream_metrics.report.data import to_frame
 
         return to_frame(self)
 
     def report(self, width: int | None = None) -> str:
-        """Return the text report at `width` columns (at least 40); without it, at the width of the terminal."""
+        """Return the report as text.
+
+        Parameters
+        ----------
+        width : int, optional
+            Columns, at least 40; the width of the terminal by default.
+
+        Returns
+        -------
+        str
+            The report.
+        """
         from stream_metrics.report import report
 
         return report(self, width)

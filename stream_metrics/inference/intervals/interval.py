@@ -11,13 +11,41 @@ Snapshot: TypeAlias = Any  # a `stream_metrics.snapshots.snapshot.Snapshot`, whi
 
 
 class Interval(NamedTuple):
-    """A value and the interval that holds the value of the population, with the confidence `level`.
+    """A value and the interval that holds the value of the population with a stated confidence.
 
-    It assumes independent samples; for proportions at all looks a martingale is enough.
-    `low <= value <= high`, both nan where the value is 0/0. `method` is how it was found, `valid` is "fixed" for one
-    look at a moment chosen beforehand, "anytime" for all looks together. `se` is the standard error of the value, nan
-    where the method has none; `n` the number of samples that the value rests on; `skipped` the draws of a bootstrap
-    that had no value. `note` says why the interval is not to be trusted; it is empty if nothing speaks against it.
+    Parameters
+    ----------
+    value : float
+        The value of the samples; `low <= value <= high`, and all are nan where it is 0/0.
+    low, high : float
+        The ends of the interval.
+    level : float
+        The confidence, in (0, 1).
+    method : str
+        How the interval was computed.
+    valid : {"fixed", "anytime"}
+        "fixed" for one look at a moment chosen beforehand, "anytime" for all looks together.
+    se : float, default nan
+        Standard error of the value; nan where the method has none.
+    n : int, default 0
+        Number of samples that the value rests on.
+    skipped : int, default 0
+        Draws of a bootstrap that had no value.
+    note : str, default ""
+        Why the interval is not to be trusted; empty if nothing speaks against it.
+
+    Notes
+    -----
+    Samples are assumed to be independent; for proportions at all looks a martingale is enough.
+
+    Examples
+    --------
+    >>> from stream_metrics import ConfusionMatrix
+    >>> state = ConfusionMatrix()
+    >>> state.update_many([1] * 100, [1] * 80 + [0] * 20)
+    >>> interval = state.snapshot().interval("accuracy")
+    >>> round(interval.low, 3), interval.value, round(interval.high, 3), interval.method
+    (0.711, 0.8, 0.867, 'wilson')
     """
 
     value: float
