@@ -77,7 +77,7 @@ def check_same(mine: Any, theirs: Any, configuration: Iterable[str]) -> None:
 
 
 class TwoStackAggregator:
-    """TwoStackAggregator of the panes that receive no more in order; `frozen` holds these panes."""
+    """Merges of the panes that receive no more in order; `frozen` holds these panes."""
 
     def __init__(self) -> None:
         self.frozen: dict[int, Any] = {}

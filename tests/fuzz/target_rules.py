@@ -16,7 +16,7 @@ from support.monitor_events import CONFIG, events, offline, records
 from stream_metrics.monitor.alerts.engine import Engine
 from stream_metrics.monitor.alerts.rules import Changed, Comparison, Rule, RuleError, parse, rules_of
 from stream_metrics.monitor.alerts.values import CLASS, METRICS, OPERATION, WINDOW, Value
-from stream_metrics.monitor.changes import Changes
+from stream_metrics.monitor.changes import DriftDetectors
 from stream_metrics.monitor.config import Counting
 
 __all__ = ["COVERED", "check", "mutate", "seeds"]
@@ -92,7 +92,7 @@ def _check_error(error: RuleError) -> None:
 def _evaluate(rule: Rule | Changed) -> None:
     """Read the value of a rule in a view, as the engine of alerts does, or start its detector."""
     if isinstance(rule, Changed):
-        changes = Changes([rule])
+        changes = DriftDetectors([rule])
         changes.load(*changes.content())
         return
     value = rule.read(_view())

@@ -64,7 +64,7 @@ def test_panes_are_a_time_window(done: list[Any]) -> None:
     if panes.seen is not None:
         assert panes.merged(panes.seen) == window.merged()
         assert panes.snapshot().to_dict() == window.snapshot().to_dict()
-        states = window._merges.unsealed(window._open)
+        states = window._merges.with_late(window._open)
         assert panes.written() == {pane: state.to_bytes() for pane, state in states.items()}
 
 

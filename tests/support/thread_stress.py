@@ -241,7 +241,7 @@ class Closings:
         """Check that every sample is in one closed window, in an open one, or was too late."""
         starts = [start for start, _ in self.seen]
         assert len(starts) == len(set(starts))
-        still = sum(state.n + state.abstained for _, state in [*shared._open.items(), *shared._merges.sealed.items()])
+        still = sum(state.n + state.abstained for _, state in [*shared._open.items(), *shared._merges.frozen.items()])
         assert sum(n for _, n in self.seen) + still + shared.dropped == len(fed)
 
 
