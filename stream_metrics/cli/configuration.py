@@ -92,10 +92,10 @@ def make(arguments: argparse.Namespace) -> Any:
 def _resumed(arguments: argparse.Namespace) -> Any:
     state = files.load(arguments.resume)
     inner = containers.leaf(state)
-    kept = isinstance(inner, sm.MetricSet) and inner.scored is not None
-    if kept and arguments.scores is None:
+    has_scores = isinstance(inner, sm.MetricSet) and inner.scored is not None
+    if has_scores and arguments.scores is None:
         raise UsageError(f"{arguments.resume} keeps scores: --scores says where they are")
-    if arguments.scores is not None and not kept:
+    if arguments.scores is not None and not has_scores:
         raise UsageError(f"{arguments.resume} keeps no scores in a set of metrics, so --scores feeds nothing")
     containers.check_fed(state, arguments)
     return state

@@ -123,7 +123,7 @@ def is_timed(state: Any) -> bool:
 
 def check_fed(state: Any, arguments: argparse.Namespace) -> None:
     """Refuse a resumed state that needs a field which is not named, or has no use for one that is."""
-    grouped = any(isinstance(held, sm.ByGroup) for held in walk_inner(state))
+    grouped = any(isinstance(inner, sm.ByGroup) for inner in walk_inner(state))
     for option, value, needs, what in (
         ("--time-field", arguments.time_field, is_timed(state), "times"),
         ("--by", arguments.by, grouped, "groups"),

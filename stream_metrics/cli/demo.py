@@ -82,13 +82,13 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _folder(kept: str | None) -> Iterator[Path]:
-    if kept is None:
+def _folder(folder: str | None) -> Iterator[Path]:
+    if folder is None:
         with tempfile.TemporaryDirectory() as temporary:
             yield Path(temporary)
     else:
-        Path(kept).mkdir(parents=True, exist_ok=True)
-        yield Path(kept)
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        yield Path(folder)
 
 
 def _tasks() -> list[Task]:

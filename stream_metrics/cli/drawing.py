@@ -43,7 +43,7 @@ def draw(points: list[tuple[Any, dict[str, Any]]], path: str, bounds: list[dict[
     times = isinstance(at[0], str)
     places: Any = np.array([text.removesuffix("Z") for text in at], "datetime64[us]") if times else at
     columns = {key: [_value(values[key]) for _, values in points] for key in points[0][1]}
-    keyed = {key: [found[key] for found in bounds] for key in bounds[0]} if bounds else None
+    keyed = {key: [point[key] for point in bounds] for key in bounds[0]} if bounds else None
     figure: Any = plots.running(places, columns, bounds=keyed).figure
     figure.savefig(path, dpi=150)
 

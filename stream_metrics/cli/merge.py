@@ -54,10 +54,10 @@ def _matching(named: str) -> list[str]:
     """Return the files that a pattern stands for, or the one file that is named so."""
     if not glob.has_magic(named) or Path(named).exists():
         return [named]
-    found = sorted(path for path in glob.glob(named, recursive=True) if Path(path).is_file())
-    if not found:
+    matches = sorted(path for path in glob.glob(named, recursive=True) if Path(path).is_file())
+    if not matches:
         raise CliError(f"{named}: no file is named like this")
-    return found
+    return matches
 
 
 def _refuse_repeated(paths: list[str], output: str) -> None:
@@ -78,7 +78,7 @@ def _merged(paths: list[str]) -> Any:
     for path in paths:
         try:
             state = files.load(path)
-            if len(paths) > 1 and any(isinstance(held, sm.Rolling) for held in walk_inner(state)):
+            if len(paths) > 1 and any(isinstance(inner, sm.Rolling) for inner in walk_inner(state)):
                 problems.append(f"{path}: {mergeable(state)}")
             elif total is None:
                 total = state

@@ -75,15 +75,15 @@ def _whole(text: str) -> int:
 def _value(text: str) -> Any:
     """Read true, false or a number as such, and all else as text."""
     try:
-        found = json.loads(text.lower())
+        parsed = json.loads(text.lower())
     except (RecursionError, ValueError):
         return text
-    return found if isinstance(found, bool | int | float) else text
+    return parsed if isinstance(parsed, bool | int | float) else text
 
 
 def _pair(text: str) -> tuple[str, str]:
-    name, found, value = text.partition("=")
-    if not found or not name:
+    name, separator, value = text.partition("=")
+    if not separator or not name:
         raise argparse.ArgumentTypeError(f"expected KEY=VALUE, but got {text!r}")
     return name, value
 

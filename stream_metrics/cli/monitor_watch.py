@@ -89,9 +89,9 @@ class Watch:
         return self.runner.latest
 
     def _started(self, address: str | None) -> None:
-        held = self.runner.latest["records"]["read"]
-        if held:
-            self._lines.say(f"{self._config.store.path} has {number(held)} records; the counts go on from there")
+        records = self.runner.latest["records"]["read"]
+        if records:
+            self._lines.say(f"{self._config.store.path} has {number(records)} records; the counts go on from there")
         if address is not None:
             self._lines.say(f"the page is at {address}")
 

@@ -64,10 +64,10 @@ def labels(text: str) -> list[Any]:
     if not text.lstrip().startswith("["):
         return [part.strip() for part in text.split(",")]
     try:
-        found: list[Any] = json.loads(text)
+        parsed: list[Any] = json.loads(text)
     except (RecursionError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no JSON list: {error}") from None
-    return found
+    return parsed
 
 
 def positive(text: str) -> int:

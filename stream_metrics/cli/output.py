@@ -63,7 +63,7 @@ def check_intervals(state: Any, arguments: argparse.Namespace) -> None:
 
 def _slides(state: Any) -> bool:
     """Tell whether a state forgets, so that its values are not of a stream from its start."""
-    return any(isinstance(held, sm.Rolling | sm.TimeWindow | sm.Fading) for held in walk_inner(state))
+    return any(isinstance(inner, sm.Rolling | sm.TimeWindow | sm.Fading) for inner in walk_inner(state))
 
 
 def with_intervals(taken: Snapshot | GroupSnapshot, arguments: argparse.Namespace) -> Snapshot | GroupSnapshot:
@@ -87,8 +87,8 @@ def view(state: Any, keys: Sequence[str] | None) -> Snapshot | GroupSnapshot:
         raise UsageError(f"--metrics names {missing[0]}, which needs {NEEDED[CATALOG[missing[0]].reads]}")
     if not isinstance(taken, GroupSnapshot):
         return _narrowed(taken, keys)
-    groups = {group: _narrowed(held, keys) for group, held in taken.items()}
-    overall, other = (None if held is None else _narrowed(held, keys) for held in (taken.overall, taken.other))
+    groups = {group: _narrowed(snapshot, keys) for group, snapshot in taken.items()}
+    overall, other = (None if one is None else _narrowed(one, keys) for one in (taken.overall, taken.other))
     return GroupSnapshot(groups, overall, other, taken.other_name)
 
 
@@ -156,28 +156,28 @@ class RunningValues:
         if not values:
             raise UsageError("--every prints metrics of the whole matrix, but --metrics names none")
         head = _head(state, snapshot, records)
-        found = self._bounds(snapshot, values, "fixed" if _slides(state) else "anytime")
+        bounds = self._bounds(snapshot, values, "fixed" if _slides(state) else "anytime")
         if self.kept is not None:
             self.kept.append((next(iter(head.values())), values))
         if self.bounds is not None:
-            self.bounds.append(found)
-        print(self._line(head, values, found), flush=True)
+            self.bounds.append(bounds)
+        print(self._line(head, values, bounds), flush=True)
 
     def _bounds(self, snapshot: Snapshot, values: dict[str, Any], valid: str) -> dict[str, Any]:
         """Return low and high of each value; nan where it has no interval, nothing where none are asked for."""
         if self._level is None:
             return {}
         shown = snapshot.with_intervals(self._level, valid)
-        found = {key: shown._bounds(key) for key in values}
-        return {key: (math.nan, math.nan) if one is None else (one.low, one.high) for key, one in found.items()}
+        intervals = {key: shown._bounds(key) for key in values}
+        return {key: (math.nan, math.nan) if one is None else (one.low, one.high) for key, one in intervals.items()}
 
-    def _line(self, head: dict[str, Any], values: dict[str, Any], found: dict[str, Any]) -> str:
+    def _line(self, head: dict[str, Any], values: dict[str, Any], bounds: dict[str, Any]) -> str:
         """Return the line to print, the first one with its header."""
         if self._json:
-            ends = {"intervals": found} if found else {}
+            ends = {"intervals": bounds} if bounds else {}
             return json.dumps(json_data({**head, **values, **ends}))
-        more = 17 * bool(found)
-        texts = {key: _shown(value) + _ends(found.get(key)) for key, value in values.items()}
+        more = 17 * bool(bounds)
+        texts = {key: _shown(value) + _ends(bounds.get(key)) for key, value in values.items()}
         cells = (f"{text:>{_width(key) + more}}" for key, text in texts.items())
         line = "  ".join((*(f"{_counted(value):>12}" for value in head.values()), *cells))
         if self._started:
@@ -221,7 +221,7 @@ def _shown(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
-def _ends(found: tuple[float, float] | None) -> str:
-    if found is None or math.isnan(found[0]):
-        return "" if found is None else " " * 17
-    return f" [{found[0]:.4f}, {found[1]:.4f}]"
+def _ends(bounds: tuple[float, float] | None) -> str:
+    if bounds is None or math.isnan(bounds[0]):
+        return "" if bounds is None else " " * 17
+    return f" [{bounds[0]:.4f}, {bounds[1]:.4f}]"

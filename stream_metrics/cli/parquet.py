@@ -52,12 +52,12 @@ class Reader:
         """Return the row groups of a file, one by one; CliError if it does not have the fields."""
         self._open(path)
         metadata = self._file.metadata
-        found: list[Unit] = []
+        units: list[Unit] = []
         first = 0
         for group in range(metadata.num_row_groups):
-            found.append(Unit(path, (group,), first, metadata.row_group(group).num_rows))
-            first += found[-1].rows
-        return found
+            units.append(Unit(path, (group,), first, metadata.row_group(group).num_rows))
+            first += units[-1].rows
+        return units
 
     def batches(self, unit: Unit) -> Iterator[Batch]:
         """Yield the rows of a unit."""
@@ -93,16 +93,16 @@ def units(paths: list[str], fields: Fields) -> list[Unit]:
     return [unit for path in paths for unit in reader.units(path)]
 
 
-def joined(found: list[Unit], least: float) -> list[Unit]:
+def joined(units: list[Unit], least: float) -> list[Unit]:
     """Return the same row groups in units of at least so many rows, as far as files have them."""
-    held: list[Unit] = []
-    for unit in found:
-        last = held[-1] if held else None
+    joint: list[Unit] = []
+    for unit in units:
+        last = joint[-1] if joint else None
         if last is not None and last.rows < least and unit.first:
-            held[-1] = Unit(last.path, last.groups + unit.groups, last.first, last.rows + unit.rows)
+            joint[-1] = Unit(last.path, last.groups + unit.groups, last.first, last.rows + unit.rows)
         else:
-            held.append(unit)
-    return held
+            joint.append(unit)
+    return joint
 
 
 def _reason(error: Exception) -> str:

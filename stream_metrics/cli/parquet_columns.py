@@ -83,13 +83,13 @@ class Layout:
         return None if name is None else self._column(name, kinds, what)
 
     def _found(self, path: tuple[str, ...]) -> Column | None:
-        held = self._schema
+        field = self._schema
         for at, name in enumerate(path):
-            index = held.get_field_index(name) if at == 0 or is_.is_struct(held) else -1
+            index = field.get_field_index(name) if at == 0 or is_.is_struct(field) else -1
             if index < 0:
                 return None
-            held = held.field(index).type
-        return Column(path, held)
+            field = field.field(index).type
+        return Column(path, field)
 
     def _find_scores(self, spec: str) -> None:
         used = [column.name for column in (self.truth, self.prediction, self.weight, self.time, self.group) if column]
@@ -109,13 +109,14 @@ class Layout:
 
     def _keys(self, column: Column) -> tuple[str, ...]:
         """Return the keys of a struct; none of a map, where each row has its own, and of a number."""
-        held = column.type
-        if any(is_kind(held) for is_kind in NUMBER):
+        value_type = column.type
+        if any(is_kind(value_type) for is_kind in NUMBER):
             return ()
-        kinds = [held.item_type] if is_.is_map(held) else [field.type for field in held]
+        kinds = [value_type.item_type] if is_.is_map(value_type) else [field.type for field in value_type]
         if not all(any(is_kind(kind) for is_kind in (*NUMBER, is_.is_null)) for kind in kinds):
-            raise CliError(f"{self._source}: expected column {column.name!r} to hold numbers, but its type is {held}")
-        return () if is_.is_map(held) else tuple(field.name for field in held)
+            message = f"expected column {column.name!r} to hold numbers, but its type is {value_type}"
+            raise CliError(f"{self._source}: {message}")
+        return () if is_.is_map(value_type) else tuple(field.name for field in value_type)
 
     def _named(self, keys: tuple[str, ...]) -> tuple[Any, ...]:
         """Return the classes that keys stand for, as JSON Lines with such a truth have it."""
@@ -123,10 +124,10 @@ class Layout:
             return ()
         number = any(is_kind(self.truth.value_type) for is_kind in (*NUMBER, is_.is_boolean))
         try:
-            held = JsonScores(self.fields.classes).read(dict.fromkeys(keys, 0.0), 0 if number else "")
+            scores = JsonScores(self.fields.classes).read(dict.fromkeys(keys, 0.0), 0 if number else "")
         except ValueError as error:
             raise CliError(f"{self._source}: {error}") from None
-        return held[0] if isinstance(held, tuple) else ()
+        return scores[0] if isinstance(scores, tuple) else ()
 
     @property
     def columns(self) -> list[str]:
@@ -144,6 +145,6 @@ class Layout:
     @property
     def width(self) -> int:
         """How many values a row has, about."""
-        held = self.single
-        inside = 0 if held is None else 64 if is_.is_map(held.type) else max(held.type.num_fields, 1)
+        single = self.single
+        inside = 0 if single is None else 64 if is_.is_map(single.type) else max(single.type.num_fields, 1)
         return len(self.columns) + inside

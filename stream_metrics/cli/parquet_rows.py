@@ -54,38 +54,38 @@ class Batch(NamedTuple):
         return True
 
     def _columns(self) -> tuple[dict[str, Any], tables.Fields]:
-        held = self.layout
-        columns = {"true": held.truth.of(self.table)}
-        for name, column in (("prediction", held.prediction), ("group", held.group)):
+        layout = self.layout
+        columns = {"true": layout.truth.of(self.table)}
+        for name, column in (("prediction", layout.prediction), ("group", layout.group)):
             if column is not None:
                 columns[name] = column.of(self.table)
-        if held.weight is not None:
-            columns["weight"] = _numbers(held.weight.of(self.table), None)
-        if held.time is not None:
-            columns["time"] = _times(held.time.of(self.table))
+        if layout.weight is not None:
+            columns["weight"] = _numbers(layout.weight.of(self.table), None)
+        if layout.time is not None:
+            columns["time"] = _times(layout.time.of(self.table))
         scores: Any = None
-        if held.single is not None or held.scores:
+        if layout.single is not None or layout.scores:
             scores = self._scores(columns)
         there = {name: name if name in columns else None for name in ("prediction", "weight", "group", "time")}
         return columns, tables.Fields("true", there["prediction"], scores, *list(there.values())[1:])
 
     def _scores(self, columns: dict[str, Any]) -> Any:
         """Add the scores to the columns; ValueError if they are to be read row by row."""
-        held = self.layout
-        if held.single is None:
-            parts = [column.of(self.table) for column in held.scores]
+        layout = self.layout
+        if layout.single is None:
+            parts = [column.of(self.table) for column in layout.scores]
         else:
-            values = held.single.of(self.table)
+            values = layout.single.of(self.table)
             if pa.types.is_map(values.type):
                 raise ValueError("each row with classes of its own")
-            if not held.classes:
+            if not layout.classes:
                 self._check_single(columns["true"])
                 columns["scores"] = _numbers(values, pa.float64())
                 return "scores"
             if values.null_count:
                 raise ValueError("rows without scores")
             parts = values.flatten()
-        names = {name: f"score {at}" for at, name in enumerate(held.classes)}
+        names = {name: f"score {at}" for at, name in enumerate(layout.classes)}
         columns |= zip(names.values(), (_numbers(part, pa.float64()) for part in parts), strict=True)
         return names
 
@@ -97,14 +97,14 @@ class Batch(NamedTuple):
 
     def rows(self, source: str, bad: BadRecord) -> Iterator[Row]:
         """Yield the rows one by one; what is no record goes to ``bad``."""
-        held = self.layout
+        layout = self.layout
         nothing = [None] * self.n
         truths, predictions, groups = (
             nothing if column is None else _labels(column.of(self.table))
-            for column in (held.truth, held.prediction, held.group)
+            for column in (layout.truth, layout.prediction, layout.group)
         )
-        weights = nothing if held.weight is None else held.weight.of(self.table).to_pylist()
-        times = nothing if held.time is None else _moments(held.time.of(self.table))
+        weights = nothing if layout.weight is None else layout.weight.of(self.table).to_pylist()
+        times = nothing if layout.time is None else _moments(layout.time.of(self.table))
         scores, read = self._row_scores()
         columns = zip(truths, predictions, weights, scores, times, groups, strict=True)
         for line, (true, predicted, weight, score, time, group) in enumerate(columns, self.first + 1):
@@ -112,32 +112,32 @@ class Batch(NamedTuple):
                 for value in (true, predicted, group):
                     if type(value) is UnicodeDecodeError:
                         raise ValueError(f"not UTF-8 text: {value.object!r:.40}")
-                amount = 1 if held.weight is None else weight_of(weight)
-                at = 0 if held.time is None else _nanoseconds(time)
-                if held.group is not None and group is None:
-                    raise ValueError(f"field {held.fields.group!r} is null, which is no group")
+                amount = 1 if layout.weight is None else weight_of(weight)
+                at = 0 if layout.time is None else _nanoseconds(time)
+                if layout.group is not None and group is None:
+                    raise ValueError(f"field {layout.fields.group!r} is null, which is no group")
                 yield true, predicted, amount, read(score, true), line, at, group
             except ValueError as error:
                 bad(source, line, str(error))
 
     def _row_scores(self) -> tuple[Any, Callable[[Any, Any], Scores]]:
         """Return the scores of all rows and what reads those of one."""
-        held = self.layout
-        if held.single is not None:
-            reader = JsonScores(held.fields.classes)
-            return held.single.of(self.table).to_pylist(), lambda value, truth: reader.read(_object(value), truth)
-        if not held.scores:
+        layout = self.layout
+        if layout.single is not None:
+            reader = JsonScores(layout.fields.classes)
+            return layout.single.of(self.table).to_pylist(), lambda value, truth: reader.read(_object(value), truth)
+        if not layout.scores:
             return [None] * self.n, lambda value, truth: None
-        pack = struct.Struct(f"{len(held.classes)}d").pack
+        pack = struct.Struct(f"{len(layout.classes)}d").pack
 
         def read(values: tuple[Any, ...], truth: Any) -> Scores:
             if None not in values:
-                return held.classes, pack(*values)
+                return layout.classes, pack(*values)
             if any(value is not None for value in values):
-                raise ValueError(f"expected a score in column {held.scores[values.index(None)].name!r}, but got null")
+                raise ValueError(f"expected a score in column {layout.scores[values.index(None)].name!r}, but got null")
             return None
 
-        return list(zip(*(column.of(self.table).to_pylist() for column in held.scores), strict=True)), read
+        return list(zip(*(column.of(self.table).to_pylist() for column in layout.scores), strict=True)), read
 
 
 def _plain(values: Any) -> Any:

@@ -60,9 +60,9 @@ def _json_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
             true = truth(record)
             predicted = None if prediction is None else prediction(record)
             amount = 1 if weight is None else weight_of(weight(record))
-            held = None if scores is None else read(scores(record), true)
+            row_scores = None if scores is None else read(scores(record), true)
             at = 0 if time is None else nanoseconds(time(record))
-            row = true, predicted, amount, held, source.line, at, None if group is None else group(record)
+            row = true, predicted, amount, row_scores, source.line, at, None if group is None else group(record)
         except json.JSONDecodeError as error:
             bad(source.name, source.line, f"not JSON: {error.msg} at column {error.colno}")
         except (ValueError, RecursionError) as error:
@@ -122,9 +122,9 @@ def _csv_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
                 raise ValueError(f"field {(fields.group if values[true] else fields.true)!r} is empty")
             predicted = None if prediction is None else values[prediction] or None
             amount = 1 if weight is None else weight_of(values[weight])
-            held = None if scores is None else scores(values)
+            row_scores = None if scores is None else scores(values)
             at = 0 if time is None else nanoseconds(values[time])
-            row = values[true], predicted, amount, held, source.line, at, None if group is None else values[group]
+            row = values[true], predicted, amount, row_scores, source.line, at, None if group is None else values[group]
         except StopIteration:
             return
         except csv.Error as error:
@@ -155,8 +155,8 @@ def _header(reader: Iterator[list[str]], source: Source) -> list[str] | None:
 
 def _column(header: list[str], name: str, source: Source) -> int:
     if header.count(name) != 1:
-        found = "is there more than once" if name in header else "is not in the header"
-        raise CliError(f"{source.name}, line {source.line}: column {name!r} {found}, which has {listed(header)}")
+        problem = "is there more than once" if name in header else "is not in the header"
+        raise CliError(f"{source.name}, line {source.line}: column {name!r} {problem}, which has {listed(header)}")
     return header.index(name)
 
 

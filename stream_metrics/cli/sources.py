@@ -106,21 +106,21 @@ def expanded(paths: Iterable[str]) -> list[str]:
 
     In a folder, as Spark writes them, what begins with _ or . is no data.
     """
-    found: list[str] = []
+    files: list[str] = []
     for path in paths:
         if os.path.isdir(path):
             inside = sorted(name for name in os.listdir(path) if name[0] not in "_." and declared_format(name))
             if not inside:
                 raise CliError(f"{path}: Is a directory, and no file in it ends in {', '.join(FORMATS)}")
-            found += [os.path.join(path, name) for name in inside]
+            files += [os.path.join(path, name) for name in inside]
         elif glob.has_magic(path) and not os.path.exists(path):
             matching = sorted(glob.glob(path, recursive=True))
             if not matching:
                 raise CliError(f"{path}: no file is named so")
-            found += expanded(matching)
+            files += expanded(matching)
         else:
-            found.append(path)
-    return found
+            files.append(path)
+    return files
 
 
 @contextmanager

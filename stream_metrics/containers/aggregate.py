@@ -161,10 +161,10 @@ class Aggregate(Portable):
         if isinstance(given, Aggregate) or not (isinstance(given, Portable) and hasattr(given, "snapshot")):
             raise MergeError(f"Expected `state` to be an accumulator or its bytes, but got {given!r:.60}")
         numbers = _number(epoch, "epoch"), _number(sequence, "sequence")
-        held: Any = given.copy() if given is state else given  # of one moment: other threads may still feed it
+        report: Any = given.copy() if given is state else given  # of one moment: other threads may still feed it
         with self._lock:
-            self._check_fits(held)
-            new, old = _Entry(*numbers, held, now, load_of([held])), self._entries.get(key)
+            self._check_fits(report)
+            new, old = _Entry(*numbers, report, now, load_of([report])), self._entries.get(key)
             if _newer(key, old, new) is not new:
                 return False
             self._load = self._load_with({key: new})
@@ -337,20 +337,21 @@ class Aggregate(Portable):
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
-        made, now = cls(), time.monotonic()
-        for name, epoch, sequence, held in content:
-            state = unpacked(held) if held else None
+        aggregate, now = cls(), time.monotonic()
+        for name, epoch, sequence, data in content:
+            state = unpacked(data) if data else None
             if isinstance(state, Aggregate):
                 raise ValueError("states of workers")
             if state is not None:
-                made._check_fits(state)
+                aggregate._check_fits(state)
             numbers = _number(epoch, "epoch"), _number(sequence, "sequence")
-            made._entries[_name(name)] = _Entry(*numbers, state, now, (0, 0, 0) if state is None else state._load())
-        if not written_as(made, content):
+            load = (0, 0, 0) if state is None else state._load()
+            aggregate._entries[_name(name)] = _Entry(*numbers, state, now, load)
+        if not written_as(aggregate, content):
             raise ValueError("what these workers would be written as")
-        entries, made._entries = made._entries, {}
-        made._load, made._entries = made._load_with(entries), entries
-        return made
+        entries, aggregate._entries = aggregate._entries, {}
+        aggregate._load, aggregate._entries = aggregate._load_with(entries), entries
+        return aggregate
 
     def __repr__(self) -> str:
         return f"Aggregate({len(self.workers())} workers, {self.n} samples)"

@@ -22,11 +22,11 @@ def closing(panes: Mapping[int, Any], number: int, length: int, since: int | Non
     for pane in panes:
         first = pane - number + 1
         starts.update(range(first if since is None else max(first, since + 1), min(pane, gone) + 1))
-    found = []
+    windows = []
     for start in sorted(starts):
         live = [state for pane, state in panes.items() if start <= pane < start + number]
         state = live[0].copy()
         for part in live[1:]:
             state.merge(part)
-        found.append(Closed(start * length / 1e9, (start + number) * length / 1e9, state))
-    return found
+        windows.append(Closed(start * length / 1e9, (start + number) * length / 1e9, state))
+    return windows

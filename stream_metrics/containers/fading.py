@@ -446,23 +446,23 @@ class Fading(Portable):
     def _restore(cls, content: Any) -> Self:
         inner, by_count, half, latest, states = content
         template = unpacked(inner)
-        made = cls(template, half if by_count else f"{half}ns")
-        if type(by_count) is not bool or template != made.inner or len(latest) > 1 or bool(latest) != bool(states):
+        window = cls(template, half if by_count else f"{half}ns")
+        if type(by_count) is not bool or template != window.inner or len(latest) > 1 or bool(latest) != bool(states):
             raise ValueError("an empty state inside, and the latest time if there is any")
         for seen in latest:
             if type(seen) is not int or (by_count and not 0 < seen <= MOST):
                 raise ValueError("the latest time, or the number of updates")
-            made._latest = seen if by_count else instant(np.datetime64(seen, "ns"))
+            window._latest = seen if by_count else instant(np.datetime64(seen, "ns"))
         restored = state_decoder(template)
-        for stretch, held in states:
-            made._states[stretch] = restored(held)
-        newest = made._newest(made._latest or 0)
-        if not set(made._states) <= {newest - 1, newest} or (states and newest - 1 not in made._states):
+        for stretch, data in states:
+            window._states[stretch] = restored(data)
+        newest = window._newest(window._latest or 0)
+        if not set(window._states) <= {newest - 1, newest} or (states and newest - 1 not in window._states):
             raise ValueError("states of the last two stretches")
-        if not written_as(made, content):
+        if not written_as(window, content):
             raise ValueError("what this state would be written as")
-        made._check_states()
-        return made
+        window._check_states()
+        return window
 
     def _check_states(self) -> None:
         """Raise unless the state that began first can have counted all that the other one has."""

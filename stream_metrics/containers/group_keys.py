@@ -42,18 +42,18 @@ def coded(group: Any, n: int) -> tuple[list[Label], NDArray[np.int64], NDArray[n
     """Return the keys of a column of groups, how often each was seen as a bool, int, float or anything else, and the
     number of the key of every row."""
     if is_single(group):
-        found, labels = np.zeros(n, np.int32), [canonical(group, "group")] * (n > 0)
+        codes, labels = np.zeros(n, np.int32), [canonical(group, "group")] * (n > 0)
     else:
         c = as_column(group, "group", False)
         if len(c.values) != n:
             raise LabelError(argument="group", expected=f"to have as many rows as `y_true`, {n}", got=len(c.values))
         if n:
             check_codes(c, (int(c.values.min()), int(c.values.max())), "group", False)
-        found, labels = columns.factorize(c)
+        codes, labels = columns.factorize(c)
     keys: dict[Label, int] = {}
     places = np.array([keys.setdefault(label, len(keys)) for label in labels], np.int64)
     forms = np.zeros((len(keys), 4), np.int64)
-    seen = np.bincount(found, minlength=len(labels))
+    seen = np.bincount(codes, minlength=len(labels))
     for label, place, times in zip(labels, places.tolist(), seen.tolist(), strict=True):
         forms[place, FORMS.get(type(label), 3)] += times
-    return list(keys), forms, places[found]
+    return list(keys), forms, places[codes]

@@ -151,8 +151,8 @@ class ByGroup(GroupFeed, Portable):
             self._count_batch(batch, names, forms, codes)
 
     def _count_batch(self, batch: Batch, names: list[Label], forms: Any, codes: Any) -> None:
-        kept = self._kept([*self._slots, *(key for key in names if key not in self._folded)])
-        rest = np.array([key not in kept for key in names] + [False])
+        remaining = self._kept([*self._slots, *(key for key in names if key not in self._folded)])
+        rest = np.array([key not in remaining for key in names] + [False])
         codes = np.where(rest[codes], len(names), codes)  # what is folded is counted as one
         old = [self._slots.get(key) for key in names] + [self._rest]
         states = [None if slot is None else slot.state for slot in old]
@@ -202,12 +202,12 @@ class ByGroup(GroupFeed, Portable):
     def _put(self, slots: dict[Label, Slot], rest: Slot | None) -> None:
         """Have these groups, those that are too many being merged into `rest`, whose state stays as it is."""
         if self.max_groups is not None and len(slots) > self.max_groups:
-            kept = self._kept(slots)
-            folded = [slot.state for key, slot in slots.items() if key not in kept]
+            remaining = self._kept(slots)
+            folded = [slot.state for key, slot in slots.items() if key not in remaining]
             total = folded.pop(0).copy() if rest is None else rest.state.copy()
             for state in folded:
                 total.merge(state)
-            slots, rest = {key: slot for key, slot in slots.items() if key in kept}, Slot(total)
+            slots, rest = {key: slot for key, slot in slots.items() if key in remaining}, Slot(total)
             self._largest = None
         self._slots, self._rest = slots, rest
 
@@ -384,25 +384,25 @@ class ByGroup(GroupFeed, Portable):
     def _restore(cls, content: Any) -> Self:
         inner, limit, other, groups, rest = content
         template = unpacked(inner)
-        made = cls(template, limit[0] if limit else None, other)
-        if template != made.inner:
+        groups_state = cls(template, limit[0] if limit else None, other)
+        if template != groups_state.inner:
             raise ValueError("an empty state inside")
         restored = state_decoder(template)
-        for name, forms, held in groups:
-            state = restored(held)
+        for name, forms, data in groups:
+            state = restored(data)
             key = canonical(name, "group")
             if [type(x) for x in forms] != [int] * len(forms) or any(not 0 <= x <= MOST for x in forms):
                 raise ValueError("counts of appearances of groups")
-            made._slots[key] = Slot(state, (*forms, 0) if forms else (0, 0, 0, 0))
-        for held in rest:
-            made._rest = Slot(restored(held))
-        full = made.max_groups is not None and len(made._slots) == made.max_groups
-        if len(made._slots) > (made.max_groups or len(made._slots)) or (rest and not full):
+            groups_state._slots[key] = Slot(state, (*forms, 0) if forms else (0, 0, 0, 0))
+        for data in rest:
+            groups_state._rest = Slot(restored(data))
+        full = groups_state.max_groups is not None and len(groups_state._slots) == groups_state.max_groups
+        if len(groups_state._slots) > (groups_state.max_groups or len(groups_state._slots)) or (rest and not full):
             raise ValueError("as many groups as are kept apart")
-        if not written_as(made, content):
+        if not written_as(groups_state, content):
             raise ValueError("what these groups would be written as")
-        made._look_for_room(0)
-        return made
+        groups_state._look_for_room(0)
+        return groups_state
 
     def __repr__(self) -> str:
         with self._reading():

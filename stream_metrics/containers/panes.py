@@ -88,8 +88,8 @@ class TwoStackAggregator:
 
     def freeze(self, panes: dict[int, Any], before: int) -> None:
         """Take over the panes before `before` that are newer than all taken so far."""
-        found = sorted(pane for pane in panes if pane < before and not (self.frozen and pane <= self._top))
-        for pane in found:
+        complete = sorted(pane for pane in panes if pane < before and not (self.frozen and pane <= self._top))
+        for pane in complete:
             state = self.frozen[pane] = panes.pop(pane)
             self._top = pane
             if self._back is None:

@@ -252,8 +252,8 @@ def _reads(leaf: Any) -> Reads:
 
 def _is_plain(metric: Metric) -> bool:
     """Tell whether a metric does what its row of the catalog says, and no more."""
-    made, kind = METRIC_CLASSES[metric.key], type(metric)
-    return kind.get is made.get and kind.update is Feed.update and kind.revert is Feed.revert
+    generated, kind = METRIC_CLASSES[metric.key], type(metric)
+    return kind.get is generated.get and kind.update is Feed.update and kind.revert is Feed.revert
 
 
 def _sized(inner: Any, window: int) -> Any:

@@ -467,22 +467,22 @@ class TimeWindow(PaneFeed, Portable):
         if {type(x) for x in (pane_length, number, lateness, *latest)} != {int} or type(timed) is not bool:
             raise ValueError("whole numbers of nanoseconds, and whether times were given")
         template = unpacked(inner)
-        made = cls(template, f"{pane_length * number}ns", number, f"{lateness}ns")
-        if template != made.inner or (panes and not latest) or len(latest) > 1:
+        window = cls(template, f"{pane_length * number}ns", number, f"{lateness}ns")
+        if template != window.inner or (panes and not latest) or len(latest) > 1:
             raise ValueError("an empty state inside, and the latest time")
         restored = state_decoder(template)
-        for pane, held in panes:
+        for pane, data in panes:
             if type(pane) is not int:
                 raise ValueError("panes by their numbers")
-            made._open[pane] = restored(held)
-        made._timed = timed
+            window._open[pane] = restored(data)
+        window._timed = timed
         for time_seen in latest:
-            made._move(time_seen)
-            made._expire()
-        if not written_as(made, content) or any(pane > made._latest // pane_length for pane in made._open):
+            window._move(time_seen)
+            window._expire()
+        if not written_as(window, content) or any(pane > window._latest // pane_length for pane in window._open):
             raise ValueError("what this window would be written as")
-        made._look_for_room(0)
-        return made
+        window._look_for_room(0)
+        return window
 
     def __repr__(self) -> str:
         return f"TimeWindow({self.inner!r}, {self.period}, {self.panes} panes, {self.n} samples)"

@@ -23,7 +23,7 @@ def scale_weights(state: Any, factor: float) -> Any:
     if isinstance(state, ProbabilityLosses):
         return _faded_losses(state, factor)
     if hasattr(state, "_mapped"):
-        return state._mapped(lambda held: scale_weights(held, factor))
+        return state._mapped(lambda part: scale_weights(part, factor))
     if isinstance(state, Feed):
         scored = getattr(state, "scored", None)
         if scored is not None and scored.losses is not None:

@@ -170,8 +170,8 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
 
     def clone(self, new_params: Mapping[str, Any] | None = None, include_attributes: bool = False) -> RiverMetric:
         """Return an empty adapter of the same configuration, but for `new_params`; a full one, `include_attributes`."""
-        held = {"metric": self._live} if include_attributes else {}
-        return as_river(**copy.deepcopy({**self._get_params(), **held, **(new_params or {})}))
+        attributes = {"metric": self._live} if include_attributes else {}
+        return as_river(**copy.deepcopy({**self._get_params(), **attributes, **(new_params or {})}))
 
     def __repr__(self) -> str:
         try:
@@ -181,8 +181,8 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
         return f"{type(self).__name__}: " + (f"{value:{self._fmt}}" if value == value else "undefined")
 
     def __reduce__(self) -> Any:
-        made = type(self).__dict__.get("_made")
-        return (_revived, made, self.__dict__) if made else super().__reduce__()
+        factory = type(self).__dict__.get("_made")
+        return (_revived, factory, self.__dict__) if factory else super().__reduce__()
 
 
 class RiverWindow(RiverMetric):
@@ -219,8 +219,8 @@ def as_river(
     those of scores then take numbers for scores, and raise ScoreError for other labels.
     """
     undoes = context is None and callable(getattr(metric, "revert", None))
-    made: type[RiverMetric] = _named(RiverMetric if undoes else RiverWindow, _name(metric, key, label))
-    return made(metric, key, label, undefined, better, context)
+    adapter: type[RiverMetric] = _named(RiverMetric if undoes else RiverWindow, _name(metric, key, label))
+    return adapter(metric, key, label, undefined, better, context)
 
 
 def from_river(matrix: Any) -> ConfusionMatrix:

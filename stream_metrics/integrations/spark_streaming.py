@@ -70,14 +70,14 @@ def accumulate_stream(
     """
     parts = partial_states(df, keys, prototype, fields, classes=classes)
     names = parts.columns[:-1]
-    *kept, state = parts.schema
-    if not kept or "n" in names:
+    *columns, state = parts.schema
+    if not columns or "n" in names:
         raise ValueError(f"Expected `keys` to be one column or more, but none called 'n', but got {names}")
-    packed = parts.mapInArrow(_pack, StructType([*kept, ROW]))
+    packed = parts.mapInArrow(_pack, StructType([*columns, ROW]))
     update = packed.groupBy(*names).applyInPandasWithState(
         _update, StructType([ROW]), StructType([state]), "update", GroupStateTimeout.NoTimeout
     )
-    return update.mapInArrow(_unpack, StructType([*kept, StructField("n", LongType()), state]))
+    return update.mapInArrow(_unpack, StructType([*columns, StructField("n", LongType()), state]))
 
 
 def _pack(batches: Batches) -> Batches:
@@ -88,13 +88,13 @@ def _pack(batches: Batches) -> Batches:
         yield pa.RecordBatch.from_pydict({**columns, "row": pa.array(rows, pa.binary())})
 
 
-def _update(key: Any, frames: Iterator[pd.DataFrame], held: GroupState) -> Iterator[pd.DataFrame]:
+def _update(key: Any, frames: Iterator[pd.DataFrame], stored: GroupState) -> Iterator[pd.DataFrame]:
     """Merge new states of a group into the one that Spark holds, and yield its row."""
     rows = [_table(data) for frame in frames for data in frame["row"]]
-    states = [row["state"][0].as_py() for row in rows] + ([bytes(held.get[0])] if held.exists else [])
+    states = [row["state"][0].as_py() for row in rows] + ([bytes(stored.get[0])] if stored.exists else [])
     total = merge(map(from_bytes, states))
     merged = total.to_bytes()
-    held.update((merged,))
+    stored.update((merged,))
     keys = rows[0].drop_columns("state")
     row = keys.append_column("n", pa.array([total.n])).append_column("state", pa.array([merged], pa.binary()))
     yield pd.DataFrame({"row": [_written(row)]})

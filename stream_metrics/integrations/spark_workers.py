@@ -76,15 +76,15 @@ def read(shown: Sequence[str], pos_label: Label, batches: Batches) -> Batches:
 
 def _gathered(batches: Batches) -> Iterator[pa.Table]:
     """Yield rows in larger blocks than Spark sends, as each call of `update_many` has a price of its own."""
-    held, size = [], 0
+    waiting, size = [], 0
     for batch in batches:
-        held.append(batch)
+        waiting.append(batch)
         size += batch.nbytes
         if size >= GATHERED:
-            yield pa.Table.from_batches(held)
-            held, size = [], 0
-    if held:
-        yield pa.Table.from_batches(held)
+            yield pa.Table.from_batches(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def _parts(table: pa.Table, keys: list[str]) -> Iterator[tuple[str, pa.Table, pa.Table]]:
@@ -129,9 +129,9 @@ def _readable(table: pa.Table, fields: Fields, classes: list[Label] | None) -> t
 
 def _written(rows: Sequence[pa.Table], states: Iterable[Any]) -> Batches:
     """Yield the states of keys, each after its row of key columns."""
-    keys, held = pa.concat_tables(rows), [state.to_bytes() for state in states]
+    keys, data = pa.concat_tables(rows), [state.to_bytes() for state in states]
     columns = {name: keys[name] for name in keys.column_names}
-    yield from pa.table({**columns, "state": pa.array(held, pa.binary())}).to_batches(SHIPPED)
+    yield from pa.table({**columns, "state": pa.array(data, pa.binary())}).to_batches(SHIPPED)
 
 
 def _value(snapshot: Snapshot, key: str, pos_label: Label) -> float:

@@ -38,11 +38,11 @@ class Alerts:
         self._lock = threading.Lock()
         self._told, self._settled = 0, -math.inf
         self._seen = 0
-        held = monitor.attach("alerts", self._kept)
-        if held is not None:
-            self.engine.restore(held["rules"])
+        stored = monitor.attach("alerts", self._kept)
+        if stored is not None:
+            self.engine.restore(stored["rules"])
             for name, sink in self._sinks.items():
-                sink.outbox.restore(held["outboxes"].get(name, ()))
+                sink.outbox.restore(stored["outboxes"].get(name, ()))
         monitor.add_metrics(self.engine.metrics)
         monitor.show_alerts(self.engine.shown())
 

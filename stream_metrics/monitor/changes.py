@@ -127,8 +127,8 @@ class DriftDetectors:
             truths, labels = batches[0].truths, batches[0].labels
         else:
             rows = (row for each in batches for row in zip(each.places, each.truths, each.labels, strict=True))
-            kept = sorted((row for row in rows if row[0] not in refused), key=lambda row: row[0])
-            truths, labels = [row[1] for row in kept], [row[2] for row in kept]
+            accepted = sorted((row for row in rows if row[0] not in refused), key=lambda row: row[0])
+            truths, labels = [row[1] for row in accepted], [row[2] for row in accepted]
         for watch in self._watches.values():
             watch.see(truths, labels)
 
@@ -153,11 +153,11 @@ class DriftDetectors:
 
 def changes_view(partitions: Iterable[tuple[int, DriftDetectors]]) -> list[dict[str, Any]]:
     """Return what a view shows of all partitions, rule by rule, in their order; `note` says it in words."""
-    found: dict[Changed, list[dict[str, Any]]] = {}
+    rows_by_rule: dict[Changed, list[dict[str, Any]]] = {}
     for partition, changes in partitions:
         for rule, row in changes.view(partition):
-            found.setdefault(rule, []).append(row)
-    return [_shown(rule, rows) for rule, rows in found.items()]
+            rows_by_rule.setdefault(rule, []).append(row)
+    return [_shown(rule, rows) for rule, rows in rows_by_rule.items()]
 
 
 def _shown(rule: Changed, rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -19,8 +19,8 @@ T = TypeVar("T")
 
 def _key(default: T, meaning: str, *allowed: object) -> T:
     """Return the field of a key; `allowed` are all values that it may have, if they can be listed."""
-    made: T = field(default=default, metadata={"meaning": meaning, "allowed": allowed})
-    return made
+    key: T = field(default=default, metadata={"meaning": meaning, "allowed": allowed})
+    return key
 
 
 @dataclass(frozen=True)

@@ -56,10 +56,10 @@ class Key(NamedTuple):
 def keys() -> Iterator[Key]:
     """Yield every key, in order."""
     for table in dataclasses.fields(Config):
-        made: Any = table.default
-        hints = get_type_hints(type(made))
-        for field in dataclasses.fields(made):
-            default = getattr(made, field.name)
+        initial: Any = table.default
+        hints = get_type_hints(type(initial))
+        for field in dataclasses.fields(initial):
+            default = getattr(initial, field.name)
             yield Key(table.name, field.name, hints[field.name], default, **field.metadata)
 
 

@@ -111,9 +111,9 @@ class Counts:
 
     def predictions(self, times: Sequence[float]) -> None:
         """Count predictions made at these times, each once, for coverage."""
-        made = nanoseconds(np.array(times, np.float64))
+        instants = nanoseconds(np.array(times, np.float64))
         for coverage in self.coverage.values():
-            coverage.predictions(made)
+            coverage.predictions(instants)
 
     def add(self, pairs: Sequence[Pair]) -> list[Rejected]:
         """Count all pairs that can be counted, and return the others with the reason."""
@@ -212,9 +212,9 @@ class Counts:
         """Count labels for coverage, and let the time move on."""
         predicted, clock, seconds = columns.predicted, self.clock(columns), columns.seconds
         if refused:
-            kept = np.ones(len(clock), bool)
-            kept[list(refused)] = False
-            predicted, clock, seconds = predicted[kept], clock[kept], seconds[kept]
+            in_time = np.ones(len(clock), bool)
+            in_time[list(refused)] = False
+            predicted, clock, seconds = predicted[in_time], clock[in_time], seconds[in_time]
         if len(clock):
             for coverage in self.coverage.values():
                 coverage.labels(predicted, clock, seconds)
@@ -269,7 +269,7 @@ class Counts:
         """
         parts = written(self)
         self._written = {
-            name: kept if (kept := self._written.get(name)) == data else data for name, data in parts.items()
+            name: earlier if (earlier := self._written.get(name)) == data else data for name, data in parts.items()
         }
         return dict(self._written)
 
@@ -279,9 +279,9 @@ class Counts:
 
         `due` may be another, which loses the coverage so far.
         """
-        made = cls(config, due)
-        load_parts(made, parts)
-        return made
+        counts = cls(config, due)
+        load_parts(counts, parts)
+        return counts
 
     def to_bytes(self) -> bytes:
         """Return everything as bytes; equal counts give equal bytes."""

@@ -58,10 +58,10 @@ class Coverage:
     def read(self, at: int) -> Covered:
         """Return what is in the window at a time."""
         high = (at - self.due) // self.made.length - (1 if self.due else 0)
-        made = self.made.total(None if self.all_time else high - self.panes, high)
+        due = self.made.total(None if self.all_time else high - self.panes, high)
         last = at // self.delays.length
         delays = self.delays.total(None if self.all_time else last - self.delays.keep, last)
-        return Covered(int(made[MADE]), int(made[LABELLED]), delays)
+        return Covered(int(due[MADE]), int(due[LABELLED]), delays)
 
     @property
     def latest(self) -> int | None:

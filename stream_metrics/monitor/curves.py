@@ -25,9 +25,9 @@ Floats = NDArray[np.float64]
 
 def curves(snapshot: Snapshot, names: Mapping[Label, str]) -> dict[str, list[dict[str, Any]]]:
     """Return ROC and precision-recall curves by class, and how well the largest score of a sample is calibrated."""
-    found: dict[str, list[dict[str, Any]]] = {"roc": [], "pr": [], "reliability": []}
+    lines: dict[str, list[dict[str, Any]]] = {"roc": [], "pr": [], "reliability": []}
     if not snapshot.scored:
-        return found
+        return lines
     support = dict(zip(snapshot.labels, snapshot._entry("support")[0].tolist(), strict=True))
     classes = [label for label in snapshot.per_class["roc_auc"] if label in names]
     most = sorted(classes, key=lambda label: -support.get(label, 0))[:MOST_CURVES]
@@ -35,12 +35,12 @@ def curves(snapshot: Snapshot, names: Mapping[Label, str]) -> dict[str, list[dic
         roc, pr = _both(snapshot, label)
         for kind, (x, y) in (("roc", roc), ("pr", pr)):
             if x:
-                found[kind].append({"label": names[label], "x": x, "y": y})
+                lines[kind].append({"label": names[label], "x": x, "y": y})
     if "confidence" in snapshot._views:
         x, y, w = (np.round(column, DIGITS).tolist() for column in snapshot.reliability_curve())
         if x:
-            found["reliability"].append({"label": "top", "x": x, "y": y, "w": w})
-    return found
+            lines["reliability"].append({"label": "top", "x": x, "y": y, "w": w})
+    return lines
 
 
 def _both(snapshot: Snapshot, label: Label) -> tuple[tuple[list[float], list[float]], ...]:

@@ -87,10 +87,10 @@ class Decoder:
         if value is None:
             raise Refused("decode", "a record without a value")
         if self._decode is None:
-            found = self._fields(_parsed(value))
-            if found[0] is MISSING:
+            fields = self._fields(_parsed(value))
+            if fields[0] is MISSING:
                 raise Refused("field", f"no field {self._names[0]!r} in {value!r:.150}")
-            return found
+            return fields
         try:
             key, time, truth, prediction, scores, weight, group = self._decode(value)
         except Exception as error:  # whatever the decoder of somebody else raises, it is about this record
@@ -138,10 +138,10 @@ def _along(value: Any, path: Iterable[str]) -> Any:
 
 
 def _entry_point(fields: Fields) -> Callable[[bytes], Event]:
-    found = entry_points(group=GROUP, name=fields.decoder)
-    if len(found) != 1:
+    points = entry_points(group=GROUP, name=fields.decoder)
+    if len(points) != 1:
         names = sorted({point.name for point in entry_points(group=GROUP)} | {"json"})
         raise ValueError(f"Expected `decoder` to name one of {names}, but got {fields.decoder!r}")
-    (point,) = found
+    (point,) = points
     decode: Callable[[bytes], Event] = point.load()(fields)
     return decode

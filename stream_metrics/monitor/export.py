@@ -83,7 +83,7 @@ def restore(path: str, export: str) -> str | None:
 
     Raises ``StoreError`` if the export is damaged or the state file is in use; then nothing has changed.
     """
-    held = read_export(export)
+    content = read_export(export)
     aside = None
     try:
         lock = Lock(path, shared=False)
@@ -99,7 +99,7 @@ def restore(path: str, export: str) -> str | None:
         lock.close()
     store = Store(path)
     try:
-        store.fill(held.partitions)
+        store.fill(content.partitions)
     finally:
         store.close()
     return aside

@@ -34,25 +34,26 @@ Bounds = list[float]
 
 def intervals(snapshot: Snapshot, keys: Sequence[str], valid: str) -> tuple[dict[str, Bounds], dict[str, str]]:
     """Return [low, high] of those metrics that have an interval, and why those with a note are not to be trusted."""
-    found: dict[str, Bounds] = {}
+    bounds_by_key: dict[str, Bounds] = {}
     notes: dict[str, str] = {}
     for key in keys:
         one = _found(snapshot, key, valid)
         bounds = _bounds(one)
         if bounds is not None:
-            found[key] = bounds
+            bounds_by_key[key] = bounds
             if one.note:
                 notes[key] = one.note
-    return found, notes
+    return bounds_by_key, notes
 
 
 def class_intervals(snapshot: Snapshot, keys: Sequence[str], valid: str) -> dict[str, dict[Label, Bounds]]:
     """Return [low, high] of per-class metrics, by metric and label, where there is one."""
-    found: dict[str, dict[Label, Bounds]] = {}
+    bounds_by_key: dict[str, dict[Label, Bounds]] = {}
     for key in keys:
         by_label = _found(snapshot, key, valid) or {}
-        found[key] = {label: bounds for label, each in by_label.items() if (bounds := _bounds(each)) is not None}
-    return found
+        ends = {label: _bounds(each) for label, each in by_label.items()}
+        bounds_by_key[key] = {label: bounds for label, bounds in ends.items() if bounds is not None}
+    return bounds_by_key
 
 
 def assumption(valid: str) -> str:
@@ -75,10 +76,10 @@ def label_bounds(
         return {}, {}
     if reason := weighted(snapshot):
         return {}, dict.fromkeys(keys, f"weights of samples without a label are not known; {reason}")
-    found = {key: bounds for key in keys if (bounds := _label_bounds(snapshot, key, unlabelled)) is not None}
+    bounds_by_key = {key: bounds for key in keys if (bounds := _label_bounds(snapshot, key, unlabelled)) is not None}
     return (
-        {key: [float(low), float(high)] for key, (low, high) in found.items()},
-        {key: UNKNOWN for key in keys if key not in found},
+        {key: [float(low), float(high)] for key, (low, high) in bounds_by_key.items()},
+        {key: UNKNOWN for key in keys if key not in bounds_by_key},
     )
 
 
@@ -106,12 +107,12 @@ def class_label_bounds(snapshot: Snapshot, keys: Sequence[str], unlabelled: int)
     """Return `label_bounds` of per-class metrics, by metric and label; empty if no label is missing."""
     if unlabelled <= 0 or weighted(snapshot):
         return {}
-    view, found = snapshot._view("counts", keys[0]), {}
+    view, bounds_by_key = snapshot._view("counts", keys[0]), {}
     for key in keys:
         bounds = missing_labels.class_label_bounds(key, view, unlabelled)
         if bounds is not None:
-            found[key] = dict(zip(view.labels, np.transpose(bounds).tolist(), strict=True))
-    return found
+            bounds_by_key[key] = dict(zip(view.labels, np.transpose(bounds).tolist(), strict=True))
+    return bounds_by_key
 
 
 def _found(snapshot: Snapshot, key: str, valid: str) -> Any:
@@ -122,6 +123,6 @@ def _found(snapshot: Snapshot, key: str, valid: str) -> Any:
         return None
 
 
-def _bounds(found: Interval | None) -> Bounds | None:
-    known = found is not None and math.isfinite(found.low) and math.isfinite(found.high)
-    return [found.low, found.high] if found is not None and known else None
+def _bounds(interval: Interval | None) -> Bounds | None:
+    known = interval is not None and math.isfinite(interval.low) and math.isfinite(interval.high)
+    return [interval.low, interval.high] if interval is not None and known else None

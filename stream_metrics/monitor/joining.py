@@ -164,15 +164,15 @@ class Joiner:
     def _label(self, event: Checked, number: int, origin: Origin, counts: Counts) -> None:
         key, time, truth = event[:3]
         entry = self.waiting.get(key)
-        found = self.done.get(key) if entry is None else None
+        settled = self.done.get(key) if entry is None else None
         if entry is not None and entry[1] == PREDICTION:
             self.waiting.pop(key)
             self.counters.pending -= 1
-            held = Checked(key, entry[2], truth, *entry[3:])
-            self._pair(number, held, event.weight, event.group, time, origin)
+            prediction = Checked(key, entry[2], truth, *entry[3:])
+            self._pair(number, prediction, event.weight, event.group, time, origin)
         elif entry is not None and (time < entry[2] or truth == entry[3]):
             self.counters.labels_duplicate += 1
-        elif found is None:
+        elif settled is None:
             if entry is None:
                 self.counters.labels_waiting += 1
             else:
@@ -180,9 +180,9 @@ class Joiner:
                 self.counters.corrections += 1
             self.waiting.put(key, (number, LABEL, time, truth, event.weight, event.group))
             self.evict_overflow(number)
-        elif found[1] == EXPIRED:
+        elif settled[1] == EXPIRED:
             self.counters.labels_late += 1
-        elif found[1] == REFUSED or time < found[LABELLED] or truth == found[TRUTH]:
+        elif settled[1] == REFUSED or time < settled[LABELLED] or truth == settled[TRUTH]:
             self.counters.labels_duplicate += 1
         else:
             self._correct(event, number, origin, counts)
@@ -198,11 +198,11 @@ class Joiner:
     def _correct(self, event: Checked, number: int, origin: Origin, counts: Counts) -> None:
         """Take a pair back and count the one with the new label, or leave it as it is."""
         self._count(counts)
-        found = self.done.get(event.id)
-        if found[1] != JOINED:
+        entry = self.done.get(event.id)
+        if entry[1] != JOINED:
             self.counters.labels_duplicate += 1
             return
-        old = Pair._make((*found[2:-1], origin, found[-1]))
+        old = Pair._make((*entry[2:-1], origin, entry[-1]))
         new = old._replace(truth=event.truth, labelled_at=event.time)
         try:
             done = counts.correct(old, new)
@@ -228,10 +228,10 @@ class Joiner:
         self._rejected += bad
         delays = np.subtract(columns.labelled, columns.predicted)
         if bad:
-            where, held = {item[:3] for item in bad}, self.done.entries
+            where, entries = {item[:3] for item in bad}, self.done.entries
             delays = delays[[origin not in where for origin in columns.origins]]
             for key, body, origin in zip(joins.keys, joins.bodies, columns.origins, strict=True):
-                if origin in where and held.get(key) is body:
+                if origin in where and entries.get(key) is body:
                     self.done.put(key, (first_of(body), REFUSED))
         self.delays.add(delays)
         joins.clear()

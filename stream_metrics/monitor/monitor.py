@@ -88,9 +88,9 @@ class Monitor:
         self.history = History(("total", *config.counting.windows), config.counting.metrics)
         self._showing = threading.Lock()
         self._kept_history: tuple[float, Any] = (-math.inf, None)
-        kept = self.attach("history", lambda: self._kept_history[1])
-        if kept is not None:
-            self.history.restore(kept)
+        stored = self.attach("history", lambda: self._kept_history[1])
+        if stored is not None:
+            self.history.restore(stored)
         self.checkpointed: float | None = None  # when, by the clock
         self.checkpoint_seconds = 0.0
         self.checkpoint_bytes = 0
@@ -128,8 +128,8 @@ class Monitor:
         Lists come back as tuples.
         """
         self._keepers[name] = keep
-        held = self._notes.get(name)
-        return None if held is None else unpacked(held)
+        stored = self._notes.get(name)
+        return None if stored is None else unpacked(stored)
 
     def assign(self, partitions: Iterable[int]) -> dict[tuple[str, int], int]:
         """Take on partitions, and return the next offset of each (topic, partition) that was read before.
@@ -139,11 +139,11 @@ class Monitor:
         wanted = sorted(set(partitions))
         for number in wanted:
             if number not in self._partitions:
-                made = Partition(number, self.config, self.store)
+                partition = Partition(number, self.config, self.store)
                 if self.store is not None:
-                    made.load(self.store.claim(number))
+                    partition.load(self.store.claim(number))
                 with self._lock:
-                    self._partitions[number] = made
+                    self._partitions[number] = partition
         return {(topic, n): offset for n in wanted for topic, offset in self._partitions[n].next.items()}
 
     def revoke(self, partitions: Iterable[int]) -> None:
@@ -255,8 +255,8 @@ class Monitor:
         """Write the states of all partitions to the file `export` of the configuration, whole or not at all."""
         self._exported = time.monotonic()
         with self._lock:
-            held = [each for _, each in sorted(self._partitions.items())]
-            rows = [Exported(each.number, dict(each.next), each.state(), each.counts.parts()) for each in held]
+            partitions = [each for _, each in sorted(self._partitions.items())]
+            rows = [Exported(each.number, dict(each.next), each.state(), each.counts.parts()) for each in partitions]
         write_export(self.config.store.export, Export(self.clock(), rows))
 
     def mark_incomplete(self, partition: int, what: str) -> None:
@@ -281,10 +281,10 @@ class Monitor:
     def view(self) -> dict[str, Any]:
         """Return all that is shown, as data that JSON can hold; states are copied under the lock, and read outside."""
         with self._lock:
-            held = [partition for _, partition in sorted(self._partitions.items())]
-            parts = [partition.counts for partition in held] or [Counts(self.config.counting, self.config.join.due)]
-            readings = read(parts)
-            numbers = statistics(held, self._lag)
+            partitions = [partition for _, partition in sorted(self._partitions.items())]
+            counts = [each.counts for each in partitions] or [Counts(self.config.counting, self.config.join.due)]
+            readings = read(counts)
+            numbers = statistics(partitions, self._lag)
             letters = list(self._dead_letters)[::-1]
         event_time = numbers.pop("event_time")
         numbers |= {"started": self.started, "alerts": self._alerts, "dead_letters": letters}

@@ -31,14 +31,14 @@ class Packer:
 def packed_each(values: Sequence[Any]) -> list[bytes]:
     """Return every value as bytes, as ``Packer`` and ``wire.encoded`` write them."""
     values = list(values)
-    found = entries.packed(values)
-    return [encoded(value) if data is None else data for data, value in zip(found, values, strict=True)]
+    packed = entries.packed(values)
+    return [encoded(value) if data is None else data for data, value in zip(packed, values, strict=True)]
 
 
 def entry_of(body: bytes) -> Any:
     """Return an entry of the join that was written."""
-    found = entries.unpacked(body)
-    return unpacked(body) if found is None else found
+    entry = entries.unpacked(body)
+    return unpacked(body) if entry is None else entry
 
 
 def unpacked(data: bytes) -> Any:

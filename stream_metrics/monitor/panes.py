@@ -99,9 +99,9 @@ class Panes:
     def _expire(self, seen: int) -> None:
         self.seen = seen if self.seen is None else max(seen, self.seen)
         gone = self.seen // self.length - self.panes
-        for held in (self._open, self._sealed, self._written):
-            for number in [number for number in held if number <= gone]:
-                del held[number]
+        for panes in (self._open, self._sealed, self._written):
+            for number in [number for number in panes if number <= gone]:
+                del panes[number]
         at = bisect_right(self._keys, gone)
         del self._keys[:at], self._front[:at]
         if not self._sealed:

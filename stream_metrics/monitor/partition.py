@@ -138,10 +138,10 @@ class Partition:
         self._epoch, self.next, self._previous = row.epoch, dict(row.next), offsets(row.next)
         if not row.state:
             return
-        held = unpacked(row.state)
-        if held[0] != FORMAT:
-            raise StoreError(f"Expected partition {self.number} in format {FORMAT}, but it is stored in {held[0]}")
-        content, self.read, self.good, rejected, incomplete, self.event_time, waiting, done, *changes = held[1:]
+        stored = unpacked(row.state)
+        if stored[0] != FORMAT:
+            raise StoreError(f"Expected partition {self.number} in format {FORMAT}, but it is stored in {stored[0]}")
+        content, self.read, self.good, rejected, incomplete, self.event_time, waiting, done, *changes = stored[1:]
         self.counts = Counts.from_parts(self.counts.config, row.parts, self.counts.due)
         self.counts.watch = self.changes.watch
         self.changes.load(*changes)
@@ -151,10 +151,10 @@ class Partition:
         if row.restored:
             lost = self.joiner.expire_all()
             self.mark_incomplete(f"restored from an export: {lost.pending} predictions that waited for labels are gone")
-        found = len(self.joiner.waiting), len(self.joiner.done)
-        if found != (waiting, done) and not row.restored:
+        sizes = len(self.joiner.waiting), len(self.joiner.done)
+        if sizes != (waiting, done) and not row.restored:
             raise StoreError(
-                f"Expected {waiting} waiting and {done} joined entries in partition {self.number}, but got {found}"
+                f"Expected {waiting} waiting and {done} joined entries in partition {self.number}, but got {sizes}"
             )
 
 

@@ -47,34 +47,34 @@ class EmptyStoreError(StoreError):
 
 def connect(path: str) -> sqlite3.Connection:
     """Open a state file for writing, and make one if there is none; ``StoreError`` if it is not ours to write."""
-    made = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
     try:
-        _check(made, path, new=True)
+        _check(connection, path, new=True)
         for pragma in (f"page_size = {PAGE}", "journal_mode = wal", "synchronous = full", f"cache_size = -{CACHE_KB}"):
-            made.execute(f"pragma {pragma}")
-        made.execute(f"pragma wal_autocheckpoint = {WAL_PAGES}")
-        made.execute("begin immediate")
-        if not _number(made, "application_id"):
+            connection.execute(f"pragma {pragma}")
+        connection.execute(f"pragma wal_autocheckpoint = {WAL_PAGES}")
+        connection.execute("begin immediate")
+        if not _number(connection, "application_id"):
             for statement in CREATE.split(";"):
-                made.execute(statement)
-            made.execute(f"pragma application_id = {APPLICATION}")
-            made.execute(f"pragma user_version = {SCHEMA}")
-        made.execute("commit")
+                connection.execute(statement)
+            connection.execute(f"pragma application_id = {APPLICATION}")
+            connection.execute(f"pragma user_version = {SCHEMA}")
+        connection.execute("commit")
     except BaseException:
-        made.close()
+        connection.close()
         raise
-    return made
+    return connection
 
 
 def read_only(path: str) -> sqlite3.Connection:
     """Open a state file for reading, also while a monitor writes it; ``StoreError`` if it is none that we can read."""
-    made = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=PATIENCE, isolation_level=None)
+    connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=PATIENCE, isolation_level=None)
     try:
-        _check(made, path, new=False)
+        _check(connection, path, new=False)
     except BaseException:
-        made.close()
+        connection.close()
         raise
-    return made
+    return connection
 
 
 def _check(connection: sqlite3.Connection, path: str, new: bool) -> None:

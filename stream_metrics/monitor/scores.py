@@ -20,8 +20,8 @@ DOUBLE = 8  # bytes
 
 def packed(values: Iterable[float]) -> bytes:
     """Return numbers as bytes."""
-    found = tuple(values)
-    return struct.pack(f"<{len(found)}d", *found)
+    numbers = tuple(values)
+    return struct.pack(f"<{len(numbers)}d", *numbers)
 
 
 def mapping(scores: bytes, classes: Sequence[Any]) -> dict[Any, float]:

@@ -50,9 +50,9 @@ class Spill:
         by_id = dict(zip(packed_each(keys), keys, strict=True))
         ids = list(by_id)
         for start in range(0, len(ids), AT_ONCE):
-            for row, held, body in self._rows.found(self._part, ids[start : start + AT_ONCE]):
+            for row, key_data, body in self._rows.found(self._part, ids[start : start + AT_ONCE]):
                 if row >= self.floor and row not in self._taken:
-                    self.prefetched[by_id[held]] = row, body
+                    self.prefetched[by_id[key_data]] = row, body
 
     def forget(self) -> None:
         """Forget what was looked up."""
@@ -60,17 +60,17 @@ class Spill:
 
     def get(self, key: Any) -> Any:
         """Return an entry that was looked up, or None."""
-        found = self.prefetched.get(key)
-        return None if found is None else entry_of(found[1])
+        row = self.prefetched.get(key)
+        return None if row is None else entry_of(row[1])
 
     def pop(self, key: Any) -> Any:
         """Take an entry that was looked up, or None."""
-        found = self.prefetched.pop(key, None)
-        if found is None:
+        row = self.prefetched.pop(key, None)
+        if row is None:
             return None
-        self._taken.add(found[0])
+        self._taken.add(row[0])
         self.n -= 1
-        return entry_of(found[1])
+        return entry_of(row[1])
 
     def oldest(self, cut: int, most: int) -> list[tuple[Any, Any]]:
         """Take the entries, with their ids, that came before the event numbered `cut`, and at least `most`."""
@@ -79,12 +79,12 @@ class Spill:
             rows = self._rows.following(self._part, self.floor, AT_ONCE)
             if not rows:
                 raise ValueError(f"Expected {self.n} more pending rows of partition {self._part}, but got none")
-            for row, held, body in rows:
+            for row, key_data, body in rows:
                 if row not in self._taken:
                     entry = entry_of(body)
                     if entry[0] >= cut and len(gone) >= most:
                         return gone
-                    key = unpacked(held)
+                    key = unpacked(key_data)
                     gone.append((key, entry))
                     self.prefetched.pop(key, None)
                     self.n -= 1
@@ -99,7 +99,8 @@ class Spill:
         """Return what the next checkpoint has to do, if these entries are added."""
         added = list(added)
         ids = packed_each([key for key, _ in added])
-        rows = tuple((self.next + at, held, body) for at, (held, (_, body)) in enumerate(zip(ids, added, strict=True)))
+        numbered = enumerate(zip(ids, added, strict=True), self.next)
+        rows = tuple((row, key_data, body) for row, (key_data, (_, body)) in numbered)
         return Moves(self.floor, tuple(self._taken), rows)
 
     def written(self, moves: Moves) -> None:

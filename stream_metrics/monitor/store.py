@@ -154,9 +154,9 @@ class Store:
             for _, _, number, _, _, body, crc in log:
                 self._check_crc(f"segment {number} of the log of partition {part}", crc, body)
         segments = [[Segment(*entry[2:6]) for entry in log] for log in logs]
-        held = {name: body for name, body, _ in parts}
+        bodies = {name: body for name, body, _ in parts}
         self._epochs[part] = epoch
-        return Row(part, epoch, dict(unpacked(following)), state, held, bool(restored), *segments)
+        return Row(part, epoch, dict(unpacked(following)), state, bodies, bool(restored), *segments)
 
     def _check_crc(self, what: str, crc: int, *data: bytes) -> None:
         if _crc(*data) != crc:
@@ -240,23 +240,23 @@ class Store:
     def letters(self, most: int = 100) -> list[Rejected]:
         """Return the last records that were rejected, the newest first."""
         with self._told():
-            found = self._run("select * from dead_letters order by rowid desc limit ?", most)
-            return [Rejected(*letter) for letter in found]
+            rows = self._run("select * from dead_letters order by rowid desc limit ?", most)
+            return [Rejected(*letter) for letter in rows]
 
     def notes(self) -> dict[str, bytes]:
         """Return what others have put beside the states."""
         with self._told():
-            found = self._run("select name, body, crc from notes").fetchall()
-        for name, body, crc in found:
+            rows = self._run("select name, body, crc from notes").fetchall()
+        for name, body, crc in rows:
             self._check_crc(f"the note {name!r}", crc, body)
-        return {name: body for name, body, _ in found}
+        return {name: body for name, body, _ in rows}
 
     def fill(self, rows: Iterable[tuple[int, Mapping[str, int], bytes, Mapping[str, bytes]]]) -> None:
         """Write partitions (number, next offsets, state, parts) of an export into a new file."""
         with self._transaction():
             for part, following, state, parts in rows:
-                held = offsets(following), state
-                self._run("insert into state values (?, 0, ?, ?, ?, 1, ?)", part, *held, _crc(*held), time.time())
+                data = offsets(following), state
+                self._run("insert into state values (?, 0, ?, ?, ?, 1, ?)", part, *data, _crc(*data), time.time())
                 values = ((part, name, body, _crc(body)) for name, body in parts.items())
                 self._run_many("insert into parts values (?, ?, ?, ?)", values)
 
@@ -268,10 +268,10 @@ class Store:
 
 
 def _crc(*data: bytes) -> int:
-    found = 0
+    checksum = 0
     for part in data:
-        found = zlib.crc32(part, found)
-    return found
+        checksum = zlib.crc32(part, checksum)
+    return checksum
 
 
 def _text(letter: Rejected) -> tuple[Any, ...]:

@@ -46,7 +46,7 @@ def facts(view: View) -> list[tuple[str, str]]:
     part, join, records = view["by_window"][name], view["join"], view["records"]
     coverage, delay, lag = part["coverage"], part["delay"], (view["lag"] or {}).get("records")
     reasons = ", ".join(f"{number(count)} for {visible(reason)}" for reason, count in records["rejected"].items())
-    found = [
+    lines = [
         (f"labels ({name})", f"{_share(coverage['ratio'])} of {number(coverage['due'])} predictions have theirs"),
         *_open(part, view["headline"]),
         ("delay", f"{duration(delay['p50'])} median, {duration(delay['p90'])} p90, {duration(delay['p99'])} p99"),
@@ -54,10 +54,10 @@ def facts(view: View) -> list[tuple[str, str]]:
         ("records", f"{number(records['read'])} read, {f'rejected {reasons}' if reasons else 'none rejected'}"),
     ]
     if lag:
-        found.append(("lag", f"{number(lag)} records still to be read"))
+        lines.append(("lag", f"{number(lag)} records still to be read"))
     if view["checkpoint"].get("error"):
-        found.append(("not saved", visible(view["checkpoint"]["error"])))
-    return found + [("incomplete", visible(str(what))) for what in view["incomplete"]]
+        lines.append(("not saved", visible(view["checkpoint"]["error"])))
+    return lines + [("incomplete", visible(str(what))) for what in view["incomplete"]]
 
 
 ALWAYS = ("joined", "pending")

@@ -81,10 +81,10 @@ def _stacked(left: int, parts: Iterable[Part]) -> list[RenderableType]:
     """Return the parts that fit below each other, the first ones first; each has a blank line above."""
     drawn = []
     for part in parts:
-        found = part(left)
-        if found is not None:
-            drawn.append(found)
-            left -= _height(found, 400)
+        block = part(left)
+        if block is not None:
+            drawn.append(block)
+            left -= _height(block, 400)
     return drawn
 
 

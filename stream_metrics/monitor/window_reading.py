@@ -50,17 +50,17 @@ def read(parts: Iterable[Counts], at: float | None = None) -> dict[str, Reading]
     when = max(seen, default=0) if at is None else max([instant(at), *seen])
     total: dict[str, Reading] = {}
     for part in parts:
-        for name, found in _read(part, when).items():
-            total[name] = total[name].merge(found) if name in total else found
+        for name, reading in _read(part, when).items():
+            total[name] = total[name].merge(reading) if name in total else reading
     return total
 
 
 def _read(counts: Counts, at: int) -> dict[str, Reading]:
-    found = {}
+    readings = {}
     for name, coverage in counts.coverage.items():
         if name in counts.windows:
             state, groups = counts.windows[name].merged(at), counts.groups[name].merged(at)
         else:
             state, groups = counts.total.copy(), counts.groups[name].copy()
-        found[name] = Reading(state, groups, coverage.read(at), counts.late.get(name, 0))
-    return found
+        readings[name] = Reading(state, groups, coverage.read(at), counts.late.get(name, 0))
+    return readings

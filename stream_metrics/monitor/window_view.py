@@ -98,8 +98,8 @@ def value(snapshot: Snapshot, key: str) -> float | None:
 def _metrics(snapshot: Snapshot, keys: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     values = {key: value(snapshot, key) for key in keys}
     estimates = {}
-    for key, found in values.items():
-        if found is not None and CATALOG[key].reads != "counts":
+    for key, number in values.items():
+        if number is not None and CATALOG[key].reads != "counts":
             estimate = snapshot.estimate(key)
             if estimate.kind == "certified":
                 estimates[key] = {"low": json_number(estimate.low), "high": json_number(estimate.high)}
@@ -124,7 +124,7 @@ def _classes(snapshot: Snapshot, names: Mapping[Label, str], valid: str, unlabel
         row = {"label": names[label], "support": columns["support"][at], "predicted": columns["predicted_count"][at]}
         row |= {key: None if label in lost[key] else columns[key][at] for key in CLASSES}
         row["roc_auc"] = json_number(areas.get(label, math.nan))
-        row["intervals"] = {key: found[label] for key, found in bounds.items() if label in found}
+        row["intervals"] = {key: by_label[label] for key, by_label in bounds.items() if label in by_label}
         row["label_bounds"] = {key: ends[label] for key, ends in by_labels.items() if row[key] is not None}
         rows.append(row)
     matrix = _matrix(snapshot, np.sort(most[:MOST_CELLS]), list(names.values()))
@@ -145,14 +145,14 @@ def _matrix(snapshot: Snapshot, shown: Any, names: Sequence[str]) -> dict[str, A
 
 def _groups(groups: ByGroup, headline: Sequence[str]) -> dict[str, Any]:
     """Return the headline metrics of every group, worst first by the first of them that groups have."""
-    found = {group: Snapshot(groups.state(group)) for group in groups.groups}
-    together = GroupSnapshot(found, None, None)
+    snapshots = {group: Snapshot(groups.state(group)) for group in groups.groups}
+    together = GroupSnapshot(snapshots, None, None)
     keys = [key for key in headline if CATALOG[key].reads == "counts"]
     rows: list[dict[str, Any]] = [
         {"group": name, "n": view.n, "metrics": {key: value(view, key) for key in headline}}
-        for name, view in zip(names_of(tuple(found)), found.values(), strict=True)
+        for name, view in zip(names_of(tuple(snapshots)), snapshots.values(), strict=True)
     ]
-    names = dict(zip(found, (row["group"] for row in rows), strict=True))
+    names = dict(zip(snapshots, (row["group"] for row in rows), strict=True))
     gaps = {}
     for key in keys:
         gap = together.gap(key)
@@ -164,8 +164,8 @@ def _groups(groups: ByGroup, headline: Sequence[str]) -> dict[str, Any]:
     return {"rows": rows, "gaps": gaps, "folded": groups.folded}
 
 
-def _badness(found: float | None, better: str | None) -> float:
+def _badness(number: float | None, better: str | None) -> float:
     """Return what puts the worst first, and what has no value last."""
-    if found is None:
+    if number is None:
         return math.inf
-    return found if better == "higher" else -found
+    return number if better == "higher" else -number

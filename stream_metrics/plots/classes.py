@@ -84,13 +84,13 @@ def _rows(metrics: Sequence[str]) -> list[Row]:
 def _series(ax: Axes, snapshot: Snapshot, key: str, shown: Sequence[int], look: tuple[float, Style]) -> bool:
     """Draw one metric: a point per class, beside those of the others; tell whether one is undefined, thus hollow."""
     aside, (colour, marker, _) = look
-    found = class_values(snapshot, key, shown)
-    values = np.array([math.nan if value is None else value for value, _ in found])
-    hollow = np.array([undefined for _, undefined in found])
+    points = class_values(snapshot, key, shown)
+    values = np.array([math.nan if value is None else value for value, _ in points])
+    hollow = np.array([undefined for _, undefined in points])
     height = np.arange(len(shown)) + 0.16 * aside
     ax.scatter(values[~hollow], height[~hollow], color=colour, marker=marker, s=26, label=title(key), zorder=3)
     ax.scatter(values[hollow], height[hollow], facecolors="none", edgecolors=colour, marker=marker, s=26, zorder=3)
-    for at, found in zip(height, class_bounds(snapshot, key, shown), strict=True):
-        if found is not None:
-            ax.hlines(at, found.low, found.high, color=colour, linewidth=1.2, alpha=0.8, zorder=2)
+    for at, interval in zip(height, class_bounds(snapshot, key, shown), strict=True):
+        if interval is not None:
+            ax.hlines(at, interval.low, interval.high, color=colour, linewidth=1.2, alpha=0.8, zorder=2)
     return bool(hollow.any())

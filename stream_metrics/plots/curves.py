@@ -101,14 +101,14 @@ def det(snapshot: Snapshot, labels: Sequence[Label] | None = None, *, ax: Axes |
     ax = _axes(ax, shown, "Detection error trade-off", "False positive rate, %", "False negative rate, %")
     curves = [snapshot.det_curve(label) for label in shown.labels]
     inside = [(c.x > 0) & (c.x < 1) & (c.y > 0) & (c.y < 1) for c in curves]
-    if not any(kept.any() for kept in inside):
+    if not any(drawn.any() for drawn in inside):
         return _empty(ax, snapshot, "no threshold makes errors of both kinds")
     probit = np.vectorize(NormalDist().inv_cdf, otypes=[float])
-    for curve, kept, name, style in zip(curves, inside, shown.names, shown.styles, strict=True):
-        x, y = (probit(rates[kept]) if kept.any() else NONE for rates in (curve.x, curve.y))
-        marker = style.marker if kept.sum() == 1 else None
+    for curve, drawn, name, style in zip(curves, inside, shown.names, shown.styles, strict=True):
+        x, y = (probit(rates[drawn]) if drawn.any() else NONE for rates in (curve.x, curve.y))
+        marker = style.marker if drawn.sum() == 1 else None
         ax.plot(x, y, color=style.colour, linestyle=style.line, marker=marker, label=name, zorder=3)
-    _probit_axes(ax, [rates[kept] for c, kept in zip(curves, inside, strict=True) for rates in (c.x, c.y)])
+    _probit_axes(ax, [rates[drawn] for c, drawn in zip(curves, inside, strict=True) for rates in (c.x, c.y)])
     return beside(ax, "Class")
 
 
@@ -121,16 +121,16 @@ def chosen(snapshot: Snapshot, labels: Sequence[Label] | None) -> Series:
     if labels is not None:
         if isinstance(labels, str) or not 1 <= len(labels) <= len(SERIES):
             raise ValueError(f"Expected `labels` to be a sequence of 1 to {len(SERIES)} classes, but got {labels!r}")
-        found = [own[snapshot._places("roc_auc", (label,))[0]] for label in labels]
+        areas_of_labels = [own[snapshot._places("roc_auc", (label,))[0]] for label in labels]
     elif (asked := single_class(snapshot)) is not None:
-        found = [asked]
+        areas_of_labels = [asked]
     elif len(own) <= len(SERIES):
-        found = own
+        areas_of_labels = own
     else:
         areas = np.array([snapshot.estimate("roc_auc", label).value for label in own])
-        found = [own[at] for at in np.argsort(areas, kind="stable")[: len(SERIES)]]
-        among = f": {len(found)} of {number(len(own), THIN)} classes, lowest ROC area"
-    return Series(found, [texts[label] for label in found], SERIES[: len(found)], among)
+        areas_of_labels = [own[at] for at in np.argsort(areas, kind="stable")[: len(SERIES)]]
+        among = f": {len(areas_of_labels)} of {number(len(own), THIN)} classes, lowest ROC area"
+    return Series(areas_of_labels, [texts[label] for label in areas_of_labels], SERIES[: len(areas_of_labels)], among)
 
 
 def _axes(ax: Axes | None, shown: Series, heading: str, xlabel: str, ylabel: str) -> Axes:
@@ -154,12 +154,12 @@ def _steps(curve: Curve, mixed: NDArray[np.bool_]) -> tuple[Floats, Floats]:
 
     Equal scores make a step: the precision of all of them for each. A cell of different scores makes a straight line.
     """
-    found = np.flatnonzero(curve.x > 0)
-    if not len(found):
+    positive = np.flatnonzero(curve.x > 0)
+    if not len(positive):
         return NONE, NONE
-    x, y = curve.x[found], curve.y[found]
+    x, y = curve.x[positive], curve.y[positive]
     before = np.append(0.0, x[:-1])
-    bends = np.where(mixed[found - 1], np.append(y[0], y[:-1]), y)
+    bends = np.where(mixed[positive - 1], np.append(y[0], y[:-1]), y)
     return np.column_stack([before, x]).ravel(), np.column_stack([bends, y]).ravel()
 
 

@@ -35,8 +35,8 @@ def to_dict(snapshot: ComparisonSnapshot, level: float) -> dict[str, Any]:
     else:
         data["discordant"] = {"only_a": only[0], "only_b": only[1]}
         data["mcnemar"] = {method: snapshot.mcnemar(method) for method in ("midp", "exact", "chi2")}
-        found = {side: snapshot.evidence(side, level) for side in ("either", "a", "b")}
-        data["evidence"] = {side: evidence._asdict() for side, evidence in found.items()}
+        evidence_by_side = {side: snapshot.evidence(side, level) for side in ("either", "a", "b")}
+        data["evidence"] = {side: evidence._asdict() for side, evidence in evidence_by_side.items()}
     data["differences"] = {}
     for key in keys_of(snapshot):
         try:
@@ -82,11 +82,11 @@ def _tests(snapshot: ComparisonSnapshot, data: dict[str, Any]) -> list[str]:
     ]
     alpha = 1 - data["level"]
     for side, name in (("b", b), ("a", a)):
-        found = data["evidence"][side]
-        shown = "shown" if found["log_e"] >= -math.log(alpha) else "not shown"
+        evidence = data["evidence"][side]
+        shown = "shown" if evidence["log_e"] >= -math.log(alpha) else "not shown"
         lines.append(
             f"{name} is right more often: {shown} at {100 * alpha:.3g} %, at any number of looks "
-            f"(e-value {_e_value(found['log_e'])}, p = {found['p_value']:.3g})"
+            f"(e-value {_e_value(evidence['log_e'])}, p = {evidence['p_value']:.3g})"
         )
     return lines
 

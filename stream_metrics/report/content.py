@@ -138,9 +138,9 @@ def significance(snapshot: Snapshot, names: Sequence[str]) -> str:
     if not is_default(snapshot):
         return ""
     against = f"Accuracy against {baseline_labels(snapshot, names)[BASELINES[0]]}"
-    found = snapshot._obstacle("majority_p_value")
-    if found is not None:
-        return f"{against}: no p-value, which {found.reason}"
+    obstacle = snapshot._obstacle("majority_p_value")
+    if obstacle is not None:
+        return f"{against}: no p-value, which {obstacle.reason}"
     return f"{against}: p {_p_value(snapshot['majority_p_value'])} (McNemar)"
 
 
@@ -224,8 +224,8 @@ def confusions(snapshot: Snapshot, limit: int) -> tuple[list[Confusion], int]:
     wrong = rows != columns
     rows, columns, values = rows[wrong], columns[wrong], values[wrong]
     largest = np.lexsort((columns, rows, -values))[:limit]
-    found = [
+    pairs = [
         Confusion(int(row), int(column), value)
         for row, column, value in zip(rows[largest], columns[largest], values[largest].tolist(), strict=True)
     ]
-    return found, len(values)
+    return pairs, len(values)

@@ -69,39 +69,39 @@ def _names(snapshot: Snapshot) -> dict[Any, str]:
 
 def _bounds(snapshot: Snapshot, names: dict[Any, str]) -> dict[str, Any]:
     """Return low, high and standard error of every chosen value that is not exact, by key, or by key and class."""
-    found: dict[str, Any] = {}
+    bounds_by_key: dict[str, Any] = {}
     for key in snapshot._computable():
         estimate = snapshot._estimates.get(key)
         if isinstance(estimate, Certified) and estimate.low < estimate.high:
-            found[key] = _bound(estimate)
+            bounds_by_key[key] = _bound(estimate)
         elif isinstance(estimate, list) and CATALOG[key].kind == "per_class":
             labels = snapshot._labels(CATALOG[key])
             open_ones = {names[a]: _bound(e) for a, e in zip(labels, estimate, strict=True) if e.low < e.high}
-            found.update({key: open_ones} if open_ones else {})
-    return found
+            bounds_by_key.update({key: open_ones} if open_ones else {})
+    return bounds_by_key
 
 
 def _intervals(snapshot: Snapshot, names: dict[Any, str]) -> dict[str, Any]:
     """Return the intervals of the chosen values by key, or by key and class, as far as they have one."""
     shown = snapshot._shown
     assert shown is not None
-    found: dict[str, Any] = {"level": shown.level, "valid": shown.valid, "metrics": {}, "per_class": {}}
+    data: dict[str, Any] = {"level": shown.level, "valid": shown.valid, "metrics": {}, "per_class": {}}
     if snapshot._folds:
-        found["folds"] = len(snapshot._folds)
+        data["folds"] = len(snapshot._folds)
     if reason := snapshot._unweighted():
-        found["reason"] = reason
+        data["reason"] = reason
     for key in snapshot._computable():
         bounds = snapshot._bounds(key)
         if isinstance(bounds, dict):
-            found["per_class"][key] = {names[label]: _plain_bounds(one) for label, one in bounds.items()}
+            data["per_class"][key] = {names[label]: _plain_bounds(one) for label, one in bounds.items()}
         elif bounds is not None:
-            found["metrics"][key] = _plain_bounds(bounds)
-    return found
+            data["metrics"][key] = _plain_bounds(bounds)
+    return data
 
 
-def _plain_bounds(found: Any) -> dict[str, Any]:
-    note = {"note": found.note} if found.note else {}
-    return {"low": found.low, "high": found.high, "method": found.method, **note}
+def _plain_bounds(interval: Any) -> dict[str, Any]:
+    note = {"note": interval.note} if interval.note else {}
+    return {"low": interval.low, "high": interval.high, "method": interval.method, **note}
 
 
 def _bound(estimate: Certified) -> dict[str, float]:

@@ -77,8 +77,8 @@ def _keys(groups: GroupSnapshot) -> list[str]:
 
 
 def _column(groups: GroupSnapshot, key: str) -> list[float]:
-    found = groups.values_of(key)
-    return [found.get(group, math.nan) for group in groups]
+    by_group = groups.values_of(key)
+    return [by_group.get(group, math.nan) for group in groups]
 
 
 def _table(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], width: int) -> list[str]:
@@ -106,8 +106,8 @@ def _table(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], widt
         notes.append(f"Left out at this width: {', '.join(dropped)}")
     if any(cell == "-" for column in columns for cell in column.cells):
         notes.append("-: 0/0, left out of comparisons")
-        refused = [(name, found) for name, view in rows for key in keys if (found := view._obstacle(key))]
-        notes += [f"-: {name}: {CATALOG[found.key].title} {found.reason}" for name, found in refused]
+        refused = [(name, obstacle) for name, view in rows for key in keys if (obstacle := view._obstacle(key))]
+        notes += [f"-: {name}: {CATALOG[obstacle.key].title} {obstacle.reason}" for name, obstacle in refused]
     return lines + [line for note in notes for line in wrap(note, width, "  ")]
 
 
@@ -150,8 +150,10 @@ def _gap_bounds(groups: GroupSnapshot, key: str) -> Interval | None:
     """Return the interval of the largest difference as it is shown, None if there is none."""
     if groups._level is None:
         return None
-    found = {group: _bounds(groups[group], key) for group in groups.values_of(key)}
-    return None if None in found.values() else range_of(found, groups._level, next(iter(found.values())).valid)
+    intervals = {group: _bounds(groups[group], key) for group in groups.values_of(key)}
+    if None in intervals.values():
+        return None
+    return range_of(intervals, groups._level, next(iter(intervals.values())).valid)
 
 
 def _at(groups: GroupSnapshot, group: Label, key: str) -> float:

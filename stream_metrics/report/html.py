@@ -112,8 +112,8 @@ def _scores(snapshot: Snapshot, names: list[str]) -> str:
         return ""
     body, unbeaten = [], False
     between = [heading(snapshot)] if heading(snapshot) else []
-    found = [value_bounds(snapshot, row.key) for row in rows]
-    texts = bracketed(found)
+    intervals = [value_bounds(snapshot, row.key) for row in rows]
+    texts = bracketed(intervals)
     for row, text in zip(rows, texts, strict=True):
         cells = [value_text(row, THIN), *([text] if between else [])]
         for baseline in row.baselines:
@@ -122,7 +122,7 @@ def _scores(snapshot: Snapshot, names: list[str]) -> str:
             cells.append("" if baseline is None else score(baseline, digits=4) + "!" * flag)
         body.append(_row(row.title, cells))
     said = "; ".join(f"{name} = {guess}" for name, guess in baseline_labels(snapshot, names).items())
-    notes = [*doubts(found), f"Guessing without a model: {said}", significance(snapshot, names)]
+    notes = [*doubts(intervals), f"Guessing without a model: {said}", significance(snapshot, names)]
     notes += [NOT_ABOVE] * unbeaten + [UNDEFINED] * any(row.undefined for row in rows)
     return _table(["Score", "model", *between, *BASELINES], body) + _notes(notes)
 
@@ -207,22 +207,22 @@ def _heat(value: float, total: float, correct: bool) -> tuple[str, str]:
 
 
 def _confusions(snapshot: Snapshot, names: list[str]) -> str:
-    found, count = confusions(snapshot, CONFUSIONS)
-    if not found:
+    pairs, count = confusions(snapshot, CONFUSIONS)
+    if not pairs:
         return _notes(["No confusions: every prediction is right.", matrix_place(snapshot)])
     support = snapshot._entry("support")[0]
-    amounts = numbers([item.weight for item in found], THIN)
-    used = sorted({position for item in found for position in item[:2]})
+    amounts = numbers([item.weight for item in pairs], THIN)
+    used = sorted({position for item in pairs for position in item[:2]})
     short = dict(zip(used, fit_names([names[position] for position in used], NAME, used), strict=True))
     body = []
-    for item, amount in zip(found, amounts, strict=True):
+    for item, amount in zip(pairs, amounts, strict=True):
         share = f"{percent(item.weight, support[item.true])}%"
         heads = "".join(_head(short[at], names[at]) for at in (item.true, item.predicted))
         body.append(f"<tr>{heads}<td>{amount}</td><td>{escape(share)}</td></tr>")
     title = (
         "All confusions"
-        if count == len(found)
-        else f"The {len(found)} most frequent of {number(count, THIN)} confusions"
+        if count == len(pairs)
+        else f"The {len(pairs)} most frequent of {number(count, THIN)} confusions"
     )
     return _title(title) + _table(["True", "Predicted", "samples", "of true"], body) + _notes([matrix_place(snapshot)])
 

@@ -43,16 +43,16 @@ def interval_notes(snapshot: Snapshot) -> list[str]:
 
 def value_bounds(snapshot: Snapshot, key: str, *labels: Label) -> Any:
     """Return the interval of a value as it is shown; None if there is none."""
-    found = snapshot._bounds(key)
-    found = found.get(labels[0]) if isinstance(found, dict) and labels else found
-    return None if found is None or isinstance(found, dict) or math.isnan(found.low) else found
+    bounds = snapshot._bounds(key)
+    bounds = bounds.get(labels[0]) if isinstance(bounds, dict) and labels else bounds
+    return None if bounds is None or isinstance(bounds, dict) or math.isnan(bounds.low) else bounds
 
 
 def class_bounds(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[Any]:
     """Return the intervals of a per-class key at positions of `row_labels`, None where there is none."""
-    found = snapshot._bounds(key) or {}
+    bounds = snapshot._bounds(key) or {}
     labels = row_labels(snapshot)
-    taken = [found.get(labels[at]) for at in shown]
+    taken = [bounds.get(labels[at]) for at in shown]
     return [None if one is None or math.isnan(one.low) else one for one in taken]
 
 
@@ -61,22 +61,22 @@ def group_bounds(groups: GroupSnapshot) -> Snapshot | None:
     return next((view for view in groups.values() if view._shown is not None), None)
 
 
-def bracketed(found: Sequence[Any]) -> list[str]:
+def bracketed(intervals: Sequence[Any]) -> list[str]:
     """Return the intervals of one column as text, empty where there is none."""
-    there = [one for one in found if one is not None]
+    there = [one for one in intervals if one is not None]
     if not there:
-        return [""] * len(found)
+        return [""] * len(intervals)
     width = min((one.high - one.low for one in there if one.high > one.low), default=1.0)
     digits = min(max(1 - math.floor(math.log10(width)), FEWEST), MOST)
     return [
         "" if one is None else f"[{', '.join(bounds(one.low, one.high, digits))}]{DOUBT * bool(one.note)}"
-        for one in found
+        for one in intervals
     ]
 
 
-def with_interval(cells: Sequence[str], found: Sequence[Any], blank: str = " ") -> list[str]:
+def with_interval(cells: Sequence[str], intervals: Sequence[Any], blank: str = " ") -> list[str]:
     """Return cells with their intervals behind them, so that values and brackets stand below each other."""
-    texts = bracketed(found)
+    texts = bracketed(intervals)
     wide = max(map(len, texts), default=0)
     if not wide:
         return list(cells)

@@ -188,22 +188,22 @@ def table(
     `positions` number the names that look alike when shortened.
     """
     natural = max(map(display_width, [heading, *names]))
-    kept, full = list(columns), True
-    while _space(kept, full, width) < min(natural, max(least, 16) if full else least):
+    shown, full = list(columns), True
+    while _space(shown, full, width) < min(natural, max(least, 16) if full else least):
         if full:
             full = False
             continue
-        last = max(kept, key=lambda column: column.drop)
+        last = max(shown, key=lambda column: column.drop)
         if last.drop == 0:
             break
-        kept.remove(last)
-    first = max(3, min(natural, _space(kept, full, width)))
+        shown.remove(last)
+    first = max(3, min(natural, _space(shown, full, width)))
     lines = [pad(shorten(heading, first), first)] + [pad(name, first) for name in fit_names(names, first, positions)]
-    for column in kept:
+    for column in shown:
         size = column.width(full)
         texts = [column.heading if full else column.short, *column.cells]
         lines = [line + GAP + pad(text, size, ">") for line, text in zip(lines, texts, strict=True)]
-    return [line.rstrip() for line in lines], [column.heading for column in columns if column not in kept]
+    return [line.rstrip() for line in lines], [column.heading for column in columns if column not in shown]
 
 
 def _space(columns: Sequence[Column], full: bool, width: int) -> int:

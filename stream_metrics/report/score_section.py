@@ -99,22 +99,22 @@ def rated(snapshot: Snapshot) -> list[Rated]:
 
 def _sampled(title: str, snapshot: Snapshot, key: str, labels: tuple[Label, ...]) -> Rated:
     """Return a headline value with the interval that the snapshot shows for it."""
-    estimate, found = snapshot.estimate(key, *labels), _shown_bounds(snapshot, key, labels)
-    if found is None or math.isnan(found.low) or not found.high > found.low:
+    estimate, interval = snapshot.estimate(key, *labels), _shown_bounds(snapshot, key, labels)
+    if interval is None or math.isnan(interval.low) or not interval.high > interval.low:
         return Rated(title, score(estimate.value, estimate.kind == "undefined", LEAST), "", "")
-    digits = _decimals(found.low, found.high, LEAST)
-    low, high = bounds(found.low, found.high, digits)
-    return Rated(title, score(estimate.value, digits=digits), low, high + DOUBT * bool(found.note))
+    digits = _decimals(interval.low, interval.high, LEAST)
+    low, high = bounds(interval.low, interval.high, digits)
+    return Rated(title, score(estimate.value, digits=digits), low, high + DOUBT * bool(interval.note))
 
 
 def _shown_bounds(snapshot: Snapshot, key: str, labels: tuple[Label, ...]) -> Any:
-    found = snapshot._bounds(key)
-    return found.get(labels[0]) if isinstance(found, dict) else found
+    bounds = snapshot._bounds(key)
+    return bounds.get(labels[0]) if isinstance(bounds, dict) else bounds
 
 
-def doubts(found: Iterable[Any]) -> list[str]:
+def doubts(intervals: Iterable[Any]) -> list[str]:
     """Return why intervals are not to be trusted, each reason once."""
-    reasons = dict.fromkeys(one.note for one in found if one is not None and one.note)
+    reasons = dict.fromkeys(one.note for one in intervals if one is not None and one.note)
     return [f"{DOUBT}: not to be trusted, {'; '.join(reasons)}"] if reasons else []
 
 
@@ -153,8 +153,8 @@ def _calibrated(snapshot: Snapshot) -> bool:
 
 def _certified(snapshot: Snapshot, key: str) -> list[Any]:
     snapshot._entry(key)
-    found: list[Any] = snapshot._estimates[key]
-    return found
+    estimates: list[Any] = snapshot._estimates[key]
+    return estimates
 
 
 def _entries(snapshot: Snapshot) -> Iterator[tuple[str, str, tuple[Label, ...]]]:
@@ -231,10 +231,10 @@ def emphasized(estimate: Any) -> str:
 
 def columns(rows: list[Rated], blank: str) -> list[tuple[str, list[str]]]:
     """Return the headings and cells of value, low and high, filled with `blank` so that the points stand in line."""
-    kept = [("value", [row.value for row in rows])]
+    shown = [("value", [row.value for row in rows])]
     if any(row.low for row in rows):
-        kept += [("low", [row.low for row in rows]), ("high", [row.high for row in rows])]
-    return [(heading, _aligned(cells, blank)) for heading, cells in kept]
+        shown += [("low", [row.low for row in rows]), ("high", [row.high for row in rows])]
+    return [(heading, _aligned(cells, blank)) for heading, cells in shown]
 
 
 def _aligned(cells: list[str], blank: str) -> list[str]:

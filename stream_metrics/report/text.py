@@ -189,20 +189,20 @@ def _matrix(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
 
 
 def _confusions(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
-    found, count = confusions(snapshot, CONFUSIONS)
+    cells, count = confusions(snapshot, CONFUSIONS)
     rest = wrap(matrix_place(snapshot), width, "  ")
-    if not found:
+    if not cells:
         return [*wrap("No confusions: every prediction is right.", width), *rest]
     support = snapshot._entry("support")[0]
-    amounts = Column("samples", "samples", numbers([item.weight for item in found]))
-    shares = Column("of true", "of true", [f"{percent(item.weight, support[item.true])} %" for item in found])
+    amounts = Column("samples", "samples", numbers([item.weight for item in cells]))
+    shares = Column("of true", "of true", [f"{percent(item.weight, support[item.true])} %" for item in cells])
     half = (width - amounts.width(True) - shares.width(True) - 2 * len(GAP) - len(ARROW)) // 2
-    used = sorted({position for item in found for position in item[:2]})
+    used = sorted({position for item in cells for position in item[:2]})
     short = dict(zip(used, fit_names([names[position] for position in used], half, used), strict=True))
-    first = max(display_width(short[item.true]) for item in found)
-    pairs = [pad(short[item.true], first) + ARROW + short[item.predicted] for item in found]
+    first = max(display_width(short[item.true]) for item in cells)
+    pairs = [pad(short[item.true], first) + ARROW + short[item.predicted] for item in cells]
     lines, _ = table(pad("True", first) + " " * len(ARROW) + "Predicted", pairs, [amounts, shares], width)
-    title = "All confusions" if count == len(found) else f"The {len(found)} most frequent of {number(count)} confusions"
+    title = "All confusions" if count == len(cells) else f"The {len(cells)} most frequent of {number(count)} confusions"
     return [*wrap(title, width), *lines, *rest]
 
 

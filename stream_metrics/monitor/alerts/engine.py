@@ -119,13 +119,13 @@ class Engine:
 
     def _look(self, rule: Changed, alert: _Alert, changes: Sequence[Mapping[str, Any]], now: float) -> Change | None:
         """Let an alert fire with an alarm that was not seen yet, and end when no change holds."""
-        found = next((row for row in changes if row["rule"] == rule.text), None)
-        alert.value, alert.note = (None, None) if found is None else (found["evidence"], found["note"])
-        if found is None:
+        change = next((row for row in changes if row["rule"] == rule.text), None)
+        alert.value, alert.note = (None, None) if change is None else (change["evidence"], change["note"])
+        if change is None:
             return None
-        alarms = {str(row["partition"]): row["alarms"] for row in found["partitions"]}
-        before = {str(row["partition"]): row["before"] for row in found["partitions"]}
-        fires = found["holds"] or any(number > alert.told.get(at, before[at]) for at, number in alarms.items())
+        alarms = {str(row["partition"]): row["alarms"] for row in change["partitions"]}
+        before = {str(row["partition"]): row["before"] for row in change["partitions"]}
+        fires = change["holds"] or any(number > alert.told.get(at, before[at]) for at, number in alarms.items())
         alert.told = alarms
         if fires:
             alert.value = float(rule.arl)
@@ -161,11 +161,11 @@ class Engine:
     def restore(self, data: Any) -> None:
         """Take over what `state` returned, for the rules that are still there; ValueError if it is no such data."""
         try:
-            for rule, (state, since, held, *told) in data.items():
+            for rule, (state, since, elapsed, *told) in data.items():
                 if state not in STATES:
                     raise ValueError(f"the state {state!r}")
                 if rule in self._alerts:
                     since = None if since is None else float(since)
-                    self._alerts[rule] = _Alert(state, since, float(held), told=dict(*told))
+                    self._alerts[rule] = _Alert(state, since, float(elapsed), told=dict(*told))
         except (AttributeError, TypeError, ValueError) as error:
             raise ValueError(f"Expected alerts as `state` returns them, but got others: {error}") from None

@@ -99,13 +99,13 @@ class Outbox:
     def restore(self, data: Any) -> None:
         """Take over what `state` returned, to be delivered; ValueError if it is no such data."""
         try:
-            changes = [_change(held) for held in data]
+            changes = [_change(row) for row in data]
         except (TypeError, ValueError) as error:
             raise ValueError(f"Expected what `state` returned, but got other data: {error}") from None
         self.add(changes)
         self.release(self.mark())
 
 
-def _change(held: Any) -> Change:
-    name, title, rule, state, at, since, value = held
+def _change(row: Any) -> Change:
+    name, title, rule, state, at, since, value = row
     return Change(str(name), str(title), str(rule), str(state), float(at), float(since), float(value))

@@ -115,12 +115,12 @@ def rules_of(texts: Sequence[str], counting: Counting) -> list[Rule | Changed]:
 
     What a rule names must be counted: its window, and scores if its metric is one of scores.
     """
-    found: dict[str, Rule | Changed] = {}
+    rules: dict[str, Rule | Changed] = {}
     for text in texts:
         rule = parse(text)
         _check(rule, counting)
-        found[rule.text] = rule
-    return list(found.values())
+        rules[rule.text] = rule
+    return list(rules.values())
 
 
 def _check(rule: Rule | Changed, counting: Counting) -> None:
@@ -169,18 +169,18 @@ class _Reader:
     def skip(self, pattern: str) -> str | None:
         """Return what matches here, after blanks, and go on after it; None if nothing does."""
         self._at += len(self._text[self._at :]) - len(self._text[self._at :].lstrip())
-        found = re.compile(pattern).match(self._text, self._at)
-        if found is None:
+        match = re.compile(pattern).match(self._text, self._at)
+        if match is None:
             return None
-        self._at = found.end()
-        return found[0]
+        self._at = match.end()
+        return match[0]
 
     def need(self, pattern: str, what: str) -> str:
         """Return what matches here."""
-        found = self.skip(pattern)
-        if found is None:
+        token = self.skip(pattern)
+        if token is None:
             self.fail(f"Expected {what}")
-        return found
+        return token
 
     def here(self) -> int:
         """Return where the next word begins."""
@@ -261,20 +261,20 @@ class _Reader:
 
     def options(self) -> dict[str, Any]:
         """Read arl, p0, reference and direction, each at most once; arl is needed."""
-        found: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         while (name := self.skip(rf"(?:{'|'.join(OPTIONS)})(?!\w)")) is not None:
-            if name in found:
+            if name in options:
                 self.fail(f"Expected {name} only once", self._at - len(name))
-            if {name, *found} >= {"p0", "reference"}:
+            if {name, *options} >= {"p0", "reference"}:
                 self.fail("Expected either p0 or reference", self._at - len(name))
             self.need("=", f"= after {name}")
-            at, (pattern, made, least, most, what) = self.here(), OPTIONS[name]
-            found[name] = made(self.need(pattern, what))
-            if least is not None and not least <= found[name] <= most:
+            at, (pattern, convert, least, most, what) = self.here(), OPTIONS[name]
+            options[name] = convert(self.need(pattern, what))
+            if least is not None and not least <= options[name] <= most:
                 self.fail(f"Expected {what}", at)
-        if "arl" not in found:
+        if "arl" not in options:
             self.fail("Expected arl=NUMBER after changed(...)")
-        return found
+        return options
 
     def comparison(self) -> Comparison:
         """Read a sign and a number."""
@@ -286,22 +286,22 @@ class _Reader:
 
     def clauses(self, value: Value, broken: Comparison) -> dict[str, Any]:
         """Read for, until and with, each at most once."""
-        found: dict[str, Any] = {}
+        clauses: dict[str, Any] = {}
         while (word := self.skip(r"(?:for|until|with)(?!\w)")) is not None:
             key, start = {"for": "hold", "until": "until", "with": "least"}[word], self._at - len(word)
-            if key in found:
+            if key in clauses:
                 self.fail(f"Expected {word} only once", start)
             at = self.here()
             if word == "for":
-                found[key] = self._length(self.need(LENGTH, "a length of time, such as 5m"), at)
+                clauses[key] = self._length(self.need(LENGTH, "a length of time, such as 5m"), at)
             elif word == "until":
-                found[key] = self.comparison()
-                if broken.meets(found[key]):
+                clauses[key] = self.comparison()
+                if broken.meets(clauses[key]):
                     raise RuleError("Expected until to be false wherever the rule is broken", self._text, at)
             else:
                 if value.window is None:
                     self.fail(f"Expected no number of samples, since {value.name} has none", start)
                 self.need("n", "n >= NUMBER after with")
                 self.need(">=", "n >= NUMBER after with")
-                found[key] = int(self.need(WHOLE, "a whole number"))
-        return found
+                clauses[key] = int(self.need(WHOLE, "a whole number"))
+        return clauses

@@ -69,8 +69,8 @@ class Value:
 
     def _of_operation(self, view: Mapping[str, Any]) -> float | None:
         table, key = OPERATION[self.name]
-        found = (view.get(table) or {}).get(key)
-        return sum(found.values()) if isinstance(found, Mapping) else found
+        number = (view.get(table) or {}).get(key)
+        return sum(number.values()) if isinstance(number, Mapping) else number
 
     def _of_class(self, part: Mapping[str, Any]) -> tuple[float | None, int]:
         row = next((row for row in part["classes"] if row["label"] == self.label), None)

@@ -86,14 +86,14 @@ class Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
         os.fchmod(self.socket.fileno(), 0o600)  # before it exists in the file system, which Linux takes over
         self.socket.bind(self._path)
         os.chmod(self._path, 0o600)
-        found = os.stat(self._path)
-        self._inode = found.st_dev, found.st_ino
+        status = os.stat(self._path)
+        self._inode = status.st_dev, status.st_ino
 
     def _remove_socket(self) -> None:
         """Remove the socket file, if it is still ours."""
         with contextlib.suppress(OSError):
-            found = os.lstat(self._path)
-            if (found.st_dev, found.st_ino) == self._inode:
+            status = os.lstat(self._path)
+            if (status.st_dev, status.st_ino) == self._inode:
                 os.unlink(self._path)
 
     def get_request(self) -> tuple[Any, Any]:
@@ -135,10 +135,10 @@ class Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
 def _remove_stale(path: str) -> None:
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except FileNotFoundError:
         return
-    if not stat.S_ISSOCK(found.st_mode):
+    if not stat.S_ISSOCK(status.st_mode):
         raise FileExistsError(errno.EEXIST, "a file that is no socket")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1.0)

@@ -124,8 +124,8 @@ class Exporter:
         """Return the text of a view that was noted."""
         lines: list[str] = []
         for family, (help_text, labels) in COUNTERS.items():
-            found = self._counters.of(family)
-            samples = [Sample(number, tuple(zip(labels, key, strict=True))) for key, number in found]
+            counts = self._counters.of(family)
+            samples = [Sample(number, tuple(zip(labels, key, strict=True))) for key, number in counts]
             _write(lines, f"{family}_total", "counter", help_text, samples)
         self._write_delays(lines, view["delays"]["le"])
         self._write_windows(lines, view["by_window"])
@@ -189,7 +189,7 @@ class Exporter:
 def _gauges(view: Mapping[str, Any]) -> Iterable[tuple[str, str, Number | None]]:
     """Yield name, help and value of what there is one of; what is unknown is left out."""
     lag, checkpoint = view.get("lag") or {}, view.get("checkpoint") or {}
-    found = (
+    gauges = (
         ("pending_predictions", "Predictions that wait for a label.", view["join"]["pending"]),
         ("unmatched_labels", "Labels without a prediction, waiting or given up.", view["join"]["labels_unmatched"]),
         ("last_event_timestamp_seconds", "The time of the newest event.", view["event_time"]),
@@ -202,7 +202,7 @@ def _gauges(view: Mapping[str, Any]) -> Iterable[tuple[str, str, Number | None]]
         ("checkpoint_failing", "Whether the last checkpoint failed.", int(bool(checkpoint.get("error")))),
         ("incomplete_partitions", "Partitions whose counts lack records.", len(view["incomplete"])),
     )
-    return [(name, help_text, value) for name, help_text, value in found if value is not None]
+    return [(name, help_text, value) for name, help_text, value in gauges if value is not None]
 
 
 def _add(counts: dict[tuple[str, ...], Number], family: str, numbers: Mapping[str, Number]) -> None:

@@ -32,9 +32,9 @@ class Alert(NamedTuple):
 
 def _right(span: str, *by: str) -> str:
     """Return the share of right predictions among those whose label came in a span."""
-    kept = ", ".join(("job", *by))
+    labels = ", ".join(("job", *by))
     right, all_of_it = (
-        f"sum by ({kept}) (rate(stream_metrics_{name}_total[{span}]))" for name in ("true_positives", "support")
+        f"sum by ({labels}) (rate(stream_metrics_{name}_total[{span}]))" for name in ("true_positives", "support")
     )
     return f"{right} / {all_of_it}"
 

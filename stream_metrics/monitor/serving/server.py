@@ -83,9 +83,9 @@ class Server:
 
 def _pages() -> Mapping[str, tuple[str, bytes]]:
     """Return the files of the page by path."""
-    found = {}
+    pages = {}
     for file in files("stream_metrics.monitor").joinpath("page").iterdir():
         suffix = file.name[file.name.rfind(".") :]
         path = "/" if file.name == "index.html" else f"/static/{file.name}"
-        found[path] = f"{TYPES.get(suffix, 'text/plain')}; charset=utf-8", file.read_bytes()
-    return found
+        pages[path] = f"{TYPES.get(suffix, 'text/plain')}; charset=utf-8", file.read_bytes()
+    return pages

@@ -64,19 +64,19 @@ class FileSource:
 
     def start(self, monitor: Monitor) -> None:
         """Go on where the monitor stopped."""
-        held = monitor.attach(f"file {self.topic}", self._kept)
-        self._known = [Known(*known) for known in held or ()]
+        stored = monitor.attach(f"file {self.topic}", self._kept)
+        self._known = [Known(*known) for known in stored or ()]
         at = monitor.assign([0]).get((self.topic, 0), 0)
         self._start = max((known.start for known in self._known if known.start <= at), default=0)
         self._known = [known for known in self._known if known.start < self._start]
-        wanted = next((Known(*known) for known in (held or ())[::-1] if known[0] == self._start), Known(0, 0, 0))
-        found = self._find(wanted, at - self._start)
+        wanted = next((Known(*known) for known in (stored or ())[::-1] if known[0] == self._start), Known(0, 0, 0))
+        place = self._find(wanted, at - self._start)
         self._lines = Lines(self.topic, at)
-        if found is None and at > self._start:
+        if place is None and at > self._start:
             self._gone(monitor, wanted, at)
-            found = self.path if self.path.exists() else None
-        if found is not None:
-            self._open(found, at)
+            place = self.path if self.path.exists() else None
+        if place is not None:
+            self._open(place, at)
 
     def _gone(self, monitor: Monitor, wanted: Known, at: int) -> None:
         """Go on with another file than the one that was being read, if that is allowed."""
@@ -118,13 +118,13 @@ class FileSource:
         end = time.monotonic() + timeout
         while not self.ended:
             block = b"" if self._file is None else self._file.read(BLOCK)
-            found = self._read(block) if block else self._moved_on()
-            if found is None:
+            records = self._read(block) if block else self._moved_on()
+            if records is None:
                 self.ended = not self._follow
-                found = self._lines.last() if self.ended else []
-            if found:
-                self._taken += len(found)
-                return found
+                records = self._lines.last() if self.ended else []
+            if records:
+                self._taken += len(records)
+                return records
             if not block:
                 left = end - time.monotonic()
                 if left <= 0:

@@ -114,14 +114,14 @@ class KafkaSource:
         self._consumer.subscribe(self._topics, on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lose)
 
     def _partitions(self, topic: str) -> Any:
-        found = self._consumer.list_topics(topic, timeout=PATIENCE).topics[topic]
-        if found.error is not None:
-            raise KafkaException(found.error)
-        return found.partitions
+        metadata = self._consumer.list_topics(topic, timeout=PATIENCE).topics[topic]
+        if metadata.error is not None:
+            raise KafkaException(metadata.error)
+        return metadata.partitions
 
-    def _assign(self, consumer: Any, found: list[Any]) -> None:
+    def _assign(self, consumer: Any, partitions: list[Any]) -> None:
         """Go on at the stored offsets."""
-        places = {(each.topic, each.partition) for each in found}
+        places = {(each.topic, each.partition) for each in partitions}
         self._held = self._held | places if self._incremental else places
         checked(self._topics, self._held)
         self._done.update(self._monitor.assign({number for _, number in places}))
@@ -142,24 +142,24 @@ class KafkaSource:
             self._consumer.incremental_unassign([TopicPartition(*place) for place in places])
         self._read_from(places if self._incremental else self._held, moved)
 
-    def _revoke(self, consumer: Any, found: list[Any]) -> None:
+    def _revoke(self, consumer: Any, partitions: list[Any]) -> None:
         """Write what was counted; the client gives the partitions back when this returns."""
-        numbers = self._leave(found)
+        numbers = self._leave(partitions)
         try:
             self._monitor.revoke(numbers)
         except StoreError as error:
             LOG.warning("whoever has partitions %s next reads some records again: %s", sorted(numbers), error)
         self._commit()
 
-    def _lose(self, consumer: Any, found: list[Any]) -> None:
+    def _lose(self, consumer: Any, partitions: list[Any]) -> None:
         """Forget what another worker has by now."""
-        numbers = self._leave(found)
+        numbers = self._leave(partitions)
         LOG.warning("the partitions %s were lost; they are read again from the last checkpoint", sorted(numbers))
         self._monitor.lost(numbers)
         self._done.clear()
 
-    def _leave(self, found: list[Any]) -> set[int]:
-        places = {(each.topic, each.partition) for each in found}
+    def _leave(self, partitions: list[Any]) -> set[int]:
+        places = {(each.topic, each.partition) for each in partitions}
         self._held -= places
         numbers = {number for _, number in places}
         self._left |= numbers

@@ -38,10 +38,10 @@ def topics(source: config.Source) -> list[str]:
 
 def first(source: config.Source) -> str:
     """Return where a partition begins of which nothing was counted: "earliest", the default, or "latest"."""
-    found = source.options.get("auto.offset.reset", FIRST[0])
-    if found not in FIRST:
-        raise ValueError(f"Expected `auto.offset.reset` in `options` to be one of {list(FIRST)}, but got {found!r}")
-    return found
+    policy = source.options.get("auto.offset.reset", FIRST[0])
+    if policy not in FIRST:
+        raise ValueError(f"Expected `auto.offset.reset` in `options` to be one of {list(FIRST)}, but got {policy!r}")
+    return policy
 
 
 def consumer_options(source: config.Source) -> dict[str, Any]:
@@ -70,11 +70,11 @@ def incremental(options: Mapping[str, Any]) -> bool:
     return options.get(PROTOCOL) == "consumer" or "cooperative" in options.get(STRATEGY, "")
 
 
-def checked(names: Collection[str], held: Collection[tuple[str, int]]) -> None:
-    """Raise ``SourceError`` unless (topic, partition) in `held` are the same partitions of every topic of `names`."""
-    numbers = {name: sorted(number for topic, number in held if topic == name) for name in names}
+def checked(names: Collection[str], partitions: Collection[tuple[str, int]]) -> None:
+    """Raise ``SourceError`` unless every topic of `names` has the same `partitions`, pairs of (topic, partition)."""
+    numbers = {name: sorted(number for topic, number in partitions if topic == name) for name in names}
     if len(set(map(tuple, numbers.values()))) > 1:
-        had = " and ".join(f"{found} of {name!r}" for name, found in numbers.items())
+        had = " and ".join(f"{count} of {name!r}" for name, count in numbers.items())
         raise SourceError(
             f"Expected the same partitions of both topics, since each is joined with its own labels, but got {had}; "
             f"every worker of the group has to use the assignor range, and the topics need equally many partitions"
@@ -83,8 +83,8 @@ def checked(names: Collection[str], held: Collection[tuple[str, int]]) -> None:
 
 def hidden(text: object, options: Mapping[str, Any]) -> str:
     """Return a text without the passwords that are among the options."""
-    found = str(text)
+    result = str(text)
     for name, value in options.items():
         if any(word in name for word in SECRET) and value:
-            found = found.replace(str(value), "***")
-    return found
+            result = result.replace(str(value), "***")
+    return result

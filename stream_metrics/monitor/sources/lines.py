@@ -36,13 +36,13 @@ class Lines:
         began, start = self.read - len(block), self.offset
         first = block.index(b"\n") + 1 if self._rest else 0
         head = self._line(block[: first - 1]) if first else b""
-        found: list[Record] = cut(block[first:end], self.topic, began + first, Record)
+        records: list[Record] = cut(block[first:end], self.topic, began + first, Record)
         self.offset, self._rest, self._held = began + end, [], 0
         self._keep(block[end:])
         if head and not head.isspace():
-            following = found[0].offset if found else self.offset
-            found.insert(0, Record(self.topic, 0, start, following, None, None, head))
-        return found
+            following = records[0].offset if records else self.offset
+            records.insert(0, Record(self.topic, 0, start, following, None, None, head))
+        return records
 
     def _keep(self, rest: bytes) -> None:
         """Keep the start of a line for when it goes on."""

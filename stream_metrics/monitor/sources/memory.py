@@ -21,9 +21,9 @@ def records(events: Iterable[Mapping[str, Any]], topic: str = "memory", start: i
 class MemorySource:
     """Hands over records, `at_once` at a time; more can be added at any time. It ends when `close` is called."""
 
-    def __init__(self, held: Iterable[Record] = (), at_once: int = 1000) -> None:
+    def __init__(self, records: Iterable[Record] = (), at_once: int = 1000) -> None:
         self.ended = False
-        self._held = list(held)
+        self._held = list(records)
         self._at_once = at_once
         self._at = 0
         self._partitions = {record.partition for record in self._held} | {0}
@@ -38,9 +38,9 @@ class MemorySource:
 
     def poll(self, timeout: float) -> list[Record]:
         """Return the next records, without waiting."""
-        found = self._held[self._at : self._at + self._at_once]
-        self._at += len(found)
-        return found
+        records = self._held[self._at : self._at + self._at_once]
+        self._at += len(records)
+        return records
 
     def lag(self) -> dict[tuple[str, int], int]:
         """Return how many records were not handed over, by topic and partition."""
