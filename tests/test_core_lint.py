@@ -32,7 +32,7 @@ NAMED = {  # lines with 32 bits that hold no count
         "self.codes = np.ascontiguousarray(truth, np.int32)",
     ),
     "ranks/score_rows.pxi": ("kinds = (np.int64, np.int32, np.uint64, np.int8)",),
-    "confusion/kernels.pxd": ("int32_t index", "int32_t form"),
+    "numeric/kernels.pxd": ("int32_t index", "int32_t kind"),
 }
 
 

@@ -22,7 +22,7 @@ def test_kernels_import_what_is_below_them(path: Path) -> None:
 
 def test_the_pattern_finds_imports() -> None:
     """Of the kernel of the confusion matrix, the labels and another kernel."""
-    text = (KERNELS / "confusion" / "label_index.pxi").read_text()
+    text = (KERNELS / "numeric" / "labels.pxi").read_text()
 
     assert "from stream_metrics.labels" in text
     assert "from stream_metrics._core.numeric.kernels cimport" in (KERNELS / "confusion" / "counters.pxi").read_text()

@@ -19,6 +19,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
+from stream_metrics._core.numeric.kernels cimport plain
 from stream_metrics.errors import LabelError
 from stream_metrics.labels.label import canonical, most_likely
 

@@ -9,6 +9,7 @@ beyond: 16 bytes a slot, key beside value, at a load of 3/8 to 3/4. A class's to
 touches at most three lines. Cells that fall back to zero stay in the hash until it is next rebuilt.
 """
 
+cimport cython
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
@@ -58,6 +59,7 @@ cdef class Cells(Guarded):
         PyMem_RawFree(self.value)
         PyMem_RawFree(self.fraction)
 
+    @cython.final
     cdef int reserve(self, Py_ssize_t classes) except -1:
         """Make room for `classes` classes; on failure nothing has changed."""
         cdef Py_ssize_t capacity = max(self.capacity, FIRST_CAPACITY), i
@@ -104,6 +106,7 @@ cdef class Cells(Guarded):
         self.capacity = capacity
         return 0
 
+    @cython.final
     cdef int make_sparse(self, Py_ssize_t slots) except -1:
         """Move the cells of a square array into a hash of at least `slots` slots."""
         cdef Py_ssize_t i, j, at, old = self.capacity, filled = 0
@@ -135,6 +138,7 @@ cdef class Cells(Guarded):
         PyMem_RawFree(fraction)
         return 0
 
+    @cython.final
     cdef int make_fractional(self) except -1:
         """Give every counter its fraction part."""
         cdef Fractions *fractions
@@ -150,10 +154,12 @@ cdef class Cells(Guarded):
         self.fractions = fractions
         return 0
 
+    @cython.final
     cdef Py_ssize_t places(self) noexcept nogil:
         """The number of elements of `value`; in a hash, every other one is the key of the next."""
         return 2 * self.slots if self.key != NULL else self.capacity * self.capacity
 
+    @cython.final
     cdef Py_ssize_t find(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
         """Where the value of a cell lies in the hash."""
         cdef uint64_t key = ((<uint64_t> i << 32) | <uint64_t> j) + 1
@@ -169,6 +175,7 @@ cdef class Cells(Guarded):
             at = (at + 2) & (2 * self.slots - 1)
         return at + 1
 
+    @cython.final
     cdef int grow_slots(self) except -1 nogil:
         """Rebuild the hash without its zero cells, twice as large if they were few."""
         cdef Py_ssize_t slots = self.slots, at, to, live = 0
@@ -203,6 +210,7 @@ cdef class Cells(Guarded):
         PyMem_RawFree(fraction)
         return 0
 
+    @cython.final
     cdef int check_room(self, int64_t whole) except -1 nogil:
         """Refuse a weight that there is no room for."""
         if not has_room(self, whole):
@@ -210,6 +218,7 @@ cdef class Cells(Guarded):
                 raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {self.mass}")
         return 0
 
+    @cython.final
     cdef int add(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil:
         """Count a weight; room was checked, and the fraction arrays exist if `part` is not zero."""
         cdef Py_ssize_t at = place(self, i, j)
@@ -237,17 +246,20 @@ cdef class Cells(Guarded):
             plus(&self.hit, &self.hit_part, whole, part)
         return 0
 
+    @cython.final
     cdef bint holds(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
         """Whether a cell has at least this weight."""
         cdef Py_ssize_t at = place(self, i, j)
         cdef uint64_t have = 0 if self.fraction == NULL else self.fraction[at]
         return self.value[at] > whole or (self.value[at] == whole and have >= part)
 
+    @cython.final
     cdef bint is_all(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
         """Whether a cell has exactly this weight."""
         cdef Py_ssize_t at = place(self, i, j)
         return self.value[at] == whole and (0 if self.fraction == NULL else self.fraction[at]) == part
 
+    @cython.final
     cdef bint take(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
         """Undo `add`; False, and nothing has changed, if the cell holds less than that."""
         cdef Py_ssize_t at

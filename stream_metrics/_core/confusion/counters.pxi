@@ -1,12 +1,16 @@
 """The confusion counters: samples become cells, one by one, in batches, and from other states."""
 
+cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport INT64_MAX, int64_t, uint64_t
+from libc.string cimport memset
 
 import numpy as np
 
-from stream_metrics._core.numeric.kernels cimport Guarded
-from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples, refuse_samples, split
+from stream_metrics._core.numeric.kernels cimport (
+    MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, cache_entry, check_samples, most_type_count, numeric_kind, plain,
+    refuse_samples, remove_type, samples_left, split,
+)
 from stream_metrics.errors import MergeError, WeightError
 from stream_metrics.labels.label import canonical, ordering
 
@@ -24,7 +28,8 @@ cdef inline int count_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, i
     if self.spare <= 0:
         self.look_for_room(1)
     if (whole | <int64_t> part) != 0:
-        self.check_room(whole)
+        if not has_room(self, whole):
+            self.check_room(whole)
         if part != 0:
             self.make_fractional()
         self.add(i, j, whole, part)
@@ -59,17 +64,17 @@ cdef int count_labels(ConfusionCounters self, object truth, object predicted, ob
         return 0
     self.check_room(whole)
     i, j = self.intern(truth), self.intern(predicted)
-    self.remember(y_true, i, form_of(truth))
-    self.remember(y_pred, j, form_of(predicted))
-    count_cell(self, i, j, form_of(truth), form_of(predicted), whole, part)
+    self.label_index.cache_put(y_true, i, numeric_kind(truth))
+    self.label_index.cache_put(y_pred, j, numeric_kind(predicted))
+    count_cell(self, i, j, numeric_kind(truth), numeric_kind(predicted), whole, part)
     self.weighted += whole != 1 or part != 0
     return 0
 
 
 cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_pred, object w) except -1:
     """Count a sample if that takes no section and no Python code; False, and no change, if it would."""
-    cdef Known *t
-    cdef Known *p
+    cdef IdentityCacheEntry *t
+    cdef IdentityCacheEntry *p
     cdef int64_t whole = 1
     cdef uint64_t part = 0
     if w is not ONE:
@@ -78,18 +83,18 @@ cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_p
         split(w, &whole, &part)
     if self.holder != 0:
         return False
-    t, p = slot(self, y_true), slot(self, y_pred)
+    t, p = cache_entry(self.label_index, y_true), cache_entry(self.label_index, y_pred)
     if t.label == <PyObject *> y_true and p.label == <PyObject *> y_pred:
-        count_cell(self, t.index, p.index, t.form, p.form, whole, part)
+        count_cell(self, t.index, p.index, t.kind, p.kind, whole, part)
         if w is not ONE:
             self.weighted += whole != 1 or part != 0
         return True
     if not plain(y_true) or not (plain(y_pred) or y_pred is None):
         return False
     truth, predicted = y_true, y_pred
-    if self.fixed_labels is not None or type(y_true) is float or type(y_pred) is float:
-        truth = self.admitted(y_true, "y_true", None)
-        predicted = None if y_pred is None else self.admitted(y_pred, "y_pred", None)
+    if self.label_index.fixed_labels is not None or type(y_true) is float or type(y_pred) is float:
+        truth = self.label_index.admitted(y_true, "y_true", None)
+        predicted = None if y_pred is None else self.label_index.admitted(y_pred, "y_pred", None)
     count_labels(self, truth, predicted, y_true, y_pred, whole, part)
     return True
 
@@ -111,13 +116,140 @@ cdef inline bint uncount_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j
         self.take(i, j, whole, part)
         self.unsee(i, form_i, 1)
         self.unsee(j, form_j, 1)
-        self.settle()
+        self.reclaim()
         forget_samples(self, 1, whole != 1 or part != 0)
     return True
 
 
-cdef class ConfusionCounters(Indexed):
-    """Exact counts of (true label, predicted label)."""
+cdef class ConfusionCounters(Readings):
+    """Exact counts of (true label, predicted label).
+
+    A class whose totals are zero and that belongs to no fixed set is *dormant*: no aggregate shows it, and its index is
+    given back once dormant classes are many. So labels that left a window cost nothing.
+    """
+
+    def __cinit__(self, labels=None, other=None):
+        self.label_index = LabelIndex.__new__(LabelIndex, labels, other)
+        self.ordered_at = -1
+        self.clear_labels()
+
+    @cython.final
+    cdef int clear_labels(self) except -1:
+        """Forget all labels but the fixed ones; the cells are empty."""
+        self.label_index.clear()
+        self.dormant = 0
+        self.reserve(self.label_index.used)
+        self.used = self.label_index.used
+        return 0
+
+    @cython.final
+    cdef Py_ssize_t intern(self, object label) except -1:
+        """The index of a label that is canonical and allowed, new if need be."""
+        cdef Py_ssize_t i = self.label_index.find(label)
+        if i >= 0:
+            return i
+        self.reserve(self.label_index.next_index() + 1)
+        i = self.label_index.add(label)
+        self.used = self.label_index.used
+        return i
+
+    @property
+    def fixed_labels(self):
+        """The labels that were fixed, None if they were not."""
+        return self.label_index.fixed_labels
+
+    @property
+    def other(self):
+        """The label that stands for those outside the fixed ones; None if there is none."""
+        return self.label_index.other
+
+    def admit(self, label, str argument, position=None):
+        """The canonical label to count for `label`: itself, or `other` if it is outside the fixed set."""
+        return self.label_index.admitted(label, argument, position)
+
+    @cython.final
+    cdef void unsee(self, Py_ssize_t i, int kind, int64_t times) noexcept:
+        """Take appearances of class i back; a class without weight has none."""
+        if empty(self, i):
+            memset(self.totals[i].seen, 0, sizeof(self.totals[i].seen))
+            self.dormant += i >= self.label_index.fixed
+        else:
+            remove_type(self.totals[i].seen, kind, times)
+
+    @cython.final
+    cdef int reclaim(self) except -1:
+        """Give back the indices of dormant classes once they are many."""
+        cdef Py_ssize_t i
+        if self.dormant < 64 or self.dormant * 2 < len(self.label_index.index):
+            return 0
+        for i in range(self.label_index.fixed, self.used):
+            if self.label_index.names[i] is not None and empty(self, i):
+                self.label_index.remove(i)
+        self.dormant = 0
+        return 0
+
+    cdef object mapping(self, ConfusionCounters other):
+        """For every index of `other` the index here of the same label, or -1 if it counts nothing."""
+        cdef Py_ssize_t b
+        cdef list names = other.label_index.names
+        at = np.full(other.used, -1, np.int64)
+        cdef int64_t[::1] to = at
+        for b in range(other.used):
+            if names[b] is not None and not empty(other, b):
+                to[b] = self.intern(names[b])
+        return at
+
+    @cython.final
+    cdef int64_t most_seen(self) noexcept:
+        """The largest type count."""
+        return 0 if self.used == 0 else most_type_count(self.totals.seen, sizeof(Totals), self.used)
+
+    def appearances(self):
+        """How often each label that is a number and not fixed was seen as bool, as int and as float: three counts each."""
+        self.refresh()
+        return [] if self.used == 0 else self.label_index.type_counts(self.order, self.classes, self.totals.seen, sizeof(Totals))
+
+    cdef int refresh(self) except -1:
+        """Sort the labels again if there are new ones, and leave dormant classes out. A stretch may follow that reads."""
+        cdef Py_ssize_t a, live = 0
+        cdef const int64_t *ranking
+        if self.holder != 0:
+            self.wait_reading()
+        if self.ordered_at != self.label_index.changes:
+            self.enter_reading()
+            try:
+                self.label_index.sort()
+                self.set_order(self.label_index.ranking, self.label_index.ranked)
+                self.ordered_at = self.label_index.changes
+            finally:
+                self.leave()
+        elif self.dormant == 0:
+            return 0
+        self.dormant = 0
+        ranking = self.label_index.ranking
+        for a in range(self.label_index.ranked):
+            if ranking[a] >= self.label_index.fixed and empty(self, ranking[a]):
+                self.dormant += 1
+            else:
+                self.order[live] = ranking[a]
+                live += 1
+        self.classes = live
+        return 0
+
+    cdef object shown(self, Py_ssize_t i):
+        """The label of class i, a number in the narrowest type in which it was seen."""
+        return self.label_index.shown(i, self.totals[i].seen)
+
+    @property
+    def labels(self):
+        """The labels of the classes: as given if they were fixed, else numbers, text, bytes, tuples, each by value."""
+        cdef Py_ssize_t a
+        self.enter_reading()
+        try:
+            self.refresh()
+            return tuple([self.shown(self.order[a]) for a in range(self.classes)])
+        finally:
+            self.leave()
 
     def update(self, y_true, y_pred, w=1):
         """Count one sample.
@@ -151,21 +283,22 @@ cdef class ConfusionCounters(Indexed):
         """Count a sample if that takes no section and no Python code; False, and no change, if it would."""
         return count_quickly(self, y_true, y_pred, w)
 
+    @cython.final
     cdef int count_slowly(self, object y_true, object y_pred, object w) except -1:
         """Count a sample of any labels and weight."""
         cdef int64_t whole = 1
         cdef uint64_t part = 0
         if w is not ONE:
             split(w, &whole, &part)
-        truth, predicted = self.admitted(y_true, "y_true", None), self.admit_prediction(y_pred)
+        truth, predicted = self.label_index.admitted(y_true, "y_true", None), self.label_index.admit_prediction(y_pred)
         if self.holder != 0:
             self.wait()
         return count_labels(self, truth, predicted, y_true, y_pred, whole, part)
 
+    @cython.final
     cdef int look_for_room(self, int64_t more) except -1:
         """Find out how many samples can come; WeightError if these are fewer than `more`."""
-        cdef int64_t room = MOST_SAMPLES - max(self.n, self.abstained)
-        self.spare = min(room, (INT64_MAX - self.most_seen()) // 2)  # a sample may be seen twice as one class
+        self.spare = samples_left(self.n, self.abstained, self.most_seen(), 2)
         if more > self.spare:
             refuse_samples(more, MOST_SAMPLES - self.spare)
         return 0
@@ -209,9 +342,10 @@ cdef class ConfusionCounters(Indexed):
     cdef int uncount(self, object y_true, object y_pred, object w) except -1:
         return self.take_back(y_true, y_pred, w, False)
 
+    @cython.final
     cdef int take_back(self, object y_true, object y_pred, object w, bint only_look) except -1:
-        cdef Known *t
-        cdef Known *p
+        cdef IdentityCacheEntry *t
+        cdef IdentityCacheEntry *p
         cdef int64_t whole = 1
         cdef uint64_t part = 0
         cdef bint possible
@@ -219,19 +353,19 @@ cdef class ConfusionCounters(Indexed):
             split(w, &whole, &part)
         if self.holder != 0:
             self.wait()
-        t, p = slot(self, y_true), slot(self, y_pred)
+        t, p = cache_entry(self.label_index, y_true), cache_entry(self.label_index, y_pred)
         if t.label == <PyObject *> y_true and p.label == <PyObject *> y_pred:
-            possible = uncount_cell(self, t.index, p.index, t.form, p.form, whole, part, only_look)
+            possible = uncount_cell(self, t.index, p.index, t.kind, p.kind, whole, part, only_look)
         else:
-            truth, predicted = self.admitted(y_true, "y_true", None), self.admit_prediction(y_pred)
+            truth, predicted = self.label_index.admitted(y_true, "y_true", None), self.label_index.admit_prediction(y_pred)
             if self.holder != 0:
                 self.wait()
             if predicted is None:
                 possible = self.abstained > 0
                 self.abstained -= possible and not only_look
             else:
-                possible = uncount_cell(self, self.find_label(truth), self.find_label(predicted), form_of(truth),
-                                        form_of(predicted), whole, part, only_look)
+                possible = uncount_cell(self, self.label_index.find(truth), self.label_index.find(predicted), numeric_kind(truth),
+                                        numeric_kind(predicted), whole, part, only_look)
         if not possible:
             raise WeightError("Expected to revert a sample that was counted, "
                               f"but got y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
@@ -256,8 +390,8 @@ cdef class ConfusionCounters(Indexed):
         if n + abstained >= self.spare:
             self.check_samples(n, abstained, int(seen[0].max(initial=0)) + int(seen[1].max(initial=0)))
         to_row, to_column = self.place_labels(truth, rows), self.place_labels(predicted, columns)
-        forms_true = np.array([form_of(label) for label in truth], np.int64)
-        forms_predicted = np.array([form_of(label) for label in predicted], np.int64)
+        forms_true = np.array([numeric_kind(label) for label in truth], np.int64)
+        forms_predicted = np.array([numeric_kind(label) for label in predicted], np.int64)
         if parts is not None:
             self.make_fractional()
         self.add_all(to_row, to_column, rows, columns, wholes, parts)
@@ -306,16 +440,16 @@ cdef class ConfusionCounters(Indexed):
         for label in labels:
             if type(label) is not str and repr(canonical(label)) != repr(label):
                 raise ValueError("labels in their plain form")
-            if self.intern(label) != self.used - 1 or self.used != self.fixed + at + 1:
+            if self.intern(label) != self.used - 1 or self.used != self.label_index.fixed + at + 1:
                 raise ValueError("every label once")
             at += 1
-        read_cells(self, cells, self.fixed + len(labels))
+        read_cells(self, cells, self.label_index.fixed + len(labels))
         at = 0
-        for i in range(self.fixed, self.used):
-            label = self.names[i]
+        for i in range(self.label_index.fixed, self.used):
+            label = self.label_index.names[i]
             if empty(self, i):
                 raise ValueError("a count for every label")
-            if form_of(label) == 3:
+            if numeric_kind(label) == 3:
                 continue
             if at + 3 > len(appearances):
                 raise ValueError("three counts of appearances for every number")
@@ -338,7 +472,7 @@ cdef class ConfusionCounters(Indexed):
         if not isinstance(other, ConfusionCounters):
             raise MergeError(f"Expected to {verb} a ConfusionMatrix, but got {type(other).__name__}")
         cdef ConfusionCounters o = other
-        for name, mine, theirs in (("labels", self.fixed_labels, o.fixed_labels), ("other", self.other, o.other)):
+        for name, mine, theirs in (("labels", self.label_index.fixed_labels, o.label_index.fixed_labels), ("other", self.label_index.other, o.label_index.other)):
             if mine is not theirs and (mine != theirs or shape(mine) != shape(theirs)):
                 raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
         return 0
@@ -460,7 +594,7 @@ cdef class ConfusionCounters(Indexed):
     cdef int take_state(self, ConfusionCounters other) except -1:
         cdef ConfusionCounters o = other.twin() if other is self else other
         cdef Py_ssize_t a, form, emptied
-        cdef const int64_t[::1] to = np.array([self.index.get(name, -1) for name in o.names], np.int64)
+        cdef const int64_t[::1] to = np.array([self.label_index.index.get(name, -1) for name in o.label_index.names], np.int64)
         cells = o.export()
         emptied = self.take_all(to, cells, True)
         if emptied < 0 or self.abstained < o.abstained or self.n - o.n < self.live - emptied:
@@ -472,7 +606,7 @@ cdef class ConfusionCounters(Indexed):
                     self.unsee(to[a], form, o.totals[a].seen[form])
         forget_samples(self, o.n, o.weighted)
         self.abstained -= o.abstained
-        self.settle()
+        self.reclaim()
         return 0
 
     cdef Py_ssize_t take_all(self, const int64_t[::1] to, tuple cells, bint only_look) except -2:
@@ -508,10 +642,14 @@ cdef class ConfusionCounters(Indexed):
             self.leave()
 
     cdef ConfusionCounters twin(self):
-        cdef ConfusionCounters twin = type(self).__new__(type(self), self.fixed_labels, self.other)
+        cdef ConfusionCounters twin = type(self).__new__(type(self), self.label_index.fixed_labels, self.label_index.other)
         Cells.clear(twin)
         twin.copy_cells(self)
-        twin.adopt(self)
+        twin.label_index.copy_from(self.label_index)
+        twin.dormant = self.dormant
+        if self.ordered_at == self.label_index.changes:
+            twin.set_order(self.label_index.ranking, self.label_index.ranked)
+            twin.ordered_at = twin.label_index.changes
         twin.n, twin.abstained, twin.weighted, twin.spare = self.n, self.abstained, self.weighted, self.spare
         return twin
 
@@ -520,7 +658,7 @@ cdef class ConfusionCounters(Indexed):
         self.enter()
         try:
             Cells.clear(self)
-            self.start()
+            self.clear_labels()
             self.n, self.abstained, self.weighted, self.spare = 0, 0, 0, 0
         finally:
             self.leave()
@@ -555,7 +693,7 @@ cdef class ConfusionCounters(Indexed):
         name = label if plain(label) and type(label) is not float else canonical(label)
         if self.holder != 0:
             self.wait_reading()
-        return self.against_rest(self.find_label(name))
+        return self.against_rest(self.label_index.find(name))
 
 
 cdef class Feed(Guarded):

@@ -1,9 +1,6 @@
-from cpython.bytes cimport PyBytes_GET_SIZE
-from cpython.ref cimport PyObject
-from cpython.unicode cimport PyUnicode_GET_LENGTH
-from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
+from libc.stdint cimport int64_t, uint64_t
 from stream_metrics._core.numeric.fixed cimport Fixed
-from stream_metrics._core.numeric.kernels cimport Guarded
+from stream_metrics._core.numeric.kernels cimport Guarded, LabelIndex
 
 cdef struct Totals:
     int64_t actual, predicted, diagonal
@@ -86,82 +83,25 @@ cdef class Readings(Cells):
     cdef Readings against_rest(self, Py_ssize_t i)
 
 
-cdef enum:
-    LONGEST = 1 << 20  # `labels.LONGEST`
-
-cdef struct Known:
-    PyObject *label
-    int32_t index
-    int32_t form
-
-cdef class Indexed(Readings):
-    cdef Known *known
-    cdef int known_bits
-    cdef Py_ssize_t fixed, dormant
-    cdef dict index
-    cdef list names, free
-    cdef int64_t changes, sorted_at  # of the set of labels; the number of changes at which it was sorted last
-    cdef int64_t *ranking  # the indices of all labels, sorted; `order` leaves dormant classes out
-    cdef Py_ssize_t ranked
-    cdef readonly object fixed_labels
-    cdef readonly object other
-
-    cdef int start(self) except -1
-    cdef void drop_known(self) noexcept
-    cdef void drop_labels(self) noexcept
-    cdef int forget_known(self, int bits) except -1
-    cdef int remember(self, object label, Py_ssize_t index, int form) except -1
-    cdef Py_ssize_t intern(self, object label) except -1
-    cdef object admitted(self, object label, str argument, object position)
-    cdef object admit_prediction(self, object y_pred)
-    cdef Py_ssize_t find_label(self, object label) except -2
-    cdef void unsee(self, Py_ssize_t i, int form, int64_t count) noexcept
-    cdef int settle(self) except -1
-    cdef object mapping(self, Indexed other)
-    cdef int64_t most_seen(self) noexcept
-    cdef int adopt(self, Indexed other) except -1
-    cdef int set_ranking(self, const int64_t *ranking, Py_ssize_t ranked) except -1
-    cdef int sort_labels(self) except -1
-    cdef object shown(self, Py_ssize_t i)
-
-
-cdef inline Known *slot(Indexed table, object label) noexcept:
-    """Where the object is remembered: one of two neighbours, the second if the first holds another."""
-    cdef uint64_t mixed = <uint64_t> <uintptr_t> <PyObject *> label * <uint64_t> 0x9E3779B97F4A7C15
-    cdef Known *first = table.known + (mixed >> (64 - table.known_bits))
-    if first.label == <PyObject *> label:
-        return first
-    return table.known + ((mixed >> (64 - table.known_bits)) ^ 1)
-
-
-cdef inline int form_of(object label):
-    """Which counter of appearances a label has: 0 bool, 1 int, 2 float, 3 anything else."""
-    kind = type(label)
-    return 0 if kind is bool else 1 if kind is int else 2 if kind is float else 3
-
-
-cdef bint is_short(object number) noexcept
-
-
-cdef inline bint plain(object label):
-    """Whether the object is of a type that is a label as it stands, and not too long (but for a float that is not finite)."""
-    kind = type(label)
-    if kind is str:
-        return PyUnicode_GET_LENGTH(label) <= LONGEST
-    if kind is int:
-        return is_short(label)
-    return kind is bool or kind is float or (kind is bytes and PyBytes_GET_SIZE(label) <= LONGEST)
-
-
 cdef int read_cells(Cells table, bytes stream, Py_ssize_t classes) except -1
 
 
-cdef class ConfusionCounters(Indexed):
+cdef class ConfusionCounters(Readings):
+    cdef LabelIndex label_index
+    cdef int64_t ordered_at   # the number of changes of the labels at which `order` was written
+    cdef Py_ssize_t dormant   # classes without weight that belong to no fixed set, as far as they are known
     cdef readonly int64_t n
     cdef readonly int64_t abstained
     cdef readonly int64_t weighted  # samples whose weight was not 1, as far as they are known
     cdef int64_t spare  # samples that may come before any counter of samples can be full; a lower bound
 
+    cdef int clear_labels(self) except -1
+    cdef Py_ssize_t intern(self, object label) except -1
+    cdef void unsee(self, Py_ssize_t i, int kind, int64_t times) noexcept
+    cdef int reclaim(self) except -1
+    cdef object mapping(self, ConfusionCounters other)
+    cdef int64_t most_seen(self) noexcept
+    cdef object shown(self, Py_ssize_t i)
     cdef int check_samples(self, int64_t n, int64_t abstained, int64_t seen) except -1
     cdef int look_for_room(self, int64_t more) except -1
     cdef int count(self, object y_true, object y_pred, object w) except -1

@@ -3,7 +3,6 @@
 
 include "cells.pxi"
 include "aggregates.pxi"
-include "label_index.pxi"
 include "coding.pxi"
 include "batch.pxi"
 include "counters.pxi"

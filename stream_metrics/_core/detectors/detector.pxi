@@ -25,7 +25,7 @@ from libc.math cimport exp, floor, log1p, sqrt
 from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.numeric.kernels cimport Guarded
-from stream_metrics._core.confusion.kernels cimport plain
+from stream_metrics._core.numeric.kernels cimport plain
 from stream_metrics._core.numeric.scores cimport mixed
 from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples
 from stream_metrics.errors import WeightError

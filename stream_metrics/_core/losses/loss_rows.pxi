@@ -8,7 +8,7 @@ from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.ref cimport PyObject
 
-from stream_metrics._core.confusion.kernels cimport plain
+from stream_metrics._core.numeric.kernels cimport plain
 from stream_metrics._core.losses.terms cimport Row, Sample, add_square, clamp, finish, in_range, rate
 from stream_metrics._core.numeric.kernels cimport to_double
 from stream_metrics._core.numeric.wide cimport grid

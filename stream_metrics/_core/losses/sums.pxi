@@ -23,7 +23,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from stream_metrics._core.numeric.kernels cimport Guarded
-from stream_metrics._core.confusion.kernels cimport plain
+from stream_metrics._core.numeric.kernels cimport plain
 from stream_metrics._core.losses.terms cimport (
     BLOCK, RANKS, Sample, Squares, Sums, count, count_block, finish, forget_squares, in_range, minus_sums, plus_sums, possible, rate_rows,
     rate_single, rate_singles, real)

@@ -1,4 +1,4 @@
-"""Shared parts of the compiled counters: the lock, numbers, weights, exact fixed-point sums, hashes.
+"""Shared parts of the compiled counters: the lock, numbers, weights, labels, exact sums, hashes.
 
 Nothing here knows about a state; whatever only one state needs belongs to the folder of that state.
 """

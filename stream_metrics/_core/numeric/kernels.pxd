@@ -1,5 +1,8 @@
+from cpython.bytes cimport PyBytes_GET_SIZE
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
-from libc.stdint cimport int64_t, uint64_t
+from cpython.ref cimport PyObject
+from cpython.unicode cimport PyUnicode_GET_LENGTH
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t, uintptr_t
 
 cdef class Guarded:
     cdef unsigned long holder  # the thread whose section is open, 0 if none is
@@ -49,3 +52,88 @@ cdef int refuse_samples(int64_t more, int64_t have) except -1
 cdef inline int check_samples(int64_t more, int64_t have) except -1:
     """Refuse more samples than there is room for; neither number is negative."""
     return refuse_samples(more, have) if more > MOST_SAMPLES - have else 0
+
+
+cdef inline int64_t samples_left(int64_t n, int64_t abstained, int64_t type_count, int64_t per_sample) noexcept:
+    """How many samples can come before a counter of samples is full; one sample adds up to `per_sample` to a type count."""
+    return min(MOST_SAMPLES - max(n, abstained), (INT64_MAX - type_count) // per_sample)
+
+
+cdef enum:
+    LONGEST = 1 << 20  # `labels.LONGEST`
+
+cdef struct IdentityCacheEntry:
+    PyObject *label
+    int32_t index
+    int32_t kind
+
+cdef class LabelIndex:
+    cdef IdentityCacheEntry *cache
+    cdef int cache_bits
+    cdef Py_ssize_t cached  # entries of the cache
+    cdef Py_ssize_t used    # indices from 0 that were given to labels, some perhaps taken back
+    cdef Py_ssize_t fixed   # the first indices, which belong to the fixed labels
+    cdef dict index
+    cdef list names, free
+    cdef int64_t changes, sorted_at  # of the set of labels; the number of changes at which it was sorted last
+    cdef int64_t *ranking  # the indices of all labels, sorted
+    cdef Py_ssize_t ranked
+    cdef readonly object fixed_labels
+    cdef readonly object other
+
+    cdef int clear(self) except -1
+    cdef void cache_drop(self) noexcept
+    cdef void cache_clear(self) noexcept
+    cdef int cache_resize(self, int bits) except -1
+    cdef int cache_put(self, object label, Py_ssize_t index, int kind) except -1
+    cdef Py_ssize_t find(self, object label) except -2
+    cdef Py_ssize_t next_index(self) except -1
+    cdef Py_ssize_t add(self, object label) except -1
+    cdef int remove(self, Py_ssize_t i) except -1
+    cdef object admitted(self, object label, str argument, object position)
+    cdef object admit_prediction(self, object y_pred)
+    cdef int copy_from(self, LabelIndex other) except -1
+    cdef int set_ranking(self, const int64_t *ranking, Py_ssize_t ranked) except -1
+    cdef int sort(self) except -1
+    cdef object shown(self, Py_ssize_t i, const int64_t *type_counts)
+    cdef list type_counts(self, const int64_t *order, Py_ssize_t classes, const int64_t *first, Py_ssize_t stride)
+
+cdef bint is_short(object number) noexcept
+cdef int64_t most_type_count(const int64_t *first, Py_ssize_t stride, Py_ssize_t classes) noexcept
+
+
+cdef inline IdentityCacheEntry *cache_entry(LabelIndex labels, object label) noexcept:
+    """The entry of an object: one of two neighbours, the second if the first has another object."""
+    cdef uint64_t mixed = <uint64_t> <uintptr_t> <PyObject *> label * <uint64_t> 0x9E3779B97F4A7C15
+    cdef IdentityCacheEntry *first = labels.cache + (mixed >> (64 - labels.cache_bits))
+    if first.label == <PyObject *> label:
+        return first
+    return labels.cache + ((mixed >> (64 - labels.cache_bits)) ^ 1)
+
+
+cdef inline int numeric_kind(object label):
+    """Which type count a label has: 0 bool, 1 int, 2 float, 3 anything else."""
+    kind = type(label)
+    return 3 if kind is str else 0 if kind is bool else 1 if kind is int else 2 if kind is float else 3
+
+
+cdef inline void remove_type(int64_t *type_counts, int kind, int64_t times) noexcept:
+    """Take appearances as one type back, from another type where that one has too few."""
+    cdef int other
+    cdef int64_t some
+    if kind == 3:
+        return
+    for other in range(3):
+        some = min(times, type_counts[(kind + other) % 3])
+        type_counts[(kind + other) % 3] -= some
+        times -= some
+
+
+cdef inline bint plain(object label):
+    """Whether the object is a label as it stands: of such a type, and not too long. A float may still not be finite."""
+    kind = type(label)
+    if kind is str:
+        return PyUnicode_GET_LENGTH(label) <= LONGEST
+    if kind is int:
+        return is_short(label)
+    return kind is bool or kind is float or (kind is bytes and PyBytes_GET_SIZE(label) <= LONGEST)

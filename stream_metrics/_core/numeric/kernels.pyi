@@ -1,5 +1,5 @@
 from contextlib import AbstractContextManager
-from typing import Any, final
+from typing import Any, Self, final
 
 from numpy import ndarray
 from typing_extensions import disjoint_base
@@ -30,3 +30,11 @@ def split_weights(weights: ndarray[Any, Any] | list[Any]) -> tuple[ndarray[Any, 
 def split_some_weights(
     weights: ndarray[Any, Any] | list[Any],
 ) -> tuple[ndarray[Any, Any], ndarray[Any, Any] | None, ndarray[Any, Any] | None]: ...
+
+@disjoint_base
+class LabelIndex:
+    def __new__(cls, labels: Any = None, other: Any = None) -> Self: ...
+    @property
+    def fixed_labels(self) -> tuple[Any, ...] | None: ...
+    @property
+    def other(self) -> Any: ...

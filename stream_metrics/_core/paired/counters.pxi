@@ -9,16 +9,19 @@ Folds are handed in; the last one, number `folds`, holds the samples that belong
 
 from collections.abc import Mapping
 
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from stream_metrics._core.confusion.kernels cimport empty
-from stream_metrics._core.confusion.kernels cimport Known, form_of, plain, slot
-from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples, refuse_samples, split
-from stream_metrics.errors import WeightError
-from stream_metrics.labels.label import canonical, most_likely, ordering
+from stream_metrics._core.numeric.kernels cimport (
+    MOST_SAMPLES, IdentityCacheEntry, LabelIndex, cache_entry, check_samples, most_type_count, numeric_kind, plain,
+    refuse_samples, samples_left, split,
+)
+from stream_metrics.errors import LabelError, WeightError
+from stream_metrics.labels.label import canonical, most_likely
 
 cdef object ONE = 1
 cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
@@ -30,6 +33,10 @@ cdef inline uint64_t key_of(Py_ssize_t fold, int64_t i, int64_t j, int64_t k) no
     return ((<uint64_t> (fold + 1)) << 54) | (<uint64_t> i << 36) | (<uint64_t> j << 18) | <uint64_t> k
 
 
+cdef object too_many_labels(Py_ssize_t labels):
+    return LabelError(f"Expected at most {MOST_LABELS} labels where two models are compared, but got {labels}")
+
+
 cdef inline bint absent(object predicted):
     """Whether a prediction is an abstention."""
     return predicted is None or (not plain(predicted) and isinstance(predicted, Mapping) and not predicted)
@@ -39,13 +46,17 @@ cdef class JointCounters(Triples):
     """Exact counts of (fold, true label, prediction of one model, prediction of the other)."""
 
     def __cinit__(self, *args, **kwargs):
-        self.table = Names()
+        self.label_index = LabelIndex.__new__(LabelIndex)
 
     def _configure(self, labels, folds, aside):
         """Become empty, with these fixed labels (None if there are none) and that many folds; `aside`: see `update`."""
         if type(folds) is not int or not 2 <= folds <= MOST_FOLDS:
             raise ValueError(f"Expected `folds` to be a whole number from 2 to {MOST_FOLDS}, but got {folds!r}")
-        self.table = Names(labels)
+        cdef LabelIndex label_index = LabelIndex.__new__(LabelIndex, labels)
+        self.reserve(label_index.used)
+        self.label_index = label_index
+        if self.classes != NULL:
+            memset(self.classes, 0, self.capacity * sizeof(PairedClass))
         self.folds, self.aside = folds, aside
         self.start()
 
@@ -57,9 +68,9 @@ cdef class JointCounters(Triples):
 
     cdef int count(self, object y_true, object pred_a, object pred_b, object w, Py_ssize_t fold) except -1:
         """Count one sample in a fold."""
-        cdef Known *t
-        cdef Known *a
-        cdef Known *b
+        cdef IdentityCacheEntry *t
+        cdef IdentityCacheEntry *a
+        cdef IdentityCacheEntry *b
         cdef int64_t whole = 1
         cdef uint64_t part = 0
         if w is not ONE:
@@ -68,7 +79,7 @@ cdef class JointCounters(Triples):
             self.wait()
         if self.spare <= 0:
             self.look_for_room(1)
-        t, a, b = slot(self.table, y_true), slot(self.table, pred_a), slot(self.table, pred_b)
+        t, a, b = cache_entry(self.label_index, y_true), cache_entry(self.label_index, pred_a), cache_entry(self.label_index, pred_b)
         if (t.label != <PyObject *> y_true or a.label != <PyObject *> pred_a or b.label != <PyObject *> pred_b
                 or (whole | <int64_t> part) == 0):
             return self.count_new(y_true, pred_a, pred_b, whole, part, fold)
@@ -76,15 +87,59 @@ cdef class JointCounters(Triples):
         if part != 0:
             self.make_fractional()
         self.add(key_of(fold, t.index, a.index, b.index), whole, part)
-        self.table.totals[t.index].seen[t.form] += 1
-        self.table.totals[a.index].seen[a.form] += 1
-        self.table.totals[b.index].seen[b.form] += 1
+        self.classes[t.index].seen[t.kind] += 1
+        self.classes[a.index].seen[a.kind] += 1
+        self.classes[b.index].seen[b.kind] += 1
         self.mass += whole + (part != 0)
         self.weighted += whole != 1 or part != 0
         self.keyed += fold != self.folds
         self.n += 1
         self.spare -= 1
         return 0
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.classes)
+
+    cdef int reserve(self, Py_ssize_t classes) except -1:
+        """Make room for `classes` classes; on failure nothing has changed."""
+        cdef Py_ssize_t capacity = max(self.capacity, 8)
+        cdef PairedClass *larger
+        if classes <= self.capacity:
+            return 0
+        if classes > MOST_LABELS:
+            raise too_many_labels(classes)
+        while capacity < classes:
+            capacity *= 2
+        larger = <PairedClass *> PyMem_RawCalloc(capacity, sizeof(PairedClass))
+        if larger == NULL:
+            raise MemoryError(f"no memory for {capacity} labels")
+        if self.capacity:
+            memcpy(larger, self.classes, self.capacity * sizeof(PairedClass))
+        PyMem_RawFree(self.classes)
+        self.classes, self.capacity = larger, capacity
+        return 0
+
+    cdef Py_ssize_t intern(self, object label) except -1:
+        """The index of a label that was admitted, new if need be."""
+        cdef Py_ssize_t i = self.label_index.find(label)
+        if i < 0:
+            self.reserve(self.label_index.next_index() + 1)
+            i = self.label_index.add(label)
+        return i
+
+    cdef bint is_class(self, Py_ssize_t i) noexcept:
+        """Whether a label is shown: it is fixed, or a sample has it."""
+        return i < self.label_index.fixed or self.classes[i].counted
+
+    cdef int64_t most_seen(self) noexcept:
+        """The largest type count."""
+        return 0 if self.capacity == 0 else most_type_count(self.classes.seen, sizeof(PairedClass), self.label_index.used)
+
+    cdef list order(self):
+        """The indices of the classes in the order of report; in a section."""
+        cdef Py_ssize_t a
+        self.label_index.sort()
+        return [self.label_index.ranking[a] for a in range(self.label_index.ranked) if self.is_class(self.label_index.ranking[a])]
 
     cdef int check_room(self, int64_t whole) except -1:
         if whole >= LARGEST - 1 - self.mass:
@@ -96,17 +151,16 @@ cdef class JointCounters(Triples):
 
     cdef int look_for_room(self, int64_t more) except -1:
         """Find out how many samples can come; WeightError if these are fewer than `more`."""
-        cdef int64_t room = MOST_SAMPLES - max(self.n, self.absent_samples())
-        self.spare = min(room, (LARGEST - self.table.most_seen()) // 3)  # a sample may be seen three times as one class
+        self.spare = samples_left(self.n, self.absent_samples(), self.most_seen(), 3)
         if more > self.spare:
             refuse_samples(more, MOST_SAMPLES - self.spare)
         return 0
 
     cdef int check_labels(self, list labels) except -1:
         """Refuse labels, given canonical and distinct, that are more than the keys of cells can tell apart."""
-        cdef Py_ssize_t n = len(self.table.names) - len(self.table.free)
+        cdef Py_ssize_t n = len(self.label_index.names)
         if n + len(labels) > MOST_LABELS:
-            n += sum([label not in self.table.index for label in labels])
+            n += sum([label not in self.label_index.index for label in labels])
             if n > MOST_LABELS:
                 raise too_many_labels(n)
         return 0
@@ -136,8 +190,8 @@ cdef class JointCounters(Triples):
             index[2] = self.locate(pred_b, checked[2])
             self.add(key_of(fold, index[0], index[1], index[2]), whole, part)
             for at in range(3):
-                self.table.totals[index[at]].actual = 1
-                self.table.totals[index[at]].seen[form_of(checked[at])] += 1
+                self.classes[index[at]].counted = True
+                self.classes[index[at]].seen[numeric_kind(checked[at])] += 1
             self.mass += whole + (part != 0)
         self.weighted += whole != 1 or part != 0
         self.keyed += fold != self.folds
@@ -147,20 +201,20 @@ cdef class JointCounters(Triples):
 
     cdef int locate(self, object given, object label) except -1:
         """The index of an admitted label, new if need be; the object that was given for it is remembered."""
-        cdef Py_ssize_t i = self.table.intern(label)
-        self.table.remember(given, i, form_of(label))
+        cdef Py_ssize_t i = self.intern(label)
+        self.label_index.cache_put(given, i, numeric_kind(label))
         return i
 
     def _checked(self, y_true, pred_a, pred_b):
         """The labels to count for a sample, None for an abstention; LabelError or ScoreError for what is none."""
-        labels = [self.table.admitted(y_true, "y_true", None)]
+        labels = [self.label_index.admitted(y_true, "y_true", None)]
         for name, predicted in (("pred_a", pred_a), ("pred_b", pred_b)):
             if absent(predicted):
                 labels.append(None)
                 continue
             if not plain(predicted) and isinstance(predicted, Mapping):
                 predicted = most_likely(predicted, name)
-            labels.append(self.table.admitted(predicted, name, None))
+            labels.append(self.label_index.admitted(predicted, name, None))
         return labels
 
     def update(self, y_true, pred_a, pred_b, w=1, *, unit=None):
@@ -216,9 +270,9 @@ cdef class JointCounters(Triples):
         if (whole | <int64_t> part) != 0:
             self.check_labels(list(labels))
 
-    def admit(self, label, argument, position=None):
+    def admit(self, label, str argument, position=None):
         """The canonical label to count for `label`; LabelError if it is none, or outside the fixed labels."""
-        return self.table.admit(label, argument, position)
+        return self.label_index.admitted(label, argument, position)
 
     def _commit(self, list labels, codes, fold, wholes, parts):
         """Count a batch that was checked.
@@ -245,7 +299,7 @@ cdef class JointCounters(Triples):
             raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {total} on top of {self.mass}")
         if rows > self.spare:
             self.look_for_room(rows)
-        if len(self.table.names) + sum(map(len, labels)) > MOST_LABELS:
+        if len(self.label_index.names) + sum(map(len, labels)) > MOST_LABELS:
             counts = (codes[1] >= 0) & (codes[2] >= 0)
             if weights:
                 counts &= (wholes != 0) if parts is None else (wholes != 0) | (parts != 0)
@@ -267,11 +321,11 @@ cdef class JointCounters(Triples):
             if w == 0 and f == 0:
                 continue
             if to_t[t[r]] < 0:
-                to_t[t[r]] = self.table.intern(labels[0][t[r]])
+                to_t[t[r]] = self.intern(labels[0][t[r]])
             if to_a[a[r]] < 0:
-                to_a[a[r]] = self.table.intern(labels[1][a[r]])
+                to_a[a[r]] = self.intern(labels[1][a[r]])
             if to_b[b[r]] < 0:
-                to_b[b[r]] = self.table.intern(labels[2][b[r]])
+                to_b[b[r]] = self.intern(labels[2][b[r]])
             self.add(key_of(folds[r], to_t[t[r]], to_a[a[r]], to_b[b[r]]), w, f)
             self.see(to_t[t[r]], form_t[t[r]], 1)
             self.see(to_a[a[r]], form_a[a[r]], 1)
@@ -281,8 +335,8 @@ cdef class JointCounters(Triples):
         return 0
 
     cdef void see(self, int64_t i, int64_t form, int64_t times) noexcept:
-        self.table.totals[i].actual = 1
-        self.table.totals[i].seen[form] += times
+        self.classes[i].counted = True
+        self.classes[i].seen[form] += times
 
     def _check_room(self, JointCounters o):
         """Raise WeightError or LabelError if the counts of another state of the same configuration cannot be added."""
@@ -290,9 +344,9 @@ cdef class JointCounters(Triples):
             self.check_room(o.mass)
         check_samples(o.n, self.n)
         check_samples(o.absent_samples(), self.absent_samples())
-        if o.table.most_seen() > LARGEST - self.table.most_seen():
-            refuse_samples(o.table.most_seen(), self.table.most_seen())
-        self.check_labels([name for b, name in enumerate(o.table.names) if name is not None and not empty(o.table, b)])
+        if o.most_seen() > LARGEST - self.most_seen():
+            refuse_samples(o.most_seen(), self.most_seen())
+        self.check_labels([name for b, name in enumerate(o.label_index.names) if o.classes[b].counted])
 
     def _merge(self, JointCounters other):
         """Add the counts of another state of the same configuration; in a section that writes here and reads the other."""
@@ -303,7 +357,7 @@ cdef class JointCounters(Triples):
         cdef const int64_t[::1] to
         if o.fraction != NULL:
             self.make_fractional()
-        to = self.table.mapping(o.table)
+        to = np.array([self.intern(name) if o.classes[b].counted else -1 for b, name in enumerate(o.label_index.names)], np.int64)
         for at in range(o.slots):
             key = o.key[at]
             if key != 0:
@@ -312,7 +366,7 @@ cdef class JointCounters(Triples):
         for i in range(to.shape[0]):
             if to[i] >= 0:
                 for form in range(4):
-                    self.see(to[i], form, o.table.totals[i].seen[form])
+                    self.see(to[i], form, o.classes[i].seen[form])
         self.mass += o.mass
         self.n += o.n
         self.keyed += o.keyed
@@ -324,7 +378,7 @@ cdef class JointCounters(Triples):
     def _twin(self):
         """An independent table with the same configuration and counts."""
         cdef JointCounters twin = JointCounters()
-        twin._configure(self.table.fixed_labels, self.folds, self.aside)
+        twin._configure(self.label_index.fixed_labels, self.folds, self.aside)
         twin._merge(self)
         return twin
 
@@ -333,14 +387,14 @@ cdef class JointCounters(Triples):
         """The labels: as given if they were fixed, else numbers, text, bytes, tuples, each by value."""
         self.enter_reading()
         try:
-            return self.table.labels
+            return tuple([self.label_index.shown(i, self.classes[i].seen) for i in self.order()])
         finally:
             self.leave()
 
     @property
     def fixed_labels(self):
         """The labels that were fixed, None if they were not."""
-        return self.table.fixed_labels
+        return self.label_index.fixed_labels
 
     @property
     def abstentions(self):
@@ -354,10 +408,12 @@ cdef class JointCounters(Triples):
 
     def _load(self):
         """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
-        return self.mass, max(self.n, self.table.most_seen()), self.absent_samples()
+        return self.mass, max(self.n, self.most_seen()), self.absent_samples()
 
     def _appearances(self):
-        return self.table.appearances()
+        cdef Py_ssize_t kind
+        return [self.classes[i].seen[kind] for i in self.order() if i >= self.label_index.fixed
+                and numeric_kind(self.label_index.names[i]) < 3 for kind in range(3)]
 
     def cells(self):
         """The occupied cells in order: folds, true labels, predictions of both models, whole parts, fractions (or None).
@@ -371,13 +427,12 @@ cdef class JointCounters(Triples):
             self.leave()
 
     cdef tuple in_order(self):
-        cdef Py_ssize_t at, r = 0, i
+        cdef Py_ssize_t at, r = 0
         cdef uint64_t key
-        self.table.refresh()
-        place = np.full(max(self.table.used, 1), -1, np.int64)
-        cdef int64_t[::1] to = place
-        for i in range(self.table.classes):
-            to[self.table.order[i]] = i
+        place = np.full(max(self.label_index.used, 1), -1, np.int64)
+        order = self.order()
+        place[order] = np.arange(len(order))
+        cdef const int64_t[::1] to = place
         columns = np.empty((5, self.occupied), np.int64)
         parts = None if self.fraction == NULL else np.empty(self.occupied, np.uint64)
         cdef int64_t[:, ::1] out = columns
@@ -392,18 +447,18 @@ cdef class JointCounters(Triples):
             if parts is not None:
                 part[r] = self.fraction[at]
             r += 1
-        order = np.lexsort(columns[3::-1])
-        columns = columns[:, order]
+        by = np.lexsort(columns[3::-1])
+        columns = columns[:, by]
         if parts is not None:
-            parts = parts[order]
+            parts = parts[by]
         return (*columns, parts if parts is not None and parts.any() else None)
 
     def _refill(self, list labels, appearances, counters, cells):
         """Fill an empty table with what was read of another; ValueError names what cannot have been counted."""
-        cdef Py_ssize_t i, at = 0, form, fixed = self.table.fixed
+        cdef Py_ssize_t i, at = 0, form, fixed = self.label_index.fixed
         folds, t, a, b, wholes, parts = cells
         for label in labels:
-            if repr(canonical(label)) != repr(label) or self.table.intern(label) != self.table.used - 1:
+            if repr(canonical(label)) != repr(label) or self.intern(label) != self.label_index.used - 1:
                 raise ValueError("every label once, in its plain form")
         mass, total = counters[0], sum(wholes)
         _, n, keyed, weighted, *alone = counters
@@ -419,18 +474,18 @@ cdef class JointCounters(Triples):
         if any(parts):
             self.make_fractional()
         for fold, i_t, i_a, i_b, whole, part in zip(folds, t, a, b, wholes, parts):
-            if not (0 <= fold <= self.folds and 0 <= part < 1 << 64 and max(i_t, i_a, i_b) < self.table.used):
+            if not (0 <= fold <= self.folds and 0 <= part < 1 << 64 and max(i_t, i_a, i_b) < self.label_index.used):
                 raise ValueError("cells of the labels and folds there are")
             self.add(key_of(fold, i_t, i_a, i_b), whole, part)
             for i in (i_t, i_a, i_b):
-                self.table.totals[i].actual = 1
-        for i in range(fixed, self.table.used):
-            if form_of(self.table.names[i]) == 3:
+                self.classes[i].counted = True
+        for i in range(fixed, self.label_index.used):
+            if numeric_kind(self.label_index.names[i]) == 3:
                 continue
             if at + 3 > len(appearances):
                 raise ValueError("three counts of appearances for every number")
             for form in range(3):
-                self.table.totals[i].seen[form] = appearances[at]
+                self.classes[i].seen[form] = appearances[at]
                 at += 1
         if at != len(appearances):
             raise ValueError("appearances of the labels only")
@@ -446,4 +501,4 @@ cdef class JointCounters(Triples):
 
 cdef object forms(list labels):
     """Which counter of appearances each label has; a place for none at the end."""
-    return np.array([form_of(label) for label in labels] + [3], np.int64)
+    return np.array([numeric_kind(label) for label in labels] + [3], np.int64)

@@ -1,4 +1,4 @@
-"""What joint counters are made of: labels without cells of their own, and a hash of counters by a 64-bit key.
+"""A hash of counters by a 64-bit key.
 
 Counters are those of the confusion matrix: whole parts, and fractions in units of 2^-64 once a weight has one. The hash is
 open-addressing, at most half full, and has no order that anybody sees.
@@ -6,14 +6,10 @@ open-addressing, at most half full, and has no order that anybody sees.
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memcpy
 
 import os
 
-from stream_metrics._core.confusion.kernels cimport Totals
 from stream_metrics._core.numeric.kernels cimport Guarded
-from stream_metrics._core.confusion.kernels cimport Indexed
-from stream_metrics.errors import LabelError
 
 cdef Py_ssize_t FIRST_SLOTS = 256
 cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")  # no input can be made to collide; no order is ever shown
@@ -22,33 +18,6 @@ cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")  # no input can be 
 cdef inline Py_ssize_t home(uint64_t key, Py_ssize_t slots) noexcept nogil:
     cdef uint64_t mixed = (key ^ SEED) * <uint64_t> 0x9E3779B97F4A7C15
     return <Py_ssize_t> ((mixed ^ (mixed >> 32)) & <uint64_t> (slots - 1))
-
-
-cdef object too_many_labels(Py_ssize_t labels):
-    return LabelError(f"Expected at most {MOST_LABELS} labels where two models are compared, but got {labels}")
-
-
-cdef class Names(Indexed):
-    """Labels and their indices without cells: a class is there once its `actual` is not 0."""
-
-    cdef int reserve(self, Py_ssize_t classes) except -1:
-        """Make room for the totals of `classes` classes; on failure nothing has changed."""
-        cdef Py_ssize_t capacity = max(self.capacity, 8)
-        cdef Totals *totals
-        if classes <= self.capacity:
-            return 0
-        if classes > MOST_LABELS:
-            raise too_many_labels(classes)
-        while capacity < classes:
-            capacity *= 2
-        totals = <Totals *> PyMem_RawCalloc(capacity, sizeof(Totals))
-        if totals == NULL:
-            raise MemoryError(f"no memory for {capacity} labels")
-        if self.used:
-            memcpy(totals, self.totals, self.used * sizeof(Totals))
-        PyMem_RawFree(self.totals)
-        self.totals, self.capacity = totals, capacity
-        return 0
 
 
 cdef class Triples(Guarded):

@@ -1,6 +1,5 @@
 from libc.stdint cimport int64_t, uint64_t
-from stream_metrics._core.confusion.kernels cimport Indexed
-from stream_metrics._core.numeric.kernels cimport Guarded
+from stream_metrics._core.numeric.kernels cimport Guarded, LabelIndex
 
 cdef extern from * nogil:
     """
@@ -8,11 +7,9 @@ cdef extern from * nogil:
     """
     const Py_ssize_t MOST_LABELS  # that the key of a cell can tell apart
 
-cdef object too_many_labels(Py_ssize_t labels)
-
-
-cdef class Names(Indexed):
-    pass
+cdef struct PairedClass:
+    int64_t seen[4]  # appearances as bool, int, float and as anything else; the last is written and never read
+    bint counted     # whether a sample has the label
 
 cdef class Triples(Guarded):
     cdef uint64_t *key
@@ -29,7 +26,9 @@ cdef class Triples(Guarded):
 
 
 cdef class JointCounters(Triples):
-    cdef Names table
+    cdef LabelIndex label_index
+    cdef PairedClass *classes
+    cdef Py_ssize_t capacity        # of `classes`
     cdef readonly int64_t n
     cdef readonly int64_t keyed     # samples that came with a unit
     cdef readonly int64_t weighted  # samples whose weight is not 1
@@ -39,6 +38,11 @@ cdef class JointCounters(Triples):
     cdef int64_t mass
     cdef int64_t spare              # samples that may come before any counter of samples can be full; a lower bound
 
+    cdef int reserve(self, Py_ssize_t classes) except -1
+    cdef Py_ssize_t intern(self, object label) except -1
+    cdef bint is_class(self, Py_ssize_t i) noexcept
+    cdef int64_t most_seen(self) noexcept
+    cdef list order(self)
     cdef int check_room(self, int64_t whole) except -1
     cdef int look_for_room(self, int64_t more) except -1
     cdef int64_t absent_samples(self) noexcept

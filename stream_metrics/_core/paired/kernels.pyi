@@ -2,11 +2,8 @@ from typing import Any
 
 from typing_extensions import disjoint_base
 
-from stream_metrics._core.confusion.kernels import Indexed
 from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics.labels import Label
-
-class Names(Indexed): ...
 
 @disjoint_base
 class Triples(Guarded): ...

@@ -248,7 +248,7 @@ cdef class RankReadings(RankSamples):
             return numbers([0]), numbers([1])
         i = j if own is None else self.find(own)
         if rest is None:
-            others = [g for g in range(self.used) if g != i and self.names[g] is not None]
+            others = [g for g in range(self.used) if g != i and self.label_index.names[g] is not None]
             return numbers(others), numbers([i] if i >= 0 else [])
         other = self.find(rest)
         if other == i and i >= 0:

@@ -66,7 +66,7 @@ cdef class Batch:
         numbers, self.truths = unified(truths)
         self.truth_seen = np.zeros((len(self.truths), 4), np.int64)
         for k in range(len(truths)):
-            self.truth_seen[numbers[k], form_of(truths[k])] += counts[k]
+            self.truth_seen[numbers[k], numeric_kind(truths[k])] += counts[k]
         if len(self.truths) < len(truths):
             truth = np.array(numbers, np.int32)[truth]
         self.codes = np.ascontiguousarray(truth, np.int32)
@@ -187,7 +187,7 @@ cdef class Batch:
             raise MemoryError("no memory for a batch of scores")
         for k in range(self.size):
             if self.label_seen is not None:
-                self.label_seen[k, form_of(self.labels[k])] = seen[k]
+                self.label_seen[k, numeric_kind(self.labels[k])] = seen[k]
         self.finish()
 
     cdef int draw_again(self, Py_ssize_t k, const double[:, :] x, uint64_t *code) noexcept nogil:

@@ -5,24 +5,22 @@ seen as (bool, int, float) is counted, as for a confusion matrix; a score of 0 d
 label, because stated and absent zeros are the same, and neither does `pos_label` where it is only implied.
 """
 
-from cpython.dict cimport PyDict_GetItemWithError
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.ref cimport PyObject
-from libc.stdint cimport INT64_MAX, int64_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from stream_metrics._core.numeric.fixed cimport add_fixed, unsigned_double
-from stream_metrics._core.numeric.kernels cimport Guarded
 from stream_metrics._core.numeric.kernels import whole
-from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, refuse_samples
+from stream_metrics._core.numeric.kernels cimport (
+    MOST_SAMPLES, Guarded, LabelIndex, most_type_count, numeric_kind, refuse_samples, samples_left,
+)
 from stream_metrics.errors import ScoreError, WeightError
-from stream_metrics.labels.label import canonical, ordering
+from stream_metrics.labels.label import canonical
 
 cdef Py_ssize_t MOST_PAIRED = 64  # classes; a hundred would need 250 MB
 cdef int64_t MOST = 0x7FFFFFFFFFFFFFFD  # the sum of all weights
 cdef object MOST_UNITS = <object> MOST << 64
 cdef object MOST_BUCKETS = 1 << 24  # numbers of buckets and of sampled scores
-cdef tuple FORMS = (bool, int, float)
 
 
 cdef class Ranked(Guarded):
@@ -32,6 +30,7 @@ cdef class Ranked(Guarded):
         self.buckets, self.sample = whole(buckets, "buckets", 2, MOST_BUCKETS), whole(sample, "sample", 1, MOST_BUCKETS)
         self.pairs = pairs
         self.pos_label = canonical(pos_label, "pos_label")
+        self.label_index = LabelIndex.__new__(LabelIndex)
         self.forget()
 
     def __dealloc__(self):
@@ -42,7 +41,7 @@ cdef class Ranked(Guarded):
 
     cdef int forget(self) except -1:
         cdef Py_ssize_t i
-        self.index, self.names, self.free = {}, [], []
+        self.label_index.clear()
         for i in range(self.used):
             column_free(self.classes[i].column)
             self.classes[i].column = NULL
@@ -54,8 +53,7 @@ cdef class Ranked(Guarded):
 
     cdef Py_ssize_t find(self, object label) except -2:
         """The index of a canonical label, or -1."""
-        cdef PyObject *found = PyDict_GetItemWithError(self.index, label)
-        return -1 if found == NULL else <Py_ssize_t> <object> found
+        return self.label_index.find(label)
 
     cdef Py_ssize_t intern(self, object label) except -1:
         """The index of a canonical label, new if need be."""
@@ -64,7 +62,7 @@ cdef class Ranked(Guarded):
         if i >= 0:
             return i
         self.check_labels((label,))
-        i = self.free[len(self.free) - 1] if self.free else self.used
+        i = self.label_index.next_index()
         if i == self.room:
             classes = <Class *> PyMem_RawCalloc(max(8, 2 * i), sizeof(Class))
             if classes == NULL:
@@ -73,22 +71,20 @@ cdef class Ranked(Guarded):
                 memcpy(classes, self.classes, i * sizeof(Class))
             PyMem_RawFree(self.classes)
             self.classes, self.room = classes, max(8, 2 * i)
-        self.index[label] = i
-        if self.free:
-            self.free.pop()
-            self.names[i] = label
-        else:
-            self.names.append(label)
+        self.label_index.add(label)
+        if i == self.used:
             memset(self.classes + i, 0, sizeof(Class))
             self.used += 1
         return i
 
     cdef int check_labels(self, labels) except -1:
         """Refuse labels, given canonical and distinct, that are too many where pairs of classes are compared."""
-        if self.pairs and len(self.index) + len(labels) > MOST_PAIRED:
-            new = [label for label in labels if label not in self.index]
-            if len(self.index) + len(new) > MOST_PAIRED:
-                raise ScoreError(f"Expected at most {MOST_PAIRED} classes where pairs of classes are compared, but got {new[MOST_PAIRED - len(self.index)]!r} "
+        known = self.label_index.index
+        if self.pairs and len(known) + len(labels) > MOST_PAIRED:
+            new = [label for label in labels if label not in known]
+            if len(known) + len(new) > MOST_PAIRED:
+                raise ScoreError(f"Expected at most {MOST_PAIRED} classes where pairs of classes are compared, "
+                                 f"but got {new[MOST_PAIRED - len(known)]!r} "
                                  "beyond them; use pairs=False")
         return 0
 
@@ -98,9 +94,7 @@ cdef class Ranked(Guarded):
 
     cdef int release(self, Py_ssize_t i) except -1:
         """Give an index back; the class is empty."""
-        del self.index[self.names[i]]
-        self.names[i] = None
-        self.free.append(i)
+        self.label_index.remove(i)
         self.recent, self.recent_at, self.pos_at = None, -1, -1
         memset(self.classes[i].seen, 0, sizeof(self.classes[i].seen))
         return 0
@@ -109,7 +103,7 @@ cdef class Ranked(Guarded):
         """Undo `intern` after a failure: only then is a class empty that has a label."""
         cdef Py_ssize_t i
         for i in range(self.used):
-            if self.names[i] is not None and self.empty(i):
+            if self.label_index.names[i] is not None and self.empty(i):
                 self.release(i)
         return 0
 
@@ -127,17 +121,11 @@ cdef class Ranked(Guarded):
 
     cdef int64_t most_seen(self) noexcept:
         """The largest counter of appearances."""
-        cdef Py_ssize_t i, form
-        cdef int64_t most = 0
-        for i in range(self.used):
-            for form in range(3):
-                most = max(most, self.classes[i].seen[form])
-        return most
+        return 0 if self.used == 0 else most_type_count(self.classes.seen, sizeof(Class), self.used)
 
     cdef int look_for_room(self, int64_t more) except -1:
         """Find out how many samples can come; WeightError if these are fewer than `more`."""
-        cdef int64_t room = MOST_SAMPLES - max(self.n, self.abstained)
-        self.spare = min(room, (INT64_MAX - self.most_seen()) // 2)  # a sample may be seen twice as one class
+        self.spare = samples_left(self.n, self.abstained, self.most_seen(), 2)
         if more > self.spare:
             refuse_samples(more, MOST_SAMPLES - self.spare)
         return 0
@@ -147,20 +135,18 @@ cdef class Ranked(Guarded):
         return self.mass + (self.mass_part != 0), max(self.n, self.most_seen()), self.abstained
 
     cdef list live(self):
-        """The indices of the classes in the order of report."""
-        names = [(name, i) for i, name in enumerate(self.names) if name is not None]
-        return [names[a][1] for a in ordering([name for name, _ in names])]
+        """The indices of the classes in the order of report; in a section."""
+        cdef Py_ssize_t a
+        self.label_index.sort()
+        return [self.label_index.ranking[a] for a in range(self.label_index.ranked)]
 
     cdef object shown(self, Py_ssize_t i):
         """The label of class i, a number in the narrowest type in which it was seen."""
-        cdef Py_ssize_t form
-        name = self.names[i]
-        if form_of(name) < 3:
-            for form in range(3):
-                if self.classes[i].seen[form] > 0:
-                    return FORMS[form](name)
-            return self.pos_label if name == self.pos_label else name  # the label of a single number is only implied
-        return name
+        cdef const int64_t *seen = self.classes[i].seen
+        name = self.label_index.names[i]
+        if numeric_kind(name) < 3 and seen[0] == 0 and seen[1] == 0 and seen[2] == 0:  # the label of a single number is only implied
+            return self.pos_label if name == self.pos_label else name
+        return self.label_index.shown(i, seen)
 
     @property
     def labels(self):
@@ -196,14 +182,12 @@ cdef class Ranked(Guarded):
 
     def appearances(self):
         """How often the label of each class that is a number was seen as bool, as int and as float: three counts each."""
-        cdef Py_ssize_t i, form
         self.enter_reading()
         try:
-            out = []
-            for i in self.live():
-                if form_of(self.names[i]) < 3:
-                    for form in range(3):
-                        out.append(self.classes[i].seen[form])
-            return out
+            self.label_index.sort()
+            if self.used == 0:
+                return []
+            return self.label_index.type_counts(
+                self.label_index.ranking, self.label_index.ranked, self.classes.seen, sizeof(Class))
         finally:
             self.leave()

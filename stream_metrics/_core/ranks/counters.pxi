@@ -122,7 +122,7 @@ cdef class RankCounters(RankReadings):
         check_samples(o.abstained, self.abstained)
         if o.most_seen() > INT64_MAX - self.most_seen():
             refuse_samples(o.most_seen(), self.most_seen())
-        self.check_labels(o.index)
+        self.check_labels(o.label_index.index)
 
     def merge(self, other):
         """Add the counts of another state.
@@ -157,7 +157,7 @@ cdef class RankCounters(RankReadings):
         cdef int64_t[::1] to, groups
         o = other.twin() if other is self else other
         try:
-            to = np.array([-1 if name is None else self.intern(name) for name in o.names] + [0, 0], np.int64)
+            to = np.array([-1 if name is None else self.intern(name) for name in o.label_index.names] + [0, 0], np.int64)
             groups = to if self.pairs else np.array([0, 1], np.int64)
             for i in range(o.used):
                 if to[i] >= 0 and o.classes[i].column != NULL and o.classes[i].column.held:
@@ -208,7 +208,7 @@ cdef class RankCounters(RankReadings):
                 twin.classes[i].column = column_copy(self.classes[i].column)
                 if twin.classes[i].column == NULL:
                     raise MemoryError("no memory for the copy of a column")
-        twin.index, twin.names, twin.free = self.index.copy(), self.names.copy(), self.free.copy()
+        twin.label_index.copy_from(self.label_index)
         twin.n, twin.abstained, twin.rounded, twin.mass, twin.mass_part = self.n, self.abstained, self.rounded, self.mass, self.mass_part
         return twin
 
@@ -268,7 +268,7 @@ cdef class RankCounters(RankReadings):
         if self.used != len(labels) or len(columns) != len(labels):
             raise ValueError("every label once, with a column")
         self.check_units(sum([whole * UNITS + part for whole, part in totals]))
-        if len(appearances) != 3 * len([label for label in labels if form_of(label) < 3]):
+        if len(appearances) != 3 * len([label for label in labels if numeric_kind(label) < 3]):
             raise ValueError("three counts of appearances for every number")
         for i in range(self.used):
             self.weigh_class(i, totals[i][0], totals[i][1])
@@ -276,7 +276,7 @@ cdef class RankCounters(RankReadings):
             if columns[i]:
                 read_column(self.own_column(i), columns[i], self.groups(), places)
                 self.check_column(i)
-            if form_of(labels[i]) < 3:
+            if numeric_kind(labels[i]) < 3:
                 for form in range(3):
                     self.classes[i].seen[form] = appearances[at + form]
                     if self.classes[i].seen[form] < 0:

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, int8_t, uint32_t, uint64_t
 from stream_metrics._core.numeric.fixed cimport add_fixed
-from stream_metrics._core.numeric.kernels cimport Guarded
+from stream_metrics._core.numeric.kernels cimport Guarded, LabelIndex
 
 ctypedef uint64_t fraction_t  # of a weight or moment, in units of 2^-64
 ctypedef uint32_t slot_t      # the place of a hash, of which there are at most 2^25
@@ -154,8 +154,7 @@ cdef class Ranked(Guarded):
     cdef readonly int64_t n
     cdef readonly int64_t abstained
     cdef readonly int64_t rounded  # samples whose weight was rounded to a multiple of 2^-64
-    cdef dict index
-    cdef list names, free
+    cdef LabelIndex label_index
     cdef Class *classes
     cdef object recent     # the label that was looked up last, and the index of its class, -1 if there is none
     cdef Py_ssize_t recent_at, pos_at
@@ -180,11 +179,6 @@ cdef class Ranked(Guarded):
     cdef int look_for_room(self, int64_t more) except -1
     cdef int check_labels(self, labels) except -1
 
-
-cdef inline int form_of(object label):
-    """Which counter of appearances a label has: 0 bool, 1 int, 2 float, 3 anything else."""
-    kind = type(label)
-    return 3 if kind is str else 0 if kind is bool else 1 if kind is int else 2 if kind is float else 3
 
 cdef tuple read_scores(object scores, object pos_label, object classes, object position)
 

@@ -17,7 +17,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.numeric.fixed cimport add_fixed, take_fixed
 from stream_metrics._core.numeric.scores cimport encode
-from stream_metrics._core.numeric.kernels cimport split_some
+from stream_metrics._core.numeric.kernels cimport numeric_kind, remove_type, split_some
 from stream_metrics.errors import WeightError
 from stream_metrics.labels.label import canonical
 
@@ -78,7 +78,7 @@ cdef class RankSamples(Ranked):
         if n < 0:
             return self.update_slowly(y_true, scores, whole, part, rounded, classes)
         if whole | part:
-            self.count_sample(i, form_of(y_true), entry, n, whole, part)
+            self.count_sample(i, numeric_kind(y_true), entry, n, whole, part)
         self.n += 1
         self.rounded += rounded
         self.spare -= 1
@@ -117,7 +117,7 @@ cdef class RankSamples(Ranked):
                 return -1
             x = <double> <object> value
             entry[n].column = self.find(<object> key)
-            entry[n].code, entry[n].form = encode(x), form_of(<object> key)
+            entry[n].code, entry[n].form = encode(x), numeric_kind(<object> key)
             if not isfinite(x) or (entry[n].column < 0 and (x != 0.0 or entry[n].form == 2)):
                 return -1
             n += x != 0.0
@@ -146,7 +146,7 @@ cdef class RankSamples(Ranked):
                 i = self.intern(truth)
                 for at in range(n):
                     self.note(entry + at, labels[at], values[at], True)
-                self.count_sample(i, form_of(truth), entry, n, whole, part)
+                self.count_sample(i, numeric_kind(truth), entry, n, whole, part)
             except BaseException:
                 self.drop_empty()
                 raise
@@ -160,7 +160,7 @@ cdef class RankSamples(Ranked):
 
     cdef int note(self, Entry *entry, object label, double x, bint new) except -1:
         """Note a score; a label that is not `new` gets no index."""
-        entry.code, entry.form = encode(x), form_of(label)
+        entry.code, entry.form = encode(x), numeric_kind(label)
         if label is None:
             label = self.pos_label  # implied: its type does not count
         entry.column = self.intern(label) if new and entry.code != ZERO else self.find(label)
@@ -308,7 +308,7 @@ cdef class RankSamples(Ranked):
                 self.unweigh_class(i, whole, part)
                 for at in range(n):
                     self.unsee(entry[at].column, entry[at].form)
-                self.unsee(i, form_of(truth))
+                self.unsee(i, numeric_kind(truth))
             return possible
         finally:
             PyMem_RawFree(entry)
@@ -349,14 +349,9 @@ cdef class RankSamples(Ranked):
 
     cdef int unsee(self, Py_ssize_t i, int form) except -1:
         """Take an appearance back, from another form where `form` has none; a class that is empty is given up."""
-        cdef int other
-        if self.names[i] is None:
+        if self.label_index.names[i] is None:
             return 0
         if self.empty(i):
             return self.release(i)
-        if form < 3:
-            for other in range(3):
-                if self.classes[i].seen[(form + other) % 3] > 0:
-                    self.classes[i].seen[(form + other) % 3] -= 1
-                    break
+        remove_type(self.classes[i].seen, form, 1)
         return 0

@@ -10,7 +10,7 @@ from libc.stdint cimport int8_t, int64_t, uint64_t
 
 import numpy as np
 
-from stream_metrics._core.confusion.kernels cimport plain
+from stream_metrics._core.numeric.kernels cimport plain
 from stream_metrics._core.numeric.kernels cimport row_values, to_double
 from stream_metrics._core.numeric.scores cimport bits, encode, encode_all
 from stream_metrics.errors import ScoreError
@@ -129,7 +129,7 @@ cdef class Rows:
                 continue
             self.make_room(len(labels))
             for label, x in zip(labels, values):
-                self.add(r, pos_label if label is None else label, x, 3 if label is None else form_of(label))
+                self.add(r, pos_label if label is None else label, x, 3 if label is None else numeric_kind(label))
         self.row, self.label, self.code, self.form = (x[:self.held] for x in (self.row, self.label, self.code, self.form))
 
     cdef bint glance(self, dict scores, Py_ssize_t r) except -1:
@@ -143,7 +143,7 @@ cdef class Rows:
                 return False
             if type(<object> key) is float:
                 return False
-            self.add(r, <object> key, <double> <object> value, form_of(<object> key))
+            self.add(r, <object> key, <double> <object> value, numeric_kind(<object> key))
         return True
 
     cdef int add(self, Py_ssize_t r, object label, double x, int form) except -1:

@@ -21,8 +21,7 @@ from datetime import UTC, datetime
 
 from stream_metrics._core.confusion.kernels cimport ConfusionCounters, Feed, SetFeed
 from stream_metrics._core.numeric.kernels cimport Guarded
-from stream_metrics._core.confusion.kernels cimport form_of, plain
-from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples, plain_weight, split
+from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples, numeric_kind, plain, plain_weight, split
 from stream_metrics.errors import WeightError
 from stream_metrics.labels.label import canonical
 
@@ -89,7 +88,7 @@ cdef inline int deliver(object state, ConfusionCounters counts, object y_true, o
 cdef tuple made_plain(ConfusionCounters counts, object y_true, object y_pred, object w):
     """A sample as plain values that counters like these take for the same."""
     weight = plain_weight(w)
-    return counts.admitted(y_true, "y_true", None), counts.admit_prediction(y_pred), weight
+    return counts.label_index.admitted(y_true, "y_true", None), counts.label_index.admit_prediction(y_pred), weight
 
 
 cdef int64_t cost_of_weight(object w) except -1:
@@ -371,7 +370,7 @@ cdef class GroupFeed(Guarded):
         key = group
         if type(group) is not str:
             key = group if plain(group) and type(group) is not float else canonical(group, "group")
-            form = form_of(key)
+            form = numeric_kind(key)
         if t is None and scores is None and classes is None and unit is None:
             found = PyDict_GetItemWithError(self._slots, key)
             if found != NULL:
@@ -432,7 +431,7 @@ cdef class GroupFeed(Guarded):
             if slot is None:
                 raise WeightError(f"Expected to revert a sample that was counted, but got one of the group {group!r}, which has none")
             slot.state.revert(y_true, y_pred, w, **named(t, None, scores, classes, unit))
-            slot.unsee(form_of(key))
+            slot.unsee(numeric_kind(key))
             if not slot.state.n and not slot.state.abstained:
                 del self._slots[key]
         finally:

@@ -8,15 +8,13 @@ one is counted again and goes back to its place. Counting first would let sketch
 what a fresh state takes. All of this is one section of `Guarded`, or for plain labels one stretch.
 """
 
-from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
+from cpython.dict cimport PyDict_Next
 from cpython.ref cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t, uint64_t
 
-from stream_metrics._core.confusion.kernels cimport has_room
-from stream_metrics._core.confusion.kernels cimport ConfusionCounters, Feed, SetFeed
-from stream_metrics._core.confusion.kernels cimport Known, plain, slot
-from stream_metrics._core.numeric.kernels cimport split
+from stream_metrics._core.confusion.kernels cimport ConfusionCounters, Feed, SetFeed, has_room
+from stream_metrics._core.numeric.kernels cimport IdentityCacheEntry, LabelIndex, cache_entry, plain, split
 
 cdef object MISSING = object()
 
@@ -183,9 +181,9 @@ cdef class RollingFeed(Ring):
         other_weight = <PyObject *> weight != old.weight
         if other_weight:
             split(weight, &whole, &part)
-        if counts.fixed_labels is not None or type(truth) is float or type(predicted) is float:  # others are never refused
-            counts.admitted(truth, "y_true", None)
-            counts.admit_prediction(predicted)
+        if counts.label_index.fixed_labels is not None or type(truth) is float or type(predicted) is float:  # others are never refused
+            counts.label_index.admitted(truth, "y_true", None)
+            counts.label_index.admit_prediction(predicted)
         counts.uncount(<object> old.truth, <object> old.predicted, <object> old.weight)
         if other_weight and not has_room(counts, whole):
             counts.count(<object> old.truth, <object> old.predicted, <object> old.weight)
@@ -212,13 +210,10 @@ cdef class RollingFeed(Ring):
 
     cdef object shared(self, object label):
         """The object that the counters keep for a label, if it is of the same type: many samples then hold one object."""
-        cdef Known *known = slot(self.counts, label)
-        cdef PyObject *found
-        if known.label == <PyObject *> label:
-            name = self.counts.names[known.index]
-        else:
-            found = PyDict_GetItemWithError(self.counts.index, label)
-            name = label if found == NULL else self.counts.names[<Py_ssize_t> <object> found]
+        cdef LabelIndex labels = self.counts.label_index
+        cdef IdentityCacheEntry *entry = cache_entry(labels, label)
+        cdef Py_ssize_t i = entry.index if entry.label == <PyObject *> label else labels.find(label)
+        name = label if i < 0 else labels.names[i]
         return name if type(name) is type(label) else label
 
     cdef tuple labelled(self, object truth, object predicted):

@@ -12,7 +12,7 @@ from cpython.ref cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport uint64_t
 
-from stream_metrics._core.confusion.kernels cimport plain
+from stream_metrics._core.numeric.kernels cimport plain
 from stream_metrics._core.numeric.scores cimport encode
 
 cdef uint64_t LAST = <uint64_t> 0xFFFFFFFFFFFFFFFE  # the codes of very large scores, 1 and this, are each shared by many

@@ -16,7 +16,7 @@ from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from stream_metrics._core.confusion.kernels cimport plain
+from stream_metrics._core.numeric.kernels cimport plain
 
 
 cdef extern from "Python.h":

@@ -1,0 +1,244 @@
+"""Labels and indices: which class of a table a label is, and under which label a class is reported.
+
+One dict maps a label to its index. In front of it a small cache remembers by identity the label objects that came last,
+because streams repeat the same few objects: a hit costs one comparison and needs neither hash nor dict. The cache keeps a
+reference to each object, so an address cannot come to mean another label.
+
+The table that owns an index counts per class in which types a number appeared (bool, int, float) and takes the counts back
+with the samples, so the label that is shown is a function of what is counted, whatever the order in which it came.
+"""
+
+from collections.abc import Mapping
+
+from cpython.dict cimport PyDict_GetItemWithError
+from cpython.long cimport PyLong_AsLongLongAndOverflow
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.math cimport isfinite
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from stream_metrics.errors import LabelError
+from stream_metrics.labels.label import (
+    LARGEST_INT as _LARGEST_INT, LONGEST as _LONGEST, canonical, most_likely, ordering, unique,
+)
+
+cdef int FIRST_CACHE_BITS = 8  # 256 entries, 4 kB
+cdef int MOST_CACHE_BITS = 18  # 4 MB
+cdef IdentityCacheEntry[2] NO_CACHE  # the cache of an index that has cached nothing yet: no label is found here
+cdef tuple NUMERIC_KINDS = (bool, int, float)
+assert LONGEST == _LONGEST
+
+
+cdef bint is_short(object number) noexcept:
+    """Whether an int is short enough for a label."""
+    cdef int overflow = 0
+    PyLong_AsLongLongAndOverflow(number, &overflow)
+    return overflow == 0 or number.bit_length() <= _LARGEST_INT
+
+
+cdef int64_t most_type_count(const int64_t *first, Py_ssize_t stride, Py_ssize_t classes) noexcept:
+    """The largest of the type counts of the classes, which lie `stride` bytes apart."""
+    cdef Py_ssize_t i, kind
+    cdef int64_t most = 0
+    cdef const int64_t *counts
+    for i in range(classes):
+        counts = <const int64_t *> (<const char *> first + i * stride)
+        for kind in range(3):
+            most = max(most, counts[kind])
+    return most
+
+
+cdef class LabelIndex:
+    """Labels, open or fixed, and their indices; the table that owns it opens sections where they are needed."""
+
+    def __cinit__(self, labels=None, other=None):
+        self.cache, self.cache_bits = NO_CACHE, 1
+        if other is not None and labels is None:
+            raise LabelError(f"Expected `other` only together with `labels`, but got {other!r} alone")
+        self.fixed_labels = None if labels is None else unique(labels)
+        self.other = None if other is None else canonical(other, "other")
+        self.clear()
+
+    def __dealloc__(self):
+        self.cache_drop()
+        PyMem_RawFree(self.ranking)
+
+    cdef int clear(self) except -1:
+        """Forget all labels but the fixed ones."""
+        self.cache_drop()
+        self.index, self.names, self.free = {}, [], []
+        self.used, self.fixed = 0, 0
+        self.changes += 1
+        if self.fixed_labels is not None:
+            for label in self.fixed_labels:
+                self.add(label)
+            self.fixed = len(self.fixed_labels)
+        return 0
+
+    cdef void cache_drop(self) noexcept:
+        if self.cache != NO_CACHE:
+            self.cache_clear()
+            PyMem_RawFree(self.cache)
+            self.cache, self.cache_bits = NO_CACHE, 1
+
+    cdef void cache_clear(self) noexcept:
+        cdef Py_ssize_t a
+        if self.cached == 0:
+            return
+        for a in range(<Py_ssize_t> 1 << self.cache_bits):
+            if self.cache[a].label != NULL:
+                Py_DECREF(<object> self.cache[a].label)
+        memset(self.cache, 0, (<size_t> 1 << self.cache_bits) * sizeof(IdentityCacheEntry))
+        self.cached = 0
+
+    cdef int cache_resize(self, int bits) except -1:
+        """Replace the cache by an empty one of 2^bits entries."""
+        cdef IdentityCacheEntry *cache = <IdentityCacheEntry *> PyMem_RawCalloc(
+            <size_t> 1 << bits, sizeof(IdentityCacheEntry))
+        if cache == NULL:
+            raise MemoryError("no memory for the cache of labels")
+        self.cache_drop()
+        self.cache, self.cache_bits = cache, bits
+        return 0
+
+    cdef int cache_put(self, object label, Py_ssize_t index, int kind) except -1:
+        """Remember the index of an object that was given as a label."""
+        cdef IdentityCacheEntry *first
+        cdef IdentityCacheEntry *second
+        cdef IdentityCacheEntry *entry
+        cdef PyObject *old
+        if not plain(label):
+            return 0
+        if self.cache == NO_CACHE:
+            self.cache_resize(FIRST_CACHE_BITS)
+        while len(self.names) >> (self.cache_bits - 3) and self.cache_bits < MOST_CACHE_BITS:
+            self.cache_resize(self.cache_bits + 2)
+        second = cache_entry(self, label)
+        first = self.cache + ((second - self.cache) ^ 1)
+        entry = first if first.label == NULL else second
+        if second.label == <PyObject *> label:
+            return 0
+        old = entry.label
+        Py_INCREF(label)
+        entry.label, entry.index, entry.kind = <PyObject *> label, index, kind
+        if old == NULL:
+            self.cached += 1
+        else:
+            Py_DECREF(<object> old)
+        return 0
+
+    cdef Py_ssize_t find(self, object label) except -2:
+        """The index of a canonical label, -1 if it has none."""
+        cdef PyObject *index = PyDict_GetItemWithError(self.index, label)
+        return -1 if index == NULL else <Py_ssize_t> <object> index
+
+    cdef Py_ssize_t next_index(self) except -1:
+        """The index that `add` would give to a new label."""
+        return self.free[len(self.free) - 1] if self.free else self.used
+
+    cdef Py_ssize_t add(self, object label) except -1:
+        """Give a new canonical label an index; the owner has memory for it."""
+        cdef Py_ssize_t i = self.next_index()
+        self.index[label] = i
+        if self.free:
+            self.free.pop()
+            self.names[i] = label
+        else:
+            try:
+                self.names.append(label)
+            except MemoryError:
+                del self.index[label]
+                raise
+            self.used += 1
+        self.changes += 1
+        return i
+
+    cdef int remove(self, Py_ssize_t i) except -1:
+        """Take the index of a class back."""
+        self.cache_clear()
+        del self.index[self.names[i]]
+        self.names[i] = None
+        self.free.append(i)
+        self.changes += 1
+        return 0
+
+    cdef object admitted(self, object label, str argument, object position):
+        """The canonical label to count for `label`: itself, or `other` if it is outside the fixed set.
+
+        A label that is plain, and not refused, is admitted without running Python code.
+        """
+        if type(label) is float and isfinite(<double> label):
+            label = <double> label + 0.0  # -0.0 becomes 0.0
+        elif not plain(label) or type(label) is float:
+            label = canonical(label, argument, position)
+        if self.fixed_labels is None or self.index.get(label, self.fixed) < self.fixed:
+            return label
+        if self.other is not None:
+            return self.other  # also for a label that equals it: then its type must not depend on what came before
+        raise LabelError(argument=argument, position=position, got=label, but=f"got {label!r}",
+                         expected=f"to be one of the fixed labels {list(self.fixed_labels)}")
+
+    cdef object admit_prediction(self, object y_pred):
+        """The canonical label to count for a prediction: a label or the largest of a mapping; None for an abstention."""
+        if y_pred is None:
+            return None
+        if plain(y_pred):
+            return self.admitted(y_pred, "y_pred", None)
+        soft = type(y_pred) is dict or isinstance(y_pred, Mapping)  # the first test is usually enough, and takes no time
+        if soft and not y_pred:
+            return None
+        return self.admitted(most_likely(y_pred) if soft else y_pred, "y_pred", None)
+
+    cdef int copy_from(self, LabelIndex other) except -1:
+        """Take over the labels of an index of the same configuration, and their order if it is up to date."""
+        self.index, self.names, self.free = other.index.copy(), other.names.copy(), other.free.copy()
+        self.used, self.fixed = other.used, other.fixed
+        self.changes += 1
+        if other.sorted_at == other.changes:
+            self.set_ranking(other.ranking, other.ranked)
+        return 0
+
+    cdef int set_ranking(self, const int64_t *ranking, Py_ssize_t ranked) except -1:
+        cdef int64_t *copy = <int64_t *> PyMem_RawCalloc(max(ranked, 1), sizeof(int64_t))
+        if copy == NULL:
+            raise MemoryError(f"no memory for the order of {ranked} classes")
+        if ranked:
+            memcpy(copy, ranking, ranked * sizeof(int64_t))
+        PyMem_RawFree(self.ranking)
+        self.ranking, self.ranked, self.sorted_at = copy, ranked, self.changes
+        return 0
+
+    cdef int sort(self) except -1:
+        """Bring `ranking` up to date; runs Python code if labels are new, so the owner opens a section."""
+        cdef const int64_t[::1] indices
+        if self.sorted_at == self.changes:
+            return 0
+        names = [(name, i) for i, name in enumerate(self.names) if name is not None and i >= self.fixed]
+        order = ordering([name for name, _ in names])
+        indices = np.array(list(range(self.fixed)) + [names[a][1] for a in order] + [0], np.int64)
+        return self.set_ranking(&indices[0], self.fixed + len(names))
+
+    cdef object shown(self, Py_ssize_t i, const int64_t *type_counts):
+        """The label of class i, a number in the narrowest type in which it was seen."""
+        cdef Py_ssize_t kind
+        name = self.names[i]
+        if i >= self.fixed and numeric_kind(name) < 3:
+            for kind in range(3):
+                if type_counts[kind] > 0:
+                    return NUMERIC_KINDS[kind](name)
+            return int(name) if name == int(name) else name
+        return name
+
+    cdef list type_counts(self, const int64_t *order, Py_ssize_t classes, const int64_t *first, Py_ssize_t stride):
+        """How often each label in this order that is a number and not fixed was seen as bool, int and float: three each."""
+        cdef Py_ssize_t a, i, kind
+        cdef list counts = []
+        for a in range(classes):
+            i = order[a]
+            if i >= self.fixed and numeric_kind(self.names[i]) < 3:
+                for kind in range(3):
+                    counts.append((<const int64_t *> (<const char *> first + i * stride))[kind])
+        return counts
