@@ -62,10 +62,17 @@ class Batch(Protocol):
     """Rows of a table: how many they are, some of them, counted together, or one by one."""
 
     @property
-    def n(self) -> int: ...
-    def part(self, at: int, n: int) -> Batch: ...
-    def counted_by(self, state: Any) -> bool: ...
-    def rows(self, source: str, bad: BadRecord) -> Iterator[Row]: ...
+    def n(self) -> int:
+        """The number of rows."""
+
+    def part(self, at: int, n: int) -> Batch:
+        """Return `n` rows from row `at` on."""
+
+    def counted_by(self, state: Any) -> bool:
+        """Count all rows together; False, and no change, if one of them is bad."""
+
+    def rows(self, source: str, bad: BadRecord) -> Iterator[Row]:
+        """Yield the rows one by one; call `bad` for those that cannot be read."""
 
 
 class Counter:

@@ -75,8 +75,7 @@ class Worker(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """The newest of a worker: numbers that grow from state to state; its state, None if dropped; when it came; what the
-    state counts."""
+    """The newest state of a worker, None if it was dropped, with its numbers, when it came, and what it counts."""
 
     epoch: int
     sequence: int

@@ -39,8 +39,10 @@ def shown(key: Label, forms: tuple[int, ...]) -> Label:
 
 
 def coded(group: Any, n: int) -> tuple[list[Label], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the keys of a column of groups, how often each was seen as a bool, int, float or anything else, and the
-    number of the key of every row."""
+    """Return the keys of a column of groups, the types in which each was seen, and the number of the key of every row.
+
+    Types are counted as bool, int, float and anything else.
+    """
     if is_single(group):
         codes, labels = np.zeros(n, np.int32), [canonical(group, "group")] * (n > 0)
     else:

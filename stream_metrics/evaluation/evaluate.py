@@ -28,11 +28,11 @@ MOST = {"bins": MOST_BINS, "k": MOST_RANKS}  # of options that are whole numbers
 
 
 def evaluate(row: Row, c: Any, zero_division: float | None = None, **options: Any) -> tuple[Any, bool | list[Any]]:
-    """Return the value of a row, 0/0 replaced by `zero_division` (0.0, 1.0, nan, or None for the row's own), and what
-    was 0/0.
+    """Return the value of a row, and what was 0/0.
 
-    `c` is the state that the row reads. What was 0/0 is True or False for a whole value, the list of classes for a
-    per-class one, False for a matrix. A label that is undefined stays None. Errors as for `compute`.
+    `zero_division` (0.0, 1.0, nan, or None for the row's own) stands for 0/0. `c` is the state that the row reads.
+    What was 0/0 is True or False for a whole value, the list of classes for a per-class one, False for a matrix. A
+    label that is undefined stays None. Errors as for `compute`.
     """
     return settle(row, c, compute(row, c, zero_division, **options), zero_division)
 

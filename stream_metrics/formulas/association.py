@@ -169,12 +169,11 @@ def cramers_v(c: Counts) -> float:
 
 
 def pair_fowlkes_mallows(c: Counts) -> float:
-    """Agreement of two clusterings on the pairs of samples: the index of scikit-learn and river, no metric of a
-    classifier.
+    """Agreement of two clusterings on the pairs of samples: the index of scikit-learn and river.
 
     (sum C_ij^2 - N) / sqrt((sum p_k^2 - N)(sum t_k^2 - N)), in [0, 1]; 0/0 if no two samples share a class, or a
-    prediction. A whole weight is as many samples; with fractions there are no pairs to count, and no value. Fowlkes
-    and Mallows 1983.
+    prediction. It is no metric of a classifier. A whole weight is as many samples; with fractions there are no pairs
+    to count, and no value. Fowlkes and Mallows 1983.
     """
     if c.unit != 1:
         return NAN

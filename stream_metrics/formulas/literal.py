@@ -1,5 +1,4 @@
-"""Printed mistakes, reproduced: formulas as their sources print them, to compare with published numbers and for
-nothing else.
+"""Printed mistakes, reproduced: formulas as their sources print them, to compare with published numbers only.
 
 Each says what is wrong with it. None is part of a snapshot.
 """

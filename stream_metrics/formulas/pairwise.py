@@ -46,11 +46,11 @@ def pair_tables(c: Counts) -> TwoByTwo:
 
 
 def ovo(c: Counts, *, metric: str = "f1", zero_division: float = 0.0) -> float:
-    """Mean over all pairs of classes of a metric for two classes, itself the mean of both choices of the positive
-    class.
+    """Mean over all pairs of classes of a metric for two classes.
 
-    `metric` is accuracy, cohen_kappa, matthews_corrcoef, p4, fowlkes_mallows or any per-class rate; range as the
-    metric; 0/0 if K < 2. Itai and Katz 2022, sec. 3.2.1.
+    Of a metric of one class, a pair has the mean of both choices of the positive class. `metric` is accuracy,
+    cohen_kappa, matthews_corrcoef, p4, fowlkes_mallows or any per-class rate; range as the metric; 0/0 if K < 2. Itai
+    and Katz 2022, sec. 3.2.1.
     """
     if metric not in METRICS:
         raise ValueError(f"Expected `metric` to be one of {', '.join(METRICS)}, but got {metric!r}")
@@ -104,9 +104,8 @@ def f1_ovo(c: Counts, *, zero_division: float = 0.0) -> float:
 
 
 def f1_ovo_first_positive(c: Counts, *, zero_division: float = 0.0) -> float:
-    """Mean over all pairs of classes of the F1 of the class reported first; it depends on that order, so prefer
-    `f1_ovo`.
+    """Mean over all pairs of classes of the F1 of the class reported first.
 
-    In [0, 1]; 0/0 if K < 2. Itai and Katz 2022, sec. 3.2.1.
+    It depends on that order, so prefer `f1_ovo`. In [0, 1]; 0/0 if K < 2. Itai and Katz 2022, sec. 3.2.1.
     """
     return if_counted(c.total, mean_of(rates.f1(pair_tables(c)), zero_division))

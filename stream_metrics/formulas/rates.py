@@ -118,9 +118,7 @@ def f1_negative(c: HasRatios) -> Floats:
 
 
 def fbeta_forms(beta: float) -> tuple[Form, Form]:
-    """Return the forms of F-beta; they stay whole numbers where that is safe, for then the ratio is correctly
-    rounded.
-    """
+    """Return the forms of F-beta, as whole numbers where that is safe: the ratio is then correctly rounded."""
     if not beta >= 0:
         raise ValueError(f"Expected `beta` to be a number >= 0, but got {beta!r}")
     square = float(beta) * float(beta)  # as a power, it would raise where it is above all floats

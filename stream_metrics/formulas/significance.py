@@ -1,5 +1,4 @@
-"""Tests on the matrix: is the accuracy above what the class frequencies alone give, and do truth and prediction have
-the same totals?
+"""Tests on the matrix: accuracy against the class frequencies, and totals of truth against those of prediction.
 
 A p-value is never 0/0: without data, or without a sample that could speak against the hypothesis, it is 1. Each is
 valid for one look, not for a stream that is watched until it turns significant. All are about samples: with weights

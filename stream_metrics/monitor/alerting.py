@@ -1,8 +1,10 @@
 """Rules over what a view shows, and where it is told when one of them is broken.
 
     alerts = Alerts(config, monitor)     # takes over what the checkpoint has
-    alerts.see(view)                     # by whoever makes views, in any one thread
-    alerts.settle()                      # by the thread of the monitor, often
+    alerts.see(view)                     # in the thread that makes views
+    alerts.settle()                      # in the thread of the monitor, often
+
+The two threads may be different ones.
 """
 
 from __future__ import annotations

@@ -145,9 +145,7 @@ def significance(snapshot: Snapshot, names: Sequence[str]) -> str:
 
 
 def omissions(snapshot: Snapshot) -> list[str]:
-    """Return a note for each key that the snapshot was asked for and cannot compute, or that is easily misread; none
-    without chosen keys.
-    """
+    """Return a note for each chosen key that cannot be computed, or is easily misread; none without chosen keys."""
     if is_default(snapshot):
         return []
     left = [f"Left out: {CATALOG[key].title} {reason}" for key, reason in snapshot.omitted.items()]

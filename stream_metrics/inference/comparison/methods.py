@@ -243,8 +243,7 @@ def _summary(differences: Floats, draws: int, level: float) -> tuple[float, floa
 def bootstrap(
     key: str, both: tuple[Side, Side], values: Floats, label: Any, draws: int, seed: int, level: float
 ) -> tuple[float, float, float, int]:
-    """Return the quantiles of the difference over multinomial draws, its standard deviation, and draws that were
-    0/0."""
+    """Return quantiles of the difference over multinomial draws, its standard deviation, and how many were 0/0."""
     random = np.random.default_rng(seed)
     n, found = round(float(values.sum())), []
     for start in range(0, draws, size := max(1, CHUNK // max(1, len(values)))):

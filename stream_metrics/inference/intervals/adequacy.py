@@ -1,4 +1,4 @@
-"""Do the counts allow an asymptotic interval, one that takes a metric as normal around its value?
+"""Whether the counts allow an asymptotic interval, one that takes a metric as normal around its value.
 
 They do if every class has `ENOUGH` true positives, false negatives and false positives. Otherwise it depends on what
 the metric reads: the accuracy does not mind a class without errors, the mean of the recalls may depend on it alone.
@@ -129,8 +129,9 @@ def effective_count(weights: Any, f: Any) -> float:
 
 
 def thin_share(c: Counts, weights: Any, f: Any, places: Any) -> float:
-    """Return the share of a variance that comes from classes with next to no samples, or from what is wrongly taken
-    for classes with next to no predictions.
+    """Return the share of a variance from classes with next to no samples, or next to no predictions.
+
+    For predictions these are the samples that are wrongly taken for such a class.
     """
     parts, (rows, columns) = weights * f * f, places
     true, predicted = (np.append(totals < _thin(c), False) for totals in (c.true_totals, c.predicted_totals))

@@ -155,8 +155,9 @@ def _share(row: Row, c: Counts, value: float, asked: Asked) -> Interval:
 
 
 def share_bounds(key: str, x: Any, n: Any, asked: Asked, k: int) -> tuple[Any, Any, Any, Any]:
-    """Return bounds and standard errors of metrics that follow from proportions x of n, and which took the default
-    for few hits or misses.
+    """Return bounds and standard errors of metrics that follow from proportions x of n.
+
+    The last item tells which took the default for few hits or misses.
     """
     if asked.valid == "anytime":
         low, high = beta_binomial_sequence(x, n, asked.level, asked.t_opt)
