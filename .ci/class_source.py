@@ -149,7 +149,7 @@ def classes_source():
 
 
 def _class(row):
-    base = BASES.get((row.reads, row.kind), "ScoreMetric")
+    base = BASES.get((row.state, row.kind), "ScoreMetric")
     parameters = _parameters(row)
     options = [_written(name, *parameters[name][:2]) for name in row.options]
     keywords = [_written(name, *parameters[name][:2]) for name in parameters if name not in row.options]
@@ -182,7 +182,7 @@ def _parameters(row):
     defaults = dict(row.options)
     if row.kind == "per_class":
         documented["pos_label"], defaults["pos_label"] = POS_LABEL, True
-    for name, default in STATES[row.reads][1].items():
+    for name, default in STATES[row.state][1].items():
         documented.setdefault(name, COMMON.get(name, SCORE_LABEL))
         defaults[name] = default
     documented["zero_division"], defaults["zero_division"] = _zero_division(row), row.zero_division
@@ -191,7 +191,7 @@ def _parameters(row):
 
 def _zero_division(row):
     text = "Value that stands for 0/0: 0.0, 1.0 or nan."
-    if row.averages:
+    if row.uses_zero_division:
         text += " A component that is 0/0 counts as this number; nan leaves it out of the mean."
     return "float", "float", text
 
@@ -220,15 +220,15 @@ def _sections(row, parameters):
 
 
 def _notes(row):
-    direction = {"higher": "; higher is better", "lower": "; lower is better", None: ""}[row.better]
+    direction = {"higher": "; higher is better", "lower": "; lower is better", None: ""}[row.direction]
     ends = f"{'[' if math.isfinite(row.low) else '('}{row.low:g}, {row.high:g}{']' if math.isfinite(row.high) else ')'}"
-    paired = row.reads == "ranks" and row.quadratic
+    paired = row.state == "ranks" and row.quadratic
     items = [
         f"Key: ``{row.key}``.",
         f"Formula: ``{row.definition}``, in the notation of `Metric`.",
         f"Range: {ends}{direction}.",
-        f"0/0: {row.undefined}.",
-        f"Memory: {PAIRED_MEMORY if paired else MEMORY[row.reads]}",
+        f"0/0: {row.undefined_when}.",
+        f"Memory: {PAIRED_MEMORY if paired else MEMORY[row.state]}",
     ]
     lines = [line for item in items for line in _wrapped(f"- {item}", 4, 6)]
     return [*lines, "", *_wrapped(row.notes, 4)] if row.notes else lines
@@ -252,7 +252,7 @@ def _example(row):
     state, fed = _stream(row)
     label = None
     if row.kind == "per_class":
-        label = "cat" if row.reads == "counts" else "spam"
+        label = "cat" if row.state == "counts" else "spam"
     snapshot = state.snapshot()
     value = snapshot.value(row.key, **options)
     value = value if label is None else value[label]
@@ -271,7 +271,7 @@ def _example(row):
 
 def _stream(row):
     """Return a state that has counted the samples of the example, and the lines that count them."""
-    if row.reads == "counts":
+    if row.state == "counts":
         truth, predicted = GRADES if row.key == "weighted_kappa" else (TRUTH, PREDICTED)
         state = ConfusionMatrix()
         state.update_many(truth, predicted)
@@ -280,7 +280,7 @@ def _stream(row):
         state = RankSketch(pos_label="spam")
         state.update_many(*SPAM)
         return state, [f">>> metric.update_many({_list(SPAM[0])}, {_list(SPAM[1])})"]
-    state = ProbabilityLosses() if row.reads == "losses" else RankSketch()
+    state = ProbabilityLosses() if row.state == "losses" else RankSketch()
     state.update_many(ROWS_TRUTH, ROWS, classes=CLASSES)
     return state, [
         f">>> truth = {_list(ROWS_TRUTH)}",

@@ -13,7 +13,7 @@ import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.inference.intervals.choice import METHODS
 
-KEYS = [key for key, methods in METHODS.items() if "bootstrap" in methods and CATALOG[key].reads == "counts"]
+KEYS = [key for key, methods in METHODS.items() if "bootstrap" in methods and CATALOG[key].state == "counts"]
 DRAWS = 1000
 
 

@@ -14,7 +14,7 @@ import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
 
 NAN = float("nan")
-OF_COUNTS = [name for name, cls in CLASSES.items() if cls.row.reads == "counts"]
+OF_COUNTS = [name for name, cls in CLASSES.items() if cls.row.state == "counts"]
 SAMPLES = [("a", "a"), ("a", "b"), ("b", "b"), ("c", "a"), ("c", "c"), ("b", "b"), ("a", "a"), ("c", "b")]
 BINARY = [(True, True), (True, False), (False, False), (False, True), (True, True), (False, False)]
 OPTIONS: dict[str, dict[str, Any]] = {  # arguments without which a class cannot be made, or means another row
@@ -271,6 +271,6 @@ def test_a_class_documents_its_metric(name: str) -> None:
     assert doc.startswith(row.summary)
     assert f"Key: ``{cls.key}``." in doc
     assert f"Formula: ``{row.definition}``" in doc
-    assert f"0/0: {row.undefined}." in doc
-    assert cls.bigger_is_better is (row.better == "higher")
+    assert f"0/0: {row.undefined_when}." in doc
+    assert cls.bigger_is_better is (row.direction == "higher")
     assert list(inspect.signature(cls).parameters)[: len(row.options)] == list(row.options)

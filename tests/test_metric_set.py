@@ -27,7 +27,7 @@ def test_a_set_reads_every_default_metric() -> None:
     snapshot = metrics.snapshot()
 
     assert {*snapshot, *snapshot.omitted} == {
-        key for key, row in CATALOG.items() if row.default and row.kind == "whole" and row.reads == "counts"
+        key for key, row in CATALOG.items() if row.default and row.kind == "whole" and row.state == "counts"
     }
     assert metrics.get()["accuracy"] == snapshot["accuracy"] == 1.5 / 3.5
     assert (metrics.n, metrics.abstained) == (3, 1)

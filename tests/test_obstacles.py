@@ -95,7 +95,7 @@ def test_get_returns_what_there_is_above_4096_classes() -> None:
 
     assert values["accuracy"] == 1.0
     assert values.omitted["generalized_mcc"] == "needs at most 4096 classes, but got 5000"
-    rows = [row for row in CATALOG.values() if row.default and row.kind == "whole" and row.reads == "counts"]
+    rows = [row for row in CATALOG.values() if row.default and row.kind == "whole" and row.state == "counts"]
     assert values.omitted.keys() == {row.key for row in rows if row.quadratic}
     assert {*values, *values.omitted} == {row.key for row in rows}
     assert repr(values).endswith(f" without {values.omitted!r}")

@@ -14,7 +14,7 @@ from support.metric_classes import CLASSES
 import stream_metrics as sm
 
 NAN = float("nan")
-OF_SCORES = [name for name, cls in CLASSES.items() if cls.row.reads != "counts"]
+OF_SCORES = [name for name, cls in CLASSES.items() if cls.row.state != "counts"]
 SAMPLES: list[tuple[Any, ...]] = [
     ("a", {"a": 0.5, "b": 0.25, "c": 0.25}),
     ("b", {"a": 0.5, "b": 0.5}, 2),
@@ -43,7 +43,7 @@ def same(a: Any, b: Any) -> bool:
 
 def test_every_state_of_scores_has_classes() -> None:
     """Rows of all sorts but confidence, which needs a set, have live classes, under the names of the field."""
-    assert {CLASSES[name].row.reads for name in OF_SCORES} == {"ranks", "losses"}
+    assert {CLASSES[name].row.state for name in OF_SCORES} == {"ranks", "losses"}
     assert {
         "ROCAUC",
         "HandTillAUC",
@@ -78,7 +78,7 @@ def test_the_live_value_is_that_of_the_snapshot(name: str) -> None:
 @pytest.mark.parametrize("name", OF_SCORES)
 def test_it_can_be_made_again_from_its_attributes(name: str) -> None:
     """Every argument of the constructor is an attribute, from which a clone can be made, as river does."""
-    size = {"buckets": 64, "sample": 64} if CLASSES[name].row.reads == "ranks" else {}
+    size = {"buckets": 64, "sample": 64} if CLASSES[name].row.state == "ranks" else {}
     metric = fed(CLASSES[name](pos_label="a", zero_division=1.0, **size))
     arguments = {argument: getattr(metric, argument) for argument in inspect.signature(CLASSES[name]).parameters}
     clone = CLASSES[name](**arguments)
@@ -150,7 +150,7 @@ def test_a_snapshot_of_one_metric_is_data(name: str) -> None:
         KeyError, match=r"'confidence_auc' needs probabilities of all classes.*MetricSet\(scores=True\)"
     ):
         snapshot["confidence_auc"]
-    missing, found = ("log_loss", "roc_auc_ovr") if CLASSES[name].row.reads == "ranks" else ("roc_auc_ovr", "log_loss")
+    missing, found = ("log_loss", "roc_auc_ovr") if CLASSES[name].row.state == "ranks" else ("roc_auc_ovr", "log_loss")
     with pytest.raises(KeyError, match=f"'{missing}' needs .*MetricSet"):
         snapshot[missing]
     assert found in snapshot

@@ -31,7 +31,7 @@ def test_data_holds_everything_in_plain_types():
     assert " ".join(data) == PARTS
     listed = {*data["metrics"], *data["per_class"], *data["matrices"]}
 
-    assert listed == {key for key, row in CATALOG.items() if row.default and row.reads == "counts"}
+    assert listed == {key for key, row in CATALOG.items() if row.default and row.state == "counts"}
     assert data["metrics"]["majority_class"] == "b"
     assert data["confusion_matrix"] == MATRIX
     assert (data["n"], data["weight"], data["abstained"], data["omitted"]) == (100, 100, 0, {})

@@ -14,7 +14,7 @@ import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
 
 NAN = math.nan
-OF_RANKS = [row for row in CATALOG.values() if row.reads in ("ranks", "confidence")]
+OF_RANKS = [row for row in CATALOG.values() if row.state in ("ranks", "confidence")]
 NAMES = ["a", "b", "c"]
 
 
@@ -229,7 +229,7 @@ def test_data_survives_json(options: dict[str, Any]) -> None:
     kept = {"counts", "ranks"} | (set() if options.get("scores") == "any" else {"confidence", "losses"})
     listed = {*data["metrics"], *data["per_class"], *data["matrices"]}
 
-    assert listed == {key for key, row in CATALOG.items() if row.default and row.reads in kept}
+    assert listed == {key for key, row in CATALOG.items() if row.default and row.state in kept}
     assert data["scores"]["n"] == 300
     assert bool(data["scores"]["bounds"]) == ("buckets" in options)
     for key, bound in data["scores"]["bounds"].items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from stream_metrics.catalog.row import (
+from stream_metrics.catalog.spec import (
     AMOUNT,
     ANY,
     CARET,

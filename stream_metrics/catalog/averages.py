@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from stream_metrics.catalog.row import (
+from stream_metrics.catalog.spec import (
     BLEIK,
     GRANDINI,
     ITAI_KATZ,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from stream_metrics.catalog.row import Row
+from stream_metrics.catalog.spec import MetricSpec
 
 __all__ = ["MISSING", "SQUARE_LIMIT", "Obstacle", "ObstacleError", "check", "obstacle", "weighted"]
 
@@ -70,10 +70,10 @@ def weighted(state: Any) -> str:
     return f"{weighted} of {state.n} samples have a weight other than 1" if weighted else ""
 
 
-def obstacle(row: Row, state: Any) -> Obstacle | None:
+def obstacle(row: MetricSpec, state: Any) -> Obstacle | None:
     """Return why a row cannot be computed from the state that it reads (None: there is no such state), or None."""
     if state is None:
-        return Obstacle(row.key, MISSING[row.reads])
+        return Obstacle(row.key, MISSING[row.state])
     if row.quadratic and len(state.labels) > SQUARE_LIMIT:
         return Obstacle(row.key, f"at most {SQUARE_LIMIT} classes", f"got {len(state.labels)}")
     if row.needs == "samples" and (problem := weighted(state)):
@@ -83,7 +83,7 @@ def obstacle(row: Row, state: Any) -> Obstacle | None:
     return None
 
 
-def check(row: Row, state: Any) -> None:
+def check(row: MetricSpec, state: Any) -> None:
     """Raise `ValueError` or `KeyError` if a row cannot be computed from the state that it reads."""
     found = obstacle(row, state)
     if found is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from stream_metrics.catalog.row import (
+from stream_metrics.catalog.spec import (
     ABSENT,
     ALL_PREDICTIONS,
     ALL_SAMPLES,
@@ -25,7 +25,7 @@ from stream_metrics.catalog.row import (
     SIGNED,
     SINGLE,
     UNIT,
-    Row,
+    MetricSpec,
     family,
     matrix,
     per_class,
@@ -36,7 +36,7 @@ from stream_metrics.formulas import baselines, counts, rates
 __all__ = ["BASELINES", "COUNTS", "PER_CLASS"]
 
 
-def _guesses(strategy: str, name: str) -> tuple[Row, ...]:
+def _guesses(strategy: str, name: str) -> tuple[MetricSpec, ...]:
     """Return the rows of a baseline other than its accuracy."""
     key = f"baseline_{strategy}"
     parts = (

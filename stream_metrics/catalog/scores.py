@@ -11,8 +11,8 @@ import math
 from functools import partial
 from typing import Any
 
-from stream_metrics.catalog import row as catalog_row
-from stream_metrics.catalog.row import (
+from stream_metrics.catalog import spec
+from stream_metrics.catalog.spec import (
     AMOUNT,
     DOERING,
     FEW,
@@ -48,12 +48,12 @@ NONE_DEFINED = "undefined for every class"
 NO_PROBABILITY = "no data, or a score outside [0, 1]"
 GUO = "Guo et al. 2017"
 
-scored: dict[str, Any] = {"reads": "ranks", "zero_division": math.nan}
-rated: dict[str, Any] = {"reads": "losses", "zero_division": math.nan}
-whole, per_class = partial(catalog_row.whole, **scored), partial(catalog_row.per_class, **scored)
-matrix = partial(catalog_row.matrix, **scored)
-loss = partial(catalog_row.whole, **rated)
-top = partial(catalog_row.whole, reads="confidence", zero_division=math.nan)
+scored: dict[str, Any] = {"state": "ranks", "zero_division": math.nan}
+rated: dict[str, Any] = {"state": "losses", "zero_division": math.nan}
+whole, per_class = partial(spec.whole, **scored), partial(spec.per_class, **scored)
+matrix = partial(spec.matrix, **scored)
+loss = partial(spec.whole, **rated)
+top = partial(spec.whole, state="confidence", zero_division=math.nan)
 
 AREAS = family(
     "Areas under curves",

@@ -7,17 +7,17 @@ import difflib
 from stream_metrics.catalog.agreement import AGREEMENT, ASSOCIATION, LITERAL, ONE_AGAINST_ONE, SIGNIFICANCE
 from stream_metrics.catalog.averages import ACCURACY, AVERAGES
 from stream_metrics.catalog.per_class import BASELINES, COUNTS, PER_CLASS
-from stream_metrics.catalog.row import Row
 from stream_metrics.catalog.scores import SCORES
+from stream_metrics.catalog.spec import MetricSpec
 
-__all__ = ["CATALOG", "LABEL_VALUED", "Row", "UnknownMetricError", "find"]
+__all__ = ["CATALOG", "LABEL_VALUED", "MetricSpec", "UnknownMetricError", "find"]
 
 
 LABELS = (
     *ACCURACY, *AVERAGES, *AGREEMENT, *ASSOCIATION, *ONE_AGAINST_ONE,
     *PER_CLASS, *COUNTS, *BASELINES, *SIGNIFICANCE, *LITERAL,
 )  # fmt: skip
-CATALOG: dict[str, Row] = {row.key: row for row in (*LABELS, *SCORES)}
+CATALOG: dict[str, MetricSpec] = {row.key: row for row in (*LABELS, *SCORES)}
 LABEL_VALUED = frozenset({"majority_class"})  # keys whose value is a label, not a number
 
 
@@ -28,7 +28,7 @@ class UnknownMetricError(KeyError):
         return str(self.args[0])
 
 
-def find(key: str) -> Row:
+def find(key: str) -> MetricSpec:
     """Return the row of a key; `UnknownMetricError`, a KeyError, suggests keys where there is none."""
     row = CATALOG.get(key)
     if row is None:

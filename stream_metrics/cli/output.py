@@ -82,9 +82,9 @@ def view(state: Any, keys: Sequence[str] | None) -> Snapshot | GroupSnapshot:
     if keys is None:
         return taken
     states = _states(state)
-    missing = [key for key in keys if CATALOG[key].reads not in states]
+    missing = [key for key in keys if CATALOG[key].state not in states]
     if missing:
-        raise UsageError(f"--metrics names {missing[0]}, which needs {NEEDED[CATALOG[missing[0]].reads]}")
+        raise UsageError(f"--metrics names {missing[0]}, which needs {NEEDED[CATALOG[missing[0]].state]}")
     if not isinstance(taken, GroupSnapshot):
         return _narrowed(taken, keys)
     groups = {group: _narrowed(snapshot, keys) for group, snapshot in taken.items()}
@@ -119,7 +119,7 @@ def _compared(groups: GroupSnapshot) -> dict[str, Any]:
     """Return, for each metric of which more or less is better, the groups from the worst and the largest gap."""
     names = dict(zip(groups, label_names(list(groups)), strict=True))
     first = next(iter(groups.values()), None)
-    keys = [key for key in first or () if CATALOG[key].better is not None]
+    keys = [key for key in first or () if CATALOG[key].direction is not None]
     gaps = {key: groups.gap(key) for key in keys}
     return {
         "worst_first": {key: [names[group] for group, _ in groups.worst(key)] for key in keys},
@@ -189,7 +189,7 @@ class RunningValues:
     def _headline(self, state: Any) -> list[str]:
         states = _states(state)
         keys = RUNNING_WITH_SCORES if "ranks" in states else RUNNING
-        return [key for key in keys if CATALOG[key].reads in states]
+        return [key for key in keys if CATALOG[key].state in states]
 
 
 def _together(taken: Snapshot | GroupSnapshot) -> Snapshot:

@@ -2,7 +2,7 @@
 
 A formula returns nan exactly where its value is 0/0, so undefined values are found by looking for nan, and a caller
 sees both the number that stands for them and where they were. A formula of scores returns its value with the interval
-that certainly holds it; `plain` takes the value out.
+that certainly holds it; `point_value` takes the value out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from stream_metrics.catalog.obstacles import check
-from stream_metrics.catalog.row import Row
+from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.formulas.arithmetic import has_nan
 from stream_metrics.formulas.losses import MOST_RANKS
 from stream_metrics.inputs.options import real, truth, whole
@@ -22,22 +22,32 @@ from stream_metrics.ranking.calibration import MOST_BINS
 from stream_metrics.ranking.classes import classes
 from stream_metrics.ranking.protocol import Certified
 
-__all__ = ["checked_options", "checked_zero_division", "compute", "evaluate", "plain", "settle", "value_labels"]
+__all__ = [
+    "checked_options",
+    "checked_zero_division",
+    "compute",
+    "evaluate",
+    "point_value",
+    "replace_undefined",
+    "value_labels",
+]
 
 MOST = {"bins": MOST_BINS, "k": MOST_RANKS}  # of options that are whole numbers
 
 
-def evaluate(row: Row, c: Any, zero_division: float | None = None, **options: Any) -> tuple[Any, bool | list[Any]]:
+def evaluate(
+    row: MetricSpec, c: Any, zero_division: float | None = None, **options: Any
+) -> tuple[Any, bool | list[Any]]:
     """Return the value of a row, and what was 0/0.
 
     `zero_division` (0.0, 1.0, nan, or None for the row's own) stands for 0/0. `c` is the state that the row reads.
     What was 0/0 is True or False for a whole value, the list of classes for a per-class one, False for a matrix. A
     label that is undefined stays None. Errors as for `compute`.
     """
-    return settle(row, c, compute(row, c, zero_division, **options), zero_division)
+    return replace_undefined(row, c, compute(row, c, zero_division, **options), zero_division)
 
 
-def compute(row: Row, c: Any, zero_division: float | None = None, **options: Any) -> Any:
+def compute(row: MetricSpec, c: Any, zero_division: float | None = None, **options: Any) -> Any:
     """Return what the formula of a row returns, certified intervals and all, with 0/0 as nan.
 
     `ValueError` if the row cannot be computed from these counts (see `obstacles`), or for an option the row lacks.
@@ -46,17 +56,17 @@ def compute(row: Row, c: Any, zero_division: float | None = None, **options: Any
         check(row, c)
     if options:
         options = checked_options(row, options)
-    if row.averages:
+    if row.uses_zero_division:
         options["zero_division"] = _instead(row, zero_division)
     return row.formula(c, **options)
 
 
-def checked_options(row: Row, options: dict[str, Any]) -> dict[str, Any]:
+def checked_options(row: MetricSpec, options: dict[str, Any]) -> dict[str, Any]:
     """Return options of a row, numbers of every type as int or float; `ValueError` for one of a wrong type."""
     return {name: _checked_option(row, name, value) for name, value in options.items()}
 
 
-def _checked_option(row: Row, name: str, value: Any) -> Any:
+def _checked_option(row: MetricSpec, name: str, value: Any) -> Any:
     if name not in row.options:
         raise ValueError(f"Expected the options of {row.key!r} to be {list(row.options)}, but got {name!r}")
     default = row.options[name]
@@ -71,9 +81,11 @@ def _checked_option(row: Row, name: str, value: Any) -> Any:
     return value
 
 
-def settle(row: Row, c: Any, computed: Any, zero_division: float | None) -> tuple[Any, bool | list[Any]]:
+def replace_undefined(
+    row: MetricSpec, c: Any, computed: Any, zero_division: float | None
+) -> tuple[Any, bool | list[Any]]:
     """Return a computed value without its interval and with 0/0 replaced, and what was 0/0; see `evaluate`."""
-    value, instead = plain(computed), _instead(row, zero_division)
+    value, instead = point_value(computed), _instead(row, zero_division)
     if row.kind == "whole":
         if value is None:
             return None, True
@@ -89,23 +101,23 @@ def settle(row: Row, c: Any, computed: Any, zero_division: float | None) -> tupl
     return np.where(lost, instead, value), where
 
 
-def value_labels(row: Row, c: Any) -> tuple[Any, ...]:
+def value_labels(row: MetricSpec, c: Any) -> tuple[Any, ...]:
     """Return the classes that the values of a per-class or matrix row belong to."""
-    labels: tuple[Any, ...] = classes(c) if row.reads == "ranks" and row.kind == "per_class" else c.labels
+    labels: tuple[Any, ...] = classes(c) if row.state == "ranks" and row.kind == "per_class" else c.labels
     return labels
 
 
-def plain(computed: Any) -> Any:
+def point_value(computed: Any) -> Any:
     """Return a certified value, or a list of them, or a list of lists, without the intervals."""
     if isinstance(computed, Certified):
         return computed.value
     if isinstance(computed, list):
         size = (len(computed), len(computed)) if computed and isinstance(computed[0], list) else len(computed)
-        return np.array([plain(item) for item in computed], np.float64).reshape(size)
+        return np.array([point_value(item) for item in computed], np.float64).reshape(size)
     return computed
 
 
-def _instead(row: Row, zero_division: float | None) -> float:
+def _instead(row: MetricSpec, zero_division: float | None) -> float:
     return row.zero_division if zero_division is None else checked_zero_division(zero_division)
 
 

@@ -25,7 +25,7 @@ def number_of(snapshot: Any, key: str, label: Label | None = None) -> float:
         value, undefined = snapshot._entry(key)
         return math.nan if undefined or not isinstance(value, int | float) else float(value)
     if label is None:
-        if row.reads != "ranks":
+        if row.state != "ranks":
             raise KeyError(f"Expected `label` to be the class for the per-class key {key!r}, but got none")
         label = snapshot._view("ranks", key).pos_label
     found = canonical(label, "label")

@@ -155,7 +155,7 @@ def _scaled(snapshot: Any, key: str, label: Any, level: float, t_opt: float | No
         raise ValueError(f"Expected a guess with a value of {key!r}, but it is 0/0")
     if key == "top_k_accuracy":
         return lambda m: _sequence_width(now.value, m, level, t_opt)
-    if row.reads != "counts" or snapshot._views["counts"].k > MOST_CLASSES:
+    if row.state != "counts" or snapshot._views["counts"].k > MOST_CLASSES:
         return None
     view, asked = snapshot._views["counts"], Asked(level, None, "anytime", t_opt, 2, 0)
     matrix, zero = np.zeros((view.k, view.k)), row.zero_division

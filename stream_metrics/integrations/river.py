@@ -32,7 +32,7 @@ from river.metrics.base import ClassificationMetric
 
 from stream_metrics._core.numeric.kernels import split_weights
 from stream_metrics.catalog.obstacles import ObstacleError
-from stream_metrics.catalog.table import Row, find
+from stream_metrics.catalog.table import MetricSpec, find
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.containers.panes import mergeable, walk_inner
 from stream_metrics.labels import Label, canonical
@@ -99,7 +99,7 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
         positive = getattr(core, "pos_label", None) if self.label is None else canonical(self.label, "label")
         self._class = True if positive is None else positive
         self._keeps = not any(hasattr(part, "clock") for part in chain)  # a window of time changes as it passes
-        self.bigger_is_better = row.better == "higher" if row and self.better is None else self.better != "lower"
+        self.bigger_is_better = row.direction == "higher" if row and self.better is None else self.better != "lower"
         self._fmt = ".2%" if row is not None and -1 <= row.low < row.high <= 1 else ".6g"
         self._worst = _worst(row, self.better)
         return core
@@ -276,9 +276,9 @@ def _requires_labels(core: Any) -> bool:
     return core.scored is None if isinstance(core, MetricSet) else isinstance(core, ConfusionMatrix)
 
 
-def _worst(row: Row | None, better: Better) -> float:
+def _worst(row: MetricSpec | None, better: Better) -> float:
     """Return the worst value there is, as a finite number."""
-    lower = (better or (row.better if row else None)) == "lower"
+    lower = (better or (row.direction if row else None)) == "lower"
     worst = (row.high if lower else row.low) if row else (math.inf if lower else 0.0)
     return worst if math.isfinite(worst) else math.copysign(WORST, worst)
 

@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Literal
 
 from stream_metrics._core.numeric.kernels import real_number
 from stream_metrics.catalog.obstacles import ObstacleError, check
-from stream_metrics.catalog.table import Row, find
-from stream_metrics.evaluation.evaluate import checked_options, checked_zero_division, compute, plain
+from stream_metrics.catalog.table import MetricSpec, find
+from stream_metrics.evaluation.evaluate import checked_options, checked_zero_division, compute, point_value
 from stream_metrics.inputs.options import sequence
 from stream_metrics.labels import canonical, ordering
 from stream_metrics.metrics.base import MetricBase
@@ -97,7 +97,7 @@ class Metric(MetricBase):
 
     KIND: ClassVar[str] = "metric"
     zero_division: float
-    row: ClassVar[Row]
+    row: ClassVar[MetricSpec]
     key: ClassVar[str]
     bigger_is_better: ClassVar[bool]
     requires_labels: ClassVar[bool]
@@ -108,8 +108,8 @@ class Metric(MetricBase):
         super().__init_subclass__(**options)
         if "key" in cls.__dict__:
             cls.row = find(cls.key)
-            cls.bigger_is_better = cls.row.better == "higher"
-            cls.requires_labels = cls.row.reads == "counts"
+            cls.bigger_is_better = cls.row.direction == "higher"
+            cls.requires_labels = cls.row.state == "counts"
             METRIC_CLASSES.setdefault(cls.key, cls)
 
     def __init__(self, **arguments: Any) -> None:
@@ -118,7 +118,7 @@ class Metric(MetricBase):
         row, options = self.row, arguments
         instead = options.pop("zero_division")
         self.zero_division = checked_zero_division(row.zero_division if instead is None else instead)
-        kind, names = STATES[row.reads]
+        kind, names = STATES[row.state]
         for_state = {name: options.pop(name) for name in names}
         pos_label = for_state["pos_label"] if "pos_label" in for_state else options.pop("pos_label", None)
         self.pos_label = None if pos_label is None else canonical(pos_label, "pos_label")
@@ -142,7 +142,7 @@ class Metric(MetricBase):
         whole = {name for name, default in row.options.items() if type(default) is int}
         checked = checked_options(row, options)
         self._options = {name: value if name in whole else _plain(value, name) for name, value in checked.items()}
-        bound = {"zero_division": self.zero_division, **self._options} if row.averages else self._options
+        bound = {"zero_division": self.zero_division, **self._options} if row.uses_zero_division else self._options
         self._formula: Callable[..., Any] = partial(row.formula, **bound) if bound else row.formula
         if row.quadratic or row.needs:
             self._formula = partial(_checked_formula, row, self._formula)
@@ -172,7 +172,7 @@ class Metric(MetricBase):
         Snapshot
             The metrics at this moment; later updates do not change it.
         """
-        reads: str = self.row.reads
+        reads: str = self.row.state
         with self._reading():
             state, parts = self.state.copy(), copied(self)
         folds = {fold: {reads: part.state} for fold, part in parts.items()}
@@ -180,7 +180,7 @@ class Metric(MetricBase):
 
     @property
     def _reads(self) -> Literal["labels", "scores", "both"]:
-        return "labels" if self.row.reads == "counts" else "scores"
+        return "labels" if self.row.state == "counts" else "scores"
 
     def is_better_than(self, other: Any) -> bool:
         """Return whether this value is better than another metric's.
@@ -217,17 +217,17 @@ class Metric(MetricBase):
         if base is None:
             return False
         others = {"counts": (base.Clusterer,), "ranks": (base.AnomalyDetector, base.AnomalyFilter)}
-        return isinstance(model, (base.Classifier, *others.get(self.row.reads, ())))
+        return isinstance(model, (base.Classifier, *others.get(self.row.state, ())))
 
     def _configuration(self) -> tuple[Any, ...]:
-        own = () if self.pos_label is None or self.row.reads != "counts" else (self.pos_label,)
+        own = () if self.pos_label is None or self.row.state != "counts" else (self.pos_label,)
         return self.key, self.zero_division, own, self._options
 
     @classmethod
     def _restore(cls, content: Any) -> Metric:
         (key, zero_division, pos_label, options), held, *folds = content
         row = find(key)
-        kind, taken = STATES[row.reads]
+        kind, taken = STATES[row.state]
         state = kind._restore(held)
         kwargs = {name: getattr(state, "fixed_labels" if name == "labels" else name) for name in taken}
         if pos_label:
@@ -237,7 +237,7 @@ class Metric(MetricBase):
             raise ValueError(f"a metric that has a class; {key!r} has none, but MetricSet([{key!r}]) reads it")
         metric_class = cls if issubclass(cls, named) else named
         metric = metric_class(zero_division=zero_division, **kwargs, **options)
-        if metric.state._content()[0] != state._content()[0] and row.reads == "ranks":
+        if metric.state._content()[0] != state._content()[0] and row.state == "ranks":
             raise ValueError("a sketch such as this metric makes")
         metric._attach(state)
         read_folds(metric, content[0], folds)
@@ -281,7 +281,7 @@ class ScoreMetric(Metric):
             computed = self.row.formula.measure(self.state.column(self.pos_label), **self._options)  # type: ignore[attr-defined]
         else:
             computed = self._read(self._formula)
-        value: float = plain(computed)
+        value: float = point_value(computed)
         return value if value == value else self.zero_division
 
 
@@ -297,12 +297,12 @@ def _plain(value: Any, argument: str) -> Any:
     return tuple(_plain(item, argument) for item in sequence(value, argument)) if number is None else number
 
 
-def _checked_formula(row: Row, formula: Callable[..., Any], state: Any) -> Any:
+def _checked_formula(row: MetricSpec, formula: Callable[..., Any], state: Any) -> Any:
     """Return the value of a formula that not every state allows."""
     check(row, state)
     return formula(state)
 
 
-def _sketched(row: Row) -> dict[str, bool]:
+def _sketched(row: MetricSpec) -> dict[str, bool]:
     """Return what a row needs of its sketch: every class apart, if it compares pairs of classes."""
-    return {"pairs": row.quadratic} if row.reads == "ranks" else {}
+    return {"pairs": row.quadratic} if row.state == "ranks" else {}

@@ -122,7 +122,7 @@ class MetricSet(SetFeed, MetricBase):
         self.zero_division = None if zero_division is None else checked_zero_division(zero_division)
         self._attach(ConfusionMatrix(labels, other))
         self.labels, self.other = self.state.fixed_labels, self.state.other
-        needed = KEPT[scores] | {CATALOG[key].reads for key in self.metrics or ()} - {"counts"}
+        needed = KEPT[scores] | {CATALOG[key].state for key in self.metrics or ()} - {"counts"}
         size = (whole(buckets, "buckets", 2, LARGEST), whole(sample, "sample", 1, LARGEST))
         paired = pairs and (self.metrics is None or any(CATALOG[key].quadratic for key in self.metrics))
         threshold = (0.0 if scores == "any" else 0.5) if threshold is None else real(threshold, "threshold")

@@ -69,7 +69,7 @@ class Counts:
 
     def __init__(self, config: Counting, due: str = "0s") -> None:
         for key in config.metrics:
-            if find(key).kind != "whole" and (find(key).kind == "matrix" or find(key).reads != "ranks"):
+            if find(key).kind != "whole" and (find(key).kind == "matrix" or find(key).state != "ranks"):
                 raise ValueError(f"Expected `metrics` to be metrics of one value, but got {key!r}")
         if config.clock not in ("label", "prediction"):
             raise ValueError(f"Expected `clock` to be 'label' or 'prediction', but got {config.clock!r}")

@@ -84,7 +84,7 @@ def label_bounds(
 
 
 def _label_bounds(snapshot: Snapshot, key: str, unlabelled: int) -> tuple[float, float] | None:
-    reads = CATALOG[key].reads
+    reads = CATALOG[key].state
     if reads == "counts":
         return missing_labels.label_bounds(key, snapshot._view("counts", key), unlabelled)
     if snapshot.scored != snapshot.n:

@@ -77,7 +77,7 @@ def window_view(
         "interval": {"level": LEVEL, "valid": valid, "assumption": assumption(valid)},
         "label_bounds": by_labels,
         "label_bounds_missing": unbounded,
-        "better": {key: CATALOG[key].better for key in keys},
+        "better": {key: CATALOG[key].direction for key in keys},
         "range": {key: [json_number(CATALOG[key].low), json_number(CATALOG[key].high)] for key in keys},
         **_classes(snapshot, names, valid, unlabelled),
         "curves": curves(snapshot, names),
@@ -99,7 +99,7 @@ def _metrics(snapshot: Snapshot, keys: Sequence[str]) -> tuple[dict[str, Any], d
     values = {key: value(snapshot, key) for key in keys}
     estimates = {}
     for key, number in values.items():
-        if number is not None and CATALOG[key].reads != "counts":
+        if number is not None and CATALOG[key].state != "counts":
             estimate = snapshot.estimate(key)
             if estimate.kind == "certified":
                 estimates[key] = {"low": json_number(estimate.low), "high": json_number(estimate.high)}
@@ -147,7 +147,7 @@ def _groups(groups: ByGroup, headline: Sequence[str]) -> dict[str, Any]:
     """Return the headline metrics of every group, worst first by the first of them that groups have."""
     snapshots = {group: Snapshot(groups.state(group)) for group in groups.groups}
     together = GroupSnapshot(snapshots, None, None)
-    keys = [key for key in headline if CATALOG[key].reads == "counts"]
+    keys = [key for key in headline if CATALOG[key].state == "counts"]
     rows: list[dict[str, Any]] = [
         {"group": name, "n": view.n, "metrics": {key: value(view, key) for key in headline}}
         for name, view in zip(names_of(tuple(snapshots)), snapshots.values(), strict=True)
@@ -158,9 +158,9 @@ def _groups(groups: ByGroup, headline: Sequence[str]) -> dict[str, Any]:
         gap = together.gap(key)
         if math.isfinite(gap.size):
             gaps[key] = {"size": gap.size, "lowest": names[gap.lowest], "highest": names[gap.highest]}
-    first = next((key for key in keys if CATALOG[key].better is not None), None)
+    first = next((key for key in keys if CATALOG[key].direction is not None), None)
     if first is not None:
-        rows.sort(key=lambda row: _badness(row["metrics"][first], CATALOG[first].better))
+        rows.sort(key=lambda row: _badness(row["metrics"][first], CATALOG[first].direction))
     return {"rows": rows, "gaps": gaps, "folded": groups.folded}
 
 

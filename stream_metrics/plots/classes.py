@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_metrics.catalog.table import Row, find
+from stream_metrics.catalog.table import MetricSpec, find
 from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figure, nothing, samples, title
 from stream_metrics.report.content import class_values, classes_shown, weakest
 from stream_metrics.report.intervals import class_bounds
@@ -70,7 +70,7 @@ def per_class(
     return ax
 
 
-def _rows(metrics: Sequence[str]) -> list[Row]:
+def _rows(metrics: Sequence[str]) -> list[MetricSpec]:
     """Return the rows of the catalogue for `metrics`, if all are per class and not too many to tell apart."""
     if isinstance(metrics, str) or not 1 <= len(metrics) <= len(SERIES):
         raise ValueError(f"Expected `metrics` to be a sequence of 1 to {len(SERIES)} keys, but got {metrics!r}")

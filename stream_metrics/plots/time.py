@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_metrics.catalog.table import Row, find
+from stream_metrics.catalog.table import MetricSpec, find
 from stream_metrics.plots.base import SERIES, THIN, new_figure, nothing, title
 from stream_metrics.plots.curves import beside
 from stream_metrics.report.layout import number
@@ -66,7 +66,7 @@ def running(
     return ax if len(values) == 1 else beside(ax, "Metric")
 
 
-def _known(bounds: Any, row: Row) -> Any:
+def _known(bounds: Any, row: MetricSpec) -> Any:
     """Return low and high, nan where they are the whole range of a metric and say nothing."""
     return np.where((bounds[0] <= row.low) & (bounds[1] >= row.high), np.nan, bounds)
 

@@ -116,7 +116,7 @@ def scores(snapshot: Snapshot) -> list[Score]:
     """Return the headline scores, or every chosen number if the snapshot was taken with keys of its own."""
     rows = []
     for key in headlines.REPORT if is_default(snapshot) else snapshot:
-        if "counts" in snapshot._states and CATALOG[key].reads == "counts" and key not in LABEL_VALUED:
+        if "counts" in snapshot._states and CATALOG[key].state == "counts" and key not in LABEL_VALUED:
             value, undefined = snapshot._entry(key)
             baselines = tuple(_baseline(snapshot, key, strategy) for strategy in BASELINES)
             rows.append(Score(key, headlines.LINES.get(key, CATALOG[key].title), value, undefined is True, baselines))
@@ -183,7 +183,7 @@ def class_values(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[tup
     """Return the values of a per-class key at positions of `row_labels`, None where it has none, and if it is 0/0."""
     undefined = undefined_labels(snapshot, key)
     labels = row_labels(snapshot)
-    if CATALOG[key].reads == "counts":
+    if CATALOG[key].state == "counts":
         values = snapshot._entry(key)[0][list(shown)].tolist()
         return [(value, labels[at] in undefined) for at, value in zip(shown, values, strict=True)]
     table = snapshot.per_class[key]

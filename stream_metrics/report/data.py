@@ -30,7 +30,7 @@ def to_dict(snapshot: Snapshot) -> dict[str, Any]:
         value, lost = snapshot._entry(key)
         row = CATALOG[key]
         if row.kind == "per_class":
-            keyed = own if row.reads == "counts" else [names[label] for label in snapshot._labels(row)]
+            keyed = own if row.state == "counts" else [names[label] for label in snapshot._labels(row)]
             value = dict(zip(keyed, value.tolist()))  # noqa: B905  (strict costs a tenth of all)
         elif row.kind == "matrix":
             value = value.tolist()

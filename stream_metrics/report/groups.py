@@ -68,7 +68,7 @@ def _keys(groups: GroupSnapshot) -> list[str]:
     views = list(groups.values())
     known = [key for key in GROUPS if any(key in view._keys for view in views)]
     if not known:
-        wholes = [key for key in views[0]._keys if CATALOG[key].kind == "whole" and CATALOG[key].better]
+        wholes = [key for key in views[0]._keys if CATALOG[key].kind == "whole" and CATALOG[key].direction]
         known = [key for key in wholes if not all(view._obstacle(key) for view in views)][:MOST]
     shown = [key for key in known if any(not math.isnan(value) for value in _column(groups, key))]
     if "roc_auc" in shown and "roc_auc_ovr" in shown:

@@ -163,7 +163,7 @@ def _entries(snapshot: Snapshot) -> Iterator[tuple[str, str, tuple[Label, ...]]]
         return
     if not is_default(snapshot):
         for key in snapshot:
-            if CATALOG[key].reads != "counts":
+            if CATALOG[key].state != "counts":
                 yield _title(key), key, ()
         return
     if "ranks" in snapshot._states:

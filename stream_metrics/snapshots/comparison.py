@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from stream_metrics.catalog.row import Row
+from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.catalog.table import find
 from stream_metrics.formulas.stats.normal import normal_quantile, t_reach
 from stream_metrics.inference.comparison import methods as methods
@@ -236,7 +236,7 @@ class ComparisonSnapshot:
         if row.needs and self._weighted:
             raise ValueError(f"Expected samples of weight 1 for {key!r}, but got {self._weighted} of another weight")
         label = None if label is None else canonical(label, "label")
-        if row.reads != "counts":
+        if row.state != "counts":
             return self._finished(row, label, self._of_scores(row, label), level, valid, t_opt)
         if (row.kind == "per_class") != (label is not None) or row.kind == "matrix":
             raise KeyError(f"Expected a label for a per-class key and none for a whole one, but got {key!r}, {label!r}")
@@ -276,7 +276,7 @@ class ComparisonSnapshot:
         a, b = (methods.value_of(key, side, side.counts(rows), label) for side in self._sides)
         return "folds", jackknife(b - a), len(rows)
 
-    def _once(self, row: Row, empty: Difference, method: str | None, draws: int, seed: int) -> Difference:
+    def _once(self, row: MetricSpec, empty: Difference, method: str | None, draws: int, seed: int) -> Difference:
         """Return a difference with its interval for one look."""
         key, label, level, value = row.key, empty.label, empty.level, empty.value
         pairs, sign = shares.pairs_of(key, self.joint, label)
@@ -300,7 +300,7 @@ class ComparisonSnapshot:
         low, high = min(low, value), max(high, value)  # all draws may lie beside it
         return empty._replace(low=low, high=high, se=se, method=method, note=note)
 
-    def _watched(self, row: Row, empty: Difference, t_opt: float) -> Difference:
+    def _watched(self, row: MetricSpec, empty: Difference, t_opt: float) -> Difference:
         """Return a difference with its interval for all looks: by bets where they can be had, else asymptotic."""
         key, label, level = row.key, empty.label, empty.level
         pairs, sign = shares.pairs_of(key, self.joint, label)
@@ -321,7 +321,7 @@ class ComparisonSnapshot:
         most = row.high - row.low
         return empty._replace(low=-most, high=most, method="asymptotic", note=TOO_EARLY)
 
-    def _finished(self, row: Row, label: Any, parts: Any, level: float, valid: str, t_opt: float) -> Difference:
+    def _finished(self, row: MetricSpec, label: Any, parts: Any, level: float, valid: str, t_opt: float) -> Difference:
         """Return the difference with the interval that the standard error of folds gives."""
         a, b, method, se, folds = parts
         value = b - a
@@ -341,10 +341,10 @@ class ComparisonSnapshot:
             row.key, label, a, b, value, value - reach * se, value + reach * se, se, level, method, valid, note
         )
 
-    def _doubt(self, row: Row, label: Any, se: float, valid: str) -> str:
+    def _doubt(self, row: MetricSpec, label: Any, se: float, valid: str) -> str:
         """Return why the standard error of folds is no reason for an interval, or ""."""
         watched = valid == "anytime"
-        if row.reads != "counts":
+        if row.state != "counts":
             if watched and self._rarest(row, label) < BURN_IN:
                 return f"too early: a class has fewer than {BURN_IN} samples"
             return "" if watched else self._rare(row, label)
@@ -355,7 +355,7 @@ class ComparisonSnapshot:
             return ""
         return TOO_EARLY if watched else FEW_SAMPLES
 
-    def _rarest(self, row: Row, label: Any) -> float:
+    def _rarest(self, row: MetricSpec, label: Any) -> float:
         """Return the number of samples of the rarest class that the metric depends on."""
         if row.key in OF_ALL:
             return self.n
@@ -365,24 +365,24 @@ class ComparisonSnapshot:
             return min(own, float(totals.sum()) - own)
         return float(totals[totals > 0].min()) if totals.any() else 0
 
-    def _rare(self, row: Row, label: Any) -> str:
+    def _rare(self, row: MetricSpec, label: Any) -> str:
         few = self._rarest(row, label)
         return f"a class has {few:.0f} samples, too few for this interval" if few < ENOUGH else ""
 
-    def _of_scores(self, row: Row, label: Any) -> tuple[Any, ...]:
+    def _of_scores(self, row: MetricSpec, label: Any) -> tuple[Any, ...]:
         """Return a value of the scores of both models, the method, its standard error, and the number of folds.
 
         The number is 0 if samples repeat without a unit.
         """
-        if row.reads not in self.scored or row.kind == "matrix" or row.quadratic:
+        if row.state not in self.scored or row.kind == "matrix" or row.quadratic:
             raise ValueError(
                 f"Expected a key of the scores that are kept ({self.scored or 'none'}), but got {row.key!r}"
             )
         if 0 < self._units < self.n:
             raise ValueError(f"Expected all samples or none to have a unit, but got {self._units} of {self.n} with one")
-        if row.reads not in self._kept:
-            self._kept[row.reads] = left_out(self._scored, row.reads)
-        wholes, rest = self._kept[row.reads]
+        if row.state not in self._kept:
+            self._kept[row.state] = left_out(self._scored, row.state)
+        wholes, rest = self._kept[row.state]
         a, b = (scores.read(row, state, label) for state in wholes)
         if not self._units and scores.uneven(self._scored, self.joint.parts):
             return a, b, "folds", math.nan, 0

@@ -196,10 +196,10 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
             If the metric has no better direction.
         """
         row = find(key)
-        if row.better is None:
+        if row.direction is None:
             raise ValueError(f"Expected a metric of which more, or less, is better, but got {key!r}")
         found = self.values_of(key, label, least=least)
-        ranked = sorted(found.items(), key=lambda item: item[1] if row.better == "higher" else -item[1])
+        ranked = sorted(found.items(), key=lambda item: item[1] if row.direction == "higher" else -item[1])
         return ranked if n is None else ranked[:n]
 
     def gap(self, key: str, *, label: Label | None = None, least: int = 1) -> Gap:
@@ -295,7 +295,7 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         """
         row, each = find(key), self._level_of_each(level, least)
         values = self.values_of(key, label, least=least)
-        ranked = values if row.better is None else dict(self.worst(key, label=label, least=least))
+        ranked = values if row.direction is None else dict(self.worst(key, label=label, least=least))
         intervals: dict[Label, Interval] = {}
         for group in ranked:
             view = self._groups[group]

@@ -84,7 +84,7 @@ class ScoreReadings:
             The value, its interval and its kind.
         """
         row = find(key)
-        if row.kind == "matrix" and (row.reads != "ranks" or len(labels) != 2):
+        if row.kind == "matrix" and (row.state != "ranks" or len(labels) != 2):
             raise KeyError(f"Expected a key with one value, but {key!r} is a matrix: snapshot[{key!r}]")
         value = self._entry(key)[0]
         found = self._estimates.get(key, value)
@@ -106,8 +106,8 @@ class ScoreReadings:
             if labels:
                 raise KeyError(f"Expected no label for {key!r}, which is one value, but got {labels!r}")
             return []
-        view = self._view(row.reads, key)
-        if not labels and row.reads == "ranks":
+        view = self._view(row.state, key)
+        if not labels and row.state == "ranks":
             labels = (view.pos_label,)
         if row.kind == "per_class" and len(labels) != 1:
             raise KeyError(f"Expected one label for {key!r}, such as estimate({key!r}, 'cat'), but got {labels!r}")

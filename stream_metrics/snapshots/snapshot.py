@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from stream_metrics.catalog.obstacles import MISSING, Obstacle, obstacle
-from stream_metrics.catalog.table import CATALOG, Row, find
-from stream_metrics.evaluation.evaluate import checked_zero_division, evaluate, settle, value_labels
+from stream_metrics.catalog.table import CATALOG, MetricSpec, find
+from stream_metrics.evaluation.evaluate import checked_zero_division, evaluate, replace_undefined, value_labels
 from stream_metrics.formulas.memoized import MemoizedCounts
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.labels.json_names import json_data
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Estimate", "Snapshot", "Values"]
 
-DEFAULT = tuple(key for key, row in CATALOG.items() if row.default and row.reads == "counts")
+DEFAULT = tuple(key for key, row in CATALOG.items() if row.default and row.state == "counts")
 
 
 class Counted(Counts, Protocol):
@@ -133,7 +133,7 @@ class Snapshot(ScoreReadings, IntervalReadings):
     def _default(self) -> tuple[str, ...]:
         if self._states.keys() == {"counts"}:
             return DEFAULT
-        return tuple(key for key, row in CATALOG.items() if row.default and row.reads in self._states)
+        return tuple(key for key, row in CATALOG.items() if row.default and row.state in self._states)
 
     @property
     def _main(self) -> Any:
@@ -182,7 +182,7 @@ class Snapshot(ScoreReadings, IntervalReadings):
         row = find(key)
         if row.kind != "per_class":
             return self._entry(key)[0]
-        if row.reads == "ranks":
+        if row.state == "ranks":
             pos_label, labels = self._view("ranks", key).pos_label, self._labels(row)
             if pos_label in labels:
                 return self._table(key)[pos_label]
@@ -219,7 +219,7 @@ class Snapshot(ScoreReadings, IntervalReadings):
             If an option is not allowed, or the value cannot be computed.
         """
         row = find(key)
-        value, _ = evaluate(row, self._view(row.reads, key), self._zero_division, **options)
+        value, _ = evaluate(row, self._view(row.state, key), self._zero_division, **options)
         return dict(zip(self._labels(row), value.tolist(), strict=True)) if row.kind == "per_class" else value
 
     @property
@@ -342,11 +342,11 @@ class Snapshot(ScoreReadings, IntervalReadings):
         entry = self._cache.get(key)
         if entry is None:
             row = find(key)
-            view = self._view(row.reads, key)
+            view = self._view(row.state, key)
             computed = self._compute(key, view)
-            if row.reads != "counts":
+            if row.state != "counts":
                 self._estimates[key] = computed
-            value, undefined = settle(row, view, computed, self._zero_division)
+            value, undefined = replace_undefined(row, view, computed, self._zero_division)
             entry = self._cache[key] = (value if row.kind == "whole" else _frozen(value)), undefined
         return entry
 
@@ -357,9 +357,9 @@ class Snapshot(ScoreReadings, IntervalReadings):
             raise KeyError(f"Expected a key that can be read here, but {key!r} needs {MISSING[reads]}")
         return view
 
-    def _labels(self, row: Row) -> tuple[Label, ...]:
+    def _labels(self, row: MetricSpec) -> tuple[Label, ...]:
         """Return the classes that the values of a row belong to."""
-        return value_labels(row, self._views[row.reads])
+        return value_labels(row, self._views[row.state])
 
     @property
     def _scored(self) -> bool:
@@ -374,7 +374,7 @@ class Snapshot(ScoreReadings, IntervalReadings):
     def _obstacle(self, key: str) -> Obstacle | None:
         """Return why a key cannot be computed here, None if it can."""
         row = find(key)
-        return obstacle(row, self._views.get(row.reads))
+        return obstacle(row, self._views.get(row.state))
 
     def _refused(self) -> dict[str, Obstacle]:
         """Return the obstacles of the chosen keys that cannot be computed."""
@@ -438,8 +438,8 @@ def _conditional(keys: tuple[str, ...], states: tuple[str, ...]) -> tuple[tuple[
     """Return those of the keys that not every snapshot of such states can compute, together what needs the same."""
     found: dict[tuple[Any, ...], list[str]] = {}
     for row in map(CATALOG.__getitem__, keys):
-        if row.quadratic or row.needs or row.reads not in states:
-            found.setdefault((row.reads, row.quadratic, row.needs), []).append(row.key)
+        if row.quadratic or row.needs or row.state not in states:
+            found.setdefault((row.state, row.quadratic, row.needs), []).append(row.key)
     return tuple(map(tuple, found.values()))
 
 

@@ -17,7 +17,7 @@ from stream_metrics.evaluation.evaluate import evaluate
 from stream_metrics.formulas.memoized import MemoizedCounts
 
 FIG2 = [[20, 5], [10, 15]]
-OF_COUNTS = [row for row in CATALOG.values() if row.reads == "counts"]
+OF_COUNTS = [row for row in CATALOG.values() if row.state == "counts"]
 
 
 @pytest.mark.parametrize("key", CATALOG)
@@ -26,10 +26,10 @@ def test_row(key: str) -> None:
     row = CATALOG[key]
 
     assert row.key == key
-    assert row.reads in ("counts", "ranks", "confidence", "losses")
+    assert row.state in ("counts", "ranks", "confidence", "losses")
     assert row.low < row.high
-    assert row.better in ("higher", "lower", None)
-    assert all((row.undefined, row.source, row.family, row.title, row.definition))
+    assert row.direction in ("higher", "lower", None)
+    assert all((row.undefined_when, row.source, row.family, row.title, row.definition))
     assert row.summary.endswith(".")
     assert len(references(row.source)) == row.source.count(";") + 1
     assert len(row.title) <= 60
@@ -57,8 +57,8 @@ def test_options() -> None:
     assert find("general_f1_power_2").options == {}
     assert find("baseline_uniform_f1").options == {}
     assert find("mcnemar_p_value").options == {"correction": True, "exact": False}
-    assert find("macro_f1").averages
-    assert not find("accuracy").averages
+    assert find("macro_f1").uses_zero_division
+    assert not find("accuracy").uses_zero_division
 
 
 def test_presets_are_their_options() -> None:

@@ -12,9 +12,9 @@ from stream_metrics import ConfusionMatrix
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.evaluation.evaluate import evaluate
 
-OF_COUNTS = [row for row in CATALOG.values() if row.reads == "counts"]
+OF_COUNTS = [row for row in CATALOG.values() if row.state == "counts"]
 DEFAULT = [row for row in OF_COUNTS if row.default]
-NEVER_UNDEFINED = [row.key for row in DEFAULT if row.undefined == "never"]
+NEVER_UNDEFINED = [row.key for row in DEFAULT if row.undefined_when == "never"]
 PERFECT = {
     *("accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "general_f1_harmonic", "geometric_mean"),
     *("cohen_kappa", "matthews_corrcoef", "generalized_mcc", "pair_fowlkes_mallows", "average_accuracy"),

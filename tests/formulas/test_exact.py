@@ -15,10 +15,10 @@ from support.exact_metrics import REFERENCES, Bound, Exact
 from support.oracle import exact_weight
 
 from stream_metrics import ConfusionMatrix
-from stream_metrics.catalog.table import CATALOG, Row
+from stream_metrics.catalog.table import CATALOG, MetricSpec
 from stream_metrics.evaluation.evaluate import evaluate
 
-OF_COUNTS = [row for row in CATALOG.values() if row.reads == "counts"]
+OF_COUNTS = [row for row in CATALOG.values() if row.state == "counts"]
 OF_SAMPLES = {"nir_p_value", "majority_p_value", "mcnemar", "mcnemar_p_value"}
 LARGEST_SUM = 300  # samples; tails of more are in `test_tails`
 EXAMPLES = 250
@@ -52,7 +52,7 @@ def as_fraction(x: Any) -> Fraction:
     return Fraction(x) if not isinstance(x, np.generic) else Fraction(x.item())
 
 
-def check(row: Row, found: Any, reference: Any, zero: float, bound: Bound) -> None:
+def check(row: MetricSpec, found: Any, reference: Any, zero: float, bound: Bound) -> None:
     """Assert that a value is its reference within the bound, and in the range of its row; a 0/0 is what replaces it."""
     if isinstance(reference, list):
         assert len(found) == len(reference), row.key

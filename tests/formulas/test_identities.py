@@ -19,7 +19,7 @@ Same = Callable[..., bool]
 
 COUNTS = st.one_of(st.just(0), st.integers(0, 9), st.integers(0, 10**6))
 EXPONENTS = (-math.inf, -2.0, -1.0, -1e-9, 0.0, 1e-9, 0.5, 1.0, 2.0, math.inf)
-OF_COUNTS = [row for row in CATALOG.values() if row.reads == "counts"]
+OF_COUNTS = [row for row in CATALOG.values() if row.state == "counts"]
 WHOLE = [row.key for row in OF_COUNTS if row.kind == "whole" and row.default]
 FEW = settings(max_examples=60, deadline=None)
 

@@ -14,7 +14,7 @@ from stream_metrics.evaluation.evaluate import evaluate
 from stream_metrics.formulas.memoized import MemoizedCounts
 
 NAN = math.nan
-OF_SCORES = [row for row in CATALOG.values() if row.reads != "counts"]
+OF_SCORES = [row for row in CATALOG.values() if row.state != "counts"]
 
 
 def rows(seed: int) -> tuple[Any, Any, Any]:
@@ -25,7 +25,7 @@ def rows(seed: int) -> tuple[Any, Any, Any]:
 
 def empty(row: Any) -> Any:
     """Return an empty state of the kind that a row reads."""
-    return {"ranks": sm.RankSketch, "confidence": sm.RankSketch, "losses": sm.ProbabilityLosses}[row.reads]()
+    return {"ranks": sm.RankSketch, "confidence": sm.RankSketch, "losses": sm.ProbabilityLosses}[row.state]()
 
 
 @pytest.mark.parametrize("zero_division", [None, 0.0, 1.0, NAN])
@@ -49,7 +49,7 @@ def test_one_class(row: Any) -> None:
     metrics.update("a", {"a": 0.75, "b": 0.25})
     snapshot = metrics.snapshot()
     alone = {"average_precision", "pr_auc_trapezoid", "precision_at_recall", "calibration"}
-    defined = row.reads == "losses" or any(word in row.key for word in alone) or row.key == "roc_auc_micro"
+    defined = row.state == "losses" or any(word in row.key for word in alone) or row.key == "roc_auc_micro"
 
     if row.kind == "whole":
         assert snapshot.undefined == (() if defined else (row.key,))
@@ -71,8 +71,8 @@ def test_values_stay_in_their_range(row: Any) -> None:
             "confidence": metrics.scored.confidence,
             "losses": metrics.scored.losses,
         }
-        value, _ = evaluate(row, states[row.reads])
-        frozen, _ = evaluate(row, MemoizedCounts(states[row.reads]))
+        value, _ = evaluate(row, states[row.state])
+        frozen, _ = evaluate(row, MemoizedCounts(states[row.state]))
 
         assert np.array_equal(value, frozen, equal_nan=True)
         assert row.kind != "whole" or type(value) is float

@@ -19,7 +19,7 @@ from stream_metrics.inference.intervals.choice import METHODS
 from stream_metrics.inference.intervals.cramer import folded, noncentrality_bounds
 from stream_metrics.inference.intervals.gradients import OF_CELLS, _step_cells, gradient
 
-KEYS = [key for key in METHODS if CATALOG[key].reads == "counts"]
+KEYS = [key for key in METHODS if CATALOG[key].state == "counts"]
 
 
 def snap(matrix, labels=None):

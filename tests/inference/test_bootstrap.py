@@ -111,7 +111,7 @@ def test_a_plain_matrix_reads_as_a_state_does():
     plain = MatrixCounts(matrix, ("a", "b", "c"))
 
     for key, row in CATALOG.items():
-        if row.reads == "counts":
+        if row.state == "counts":
             expected, found = compute(row, state), compute(row, plain)
             if not isinstance(expected, str):
                 found, expected = np.asarray(found, float), np.asarray(expected, float)

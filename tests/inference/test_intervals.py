@@ -86,7 +86,7 @@ def test_a_label_gives_one_of_the_dict():
         snapshot.interval("accuracy", label="a")
 
 
-@pytest.mark.parametrize("key", [key for key in METHODS if CATALOG[key].reads == "counts"])
+@pytest.mark.parametrize("key", [key for key in METHODS if CATALOG[key].state == "counts"])
 def test_a_perfect_matrix_is_not_certain(key):
     """Without an error there is no spread; the interval is one-sided and not a point."""
     snapshot = snap([[40, 0, 0], [0, 30, 0], [0, 0, 50]])

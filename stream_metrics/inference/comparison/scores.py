@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics.catalog.row import Row
+from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.evaluation.evaluate import evaluate, value_labels
 from stream_metrics.formulas.stats.tails import chi_square_tail
 from stream_metrics.inference.intervals.jackknife import Folds
@@ -17,7 +17,7 @@ __all__ = ["read", "uneven"]
 UNEVEN = 1e-6  # the p-value of equally large folds below which samples are taken to repeat
 
 
-def read(row: Row, state: Any, label: Any) -> float:
+def read(row: MetricSpec, state: Any, label: Any) -> float:
     """Return a value of a state of scores; nan where it is 0/0."""
     value, _ = evaluate(row, state, math.nan)
     if row.kind == "whole":

@@ -23,7 +23,7 @@ PAIR_LIMIT = 128  # classes; the pairs of more are ten thousand numbers for each
 
 def _batched(key: str) -> BatchedFormula:
     row = CATALOG[key]
-    if row.averages:
+    if row.uses_zero_division:
         return lambda c, zero_division: row.formula(c, zero_division=zero_division)
     return lambda c, _: row.formula(c)
 

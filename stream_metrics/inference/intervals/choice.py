@@ -34,7 +34,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from stream_metrics.catalog.obstacles import SQUARE_LIMIT
-from stream_metrics.catalog.table import CATALOG, Row
+from stream_metrics.catalog.table import CATALOG, MetricSpec
 from stream_metrics.formulas.protocol import Form
 from stream_metrics.formulas.rates import FORMS
 from stream_metrics.inference.intervals.batched_formulas import CELLS, MARGINS, PAIR_LIMIT, PER_CLASS, RATES
@@ -149,7 +149,7 @@ FAMILIES = {
 }
 
 
-def refusal(row: Row) -> str | None:
+def refusal(row: MetricSpec) -> str | None:
     """Return why a metric has no interval; None if it has one."""
     if row.key in METHODS:
         return None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics.catalog.table import CATALOG, Row
+from stream_metrics.catalog.table import CATALOG, MetricSpec
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.formulas.stats.normal import normal_quantile
 from stream_metrics.inference.intervals.adequacy import (
@@ -45,7 +45,7 @@ CELL_SAMPLES = 10  # a cell, of metrics that read every cell
 SPARSE = ("cramers_v", "generalized_mcc", *(key for key in CELLS if "ovo" in key))
 
 
-def whole(row: Row, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float) -> Interval:
+def whole(row: MetricSpec, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float) -> Interval:
     """Return the interval of a whole value."""
     value, undefined = entry
     n = int(c.total)
@@ -62,7 +62,7 @@ def whole(row: Row, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float
     return _modelled_whole(row, c, value, asked, zero)
 
 
-def _watched_whole(row: Row, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
+def _watched_whole(row: MetricSpec, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
     """Return the interval of a whole value for all looks: exact at first, then asymptotic."""
     se, ends = float(standard_error(batch_of_one(c), gradient(row.key, batch_of_one(c), zero))), (row.low, row.high)
     shape = Interval(value, *ends, asked.level, "asymptotic", "anytime", se, int(c.total))
@@ -77,7 +77,7 @@ def _watched_whole(row: Row, c: Counts, value: float, asked: Asked, zero: float)
     return shape._replace(low=low, high=high, method="beta_binomial")
 
 
-def _association(row: Row, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
+def _association(row: MetricSpec, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
     """Return the interval of Cramer's V."""
     if np.count_nonzero(c.true_totals + c.predicted_totals) == 2:
         signed = CATALOG["generalized_mcc"]
@@ -93,7 +93,7 @@ def _association(row: Row, c: Counts, value: float, asked: Asked, zero: float) -
     return found._replace(value=value, low=min(low, value), high=max(high, value))
 
 
-def _modelled_whole(row: Row, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
+def _modelled_whole(row: MetricSpec, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
     """Return the delta interval of a whole value, or that of drawn matrices.
 
     That of the posterior is not narrower than that of the delta method: with a handful of errors the prior weighs.
@@ -142,7 +142,7 @@ def _drawn_bounds(key: str, c: Counts, asked: Asked, zero: float) -> tuple[Any, 
     return low, high, se, skipped, method
 
 
-def _share(row: Row, c: Counts, value: float, asked: Asked) -> Interval:
+def _share(row: MetricSpec, c: Counts, value: float, asked: Asked) -> Interval:
     """Return the interval of a whole value that follows from the accuracy."""
     key, n, hits = row.key, int(c.total), int(c.hits)
     x = n - hits if key == "zero_one_loss" else hits
@@ -177,7 +177,7 @@ def share_bounds(key: str, x: Any, n: Any, asked: Asked, k: int) -> tuple[Any, A
     return low, high, se, exact
 
 
-def per_class(row: Row, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float) -> dict[Any, Interval]:
+def per_class(row: MetricSpec, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float) -> dict[Any, Interval]:
     """Return the interval of every class."""
     values, lost = entry
     key, lost = row.key, set(lost)
@@ -209,7 +209,7 @@ def _shares(key: str, c: Counts, asked: Asked) -> tuple[Any, ...]:
     return low, high, se, n, np.zeros(c.k), ["clopper_pearson" if few else name for few in exact.tolist()]
 
 
-def _modelled(row: Row, c: Counts, values: Any, asked: Asked, zero: float) -> tuple[Any, ...]:
+def _modelled(row: MetricSpec, c: Counts, values: Any, asked: Asked, zero: float) -> tuple[Any, ...]:
     """Return delta, posterior or bootstrap intervals; by default, of each class what its counts allow."""
     key, k = row.key, c.k
     n, names = np.full(k, int(c.total)), [asked.method or "delta"] * k
@@ -237,7 +237,7 @@ def _modelled(row: Row, c: Counts, values: Any, asked: Asked, zero: float) -> tu
     return low, high, se, n, skipped, names
 
 
-def _watched(row: Row, c: Counts, values: Any, asked: Asked, zero: float) -> tuple[Any, ...]:
+def _watched(row: MetricSpec, c: Counts, values: Any, asked: Asked, zero: float) -> tuple[Any, ...]:
     """Return the intervals of values per class for all looks: exact at first, then asymptotic."""
     n = int(c.total)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_metrics.catalog.table import Row, find
+from stream_metrics.catalog.table import MetricSpec, find
 from stream_metrics.evaluation.evaluate import evaluate, value_labels
 from stream_metrics.formulas.memoized import MemoizedCounts
 from stream_metrics.formulas.stats.normal import t_reach
@@ -47,7 +47,7 @@ def some_without_unit(snapshot: Snapshot) -> str:
     return f"{keyed} of {state.n} samples have a unit, and either all or none must have one" if keyed < state.n else ""
 
 
-def can_have(row: Row) -> bool:
+def can_have(row: MetricSpec) -> bool:
     """Tell whether a metric has an interval from folds."""
     return row.key in WITH_UNITS
 
@@ -73,7 +73,7 @@ def interval(
         raise ValueError(f"Expected a metric that can have an interval, but {key!r} has none: {reason}")
     if row.kind == "whole" and label is not None:
         raise KeyError(f"Expected no label for {key!r}, which is one value, but got {label!r}")
-    intervals = _of_values(snapshot, row.reads, _reader(snapshot, row, options), (row.low, row.high), asked)
+    intervals = _of_values(snapshot, row.state, _reader(snapshot, row, options), (row.low, row.high), asked)
     if not options:
         intervals = {name: _with_certified(snapshot, key, name, one) for name, one in intervals.items()}
     if row.kind == "whole":
@@ -81,10 +81,10 @@ def interval(
     if label is None:
         return intervals
     place = snapshot._places(key, (label,))[0]
-    return intervals[value_labels(row, snapshot._view(row.reads, key))[place]]
+    return intervals[value_labels(row, snapshot._view(row.state, key))[place]]
 
 
-def _reader(snapshot: Snapshot, row: Row, options: dict[str, Any]) -> Callable[[Any], Values]:
+def _reader(snapshot: Snapshot, row: MetricSpec, options: dict[str, Any]) -> Callable[[Any], Values]:
     """Return what evaluates a metric on a state."""
 
     def read(state: Any) -> Values:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from stream_metrics.catalog.table import Row
+from stream_metrics.catalog.table import MetricSpec
 from stream_metrics.formulas.losses import LOSS_UNITS
 from stream_metrics.formulas.stats.normal import t_reach
 from stream_metrics.inference.intervals.adequacy import ENOUGH
@@ -53,7 +53,7 @@ def unknown(key: str, state: Any) -> str:
     return ""
 
 
-def interval(row: Row, state: Any, asked: Asked, options: dict[str, Any]) -> Interval:
+def interval(row: MetricSpec, state: Any, asked: Asked, options: dict[str, Any]) -> Interval:
     """Return the interval of a mean loss; `ValueError` if the squares are not known."""
     reason = unknown(row.key, state)
     if reason:

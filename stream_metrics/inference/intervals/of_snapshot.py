@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stream_metrics.catalog.obstacles import SQUARE_LIMIT
-from stream_metrics.catalog.table import CATALOG, Row, find
+from stream_metrics.catalog.table import CATALOG, MetricSpec, find
 from stream_metrics.inference.intervals import counted, folds, losses, scored
 from stream_metrics.inference.intervals.choice import METHODS, MOST_CLASSES, ONE_LOOK, refusal
 from stream_metrics.inference.intervals.conditions import check_asked, refuse_looks, refuse_weights
@@ -60,7 +60,7 @@ def interval(
         raise ValueError(f"Expected `method` for {key!r} to be one of {', '.join(METHODS[key])}, but got {method!r}")
     if valid == "anytime" and key in ONE_LOOK:
         raise ValueError(f"Expected valid='fixed' for {key!r}, which has no sequence, but got 'anytime'")
-    if row.reads == "counts":
+    if row.state == "counts":
         return _of_counts(snapshot, row, asked, label, options)
     return scored.interval(snapshot, row, asked, label, options)
 
@@ -73,7 +73,7 @@ def _counts(snapshot: Snapshot, what: str) -> Any:
 
 
 def _of_counts(
-    snapshot: Snapshot, row: Row, asked: Asked, label: Label | None, options: dict[str, Any]
+    snapshot: Snapshot, row: MetricSpec, asked: Asked, label: Label | None, options: dict[str, Any]
 ) -> Interval | dict[Label, Interval]:
     view = _counts(snapshot, row.key)
     if view.k > (most := _most_classes(row)):
@@ -89,7 +89,7 @@ def _of_counts(
     return found if label is None else found[view.labels[snapshot._places(row.key, (label,))[0]]]
 
 
-def _most_classes(row: Row) -> float:
+def _most_classes(row: MetricSpec) -> float:
     return MOST_CLASSES.get(row.key, SQUARE_LIMIT if row.quadratic else math.inf)
 
 
@@ -100,6 +100,6 @@ def known(snapshot: Snapshot, key: str, valid: str) -> bool:
         return folds.can_have(row)
     if refusal(row) is not None or (valid == "anytime" and key in ONE_LOOK):
         return False
-    if row.reads == "losses":
+    if row.state == "losses":
         return not losses.unknown(key, snapshot._states["losses"])
-    return row.reads != "counts" or snapshot._view("counts", key).k <= _most_classes(row)
+    return row.state != "counts" or snapshot._view("counts", key).k <= _most_classes(row)

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_metrics.catalog.table import Row
+from stream_metrics.catalog.table import MetricSpec
 from stream_metrics.formulas.protocol import Floats
 from stream_metrics.formulas.stats.normal import t_reach
 from stream_metrics.inference.intervals import losses
@@ -61,17 +61,17 @@ MOST_UNITS = 2**30  # of all samples together, so that a product of two sums has
 
 
 def interval(
-    snapshot: Snapshot, row: Row, asked: Asked, label: Label | None, options: dict[str, Any]
+    snapshot: Snapshot, row: MetricSpec, asked: Asked, label: Label | None, options: dict[str, Any]
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric of scores; of a per-class key that of `label`, or all by label."""
     if options and row.key not in losses.LOSSES:
         raise ValueError(f"Expected no options for the interval of {row.key!r}, but got {min(options)!r}")
     if label is not None and row.kind == "whole":
         raise KeyError(f"Expected no label for {row.key!r}, which is one value, but got {label!r}")
-    view = snapshot._view(row.reads, row.key)
+    view = snapshot._view(row.state, row.key)
     refuse_weights(snapshot)
     if row.key in losses.LOSSES:
-        return losses.interval(row, snapshot._states[row.reads], asked, options)
+        return losses.interval(row, snapshot._states[row.state], asked, options)
     snapshot._entry(row.key)
     found = snapshot._estimates[row.key]
     if row.key == "top_k_accuracy":
@@ -96,7 +96,7 @@ def _top(view: Any, value: float, asked: Asked) -> Interval:
     return Interval(value, *ends, asked.level, method, asked.valid, float(se), n)
 
 
-def _of_column(row: Row, column: RankColumn, value: Certified, asked: Asked) -> Interval:
+def _of_column(row: MetricSpec, column: RankColumn, value: Certified, asked: Asked) -> Interval:
     method = asked.method or DEFAULTS[row.key]
     own, rest = column.weight(OWN), column.weight(REST)
     n = int(own + rest)
@@ -130,7 +130,7 @@ def _of_column(row: Row, column: RankColumn, value: Certified, asked: Asked) -> 
     return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, asked.level, method, "fixed", se, n, 0, note))
 
 
-def _watched(row: Row, column: RankColumn, value: Certified, asked: Asked) -> Interval:
+def _watched(row: MetricSpec, column: RankColumn, value: Certified, asked: Asked) -> Interval:
     """Return the interval of one column for all looks: exact at first where there is one, then asymptotic."""
     own, rest = column.weight(OWN), column.weight(REST)
     se, scale = _se(row.key, column), (row.low, row.high)
@@ -170,7 +170,7 @@ def _thin(least: float, key: str) -> str:
     return f"a class has fewer than {few} samples, and the value leans on it" if least < few else ""
 
 
-def _band(row: Row, value: Certified, own: float, rest: float, asked: Asked) -> Interval:
+def _band(row: MetricSpec, value: Certified, own: float, rest: float, asked: Asked) -> Interval:
     """Return the interval of the largest distance of two distribution functions: that by which the two can differ.
 
     value -+ sqrt(log(2 / alpha) (1/P + 1/N) / 2), the quantile of Kolmogorov's distribution. A maximum over thresholds
@@ -214,7 +214,7 @@ def _se(key: str, column: RankColumn) -> float:
     return delong_se(column) * (2 if key == "gini" else 1)
 
 
-def _mean(row: Row, view: Any, value: Certified, asked: Asked) -> Interval:
+def _mean(row: MetricSpec, view: Any, value: Certified, asked: Asked) -> Interval:
     """Return the interval of a mean over classes, or over pairs of classes, by the bound of its standard error."""
     n, name = int(view.n), "asymptotic" if asked.valid == "anytime" else DEFAULTS[row.key]
     if math.isnan(value.value):
@@ -275,7 +275,7 @@ def _part_errors(key: str, column: RankColumn, anytime: bool) -> tuple[float, fl
     return first * factor, second * factor
 
 
-def _pooled(row: Row, view: Any, value: Certified, asked: Asked) -> Interval:
+def _pooled(row: MetricSpec, view: Any, value: Certified, asked: Asked) -> Interval:
     """Return the interval of an area of all scores of all classes together."""
     each, n = columns(view), int(view.n)
     column, method = pool(each), DEFAULTS[row.key]
@@ -292,7 +292,7 @@ def _pooled(row: Row, view: Any, value: Certified, asked: Asked) -> Interval:
     return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, asked.level, method, "fixed", se, n, 0, note))
 
 
-def _early_mean(row: Row, pairs: list[RankColumn], value: Certified, whole: Interval) -> Interval:
+def _early_mean(row: MetricSpec, pairs: list[RankColumn], value: Certified, whole: Interval) -> Interval:
     """Return the interval of a mean for all looks before the asymptotic sequence: the mean of exact ones of the areas.
 
     Each has its share of the error. A class without samples may have any area.
@@ -307,7 +307,7 @@ def _early_mean(row: Row, pairs: list[RankColumn], value: Certified, whole: Inte
     return whole._replace(low=min(low, value.low), high=max(high, value.high), method="beta_binomial")
 
 
-def _parts(row: Row, found: list[RankColumn]) -> list[Certified]:
+def _parts(row: MetricSpec, found: list[RankColumn]) -> list[Certified]:
     measure = average_precision if row.key in PRECISIONS else roc_auc
     return [measure(column) for column in found]
 
@@ -319,7 +319,7 @@ def _directed(view: Any) -> list[RankColumn]:
     return [view.column(a, a, b) for a in labels for b in labels if a != b]
 
 
-def _widened(row: Row, value: Certified, ends: tuple[float, float], shape: Interval) -> Interval:
+def _widened(row: MetricSpec, value: Certified, ends: tuple[float, float], shape: Interval) -> Interval:
     """Return an interval with the value, its ends moved outwards for what the sketch leaves open."""
     below, above = (value.value - value.low, value.high - value.value) if shape.valid == "anytime" else (0.0, 0.0)
     low = max(row.low, min(ends[0], value.value) - below)
@@ -359,7 +359,7 @@ def _below(values: Floats) -> Floats:
     return values[::-1].cumsum()[::-1]
 
 
-def resampled(row: Row, column: RankColumn, asked: Asked, kind: str) -> tuple[float, float, float, int]:
+def resampled(row: MetricSpec, column: RankColumn, asked: Asked, kind: str) -> tuple[float, float, float, int]:
     """Return quantiles, standard deviation and skipped draws of a measure of one column over drawn samples.
 
     Of a bootstrap the rows of the sketch are resampled together with the scores that are 0; places within a cell stay.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_metrics.catalog.table import Row
+from stream_metrics.catalog.table import MetricSpec
 from stream_metrics.evaluation.evaluate import compute, evaluate
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.formulas.stats.normal import normal_quantile
@@ -47,7 +47,7 @@ def of_function(c: Counts, function: Callable[[Any], float], asked: Asked, optio
 
 
 def with_options(
-    snapshot: Snapshot, row: Row, c: Counts, asked: Asked, more: tuple[Label | None, dict[str, Any]]
+    snapshot: Snapshot, row: MetricSpec, c: Counts, asked: Asked, more: tuple[Label | None, dict[str, Any]]
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric of the catalogue with options, such as beta=2."""
     label, options = more

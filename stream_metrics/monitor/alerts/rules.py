@@ -130,7 +130,7 @@ def _check(rule: Rule | Changed, counting: Counting) -> None:
         message = f"Expected a window that is counted, {windows}, but got {value.window!r}"
         raise RuleError(message, text, text.find(f"[{value.window}]") + 1)
     row = METRICS.get(value.name)
-    of_scores = value.name == "roc_auc" if value.label is not None else row is not None and row.reads != "counts"
+    of_scores = value.name == "roc_auc" if value.label is not None else row is not None and row.state != "counts"
     if of_scores and counting.scores is False:
         raise RuleError(f"Expected `scores` to be counted, which {value.name} needs", text, text.find(value.name))
 

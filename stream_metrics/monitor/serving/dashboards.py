@@ -126,7 +126,7 @@ def _quality(config: Config) -> Iterator[Panel]:
     yield Panel("Wrong predictions", ((f"sum({wrong})", "wrong"), (f"sum({right})", "right")), "ops")
     first = find(config.counting.metrics[0] if config.counting.metrics else "accuracy")
     name = metric_name(first.key, (first.low, first.high))
-    worst = "bottomk" if first.better != "lower" else "topk"
+    worst = "bottomk" if first.direction != "lower" else "topk"
     expression = f'{worst}(10, {PREFIX}group_{name}{{{IN_WINDOW},group=~"$group"}})'
     yield _bounded(f"{first.title}, worst groups", ((expression, "{{group}} {{window}}"),), first.low, first.high)
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["whole", "per_class", "matrix"]
-Better: TypeAlias = Literal["higher", "lower"] | None
+Direction: TypeAlias = Literal["higher", "lower"] | None
 Bounds: TypeAlias = tuple[float, float]
 Needs: TypeAlias = Literal["", "samples", "whole_weights"]  # any weights, only 1, or whole numbers
-Reads: TypeAlias = Literal["counts", "ranks", "confidence", "losses"]
+StateName: TypeAlias = Literal["counts", "ranks", "confidence", "losses"]
 
 UNIT: Bounds = (0.0, 1.0)
 SIGNED: Bounds = (-1.0, 1.0)
@@ -43,7 +43,7 @@ SKLEARN = "Pedregosa et al. 2011 (scikit-learn)"
 
 
 @dataclass(frozen=True)
-class Row:
+class MetricSpec:
     """A metric: what it is called, how it is computed, and how its values are to be read."""
 
     key: str
@@ -53,8 +53,8 @@ class Row:
     kind: Kind
     low: float
     high: float
-    better: Better
-    undefined: str  # when the value is 0/0
+    direction: Direction
+    undefined_when: str  # when the value is 0/0
     source: str  # names of the bibliography, separated by semicolons
     summary: str = field(kw_only=True, repr=False)
     definition: str = field(kw_only=True, repr=False)  # the formula, in the notation of the docstring of `Metric`
@@ -63,15 +63,15 @@ class Row:
     default: bool = True  # part of a snapshot that names no keys
     quadratic: bool = False  # needs at least K * K work
     needs: Needs = ""  # which weights it is defined for
-    reads: Reads = "counts"  # the state that the formula is a function of
+    state: StateName = "counts"  # the state that the formula is a function of
     alias: str | None = None  # a second name of the live class
     zero_division: float = 0.0  # what stands for 0/0 if the caller does not say
     options: dict[str, Any] = field(init=False, hash=False)
-    averages: bool = field(init=False)  # the formula needs to know what stands for a component that is 0/0
+    uses_zero_division: bool = field(init=False)  # the formula needs to know what stands for a component that is 0/0
 
     def __post_init__(self) -> None:
         options = _keywords(self.formula)
-        object.__setattr__(self, "averages", "zero_division" in options)
+        object.__setattr__(self, "uses_zero_division", "zero_division" in options)
         options.pop("zero_division", None)
         object.__setattr__(self, "options", options)
 
@@ -84,19 +84,19 @@ def _keywords(formula: Callable[..., Any]) -> dict[str, Any]:
     return {name: default for name, default in keywords.items() if name not in fixed}
 
 
-def _maker(kind: Kind) -> Callable[..., Row]:
+def _maker(kind: Kind) -> Callable[..., MetricSpec]:
     def make(
         key: str,
         class_name: str | None,
         title: str,
         formula: Callable[..., Any],
         bounds: Bounds,
-        undefined: str,
+        undefined_when: str,
         source: str,
-        better: Better = "higher",
+        direction: Direction = "higher",
         **rest: Any,
-    ) -> Row:
-        return Row(key, class_name, title, formula, kind, *bounds, better, undefined, source, **rest)
+    ) -> MetricSpec:
+        return MetricSpec(key, class_name, title, formula, kind, *bounds, direction, undefined_when, source, **rest)
 
     return make
 
@@ -106,7 +106,7 @@ per_class = _maker("per_class")
 matrix = _maker("matrix")
 
 
-def family(name: str, *rows: Row) -> tuple[Row, ...]:
+def family(name: str, *rows: MetricSpec) -> tuple[MetricSpec, ...]:
     """Return the rows with the heading under which they are listed."""
     for row in rows:
         object.__setattr__(row, "family", name)
