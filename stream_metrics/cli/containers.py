@@ -12,7 +12,7 @@ from typing import Any
 import stream_metrics as sm
 from stream_metrics.cli import options
 from stream_metrics.cli.errors import UsageError
-from stream_metrics.containers.panes import walk_inner
+from stream_metrics.containers.inner import walk_inner
 from stream_metrics.inputs.times import length
 
 __all__ = ["add", "check", "check_fed", "is_timed", "leaf", "wrapped"]

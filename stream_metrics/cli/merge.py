@@ -10,8 +10,9 @@ from typing import Any
 import stream_metrics as sm
 from stream_metrics.cli import files, options
 from stream_metrics.cli.errors import CliError, UsageError
-from stream_metrics.containers.panes import mergeable, walk_inner
+from stream_metrics.containers.inner import walk_inner
 from stream_metrics.report.layout import number
+from stream_metrics.states.batches import mergeable
 
 __all__ = ["add"]
 

@@ -121,7 +121,7 @@ class _Lines:
     def say(self, text: str) -> None:
         self.kept.append(text)
         if not self._quiet:
-            with suppress(OSError):  # where nobody reads stderr any more, whoever logs must go on
+            with suppress(OSError):  # a closed stderr must not stop the thread that logs
                 print(f"stream-metrics: {text}", file=sys.stderr, flush=True)
 
     def _emit(self, record: logging.LogRecord) -> None:

@@ -12,8 +12,8 @@ import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.cli.containers import is_timed, leaf
 from stream_metrics.cli.errors import UsageError
+from stream_metrics.containers.inner import walk_inner
 from stream_metrics.containers.moments import text_of
-from stream_metrics.containers.panes import walk_inner
 from stream_metrics.labels.json_names import json_data, label_names
 from stream_metrics.report.headlines import RUNNING, RUNNING_WITH_SCORES
 from stream_metrics.report.layout import number
@@ -151,7 +151,7 @@ class RunningValues:
         """Print the values of ``state`` now, after so many records."""
         snapshot = _together(view(state, self._keys))
         keys = self._headline(state) if self._keys is None else snapshot._keys
-        wholes = [key for key in keys if CATALOG[key].kind == "whole"]  # a column stays, though a value cannot be had
+        wholes = [key for key in keys if CATALOG[key].kind == "whole"]  # also of a value that cannot be computed
         values = {key: math.nan if snapshot._obstacle(key) else snapshot[key] for key in wholes}
         if not values:
             raise UsageError("--every prints metrics of the whole matrix, but --metrics names none")

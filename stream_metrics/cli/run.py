@@ -21,8 +21,8 @@ from stream_metrics.cli.output import (
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields
 from stream_metrics.cli.sources import PARQUET, STDIN, expanded, form_of
-from stream_metrics.containers.panes import mergeable
 from stream_metrics.report.layout import number
+from stream_metrics.states.batches import mergeable
 
 __all__ = ["add"]
 
@@ -124,7 +124,7 @@ def execute(arguments: argparse.Namespace) -> int:
     skipped = Skipped(arguments.skip_bad, "row" if arguments.input == PARQUET else "line")
     state = configuration.make(arguments)
     check_intervals(state, arguments)
-    view(state, arguments.metrics)  # refuses metrics of what the state does not keep
+    view(state, arguments.metrics)  # refuses metrics that the state cannot compute
     running = RunningValues(arguments.metrics, arguments.format, bool(arguments.plot), arguments.intervals)
     count = _count if arguments.jobs == 1 else _count_apart
     interrupted = count(arguments, _fields(arguments, state), state, skipped, running)

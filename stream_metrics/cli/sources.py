@@ -131,7 +131,7 @@ def open_input(path: str, declared: str | None) -> Iterator[Source]:
         yield Source("stdin", sys.stdin.buffer, sys.stdin.buffer, declared)
         return
     try:
-        raw = open(path, "rb")  # noqa: SIM115 - closed below, after errors of opening are told from errors of use
+        raw = open(path, "rb")  # noqa: SIM115 - closed below, so that errors of opening and of use stay apart
     except OSError as error:
         raise CliError(f"{path}: {error.strerror or error}") from None
     with raw:

@@ -3,8 +3,8 @@
 What arrives is kept whole and never added up on the way: of each worker the newest state, so that a message that comes
 twice, late or out of order changes nothing. That makes the aggregate a join semilattice (a state-based CRDT: Shapiro
 et al. 2011): of two aggregates that saw different messages, each worker's newer entry is what one that saw all would
-hold. A worker that is dropped leaves the mark of its last state behind, lest a message that is still under way bring it
-back.
+hold. A worker that is dropped leaves the mark of its last state behind, so that a message still under way does not
+bring it back.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from stream_metrics._core.numeric.kernels import Lock
-from stream_metrics.containers.panes import mergeable
 from stream_metrics.errors import LabelError, MergeError
 from stream_metrics.labels import Label, canonical, ordering
+from stream_metrics.states.batches import mergeable
 from stream_metrics.states.limits import Load, load_of, room
 from stream_metrics.wire import Portable, from_bytes, packed, unpacked, written_as
 

@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from stream_metrics._core.numeric.kernels import Lock, checked_weight, split_weights
-from stream_metrics.containers.panes import Batch, check_same, empty_prototype, mergeable, state_decoder, walk_inner
+from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder, walk_inner
 from stream_metrics.containers.weighing import has_sketch, scale_weights
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.columns import read_weights as checked_weights
@@ -37,6 +37,7 @@ from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, instant, instants, length, shown
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.intervals import of_window
+from stream_metrics.states.batches import Batch, mergeable
 from stream_metrics.states.limits import MOST
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 

@@ -15,18 +15,19 @@ import numpy as np
 
 from stream_metrics._core.windows.kernels import GroupFeed, Slot
 from stream_metrics.containers.group_keys import coded, rank, shown
-from stream_metrics.containers.panes import Batch, check_same, empty_prototype, mergeable, state_decoder, walk_inner
+from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder, walk_inner
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import is_one_time
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.snapshots.groups import GroupSnapshot
+from stream_metrics.states.batches import Batch, mergeable
 from stream_metrics.states.limits import MOST, grown, load_of, room
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["ByGroup"]
 
-KNOWN = 4096  # folded keys that are remembered, lest each of their samples is hashed
+KNOWN = 4096  # folded keys that are cached, so that not each of their samples is hashed
 CONFIGURATION = ("inner", "max_groups", "other")
 
 
@@ -179,7 +180,7 @@ class ByGroup(GroupFeed, Portable):
         return set(sorted(distinct, key=rank)[: self.max_groups])
 
     def _admit(self, key: Label) -> Slot:
-        """Return the slot for a key that has none: a new one that has no place yet, or that of what is folded."""
+        """Return the slot for a key without one: a new slot, or that of the folded groups."""
         canonical(key, "group")  # text was not looked at
         if self._rest is not None and self.max_groups is not None and len(self._slots) >= self.max_groups:
             if self._largest is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_metrics._core.confusion.kernels import Feed
 from stream_metrics._core.windows.kernels import AreaFeed
-from stream_metrics.containers.panes import empty_prototype, walk_inner
+from stream_metrics.containers.inner import empty_prototype, walk_inner
 from stream_metrics.errors import MergeError
 from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
 from stream_metrics.inputs.score_tables import materialize
@@ -144,7 +144,7 @@ class Rolling(AreaFeed, Portable):
             self._join(batch, rows)
 
     def _replace(self, live: Any, rows: list[Sample]) -> None:
-        """Hold these samples, which fill the window, instead of what was held."""
+        """Replace the content of the window by these samples, which fill it."""
         if live is None and not self._is_area():
             live = self.inner.copy()
             feed(live, rows)

@@ -17,18 +17,13 @@ import numpy as np
 
 from stream_metrics._core.windows.kernels import PaneFeed
 from stream_metrics.containers.closing import Closed, closing
-from stream_metrics.containers.panes import (
-    Batch,
-    TwoStackAggregator,
-    check_same,
-    empty_prototype,
-    mergeable,
-    state_decoder,
-)
+from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder
+from stream_metrics.containers.two_stack import TwoStackAggregator
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, instant, instants, length, shown
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.intervals import of_window
+from stream_metrics.states.batches import Batch, mergeable
 from stream_metrics.states.limits import grown, load_of, room
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
@@ -367,7 +362,7 @@ class TimeWindow(PaneFeed, Portable):
             self._merges, self._closed, self._closed_to = TwoStackAggregator(), deque(), None
 
     def _now(self) -> int:
-        """Return the time at which the window is read if nobody says when."""
+        """Return the time at which the window is read by default."""
         if self._timed:
             return self._latest
         return max(instant(self.clock()), self._latest if self._started else -NEVER)

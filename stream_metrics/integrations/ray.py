@@ -20,7 +20,7 @@ What a task gives is a function of its batch. When Ray loses a process or a mach
 the same bytes, and each batch is counted once.
 
 An actor has only what it was fed since it started. Unless told otherwise Ray does not start it again when it is lost,
-and calls to it raise. With `max_restarts` it begins anew with the state that it was made with, and with
+and calls to it raise. With `max_restarts` it starts again from its initial state, and with
 `max_task_retries` a batch may be counted twice. Where actors restart, let an `sm.Aggregate` have their reports:
 
     aggregate.put("worker 1", *ray.get(worker.report.remote()))
@@ -158,12 +158,12 @@ def _count_table(empty: bytes, fields: Fields, table: Any) -> tuple[bytes, None]
 
 
 def _merge(*payloads: Any) -> bytes:
-    """Return the merge of what other tasks gave."""
+    """Return the merge of the results of other tasks."""
     return bytes(merge(state for payload in payloads for state in _states(payload)).to_bytes())
 
 
 def _states(payload: Any) -> Iterable[Any]:
-    """Return the states of what a task gave: bytes, a state, or a table of bytes; Ray makes one without any columns."""
+    """Return the states in the result of a task: bytes, a state, or a table of bytes, which may have no columns."""
     if hasattr(payload, "column_names"):
         return map(from_bytes, payload["state"].to_pylist() if payload.num_rows else ())
     return [from_bytes(payload) if isinstance(payload, bytes) else payload]

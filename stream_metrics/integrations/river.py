@@ -34,10 +34,11 @@ from stream_metrics._core.numeric.kernels import split_weights
 from stream_metrics.catalog.obstacles import ObstacleError
 from stream_metrics.catalog.table import MetricSpec, find
 from stream_metrics.containers.groups import ByGroup
-from stream_metrics.containers.panes import mergeable, walk_inner
+from stream_metrics.containers.inner import walk_inner
 from stream_metrics.labels import Label, canonical
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
+from stream_metrics.states.batches import mergeable
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch

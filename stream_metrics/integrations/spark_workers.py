@@ -75,7 +75,7 @@ def read(shown: Sequence[str], pos_label: Label, batches: Batches) -> Batches:
 
 
 def _gathered(batches: Batches) -> Iterator[pa.Table]:
-    """Yield rows in larger blocks than Spark sends, as each call of `update_many` has a price of its own."""
+    """Yield rows in larger blocks than Spark sends, since each call of `update_many` has a fixed cost."""
     waiting, size = [], 0
     for batch in batches:
         waiting.append(batch)

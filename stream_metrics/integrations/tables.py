@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from stream_metrics.containers.panes import mergeable, walk_inner
+from stream_metrics.containers.inner import walk_inner
 from stream_metrics.errors import LabelError
 from stream_metrics.metrics.metric_set import MetricSet
+from stream_metrics.states.batches import mergeable
 from stream_metrics.wire import Portable
 
 __all__ = ["Fields", "emptied", "feed", "merge_in_tree"]

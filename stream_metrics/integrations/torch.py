@@ -46,8 +46,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from stream_metrics.containers.panes import mergeable
 from stream_metrics.errors import MergeError
+from stream_metrics.states.batches import mergeable
 from stream_metrics.wire import from_bytes
 
 try:
@@ -111,7 +111,7 @@ def _spread(group: Any) -> bool:
 
 
 def _alone(state: State) -> State:
-    """Return a copy of what is the only state; what could not be merged with another is refused here too."""
+    """Return a copy of the only state; a state that does not merge is refused here, too."""
     total: State = _merged([_payload(state)])
     reason = mergeable(total)
     if reason is not None:

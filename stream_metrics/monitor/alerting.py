@@ -1,6 +1,6 @@
-"""Rules over what a view shows, and where it is told when one of them is broken.
+"""Alert rules over views, and the sinks that alerts are sent to.
 
-    alerts = Alerts(config, monitor)     # takes over what the checkpoint has
+    alerts = Alerts(config, monitor)     # continues from the checkpoint
     alerts.see(view)                     # in the thread that makes views
     alerts.settle()                      # in the thread of the monitor, often
 

@@ -119,7 +119,7 @@ class DriftDetectors:
 
     @property
     def watch(self) -> Callable[[Sequence[Rows], Container[int]], None] | None:
-        """What is to be called with the rows of a chunk, and the places of those that were refused; None for nobody."""
+        """The function to call with the rows of a chunk and the places of refused ones; None without rules."""
         return self._see if self._watches else None
 
     def _see(self, batches: Sequence[Rows], refused: Container[int]) -> None:

@@ -1,4 +1,4 @@
-"""Everything that a monitor can be told, with its defaults; one class for each table of the TOML file.
+"""All options of a monitor with their defaults; one class for each table of the TOML file.
 
 A monitor is configured by a TOML file, by flags that are named like its keys (`--join-ttl`), or by these classes.
 Times and lengths of time are texts such as "30s", "5m", "1h", "7d". What each key means is part of its field, since
@@ -34,9 +34,9 @@ class Source:
     group: str = _key("stream-metrics", "the consumer group")
     predictions: str = _key("", "the topic of predictions, or of predictions and labels")
     labels: str = _key("", "the topic of labels, if they have their own")
-    truncated: str = _key("fail", "what to do if records are gone unread: end, or go on and say so", "fail", "reset")
+    truncated: str = _key("fail", "if records were deleted unread: fail, or go on and report it", "fail", "reset")
     options: dict[str, str] = field(
-        default_factory=dict, repr=False, metadata={"meaning": "handed to the Kafka client as they are", "allowed": ()}
+        default_factory=dict, repr=False, metadata={"meaning": "passed to the Kafka client unchanged", "allowed": ()}
     )
 
 
@@ -45,13 +45,13 @@ class Fields:
     """The fields of an event, nested ones with dots; an event may lack any but the id."""
 
     decoder: str = _key("json", "json, or the name of an entry point in the group stream_metrics.decoders")
-    id: str = _key("id", "field of what joins a prediction and its label; nested fields have dots")
+    id: str = _key("id", "event ID, which joins a prediction and its label; nested fields have dots")
     time: str = _key("time", "field of the time of the event: seconds since 1970, or ISO 8601")
     truth: str = _key("truth", "field of the label")
     prediction: str = _key("prediction", "field of the predicted class")
     scores: str = _key("scores", "field of the scores by class")
     weight: str = _key("weight", "field of the sample weight")
-    group: str = _key("group", "field of what groups are compared by")
+    group: str = _key("group", "field of the group, such as a country")
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Join:
     """How long predictions wait for labels, and labels for predictions."""
 
     ttl: str = _key("7d", "how long a prediction waits for its label, by the time of events")
-    keep_joined: str = _key("1h", "how long what was joined is remembered, for duplicates and corrections")
-    max_pending: int = _key(1_000_000, "most that wait; beyond, the oldest expire early")
-    max_joined: int = _key(1_000_000, "most that are remembered; beyond, the oldest are forgotten early")
-    in_memory: int = _key(250_000, "what waits beyond is in the state file only")
+    keep_joined: str = _key("1h", "how long joined pairs are kept, to recognise duplicates and corrections")
+    max_pending: int = _key(1_000_000, "maximum pending entries; older ones expire early")
+    max_joined: int = _key(1_000_000, "maximum joined entries kept; older ones are forgotten early")
+    in_memory: int = _key(250_000, "pending entries kept in memory; older ones are in the state file only")
     ahead: str = _key("1h", "an event that is further ahead of the clock is rejected")
     due: str = _key("0s", "the age from which a prediction should have a label: what coverage is measured of")
 
@@ -75,10 +75,10 @@ class Counting:
     scores: bool | str = _key(False, "count scores: true for probabilities, any for other numbers", False, True, "any")
     pos_label: object = _key(True, "the class whose score a single number is")
     labels: tuple[object, ...] = _key((), "the classes, if they are fixed; without, as they come")
-    windows: tuple[str, ...] = _key(("1h", "1d"), "the windows, beside the total since the start")
-    panes: int = _key(60, "the parts in which a window moves on")
-    clock: str = _key("label", "whose time windows go by", "label", "prediction")
-    max_groups: int = _key(100, "most groups; the rest is one")
+    windows: tuple[str, ...] = _key(("1h", "1d"), "the windows, in addition to the total since the start")
+    panes: int = _key(60, "the number of steps in which a window moves")
+    clock: str = _key("label", "whether windows use the time of the label or of the prediction", "label", "prediction")
+    max_groups: int = _key(100, "maximum groups; all others are counted as one")
     metrics: tuple[str, ...] = _key(MONITOR, "the metrics of the headline")
 
 
@@ -86,8 +86,8 @@ class Counting:
 class Store:
     """Where states and offsets are kept: one SQLite file."""
 
-    path: str = _key("monitor.sqlite", "the state file; what is read once, to its end, has one only if asked")
-    every_seconds: float = _key(1.0, "seconds between two checkpoints, at most a tenth of the time in all")
+    path: str = _key("monitor.sqlite", "the state file; a source that is read once to its end has one only on request")
+    every_seconds: float = _key(1.0, "seconds between two checkpoints; these take at most a tenth of the time")
     every_events: int = _key(10_000, "records between two checkpoints")
     shared: bool = _key(False, "several workers of a group keep their partitions in this file")
     export: str = _key("", "a file to which the merged state is written, whole or not at all, every minute")
@@ -101,23 +101,23 @@ class Serve:
     port: int = _key(8765, "its port; 0 takes a free one")
     socket: str = _key("", "a Unix socket instead")
     token: str = _key("", "needed for a host beyond loopback")
-    max_classes: int = _key(50, "most classes in Prometheus; the rest is one")
-    max_groups: int = _key(50, "most groups in Prometheus; the rest is one")
+    max_classes: int = _key(50, "maximum classes in Prometheus; all others are one")
+    max_groups: int = _key(50, "maximum groups in Prometheus; all others are one")
     matrix: bool = _key(False, "export the whole confusion matrix, up to 10 classes")
 
 
 @dataclass(frozen=True)
 class Alerts:
-    """Rules, and where they are told."""
+    """Alert rules, and where alerts are sent."""
 
     rules: tuple[str, ...] = _key((), "such as 'balanced_accuracy[1h] < 0.8 for 5m', 'changed(accuracy) arl=10000'")
     webhook: str = _key("", "an address to which alerts are posted as JSON")
-    log: bool = _key(True, "say alerts in the log")
+    log: bool = _key(True, "write alerts to the log")
 
 
 @dataclass(frozen=True)
 class Config:
-    """All of it."""
+    """The whole configuration."""
 
     source: Source = Source()
     fields: Fields = Fields()

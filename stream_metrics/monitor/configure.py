@@ -1,6 +1,6 @@
 """A configuration from TOML and from texts: what is unknown or of another type is refused, with what is meant instead.
 
-Whole numbers are 0 or more; what else a value must be is said by whoever uses it.
+Whole numbers are 0 or more; further checks are made where a value is used.
 
 Layers are tables by name, each a mapping of keys; a later layer wins key by key.
 """

@@ -50,7 +50,7 @@ __all__ = ["Columns", "Counts", "Pair", "TOTAL"]
 TOTAL = "total"
 BUCKETS, SAMPLE, GROUP_PANES = 256, 128, 12
 DENSE = 40  # samples a group, from which it is faster to count them once and to add the groups
-MOST_WEIGHT = 2**63 - 2**12  # of all samples, which leaves room for rounding
+MOST_WEIGHT = 2**63 - 2**12  # of all samples, which leaves space for rounding
 FEW = 256  # rows of a refused batch that are looked at one by one
 Times = NDArray[np.int64]
 Watch = Callable[[Sequence[Rows], Container[int]], object]
@@ -145,7 +145,7 @@ class Counts:
         try:
             rows.feed(batch)
             self.check_room(batch)
-            self.total.merge(batch)  # which has the largest sums: what it has room for, every other state has
+            self.total.merge(batch)  # it has the largest sums: what fits into it fits into every other state
         except StreamMetricsError as error:
             if len(rows.places) == 1:
                 refuse(rows.places[0], error)
@@ -156,7 +156,7 @@ class Counts:
             self.put(batch, rows, columns)
 
     def check_room(self, batch: MetricSet) -> None:
-        """Raise WeightError if labels have no room for a batch, before scores are added, which may have."""
+        """Raise WeightError if a batch does not fit into the counts of labels, before its scores are added."""
         weights = [state.state.weight for state in (self.total, batch)]
         if sum(weights) >= MOST_WEIGHT:
             raise WeightError(f"Expected the sum of all weights to stay below 2**63, but got {weights[1]} on top")

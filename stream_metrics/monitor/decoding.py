@@ -93,7 +93,7 @@ class Decoder:
             return fields
         try:
             key, time, truth, prediction, scores, weight, group = self._decode(value)
-        except Exception as error:  # whatever the decoder of somebody else raises, it is about this record
+        except Exception as error:  # whatever a foreign decoder raises is about this record
             raise Refused("decode", f"{type(error).__name__}: {error}") from error
         return key, time, truth, prediction, scores, weight, group
 

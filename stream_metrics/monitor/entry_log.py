@@ -58,7 +58,7 @@ class EntryLog:
     """Entries by id, as bytes: `entries` has those in memory, `removed` the ids that left since the last checkpoint.
 
     `keep` is in seconds; `most` bounds how many entries there are; those beyond `in_memory` are moved to `spill`. With
-    `drop_values` nobody asks what the entries were that go by age or number, and None is given for them.
+    `drop_values` entries that leave by age or number are returned as None.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class EntryLog:
         return Written(segment, self._needed(len(spilled)), moves, number, [key for key, _ in spilled])
 
     def _new(self, number: int) -> tuple[list[Any], list[bytes]]:
-        """Return ids and entries that are not in the log yet: the end of what is held, mostly as many as events."""
+        """Return ids and entries that are not in the log yet: the last ones in memory, mostly as many as events."""
         size, latest = number - self.logged + 1, list[bytes]()
         while len(self.entries) > len(latest) and (not latest or first_of(latest[-1]) >= self.logged):
             latest = list(islice(reversed(self.entries.values()), size))

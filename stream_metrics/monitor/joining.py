@@ -69,7 +69,7 @@ class Joiner:
         self._rejected: list[Rejected] = []
 
     def feed(self, events: Events, counts: Counts) -> list[Rejected]:
-        """Join events, count the pairs that come of it, and return what the counts have rejected."""
+        """Join events, count the joined pairs, and return the pairs that the counts rejected."""
         self._rejected = []
         self._look(events.ids)
         self._joins.logged = self.waiting.logged
@@ -88,13 +88,13 @@ class Joiner:
         return self._rejected
 
     def _look(self, ids: Sequence[Any]) -> None:
-        """Look up what waits in the state file, of all that is not in memory."""
+        """Prefetch from the state file the entries of these ids that are not in memory."""
         if self.spill is not None and self.spill.n:
             waiting, done = self.waiting.entries, self.done.entries
             self.spill.look(key for key in ids if key not in waiting and key not in done)
 
     def prefetched(self) -> dict[Any, Any]:
-        """Return what waits in the state file, of the events at hand."""
+        """Return the prefetched entries of the current events."""
         return {} if self.spill is None else self.spill.prefetched
 
     def edge(self) -> float:
@@ -102,20 +102,20 @@ class Joiner:
         return min(self.waiting.edge, self.done.edge)
 
     def advance(self, time: float, number: int) -> float:
-        """Let go what is too old, and return the event time at which there is more to do."""
+        """Expire entries that are too old, and return the event time at which the next ones expire."""
         self._expire(self.waiting.advance(time, number), number)
         self.done.advance(time, number)
         return self.edge()
 
     def evict_overflow(self, number: int) -> int:
-        """Let go the oldest if too many wait, and return how many may be fresh."""
+        """Expire the oldest if too many wait, and return how many may be in memory."""
         gone = self.waiting.evict_overflow()
         self.counters.expired_early += sum(entry[1] == PREDICTION for _, entry in gone)
         self._expire(gone, number)
         return self.waiting.capacity()
 
     def evict_overflow_done(self) -> int:
-        """Let go the oldest if too many are remembered, and return how many may be fresh."""
+        """Forget the oldest if too many are joined, and return how many may be in memory."""
         gone = self.done.evict_overflow()
         if self.done.most:
             self.counters.forgotten += len(gone)
@@ -135,7 +135,7 @@ class Joiner:
             self.evict_overflow_done()
 
     def handle_event(self, row: tuple[Any, ...], number: int, origin: Origin, counts: Counts) -> list[float]:
-        """Take an event of whatever kind, and return the time of its prediction if that is new."""
+        """Process an event of any kind, and return the time of its prediction if that is new."""
         event, new = Checked._make(row), False
         if event.prediction is not MISSING:
             self.counters.predictions += 1
@@ -218,7 +218,7 @@ class Joiner:
             self.counters.corrections_refused += 1
 
     def _count(self, counts: Counts) -> None:
-        """Have all pairs so far counted; what is rejected stays known as such."""
+        """Count all pairs so far; rejected ones are remembered as such."""
         joins, columns = self._joins, Columns(*self._joins.columns)
         if not joins.keys:
             return
@@ -257,7 +257,7 @@ class Joiner:
             self.spill.n, self.spill.floor, self.spill.next = spill
 
     def expire_all(self) -> JoinCounters:
-        """Say that what waited is lost, and return how it was before."""
+        """Mark all pending entries as expired; return the previous counters."""
         lost, counters = replace(self.counters), self.counters
         counters.predictions_expired += counters.pending
         counters.labels_expired += counters.labels_waiting

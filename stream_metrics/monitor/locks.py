@@ -1,4 +1,4 @@
-"""Who may write a state file: one process for as long as it lives, or several in turns.
+"""Which processes may write a state file: one for as long as it lives, or several in turns.
 
 `flock` on files beside it: `.lock` is held for life, alone or together, and `.turn`, where several write, for each
 transaction. The locks of a process go with it, however it ends; one that is stopped keeps them.
@@ -27,7 +27,7 @@ class Locked(Exception):
 
 
 class Lock:
-    """The right to write a state file; ``Locked`` if somebody else has it."""
+    """The right to write a state file; ``Locked`` if another process has it."""
 
     def __init__(self, path: str, shared: bool) -> None:
         if fcntl is None:
@@ -52,7 +52,7 @@ class Lock:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Hold the file for one transaction; ``Locked`` if the others do not let go of it."""
+        """Hold the file for one transaction; ``Locked`` if the others do not release it in time."""
         if self._turn < 0:
             yield
             return
@@ -71,7 +71,7 @@ class Lock:
             fcntl.flock(self._turn, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release the file."""
         for handle in (self._life, self._turn):
             if handle >= 0:
                 os.close(handle)

@@ -12,7 +12,7 @@ is logged, shown as `last_error`, and the checkpoint is retried. Counting contin
 and after a crash more records are read again.
 
 A signal handler should set a flag and let `step` end: an exception in the middle of a checkpoint leaves open whether it
-was written, and the partition then counts as lost to somebody else.
+was written, and the partition then counts as lost to another process.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Monitor:
             self.lost(numbers)
 
     def lost(self, partitions: Iterable[int]) -> None:
-        """Forget partitions without writing anything: somebody else has them."""
+        """Forget partitions without writing anything: another process owns them."""
         with self._lock:
             for number in set(partitions):
                 self._partitions.pop(number, None)
@@ -164,7 +164,7 @@ class Monitor:
         """Decode, join and count records that were not read before; make a checkpoint if one is due.
 
         Raises ``Unreadable`` if none of the first 100 records is an event, and at the end ``StaleOwner`` if a partition
-        is somebody else's by now: one can go on. A partition in which anything is raised is forgotten.
+        belongs to another process by now: one can go on. A partition in which anything is raised is forgotten.
         """
         parts = by_part(records)
         unknown = parts.keys() - self._partitions.keys()
@@ -317,7 +317,7 @@ class Monitor:
         return (self._read - read_then) / max(time.monotonic() - then, 1e-9)
 
     def close(self) -> None:
-        """Write a last checkpoint, and the export if there is one, and let go of the store."""
+        """Write a last checkpoint, and the export if one is configured, and close the store."""
         if self.store is None:
             return
         try:

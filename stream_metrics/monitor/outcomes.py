@@ -29,7 +29,7 @@ class JoinCounters:
     predictions_expired: int = 0
     predictions_duplicate: int = 0
     labels_expired: int = 0
-    labels_late: int = 0  # of predictions that had expired
+    labels_late: int = 0  # after their prediction had expired
     labels_duplicate: int = 0
     corrections: int = 0
     corrections_refused: int = 0

@@ -1,4 +1,4 @@
-"""What the state file holds as bytes: msgpack of what labels are made of, as `stream_metrics.wire` has it."""
+"""Values of the state file as bytes: msgpack with the types of labels, as in `stream_metrics.wire`."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Unreadable(StreamMetricsError):
 
 
 class Partition:
-    """What is known of one partition; `rows` is where what outgrows the memory is kept."""
+    """The state of one partition; `rows` stores pending entries that do not fit into memory."""
 
     def __init__(self, number: int, config: Config, rows: Rows | None = None) -> None:
         self.number = number

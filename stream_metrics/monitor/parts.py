@@ -37,7 +37,7 @@ MAGIC, VERSION, HEADER = b"SMMC", 1, 9
 
 
 def config_fingerprint(counts: Counts) -> dict[str, Any]:
-    """Return what the configuration says of how pairs are counted, by the name of the option."""
+    """Return the options that change how pairs are counted, by name."""
     config = counts.config
     return {
         "scores": counts.total.scores,
@@ -110,7 +110,7 @@ def pack(parts: Mapping[str, bytes]) -> bytes:
 
 
 def unpack(data: bytes) -> dict[str, bytes]:
-    """Return the parts of what `pack` returned; DecodeError if it is damaged."""
+    """Return the parts that `pack` was given; DecodeError if the bytes are damaged."""
     if data[:4] != MAGIC or len(data) < HEADER:
         raise DecodeError(f"Expected counts starting with {MAGIC!r}, but got {len(data)} bytes starting {data[:4]!r}")
     if data[4] != VERSION:

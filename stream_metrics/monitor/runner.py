@@ -118,7 +118,7 @@ class Runner:
         return self.alive() and bool(self.monitor.partitions) and getattr(self.source, "problem", None) is None
 
     def run(self) -> None:
-        """Run until the source ends or `stop` is called, then write a last checkpoint and let go of everything.
+        """Run until the source ends or `stop` is called, then write a last checkpoint and close everything.
 
         Raises what the source, the monitor and the store raise, after the others were closed.
         """
@@ -127,7 +127,7 @@ class Runner:
             last.callback(self.alerts.close)
             last.callback(self.source.close)
             self.source.start(self.monitor)
-            self._polled = time.monotonic()  # alive and ready from the moment that the address is told
+            self._polled = time.monotonic()  # alive and ready as soon as the address is reported
             self.alerts.start()
             self._look()
             self._started(self._serve(last))
@@ -164,7 +164,7 @@ class Runner:
                 return
 
     def _count(self, records: Sequence[Record]) -> None:
-        """Count records; of a partition that is somebody else's by now, the others are counted all the same."""
+        """Count records, also if another process has taken over the partition of some of them."""
         if self._polled - self._asked >= LOOK:
             self.monitor.report_lag(self.source.lag())
             self._asked = self._polled

@@ -45,7 +45,7 @@ class Spill:
         self._taken: set[int] = set()
 
     def look(self, keys: Iterable[Any]) -> None:
-        """Look up entries that may be asked for until `forget`; others are not found."""
+        """Look up entries that may be read until `forget`; no others can be."""
         keys = list(keys)
         by_id = dict(zip(packed_each(keys), keys, strict=True))
         ids = list(by_id)

@@ -1,4 +1,4 @@
-"""What partitions say of themselves, beside what was counted: the join, records, lag, offsets."""
+"""Statistics of partitions other than counts: the join, records, lag, offsets."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 A checkpoint is one transaction (WAL, synchronous FULL), so a crash at any instant leaves the whole of one checkpoint
 or the whole of the next. Whole states are written, never differences, and a row is swapped only if its owner's epoch
-and its offsets are what this owner left there. To assign a partition raises its epoch: from then on, whoever had it
-before gets ``StaleOwner``, also where no record came in between.
+and its offsets are what this owner left there. To assign a partition raises its epoch: from then on, the earlier
+owner gets ``StaleOwner``, also where no record came in between.
 
 Who may write. SQLite before 3.51.3 (3.50.7, 3.44.6) can lose what was committed when one connection commits while
 another copies the WAL back (sqlite.org/wal.html, "WAL-reset bug"), and compare-and-swap needs all owners of a group to
@@ -37,7 +37,7 @@ LETTERS = 10_000
 
 
 class StaleOwner(StoreError):
-    """Somebody else has taken over a partition, `part`; what was counted since is theirs to count."""
+    """Another process has taken over a partition, `part`, and counts what came since its last checkpoint."""
 
     def __init__(self, message: str, part: int) -> None:
         super().__init__(message)
@@ -86,7 +86,7 @@ def offsets(following: Mapping[str, int]) -> bytes:
 class Store:
     """The state file at `path`, made if there is none; `shared` if other workers of a group write it too.
 
-    Raises ``StoreError`` if it is damaged, foreign, of a newer schema, or written by somebody else.
+    Raises ``StoreError`` if it is damaged, foreign, of a newer schema, or written by another process.
     """
 
     def __init__(self, path: str, shared: bool = False) -> None:
@@ -110,7 +110,7 @@ class Store:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Say of every error which file it is about."""
+        """Name the file in every error."""
         try:
             yield
         except (sqlite3.Error, Locked, OSError) as error:
@@ -261,7 +261,7 @@ class Store:
                 self._run_many("insert into parts values (?, ?, ?, ?)", values)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file and release its lock."""
         with self._told(), self._lock.turn():
             self._connection.close()
         self._lock.close()

@@ -31,7 +31,7 @@ FLAT = 0.02  # a trend that spans less is drawn as if it spanned this: noise sho
 MOST_CELLS = 12
 NAME = 16
 COLOURS = {"firing": "bold white on red", "pending": "bold black on yellow", "ok": "green"}
-Part = Callable[[int], RenderableType | None]  # drawn in at most so many lines; None if there is too little room
+Part = Callable[[int], RenderableType | None]  # drawn in at most so many lines; None if there are too few
 CLASS = {"support": "samples", "precision": "precision", "recall": "recall", "f1": "F1"}
 
 
@@ -175,12 +175,12 @@ def _classes(part: View, name: str) -> Part:
     rows = part["classes"]
 
     def draw(left: int) -> Table | None:
-        room = left - 4
-        if room < 1 or not rows:
+        lines = left - 4
+        if lines < 1 or not rows:
             return None
         shown = rows
-        if len(rows) > room:
-            shown = sorted(rows, key=lambda row: math.inf if row["recall"] is None else row["recall"])[:room]
+        if len(rows) > lines:
+            shown = sorted(rows, key=lambda row: math.inf if row["recall"] is None else row["recall"])[:lines]
         few = f", {len(shown)} of {len(rows) + part['classes_omitted']} with the lowest recall"
         areas = any(row["roc_auc"] is not None for row in shown)
         names = _names(row["label"] for row in shown)
@@ -202,14 +202,14 @@ def _groups(view: View, part: View, name: str) -> Part:
     rows, keys = part["groups"]["rows"], view["headline"][:3]
 
     def draw(left: int) -> Table | None:
-        room = left - 4
-        if room < 1 or not rows:
+        lines = left - 4
+        if lines < 1 or not rows:
             return None
-        few = f", the worst of {len(rows)}" if len(rows) > room else ", worst first"
-        names = _names(row["group"] for row in rows[:room])
+        few = f", the worst of {len(rows)}" if len(rows) > lines else ", worst first"
+        names = _names(row["group"] for row in rows[:lines])
         headings = ("group", "samples", *map(inline_title, keys))
         table = _table(f"groups ({name}{few})", *headings, least=max(name.cell_len for name in names))
-        for row, label in zip(rows[:room], names, strict=True):
+        for row, label in zip(rows[:lines], names, strict=True):
             table.add_row(label, number(row["n"]), *(figure(row["metrics"].get(key)) for key in keys))
         return table
 

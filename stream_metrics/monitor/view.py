@@ -1,7 +1,7 @@
 """Everything that is shown of a monitor, as data that JSON can hold: the contract of page, API, exporter and alerts.
 
-What was counted is read by window; all else (the join, lag, checkpoints, alerts ...) is handed in by whoever knows it,
-and put into the same form. Nothing here is nan or infinite: that is null. Labels and groups are text.
+Counts are read by window; everything else (the join, lag, checkpoints, alerts ...) is passed in by the caller and put
+into the same form. Nothing here is nan or infinite: that is null. Labels and groups are text.
 """
 
 from __future__ import annotations

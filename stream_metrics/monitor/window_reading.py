@@ -23,7 +23,7 @@ __all__ = ["Reading", "read"]
 
 @dataclass
 class Reading:
-    """A window at one moment, or the total; whoever has it may do with it what he likes."""
+    """A window at one moment, or the total; callers own the states and may change them."""
 
     state: MetricSet
     groups: Any  # a ByGroup of ConfusionMatrix, empty if no pair has a group

@@ -3,7 +3,7 @@
 Without `ax` a figure is made that belongs to no window and no `pyplot` state, so nothing pops up or stays open, and
 no display is needed; `ax.figure.savefig(...)` writes it. Global settings are read but never changed. Labels are drawn
 as they are: never as mathematical markup, control characters escaped. Legends stand beside or above the axes: a
-figure of your own needs `layout="constrained"` or room there.
+figure of your own needs `layout="constrained"` or space there.
 
 base.py         what the figures share: colours, names, new figures
 matrix.py       the confusion matrix

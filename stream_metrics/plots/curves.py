@@ -134,7 +134,7 @@ def chosen(snapshot: Snapshot, labels: Sequence[Label] | None) -> Series:
 
 
 def _axes(ax: Axes | None, shown: Series, heading: str, xlabel: str, ylabel: str) -> Axes:
-    """Return axes from 0 to 1, with room for a curve along the edge, in a figure with room for the names beside."""
+    """Return axes from 0 to 1 with a margin for a curve along the edge, in a figure wide enough for the names."""
     if ax is None:
         longest = max(map(display_width, shown.names), default=0)
         ax = new_figure((INCHES[0] + 0.075 * longest, INCHES[1])).add_subplot()

@@ -29,7 +29,7 @@ SMALLEST, LARGEST = 3.2, 9.0  # inches of a matrix
 CELL = 0.45  # inches of a cell at least, as long as the matrix is between the two
 READABLE = 7.0  # points; smaller figures are left out of the cells
 FITTING = 1.5  # points of a cell's width per point of size and character
-FAINTEST = 0.15  # where in the colour map the smallest count begins, so that it is told from a zero
+FAINTEST = 0.15  # where in the colour map the smallest count begins, so that it differs from a zero
 UNITS = {None: "samples", "true": "% of the true class", "pred": "% of the predicted class", "all": "% of all samples"}
 
 
@@ -131,7 +131,7 @@ def _label(ax: Axes, names: Sequence[str]) -> None:
 
 
 def _write(ax: Axes, image: AxesImage, texts: dict[tuple[int, int], str]) -> None:
-    """Write the figures into the cells, in the more legible of black and white, if there is room for all of them."""
+    """Write the figures into the cells, in the more legible of black and white, if all of them fit."""
     shares = np.asarray(image.get_array())
     box = ax.get_window_extent()
     cell = min(box.width, box.height) / ax.figure.dpi * 72 / len(shares)

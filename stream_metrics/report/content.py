@@ -103,7 +103,7 @@ def baseline_labels(snapshot: Snapshot, names: Sequence[str]) -> dict[str, str]:
 
 
 def matrix_place(snapshot: Snapshot) -> str:
-    """Return where a matrix that is too large for a report can be had."""
+    """Return how to read a matrix that is too large for a report."""
     size = number(len(snapshot.labels))
     if len(snapshot.labels) > SQUARE_LIMIT:
         where = 'its cells are in snapshot.to_dict()["confusion_matrix"]'

@@ -44,7 +44,7 @@ def report(groups: GroupSnapshot, width: int | None = None) -> str:
 
 
 def _together(groups: GroupSnapshot) -> list[str]:
-    """Return what has to be said of the intervals of groups."""
+    """Return footnotes on the intervals of groups."""
     first = group_bounds(groups)
     if first is None or first._shown is None or groups._level is None:
         return []

@@ -29,7 +29,7 @@ def heading(snapshot: Snapshot) -> str:
 
 
 def interval_notes(snapshot: Snapshot) -> list[str]:
-    """Return what has to be said of the intervals of a snapshot."""
+    """Return footnotes on the intervals of a snapshot."""
     shown = snapshot._shown
     if shown is None:
         return []

@@ -75,11 +75,11 @@ def _grid(cells: list[list[str]], names: Sequence[str], totals: list[str], width
     total = max(map(len, [*totals, "total"]))
     cell = max(len(text) for row in cells for text in row)
     longest = max(map(display_width, names))
-    room = width - total - 2  # for names and cells; every cell has a blank before it
+    space = width - total - 2  # for names and cells; every cell has a blank before it
     smallest = max(cell, len(str(count)) + 1)
-    widest = (room - min(longest, 2 * NAME)) // count - 1  # of a cell
+    widest = (space - min(longest, 2 * NAME)) // count - 1  # of a cell
     if widest < smallest:
-        widest = (room - min(longest, NAME)) // count - 1
+        widest = (space - min(longest, NAME)) // count - 1
     if widest < smallest:
         return []
     headings = [shorten(name, widest - 1) for name in names[:count]]
@@ -87,7 +87,7 @@ def _grid(cells: list[list[str]], names: Sequence[str], totals: list[str], width
     if numbered:
         headings = [str(column + 1) for column in range(count)]
     cell = max(cell, *(display_width(text) + 1 for text in headings))
-    first = room - count * (cell + 1)
+    first = space - count * (cell + 1)
     rows = _numbered(names, first, count) if numbered else fit_names(names, first)
     corner = "true\\predicted" if first >= 14 else "true"
     size = max(map(display_width, [*rows, corner]))

@@ -39,7 +39,7 @@ __all__ = [
     "single_class",
 ]
 
-CERTIFIED = "low, high: certified bounds of what the full list of scores gives"
+CERTIFIED = "low, high: certified bounds of the value that the full list of scores gives"
 NO_PROBABILITIES = "Calibration errors left out: a score lies outside [0, 1]"
 RATED_PER_CLASS = ("roc_auc", "average_precision", "expected_calibration_error")
 BINARY = dict(zip(RATED_PER_CLASS, ("ROC AUC", "Average precision", "Calibration error"), strict=True))
@@ -119,7 +119,7 @@ def doubts(intervals: Iterable[Any]) -> list[str]:
 
 
 def rated_notes(snapshot: Snapshot) -> list[str]:
-    """Return what has to be said of the scores beside their values."""
+    """Return footnotes for the score section."""
     return _doubts(snapshot) + _missing(snapshot)
 
 

@@ -304,7 +304,8 @@ def test_standard_input_counts_its_bytes(tmp_path: Path, caplog: pytest.LogCaptu
     assert joined == [10, 10, 15, 15]
     assert monitor.view()["records"]["rejected"] == {"decode": 2}
     assert [record.getMessage() for record in caplog.records] == [
-        f"standard input starts anew; what was read of it before, {len(block(10)) + 9} bytes, stays counted"
+        "standard input starts from its beginning; "
+        f"what was read of it before, {len(block(10)) + 9} bytes, stays counted"
     ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import stream_metrics as sm
-from stream_metrics.containers.panes import walk_inner
+from stream_metrics.containers.inner import walk_inner
 
 ROWS = 400
 PROTOTYPES: dict[str, Callable[[], Any]] = {

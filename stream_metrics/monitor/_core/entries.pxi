@@ -1,7 +1,7 @@
 """Entries of the monitor's join as bytes: msgpack, as its own packer would write them, in a fifth of the time.
 
 A writer takes None, text, bytes, True and False, whole numbers of 64 bits, floats, and short tuples of these; `Parts` reads
-them. Of anything else they say that it is not plain, and whoever asked has it done by msgpack itself.
+them. Anything else is reported as not plain, and the caller uses msgpack itself.
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
@@ -35,7 +35,7 @@ cdef class Writer:
         self.room, self.used = 1 << 12, 0
 
     cdef int grow(self, Py_ssize_t more) except -1:
-        """Have room for so many more bytes."""
+        """Reserve so many more bytes."""
         if self.used + more > self.room:
             self.room = 2 * (self.used + more)
             PyByteArray_Resize(self.buffer, self.room)
@@ -127,7 +127,7 @@ cdef class Writer:
         return 0
 
     cdef bytes taken(self):
-        """Return what was written, and start anew."""
+        """Return the bytes written, and start again."""
         found = PyBytes_FromStringAndSize(<char*> self.start, self.used)
         self.used = 0
         return found

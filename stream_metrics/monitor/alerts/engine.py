@@ -27,7 +27,7 @@ STATES = (OK, PENDING, FIRING)
 class Change(NamedTuple):
     """A rule that has begun to fire, or ended: its new state, when, and the value then.
 
-    `id` is the same whenever the same change is told again; `since` is when it began to fire.
+    `id` stays the same when the same change is sent again; `since` is when it began to fire.
     """
 
     id: str

@@ -1,9 +1,9 @@
 """What has to be told and was not yet: kept with the checkpoint until it is delivered.
 
 A change is delivered only once a checkpoint holds it, and forgotten by the first checkpoint after its delivery. So a
-crash loses none, and one between the two has it delivered again, with the same id: at least once, and whoever wants it
-exactly once keeps the ids of what came. If a checkpoint fails, changes are delivered all the same: an alert about a
-full disk must not wait for the disk. A crash before the next checkpoint then tells it again, under another id.
+crash loses none, and one between the two has it delivered again, with the same id: at least once, and a receiver that
+wants it exactly once keeps the ids that came. If a checkpoint fails, changes are delivered all the same: an alert about
+a full disk must not wait for the disk. A crash before the next checkpoint then sends it again, under another id.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Outbox:
             return self._changed.wait_for(lambda: self._closed or not self._free, timeout)
 
     def close(self) -> None:
-        """Let nobody wait any longer."""
+        """Wake all waiting threads."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

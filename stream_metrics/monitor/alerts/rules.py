@@ -198,7 +198,7 @@ class _Reader:
         if self.skip(r"max_gap\s*\("):
             name, _ = self._name([*METRICS])
             self.need(",", "a comma and what the groups are")
-            self.need(NAME, "the name of what the groups are")
+            self.need(NAME, "the name of a metric of groups")
             self.need(r"\)", "a ) after the groups")
             return Value(name, None, self._window() or TOTAL, gap=True)
         name, _ = self._name([*METRICS, *CLASS, *WINDOW, *OPERATION])

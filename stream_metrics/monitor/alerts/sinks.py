@@ -1,10 +1,10 @@
-"""Where alerts are told: the log, and a webhook that gets JSON.
+"""Where alerts are sent: the log, and a webhook that gets JSON.
 
     {"id": "...", "title": "model", "rule": "accuracy[1h] < 0.8", "state": "firing", "at": 1700000000.0,
      "since": 1700000000.0, "value": 0.78, "text": "model: firing: accuracy[1h] < 0.8 (now 0.78)"}
 
 `state` is firing or ok, times are seconds since 1970, `since` is when it began to fire; `id`, also in the header
-Idempotency-Key, is the same whenever the same change is told again. `text` is what chat programs show.
+Idempotency-Key, is the same whenever the same change is sent again. `text` is what chat programs show.
 
 A webhook that does not answer, or with 408, 425, 429 or 5xx, is tried again after 1, 2, 4 ... up to 300 seconds, each
 between half and all of that by chance; other answers that are no success, redirects too, will not get better, and the
@@ -51,7 +51,7 @@ class Sink(Protocol):
 
 
 def message(change: Change) -> dict[str, Any]:
-    """Return what a webhook is told."""
+    """Return the JSON that a webhook gets."""
     text = f"{change.title}: {change.state}: {change.rule} (now {change.value:.6g})"
     return {**change._asdict(), "text": text}
 
@@ -78,7 +78,7 @@ class LogSink:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirected POST would become a GET, and go where nobody said it may."""
+    """Refuse redirects: a POST would become a GET, to an address that is not configured."""
 
     def redirect_request(self, *arguments: Any, **more: Any) -> None:
         return None

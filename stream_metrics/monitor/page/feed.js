@@ -7,7 +7,7 @@
 
 const RETRY = 2000; // ms between attempts
 const SILENT = 8000; // ms without a view after which the server is asked
-const DEAD = 30000; // ms without a view after which the stream is opened anew
+const DEAD = 30000; // ms without a view after which the stream is opened again
 const HEALTH = 10000; // ms between questions for health
 const PATIENCE = 5000; // ms that an answer may take
 const VERSION = 1; // of the contract of views

@@ -67,7 +67,7 @@ export function count(x) {
   return Number.isInteger(x) || Math.abs(x) >= 1e6 ? WHOLE.format(x) : x.toFixed(1);
 }
 
-/** A count where there is little room: 12.3K beyond 9,999. */
+/** A count where space is short: 12.3K beyond 9,999. */
 export const compact = (x) => (defined(x) && Math.abs(x) >= 1e4 ? COMPACT.format(x) : count(x));
 
 /** A share of a whole: 97.0 %; none and all are told from next to none and nearly all. */

@@ -3,14 +3,14 @@
 // A row is a true class and is shaded by its shares, so that rare classes are seen as well as common ones. What is right
 // is one colour; what is wrong is another, on a square-root scale, because one per cent of confusion matters and would
 // not be seen beside ninety per cent of success. Colours stay pale enough that the same text is readable on all of them.
-// Cells are reached with one tab stop and the arrow keys, and read out below, because 2,500 titles help nobody.
+// Cells are reached with one tab stop and the arrow keys, and read out below, because nobody can use 2,500 titles.
 
 import { byId, el, labelNode, setAttribute, setLabel, setText, setVariable, show, sized } from "./dom.js";
 import { compact, count, share } from "./format.js";
 
 const WORST = 12; // confusions listed, twice as many beside a large matrix
 const FAINTEST = 0.15; // intensity of a single wrong one, so that it is seen
-const ROOMY = 8; // classes up to which a cell has room for its share
+const ROOMY = 8; // classes up to which a cell has space for its share
 const DENSE = 20; // classes from which cells are mere colours at first, so that all are seen at once
 const LEVELS = 14; // of intensity, [data-level] in the style sheet: cells of one level share their style, which is fast
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };

@@ -14,7 +14,7 @@ const JOINED = [
   ["predictions_expired", "Predictions never labelled", "given up after the time to live"],
   ["labels_duplicate", "Labels told twice", "counted once"],
   ["predictions_duplicate", "Predictions told twice", "counted once"],
-  ["corrections", "Corrected labels", "taken back and counted anew"],
+  ["corrections", "Corrected labels", "taken back and counted again"],
   ["corrections_refused", "Corrections refused", "what they correct can no longer be taken back"],
 ];
 

@@ -1,6 +1,6 @@
 // The one sentence at the top: is the model well? The worst of what is known decides, in this order: no connection,
 // nothing read any more, an alert firing, a checkpoint that failed, counts that lack records, an alert pending. Without
-// rules nobody has said what "well" means, so the page says only that it is live. The sentence is spoken to screen
+// rules nothing defines what "well" means, so the page says only that it is live. The sentence is spoken to screen
 // readers when its kind or the alerts change, not whenever a number in it does.
 
 import { byId, setAttribute, setText, short } from "./dom.js";

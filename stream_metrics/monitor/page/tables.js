@@ -8,7 +8,7 @@
 // `text(value)`; `bar: true` draws the value, 0 to 1, as a line below it; `down: true` sorts the largest first at first;
 // `interval(row)` is a pair of bounds to be shown below the value, if there is one, and `open(row)` those that missing
 // labels allow; `lacks` is the title of a dash, a text or a function of the row, "undefined" unless told; `title` explains the column; `raw: true` is a column that is
-// not sorted by; `wide: true` one whose labels get more room.
+// not sorted by; `wide: true` one whose labels get more space.
 
 import { el, labelNode, setAttribute, setLabel, setText, show, sized } from "./dom.js";
 import { count, DASH, interval, metric, open } from "./format.js";

@@ -1,6 +1,6 @@
 """Counters that never fall, and names of which there are not too many: what Prometheus needs, and a view does not give.
 
-Prometheus takes a counter that falls for one that started anew, and adds the whole of it once more. Counts of the total
+Prometheus takes a counter that falls for one that was reset, and adds all of it once more. Counts of the total
 fall when a label is corrected, and when a partition goes to another worker, so a counter shows the highest count so
 far; and when the partitions change it goes on from where it is, since what a partition brings with it was counted by
 somebody else, and what leaves with one has been counted here. Over a restart counts go on where the checkpoint has
@@ -34,7 +34,7 @@ class LabelBudget:
         self._used = {OTHER}
 
     def take(self, names: Iterable[str]) -> None:
-        """Choose names while there is room; one that would be called as another is never chosen."""
+        """Choose names up to the limit; one that would be shown like another is never chosen."""
         for name in names:
             text = label_text(name)
             if len(self.names) < self.most and name not in self.names and text not in self._used:

@@ -169,7 +169,7 @@ def _bounded(
     high: float = 1,
     about: str = "",
 ) -> Panel:
-    """Return a panel whose axis is the range of what it shows; only shares of a whole are per cent."""
+    """Return a panel whose axis is the range of its values; only shares of a whole are per cent."""
     lowest, highest = (end if math.isfinite(end) else None for end in (low, high))
     return Panel(title, queries, "percentunit" if (low, high) == (0, 1) else "none", lowest, highest, about)
 

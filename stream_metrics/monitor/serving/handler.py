@@ -2,7 +2,7 @@
 
 A request may take so many seconds and so many bytes to arrive, whatever pieces it comes in, and an answer so many
 seconds to leave; after that the connection is closed. Requests are without a body; after one that has one the
-connection is closed as well, so that nobody can pass off a body as the next request.
+connection is closed as well, so that a body cannot be taken for the next request.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
         self._remove_socket()
 
     def server_bind(self) -> None:
-        """Bind; a socket file that nobody serves any more is replaced, anything else is left as it is."""
+        """Bind; a socket file without a server is replaced, anything else is left as it is."""
         if not self._path:
             super().server_bind()
             return
@@ -147,4 +147,4 @@ def _remove_stale(path: str) -> None:
         except ConnectionRefusedError:
             os.unlink(path)
             return
-    raise OSError(errno.EADDRINUSE, "somebody serves there")
+    raise OSError(errno.EADDRINUSE, "address already in use")

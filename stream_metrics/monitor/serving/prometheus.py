@@ -31,10 +31,10 @@ COUNTERS = {
     "group_support": ("Labelled predictions by group.", ("group",)),
     "labels_joined": ("Predictions that met their label.", ()),
     "labels_late": ("Labels of predictions that had expired.", ()),
-    "labels_duplicate": ("Labels that were told again, and not counted.", ()),
-    "predictions_duplicate": ("Predictions that were told again, and not counted.", ()),
+    "labels_duplicate": ("Labels that came again, and were not counted.", ()),
+    "predictions_duplicate": ("Predictions that came again, and were not counted.", ()),
     "predictions_expired": ("Predictions that were given up without a label.", ()),
-    "corrections": ("Labels that changed an earlier one, and were counted anew.", ()),
+    "corrections": ("Labels that changed an earlier one, and were counted instead.", ()),
     "corrections_refused": ("Labels that changed an earlier one that could not be taken back.", ()),
     "records_read": ("Records that were read.", ()),
     "records_rejected": ("Records that could not be used, by reason.", ("reason",)),
@@ -76,7 +76,7 @@ class Exporter:
         self._counters = Counters()
 
     def note(self, view: Mapping[str, Any]) -> None:
-        """Take the counts of a view, which is to be done with each, lest partitions come or go unseen."""
+        """Take the counts of a view; call it with every view, so that no change of partitions is missed."""
         total = view["by_window"]["total"]
         counts: dict[tuple[str, ...], Number] = {}
         self._note_classes(counts, total)
@@ -165,7 +165,7 @@ class Exporter:
             _write(lines, name, "gauge", help_text, samples)
 
     def _of_window(self, part: Mapping[str, Any]) -> Iterator[tuple[str, str, Number | None, Labels]]:
-        """Yield name, help, value and labels of what there is of a window: metrics, their bounds, those of groups."""
+        """Yield name, help, value and labels of the samples of a window: metrics, their bounds, those of groups."""
         yield "window_predictions", "Labelled predictions in a window.", part["n"], ()
         help_text = "Labelled predictions by all that are old enough to have a label."
         yield "label_coverage_ratio", help_text, part["coverage"]["ratio"], ()
@@ -187,7 +187,7 @@ class Exporter:
 
 
 def _gauges(view: Mapping[str, Any]) -> Iterable[tuple[str, str, Number | None]]:
-    """Yield name, help and value of what there is one of; what is unknown is left out."""
+    """Return name, help and value of the gauges without labels; unknown ones are left out."""
     lag, checkpoint = view.get("lag") or {}, view.get("checkpoint") or {}
     gauges = (
         ("pending_predictions", "Predictions that wait for a label.", view["join"]["pending"]),

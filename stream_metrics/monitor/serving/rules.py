@@ -1,6 +1,6 @@
-"""Rules for Prometheus: what is worth recording, and worth waking somebody for. Thresholds are a start, to be changed.
+"""Recording and alerting rules for Prometheus. The thresholds are examples, to be changed.
 
-How good a model must be is nobody's guess but its owner's: rules about that are those of the monitor itself, which
+How good a model must be only its owner knows: rules about that are those of the monitor itself, which
 arrive here as `stream_metrics_alert_firing`, but for one, a fall of accuracy below what it was over a day.
 """
 

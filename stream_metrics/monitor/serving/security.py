@@ -1,4 +1,4 @@
-"""Who may ask, and what the browser is told.
+"""Which requests are answered, and the security headers of every answer.
 
 Predictions say much of those that are predicted, so by default only this machine is answered. That is not enough by
 itself: any page that its user visits may send requests to 127.0.0.1. It cannot read the answers, as there is no CORS,

@@ -1,4 +1,4 @@
-"""Streams of events: one thread sends each new view to everybody who listens, and waits for nobody.
+"""Streams of events: one thread sends each new view to all clients, and waits for none of them.
 
 Every client has one place, for the message that it is being sent. When that has left, it gets the newest view, so one
 that is slow misses views and holds up neither others nor the monitor. A message that takes longer than `patience` ends
@@ -7,7 +7,7 @@ for each of them is bounded as well. (A thread for each client was slower: besid
 interpreter's lock several times for each view.)
 
 Views come at most four times a second, and so seldom, down to one in 0.6 seconds, that making them takes a quarter of
-the time. Without news one comes every few seconds, since ages and delays grow. While nobody listens one is made every
+the time. Without news one comes every few seconds, since ages and delays grow. Without clients one is made every
 other second, for the trend lines.
 """
 
@@ -34,7 +34,7 @@ class StreamOptions:
     pause: float = 0.25  # between two views
     longest_pause: float = 0.6
     share: float = 4  # views start this many times as far apart as one takes
-    idle: float = 2.0  # between two views that nobody waits for
+    idle: float = 2.0  # between two views that no client waits for
     heartbeat: float = 5.0  # without news after which a view is sent nevertheless
     patience: float = 15.0  # that a message may take
     buffer: int = 1 << 18  # bytes that the system may hold for a client
@@ -46,7 +46,7 @@ class _Client:
         self.left = memoryview(left)  # of the message that is being sent
         self.since = time.monotonic()  # when that message was begun
         self.number = 0  # of the last view that was begun
-        self.waits = False  # for room in the connection
+        self.waits = False  # until the connection takes more bytes
 
 
 class Streams:
@@ -156,7 +156,7 @@ class Streams:
                 self._send(client)
 
     def _heard(self, client: _Client) -> None:
-        """A client sent something, or went, or has room again."""
+        """Handle a client that sent something, closed the connection, or can take more bytes."""
         try:
             if not client.connection.recv(4096):
                 self._drop(client)

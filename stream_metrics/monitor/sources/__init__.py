@@ -1,4 +1,4 @@
-"""Where records come from: whatever hands over lists of them, and can be told from where to go on."""
+"""Where records come from: objects that return lists of records and can resume at stored offsets."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["Source"]
 
 
 class Source(Protocol):
-    """A source of records, for one thread. `ended` says that there will be no more."""
+    """A source of records, used by one thread. `ended` is true when no more will come."""
 
     ended: bool
 
     def start(self, monitor: Monitor) -> None:
-        """Have the monitor assigned its partitions, and go on where it stopped."""
+        """Assign partitions to the monitor, and resume where it stopped."""
 
     def poll(self, timeout: float) -> list[Record]:
         """Return the next records; an empty list if there are none within `timeout` seconds."""
@@ -25,4 +25,4 @@ class Source(Protocol):
         """Return how many records of each (topic, partition) are still to be read; None if that cannot be known."""
 
     def close(self) -> None:
-        """Let go of what it reads."""
+        """Close the source."""

@@ -192,11 +192,12 @@ class StdinSource:
         """Count on from the offset where the monitor stopped; what comes is taken to be new."""
         at = monitor.assign([0]).get(("stdin", 0), 0)
         if at:
-            LOG.warning("standard input starts anew; what was read of it before, %d bytes, stays counted", at)
+            message = "standard input starts from its beginning; what was read of it before, %d bytes, stays counted"
+            LOG.warning(message, at)
         self._lines = Lines("stdin", at)
 
     def poll(self, timeout: float) -> list[Record]:
-        """Return the records of what has come; an empty list if nothing has within `timeout` seconds."""
+        """Return the records that arrived; an empty list if none did within `timeout` seconds."""
         if self.ended or not select.select([self._descriptor], [], [], timeout)[0]:
             return []
         block = os.read(self._descriptor, BLOCK)
@@ -206,7 +207,7 @@ class StdinSource:
         return self._lines.last()
 
     def lag(self) -> None:
-        """Nobody knows how much is to come."""
+        """Return None: how much is to come is unknown."""
 
     def close(self) -> None:
         """Read no more."""

@@ -13,7 +13,7 @@ serves these callbacks within `poll`, in its thread.
 
 What is asked for by offset and is not there any more is for `truncated` to decide, whether it was gone at the start or
 while the broker was away; the client never resets an offset itself. A log that ends before the stored offset is another
-log, of a topic that was made anew: this always fails, since offsets of the two cannot be told apart.
+log, of a topic that was created again: this always fails, since offsets of the two cannot be told apart.
 """
 
 from __future__ import annotations
@@ -133,11 +133,11 @@ class KafkaSource:
         (self._consumer.incremental_assign if self._incremental else self._consumer.assign)(wanted)
 
     def _following(self) -> dict[tuple[str, int], int]:
-        """Return the next offsets of what the monitor has."""
+        """Return the next offsets of the monitor's partitions."""
         return self._monitor.assign(self._monitor.partitions)
 
     def _again(self, places: set[tuple[str, int]], moved: dict[tuple[str, int], int] | None = None) -> None:
-        """Read places anew, where the client may have given up and refuse to seek; from other offsets where `moved`."""
+        """Read places again, where the client may have given up and refuse to seek; `moved` ones from other offsets."""
         if self._incremental:
             self._consumer.incremental_unassign([TopicPartition(*place) for place in places])
         self._read_from(places if self._incremental else self._held, moved)
@@ -148,7 +148,7 @@ class KafkaSource:
         try:
             self._monitor.revoke(numbers)
         except StoreError as error:
-            LOG.warning("whoever has partitions %s next reads some records again: %s", sorted(numbers), error)
+            LOG.warning("the next owner of partitions %s reads some records again: %s", sorted(numbers), error)
         self._commit()
 
     def _lose(self, consumer: Any, partitions: list[Any]) -> None:
@@ -239,7 +239,7 @@ class KafkaSource:
             known = place in self._following()
             message = f"offset {wanted} of {place[0]!r}, partition {place[1]}, is gone: it has {low} to {high} by now"
             if wanted > high:
-                raise SourceError(f"{message}; if the topic was made anew, start with a new state file")
+                raise SourceError(f"{message}; if the topic was created again, start with a new state file")
             if known and wanted < low and self._truncated != "reset":
                 raise SourceError(f'{message}; truncated = "reset" goes on there, and says that counts lack some')
             if known and wanted < low:
@@ -283,7 +283,7 @@ class KafkaSource:
         return behind or None
 
     def close(self) -> None:
-        """Leave the group, with a checkpoint of what it had."""
+        """Write a checkpoint of its partitions and leave the group."""
         self.ended = True
         if self._consumer is not None:
             self._consumer.close()

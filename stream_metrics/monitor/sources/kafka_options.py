@@ -26,7 +26,7 @@ PROTOCOL, STRATEGY, ASSIGNOR = "group.protocol", "partition.assignment.strategy"
 
 
 class SourceError(StreamMetricsError):
-    """Records cannot be had, and why."""
+    """Records cannot be read, and why."""
 
 
 def topics(source: config.Source) -> list[str]:
@@ -66,7 +66,7 @@ def consumer_options(source: config.Source) -> dict[str, Any]:
 
 
 def incremental(options: Mapping[str, Any]) -> bool:
-    """Whether partitions are assigned one by one, rather than all of them anew with every rebalance."""
+    """Return whether a rebalance changes single partitions, rather than assigning all of them again."""
     return options.get(PROTOCOL) == "consumer" or "cooperative" in options.get(STRATEGY, "")
 
 

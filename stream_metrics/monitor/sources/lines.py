@@ -10,7 +10,7 @@ __all__ = ["BLOCK", "Lines"]
 BLOCK = 1 << 20
 LONGEST = 16 << 20
 KEPT = 200
-CUT = b"\xff"  # at the end of what is kept of a line: no JSON and no UTF-8, whatever is before it
+CUT = b"\xff"  # ends the part of a long line that is kept: no JSON and no UTF-8, whatever is before it
 
 
 class Lines:

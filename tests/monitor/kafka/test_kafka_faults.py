@@ -101,7 +101,7 @@ def test_a_topic_made_anew_is_another_log(cluster: Cluster, topic: str, state: s
 
     with (
         reading(state, servers=other.servers, predictions=topic, truncated="reset") as (monitor, source),
-        pytest.raises(SourceError, match="it has 0 to 50 by now; if the topic was made anew"),
+        pytest.raises(SourceError, match="it has 0 to 50 by now; if the topic was created again"),
     ):
         read(monitor, source, lambda: False)
     other.close()

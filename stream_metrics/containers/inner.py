@@ -1,0 +1,67 @@
+"""The state inside a container: checked, walked through, compared, and read from bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from stream_metrics.errors import MergeError
+from stream_metrics.wire import Portable, encoded
+
+__all__ = ["check_same", "empty_prototype", "state_decoder", "walk_inner"]
+
+FORGETTING = {"rolling": "Rolling", "timed": "TimeWindow", "fading": "Fading"}  # by the kind in bytes
+
+
+def empty_prototype(inner: Any, holder: str, *, keeps_all: bool = True) -> Any:
+    """Return an empty copy of `inner`; ValueError if it is no accumulator, or `holder` can make nothing of it."""
+    if not isinstance(inner, Portable) or not hasattr(inner, "snapshot"):
+        raise ValueError(f"Expected `inner` to be a state, a metric or a set of metrics, but got {inner!r:.60}")
+    if not getattr(inner, "of_pairs", True):
+        raise ValueError(
+            f"Expected `inner` of a {holder} to count pairs of truth and prediction, "
+            f"but a {type(inner).__name__} does not"
+        )
+    for state in walk_inner(inner):
+        if keeps_all and state.KIND in FORGETTING:
+            raise ValueError(
+                f"Expected `inner` of a {holder} to keep whatever it is fed, but got a {FORGETTING[state.KIND]}, which "
+                f"forgets by a rule of its own"
+            )
+    empty = inner.copy()
+    empty.reset()  # type: ignore[attr-defined]
+    return empty
+
+
+def walk_inner(state: Any) -> Iterator[Any]:
+    """Yield a state, the one inside it, the one inside that."""
+    while state is not None:
+        yield state
+        state = getattr(state, "inner", None)
+
+
+def state_decoder(empty: Any) -> Callable[[Any], Any]:
+    """Return what reads states from contents; ValueError unless one is configured as `empty` is and holds a sample."""
+    kind, nothing = type(empty), encoded(empty._content())
+
+    def restored(content: Any) -> Any:
+        state = kind._restore(content)
+        twin = state.copy()
+        twin.reset()
+        if encoded(content) == nothing or encoded(twin._content()) != nothing:
+            raise ValueError("states of the configuration inside, each with a sample")
+        return state
+
+    return restored
+
+
+def check_same(mine: Any, theirs: Any, configuration: Iterable[str]) -> None:
+    """Raise MergeError unless both are of one type and all these attributes agree."""
+    if type(mine) is not type(theirs):
+        raise MergeError(f"Expected to merge a {type(mine).__name__}, but got a {type(theirs).__name__}")
+    for name in configuration:
+        a, b = getattr(mine, name), getattr(theirs, name)
+        if name == "inner" and type(a) is type(b):
+            a.copy().merge(b)  # names what differs inside
+        if a != b or repr(a) != repr(b):
+            raise MergeError(f"Expected `{name}` to be the same in both, but got {a!r} and {b!r}")
