@@ -41,7 +41,7 @@ cdef class RankCounters(RankReadings):
         cdef Py_ssize_t k
         labels = [label for label, n in zip(batch.truths, batch.occurs.tolist()) if n]
         labels += [label for k, label in enumerate(batch.labels) if batch.column[k].held]
-        new = [label for label in dict.fromkeys(labels) if label not in self.index]
+        new = [label for label in dict.fromkeys(labels) if label not in self.label_index.index]
         self.check_labels(new)
 
     cdef bint add_batch(self, Batch batch, int64_t abstained, int64_t rounded) except -1:
