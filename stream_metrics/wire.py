@@ -19,18 +19,28 @@ import shutil
 import tempfile
 import zlib
 from pathlib import Path
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
-import msgpack
+import msgspec
 
 from stream_metrics.errors import DecodeError, StreamMetricsError
 
-__all__ = ["Portable", "encoded", "from_bytes", "packed", "unpacked", "write_file", "written_as"]
+__all__ = [
+    "Portable",
+    "decoded",
+    "encoded",
+    "from_bytes",
+    "packed",
+    "read_big_int",
+    "unpacked",
+    "write_file",
+    "written_as",
+]
 
 MAGIC = b"SMET"
 VERSION = 1
 HEADER = 9
-BIG_INT = 1
+BIG_INT = 1  # the extension type of an int outside 64 bits
 
 _kinds: dict[str, type[Portable]] = {}
 
@@ -54,7 +64,7 @@ class Portable:
         bytes
             The state in wire format 1: versioned, with a checksum, and free of pickle.
         """
-        body = _pack([self.KIND, self._content()])
+        body = encoded([self.KIND, self._content()])
         return MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
 
     @classmethod
@@ -173,14 +183,9 @@ def unpacked(pair: Any) -> Any:
     return _kinds[pair[0]]._restored(pair[1])
 
 
-def encoded(value: object) -> bytes:
-    """Return a label, or lists and tuples of labels, as the bytes of the format; equal bytes mean equal values."""
-    return _pack(value)
-
-
 def written_as(state: Portable, content: Any) -> bool:
     """Tell whether the state would write this content, which it was restored from."""
-    return _pack(state._content()) == _pack(content)
+    return encoded(state._content()) == encoded(content)
 
 
 def _revive(cls: type[Portable], data: bytes) -> Portable:
@@ -201,11 +206,9 @@ def _open(data: bytes) -> tuple[str, Any]:
     if zlib.crc32(data[HEADER:]) != int.from_bytes(data[5:HEADER], "little"):
         raise DecodeError("Expected the checksum to match, but the bytes were damaged or cut short")
     try:
-        body = msgpack.unpackb(
-            data[HEADER:], use_list=False, ext_hook=_unpack_big, unicode_errors="surrogatepass", strict_map_key=False
-        )
-        shortest = _pack(body)
-    except (TypeError, ValueError, RecursionError, msgpack.UnpackException) as error:
+        body = decoded(data[HEADER:])
+        shortest = encoded(body)
+    except (TypeError, ValueError, RecursionError) as error:
         raise DecodeError(f"Expected a msgpack body, but got bytes that are none: {error}") from error
     if shortest != data[HEADER:]:
         raise DecodeError("Expected a msgpack body in its shortest form, but got a longer one")
@@ -214,20 +217,94 @@ def _open(data: bytes) -> tuple[str, Any]:
     return body[0], body[1]
 
 
-def _pack(body: object) -> bytes:
-    return cast(bytes, msgpack.packb(body, default=_pack_big, unicode_errors="surrogatepass"))
+def encoded(value: object) -> bytes:
+    """Return a label, or lists and tuples of labels, as the bytes of the format; equal bytes mean equal values."""
+    try:
+        return _encoder.encode(value)
+    except (UnicodeEncodeError, OverflowError):
+        return _encode_rare(value)
 
 
-def _pack_big(value: object) -> msgpack.ExtType:
+def decoded(data: bytes) -> Any:
+    """Return the value that was encoded, lists as tuples; ValueError or RecursionError for bytes that are none."""
+    try:
+        value = _decoder.decode(data)
+    except UnicodeDecodeError:
+        return _decode_rare(data)
+    return _with_tuples(value)
+
+
+def _subclass_value(value: object) -> object:
+    """Return the plain value of an object that msgspec does not know, such as a NumPy float."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bytes):
+        return bytes(value)
+    if isinstance(value, float):
+        return float(value)
     if isinstance(value, int):
-        return msgpack.ExtType(BIG_INT, value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
+        return int(value)
     raise TypeError(f"Expected something that msgpack can write, but got {type(value).__name__}")
 
 
-def _unpack_big(code: int, data: bytes) -> int:
+def read_big_int(code: int, data: memoryview) -> int:
+    """Return the int of an extension of msgpack; ValueError if it is none."""
     value = int.from_bytes(data, "big", signed=True)
     if code != BIG_INT or -(2**63) <= value < 2**64 or len(data) != value.bit_length() // 8 + 1:
         raise ValueError("extension type 1 holding an int outside 64 bits in its shortest form")
+    return value
+
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=_subclass_value)
+_decoder = msgspec.msgpack.Decoder(ext_hook=read_big_int)
+_items = msgspec.msgpack.Decoder(list[msgspec.Raw])
+
+
+def _encode_rare(value: object) -> bytes:
+    """Encode what msgspec refuses: text with lone surrogates, and ints outside 64 bits."""
+    if isinstance(value, list | tuple):
+        return _encoder.encode([msgspec.Raw(_encode_rare(item)) for item in value])
+    if isinstance(value, dict):
+        n = len(value)
+        head = _encoder.encode(dict.fromkeys(range(n)))[: 1 if n < 2**4 else 3 if n < 2**16 else 5]
+        return head + b"".join(_encode_rare(key) + _encode_rare(item) for key, item in value.items())
+    if isinstance(value, str):
+        text = value.encode("utf-8", "surrogatepass")
+        return _encoder.encode("x" * len(text))[: -len(text) or None] + text
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        data = value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
+        return _encoder.encode(msgspec.msgpack.Ext(BIG_INT, data))
+    return _encoder.encode(value)
+
+
+def _decode_rare(data: bytes) -> Any:
+    """Decode a value with lone surrogates somewhere in its text."""
+    head = data[0]
+    if 0x90 <= head < 0xA0 or head in (0xDC, 0xDD):
+        return tuple([_decode_rare(bytes(item)) for item in _items.decode(data)])
+    if 0x80 <= head < 0x90 or head in (0xDE, 0xDF):  # read as a list of keys and values in turns
+        size = 0 if head < 0x90 else 2 if head == 0xDE else 4
+        n = int.from_bytes(data[1 : 1 + size], "big") if size else head & 0x0F
+        turns = [
+            _decode_rare(bytes(item))
+            for item in _items.decode(b"\xdd" + (2 * n).to_bytes(5, "big")[1:] + data[1 + size :])
+        ]
+        return dict(zip(turns[::2], turns[1::2], strict=True))
+    if 0xA0 <= head < 0xC0 or 0xD9 <= head <= 0xDB:
+        size = 0 if head < 0xC0 else 1 << (head - 0xD9)
+        if len(data) - 1 - size != (int.from_bytes(data[1 : 1 + size], "big") if size else head & 0x1F):
+            raise ValueError("a text of another length")
+        return data[1 + size :].decode("utf-8", "surrogatepass")
+    return _decoder.decode(data)
+
+
+def _with_tuples(value: Any) -> Any:
+    """Return a decoded value with its lists as tuples."""
+    if type(value) is list:
+        kinds = set(map(type, value))
+        return tuple([_with_tuples(item) for item in value] if list in kinds or dict in kinds else value)
+    if type(value) is dict:
+        return {key: _with_tuples(item) for key, item in value.items()}
     return value
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import msgpack
+import msgspec
 import numpy as np
 import pytest
 
@@ -81,10 +81,10 @@ def test_public_functions_of_the_kit_are_listed() -> None:
     assert all(law.__doc__ for law in testing.LAWS)
 
 
-def test_an_import_loads_numpy_and_msgpack_and_nothing_else() -> None:
-    """A fresh `import stream_metrics` adds no third package to what NumPy and msgpack load."""
+def test_an_import_loads_numpy_and_msgspec_and_nothing_else() -> None:
+    """A fresh `import stream_metrics` adds no third package to what NumPy and msgspec load."""
     code = (
-        "import sys, numpy, msgpack; before = set(sys.modules); import stream_metrics\n"
+        "import sys, numpy, msgspec; before = set(sys.modules); import stream_metrics\n"
         "roots = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
         "print(*sorted(roots - set(sys.stdlib_module_names)))"
     )
@@ -105,7 +105,7 @@ def test_an_import_without_a_build_says_how_to_build(tmp_path: Path) -> None:
     """The folder of the sources has no compiled counters."""
     source = Path(sm.__file__).parent
     shutil.copytree(source, tmp_path / source.name, ignore=shutil.ignore_patterns("*.so", "*.pyd", "page"))
-    paths = [str(tmp_path), *(str(Path(module.__file__).parents[1]) for module in (np, msgpack))]
+    paths = [str(tmp_path), *(str(Path(module.__file__).parents[1]) for module in (np, msgspec))]
     code = f"import sys; sys.path[:0] = {paths!r}; import stream_metrics"
 
     imported = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)

@@ -11,13 +11,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import msgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
 from stream_metrics import testing
+from stream_metrics.wire import encoded
 
 GOLDEN = Path(__file__).parent / "golden"
 MANIFEST: dict[str, Any] = json.loads((GOLDEN / "states_v1.json").read_text())
@@ -97,7 +97,7 @@ def test_every_flipped_bit_is_refused() -> None:
         b"",
         b"SMET",
         pickle.dumps([1, 2, 3]),
-        msgpack.packb({"a": 1}),
+        encoded({"a": 1}),
         b'{"a": 1}',
         b"\x93NUMPY\x01\x00v\x00",
         b"SQLite format 3\x00" + bytes(100),

@@ -25,8 +25,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from stream_metrics.monitor._core.kernels import first_of
-from stream_metrics.monitor.packing import Packer, entry_of, unpacked
 from stream_metrics.monitor.spill import Moves, Spill
+from stream_metrics.wire import decoded, encoded
 
 __all__ = ["EntryLog", "STEPS", "Segment", "Written"]
 
@@ -65,7 +65,6 @@ class EntryLog:
         self,
         keep: float,
         most: int,
-        packer: Packer,
         spill: Spill | None = None,
         in_memory: int = 0,
         drop_values: bool = False,
@@ -78,7 +77,6 @@ class EntryLog:
         self.edges: deque[tuple[int, int]] = deque()  # (step, number of its first event)
         self.logged = 0  # entries of events before this number are in the log
         self._step = keep / STEPS
-        self._packer = packer
         self._in_memory = in_memory
         self._drop_values = drop_values
         self._segments: deque[Segment] = deque()
@@ -93,14 +91,14 @@ class EntryLog:
 
     def put(self, key: Any, entry: tuple[Any, ...]) -> None:
         """Have an entry, the newest."""
-        self.entries[key] = self._packer.one(entry)
+        self.entries[key] = encoded(entry)
 
     def get(self, key: Any) -> Any:
         """Return an entry, or None."""
         body = self.entries.get(key)
         if body is None:
             return None if self.spill is None else self.spill.get(key)
-        return entry_of(body)
+        return decoded(body)
 
     def pop(self, key: Any) -> Any:
         """Take an entry, or None."""
@@ -109,7 +107,7 @@ class EntryLog:
             return None if self.spill is None else self.spill.pop(key)
         if first_of(body) < self.logged:
             self.removed.append(key)
-        return entry_of(body)
+        return decoded(body)
 
     def advance(self, watermark: float, number: int) -> list[tuple[Any, Any]]:
         """Take what is too old by an event time and return it; `number` is that of the event that brought it."""
@@ -136,7 +134,7 @@ class EntryLog:
             if len(gone) >= least and first_of(body) >= cut:
                 break
             bodies.append(body)
-            gone.append((key, None if self._drop_values else entry_of(body)))
+            gone.append((key, None if self._drop_values else decoded(body)))
         for (key, _), body in zip(gone[len(gone) - len(bodies) :], bodies, strict=True):
             del self.entries[key]
             if first_of(body) < self.logged:
@@ -151,7 +149,7 @@ class EntryLog:
         segment = None
         if keys or left:
             last = first_of(bodies[-1]) if bodies else -1
-            segment = Segment(self._next, len(keys), last, self._packer.one([left, keys, bodies]))
+            segment = Segment(self._next, len(keys), last, encoded([left, keys, bodies]))
         moves = Moves() if self.spill is None else self.spill.moves(spilled)
         return Written(segment, self._needed(len(spilled)), moves, number, [key for key, _ in spilled])
 
@@ -209,7 +207,7 @@ class EntryLog:
         """Take over what was written before the event of this number; ValueError if it does not fit together."""
         self.logged = number
         for segment in segments:
-            left, keys, bodies = unpacked(segment.body)
+            left, keys, bodies = decoded(segment.body)
             for key in left:
                 self.entries.pop(key, None)
             self.entries.update(zip(keys, bodies, strict=True))

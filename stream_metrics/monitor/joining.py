@@ -37,7 +37,6 @@ from stream_metrics.monitor.counting import Columns, Counts, Pair
 from stream_metrics.monitor.delays import DelayCounts
 from stream_metrics.monitor.entry_log import EntryLog, Segment
 from stream_metrics.monitor.outcomes import JoinCounters, JoinStats
-from stream_metrics.monitor.packing import Packer
 from stream_metrics.monitor.records import MISSING, Checked, Events, Rejected
 from stream_metrics.monitor.spill import Spill
 
@@ -54,17 +53,16 @@ class Joiner:
     `spill` is where the oldest wait once memory is full; without, they stay in memory.
     """
 
-    def __init__(self, config: Join, packer: Packer, spill: Spill | None = None) -> None:
+    def __init__(self, config: Join, spill: Spill | None = None) -> None:
         keep = length(config.keep_joined, "keep_joined", zero=True) / 1e9
         ttl, most = length(config.ttl, "ttl") / 1e9, config.max_joined if keep else 0
-        self.waiting = EntryLog(ttl, config.max_pending, packer, spill, config.in_memory)
-        self.done = EntryLog(keep, most, packer, drop_values=True)
+        self.waiting = EntryLog(ttl, config.max_pending, spill, config.in_memory)
+        self.done = EntryLog(keep, most, drop_values=True)
         self.spill = spill
         self.counters = JoinCounters()
         self.watermark = -math.inf
         self.number = 0  # of events
         self.delays = DelayCounts()
-        self.packer = packer
         self._joins = Joins(self, MISSING, self.waiting.removed)  # with the pairs that are to be counted
         self._rejected: list[Rejected] = []
 

@@ -32,14 +32,13 @@ from stream_metrics.monitor.decoding import Decoder
 from stream_metrics.monitor.export import Export, Exported, write_export
 from stream_metrics.monitor.history import History
 from stream_metrics.monitor.outcomes import JoinStats
-from stream_metrics.monitor.packing import unpacked
 from stream_metrics.monitor.partition import Partition, by_part
 from stream_metrics.monitor.records import Record, Rejected
 from stream_metrics.monitor.statistics import statistics
 from stream_metrics.monitor.store import StaleOwner, Store, StoreError
 from stream_metrics.monitor.view import view
 from stream_metrics.monitor.window_reading import read
-from stream_metrics.wire import encoded
+from stream_metrics.wire import decoded, encoded
 
 __all__ = ["Monitor"]
 
@@ -129,7 +128,7 @@ class Monitor:
         """
         self._keepers[name] = keep
         stored = self._notes.get(name)
-        return None if stored is None else unpacked(stored)
+        return None if stored is None else decoded(stored)
 
     def assign(self, partitions: Iterable[int]) -> dict[tuple[str, int], int]:
         """Take on partitions, and return the next offset of each (topic, partition) that was read before.

@@ -16,10 +16,10 @@ from stream_metrics.monitor.changes import DriftDetectors, changed_rules
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.joining import Joiner, Origin
-from stream_metrics.monitor.packing import Packer, unpacked
 from stream_metrics.monitor.records import Events, Record, Rejected
 from stream_metrics.monitor.spill import Rows, Spill
 from stream_metrics.monitor.store import LETTERS, Change, Row, StoreError, offsets
+from stream_metrics.wire import decoded, encoded
 
 __all__ = ["Partition", "Unreadable", "by_part", "validate"]
 
@@ -50,8 +50,7 @@ class Partition:
         self.event_time: float | None = None
         self.changed = False
         self._spill = None if rows is None else Spill(rows, number)
-        self._packer = Packer()
-        self.joiner = Joiner(config.join, self._packer, self._spill)
+        self.joiner = Joiner(config.join, self._spill)
         self._epoch = 0
         self._previous = offsets({})
 
@@ -120,7 +119,7 @@ class Partition:
         waiting, done = len(self.joiner.waiting), len(self.joiner.done)
         rejected = sorted(self.rejected.items())
         numbers = [self.read, self.good, rejected, self.incomplete, self.event_time, waiting, done]
-        return self._packer.one([FORMAT, self.joiner.content(moving), *numbers, *self.changes.content()])
+        return encoded([FORMAT, self.joiner.content(moving), *numbers, *self.changes.content()])
 
     def written(self, change: Change) -> None:
         """Note that a checkpoint has been written."""
@@ -138,7 +137,7 @@ class Partition:
         self._epoch, self.next, self._previous = row.epoch, dict(row.next), offsets(row.next)
         if not row.state:
             return
-        stored = unpacked(row.state)
+        stored = decoded(row.state)
         if stored[0] != FORMAT:
             raise StoreError(f"Expected partition {self.number} in format {FORMAT}, but it is stored in {stored[0]}")
         content, self.read, self.good, rejected, incomplete, self.event_time, waiting, done, *changes = stored[1:]
@@ -162,7 +161,7 @@ def validate(config: Config) -> None:
     """Raise ``ValueError`` if no partition can be counted with this configuration."""
     changed_rules(config)
     Counts(config.counting, config.join.due)
-    Joiner(config.join, Packer())
+    Joiner(config.join)
 
 
 def by_part(records: Sequence[Record]) -> dict[int, Sequence[Record]]:

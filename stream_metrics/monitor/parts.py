@@ -25,8 +25,7 @@ from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import DecodeError
 from stream_metrics.labels import canonical
 from stream_metrics.metrics.metric_set import MetricSet
-from stream_metrics.monitor.packing import unpacked
-from stream_metrics.wire import encoded
+from stream_metrics.wire import decoded, encoded
 
 if TYPE_CHECKING:
     from stream_metrics.monitor.counting import Counts
@@ -64,7 +63,7 @@ def written(counts: Counts) -> dict[str, bytes]:
 def load_parts(counts: Counts, parts: Mapping[str, bytes]) -> None:
     """Load serialized parts into empty counts; DecodeError says what is damaged, or configured otherwise."""
     try:
-        *values, seen, coverages = unpacked(parts["about"])
+        *values, seen, coverages = decoded(parts["about"])
         _check_fingerprint(config_fingerprint(counts), values)
         counts.total = _same(MetricSet.from_bytes(parts["total"]), counts.total)
         counts.groups["total"] = _same(ByGroup.from_bytes(parts["groups"]), counts.groups["total"])
@@ -117,5 +116,5 @@ def unpack(data: bytes) -> dict[str, bytes]:
         raise DecodeError(f"Expected counts in format {VERSION}, but got {data[4]}")
     if zlib.crc32(data[HEADER:]) != int.from_bytes(data[5:HEADER], "little"):
         raise DecodeError("Expected the checksum to match, but the bytes were damaged or cut short")
-    parts: dict[str, bytes] = unpacked(data[HEADER:])
+    parts: dict[str, bytes] = decoded(data[HEADER:])
     return parts

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from stream_metrics.monitor.packing import entry_of, packed_each, unpacked
+from stream_metrics.wire import decoded, encoded
 
 __all__ = ["Moves", "Rows", "Spill"]
 
@@ -47,7 +47,7 @@ class Spill:
     def look(self, keys: Iterable[Any]) -> None:
         """Look up entries that may be read until `forget`; no others can be."""
         keys = list(keys)
-        by_id = dict(zip(packed_each(keys), keys, strict=True))
+        by_id = dict(zip([encoded(key) for key in keys], keys, strict=True))
         ids = list(by_id)
         for start in range(0, len(ids), AT_ONCE):
             for row, key_data, body in self._rows.found(self._part, ids[start : start + AT_ONCE]):
@@ -61,7 +61,7 @@ class Spill:
     def get(self, key: Any) -> Any:
         """Return an entry that was looked up, or None."""
         row = self.prefetched.get(key)
-        return None if row is None else entry_of(row[1])
+        return None if row is None else decoded(row[1])
 
     def pop(self, key: Any) -> Any:
         """Take an entry that was looked up, or None."""
@@ -70,7 +70,7 @@ class Spill:
             return None
         self._taken.add(row[0])
         self.n -= 1
-        return entry_of(row[1])
+        return decoded(row[1])
 
     def oldest(self, cut: int, most: int) -> list[tuple[Any, Any]]:
         """Take the entries, with their ids, that came before the event numbered `cut`, and at least `most`."""
@@ -81,10 +81,10 @@ class Spill:
                 raise ValueError(f"Expected {self.n} more pending rows of partition {self._part}, but got none")
             for row, key_data, body in rows:
                 if row not in self._taken:
-                    entry = entry_of(body)
+                    entry = decoded(body)
                     if entry[0] >= cut and len(gone) >= most:
                         return gone
-                    key = unpacked(key_data)
+                    key = decoded(key_data)
                     gone.append((key, entry))
                     self.prefetched.pop(key, None)
                     self.n -= 1
@@ -98,7 +98,7 @@ class Spill:
     def moves(self, added: Iterable[tuple[Any, bytes]]) -> Moves:
         """Return what the next checkpoint has to do, if these entries are added."""
         added = list(added)
-        ids = packed_each([key for key, _ in added])
+        ids = [encoded(key) for key, _ in added]
         numbered = enumerate(zip(ids, added, strict=True), self.next)
         rows = tuple((row, key_data, body) for row, (key_data, (_, body)) in numbered)
         return Moves(self.floor, tuple(self._taken), rows)

@@ -26,10 +26,9 @@ from typing import Any, NamedTuple
 
 from stream_metrics.monitor.entry_log import Segment, Written
 from stream_metrics.monitor.locks import Lock, Locked
-from stream_metrics.monitor.packing import unpacked
 from stream_metrics.monitor.records import Rejected
 from stream_metrics.monitor.schema import StoreError, connect
-from stream_metrics.wire import encoded
+from stream_metrics.wire import decoded, encoded
 
 __all__ = ["Change", "LETTERS", "Row", "StaleOwner", "Store", "StoreError", "offsets"]
 
@@ -156,7 +155,7 @@ class Store:
         segments = [[Segment(*entry[2:6]) for entry in log] for log in logs]
         bodies = {name: body for name, body, _ in parts}
         self._epochs[part] = epoch
-        return Row(part, epoch, dict(unpacked(following)), state, bodies, bool(restored), *segments)
+        return Row(part, epoch, dict(decoded(following)), state, bodies, bool(restored), *segments)
 
     def _check_crc(self, what: str, crc: int, *data: bytes) -> None:
         if _crc(*data) != crc:

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
-import msgpack
-
 from stream_metrics import wire
 
 __all__ = ["Raw", "change_bytes", "change_tree", "change_words", "pack", "unpack"]
@@ -62,7 +60,7 @@ def change_words(data: bytes, chance: Random, words: Sequence[bytes]) -> bytes:
 
 def unpack(data: bytes) -> Any:
     """Return the value of msgpack with lists that can be changed; ValueError and others for what is none."""
-    value = msgpack.unpackb(data, use_list=False, unicode_errors="surrogatepass", strict_map_key=False)
+    value = wire.decoded(data)
     return _with_lists(value)
 
 
@@ -86,7 +84,7 @@ def change_tree(data: bytes, chance: Random, others: Sequence[bytes], texts: Seq
         for _ in range(chance.randint(1, MOST_CHANGES)):
             tree = _changed(tree, chance, others, texts, raw)
         return pack(tree)
-    except (OverflowError, RecursionError, TypeError, ValueError, msgpack.UnpackException):
+    except (OverflowError, RecursionError, TypeError, ValueError):
         return raw(data, chance)
 
 

@@ -19,11 +19,11 @@ from support.monitor_events import CONFIG, NOW, counted, events, lines, offline
 from support.monitor_worker import CRASHED, STALE
 
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.packing import unpacked
 from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.schema import EmptyStoreError, read_only
 from stream_metrics.monitor.sources.lines import Lines
 from stream_metrics.monitor.store import Store
+from stream_metrics.wire import decoded
 
 KILLS = 20
 DATA = b"".join(line + b"\n" for line in lines(events(1200, seed=3)))
@@ -97,7 +97,7 @@ def reached(state: str) -> int:
         return 0
     found = reader.execute("select next from state").fetchone()
     reader.close()
-    return dict(unpacked(found[0])).get("events.jsonl", 0) if found else 0
+    return dict(decoded(found[0])).get("events.jsonl", 0) if found else 0
 
 
 def check(state: str) -> None:

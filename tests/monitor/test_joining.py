@@ -12,7 +12,6 @@ from support.monitor_oracle import FakeCounts, Oracle
 from stream_metrics.monitor.config import Join
 from stream_metrics.monitor.joining import Joiner
 from stream_metrics.monitor.outcomes import JoinStats
-from stream_metrics.monitor.packing import Packer
 from stream_metrics.monitor.records import MISSING, Checked, Events
 from stream_metrics.monitor.scores import packed
 from stream_metrics.monitor.spill import Spill
@@ -61,9 +60,9 @@ class Kept:
     """A join with its log and its rows, which can be written and read again."""
 
     def __init__(self, config: Join) -> None:
-        self.config, self.table, self.counts, self.packer = config, Table(), FakeCounts(), Packer()
+        self.config, self.table, self.counts = config, Table(), FakeCounts()
         self.logs: tuple[dict[int, Any], ...] = ({}, {})
-        self.joiner = Joiner(config, self.packer, Spill(self.table, 0))
+        self.joiner = Joiner(config, Spill(self.table, 0))
 
     def checkpoint(self) -> None:
         """Write what has changed."""
@@ -80,7 +79,7 @@ class Kept:
         """Forget everything that was not written, which is nothing, and read it again."""
         self.checkpoint()
         content = self.joiner.content()
-        self.joiner = Joiner(self.config, self.packer, Spill(self.table, 0))
+        self.joiner = Joiner(self.config, Spill(self.table, 0))
         self.joiner.load(content, self.logs[0].values(), self.logs[1].values())
 
 

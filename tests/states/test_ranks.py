@@ -234,7 +234,7 @@ def test_damaged_content_is_refused_or_another_state(options: Any) -> None:
         columns = [bytearray(column) for column in content[6]]
         column = columns[1]
         column[int(rng.integers(len(column)))] ^= 1 << int(rng.integers(8))
-        body = wire._pack([RankSketch.KIND, [*content[:6], [bytes(c) for c in columns]]])
+        body = wire.encoded([RankSketch.KIND, [*content[:6], [bytes(c) for c in columns]]])
         data = b"SMET\x01" + wire.zlib.crc32(body).to_bytes(4, "little") + body
         try:
             state = RankSketch.from_bytes(data)

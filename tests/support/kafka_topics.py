@@ -12,12 +12,12 @@ from typing import Any
 
 from stream_metrics.monitor import config
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.packing import unpacked
 from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.schema import read_only
 from stream_metrics.monitor.sources import kafka
 from stream_metrics.monitor.sources.make import make_source
 from stream_metrics.monitor.store import Store
+from stream_metrics.wire import decoded
 from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
 
 __all__ = [
@@ -91,7 +91,7 @@ def reached(state: str) -> dict[tuple[str, int], int]:
     reader = read_only(state)
     rows = reader.execute("select part, next from state").fetchall()
     reader.close()
-    return {(topic, part): at for part, held in rows for topic, at in dict(unpacked(held)).items()}
+    return {(topic, part): at for part, held in rows for topic, at in dict(decoded(held)).items()}
 
 
 def until(condition: Callable[[], Any], patience: float = 20.0) -> Any:

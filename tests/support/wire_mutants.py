@@ -23,11 +23,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgpack
-
 import stream_metrics as sm
 from stream_metrics import wire
 from stream_metrics.errors import DecodeError, StreamMetricsError
+from stream_metrics.wire import decoded
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SLOWEST = 5.0  # seconds for one mutant: far above what any takes, far below what one without a bound would
@@ -41,13 +40,6 @@ INTERESTING: list[Any] = [
 def signed(body: bytes) -> bytes:
     """Return a body with the header and checksum that belong to it."""
     return b"SMET\x01" + zlib.crc32(body).to_bytes(4, "little") + body
-
-
-def decoded(body: bytes) -> Any:
-    """Return what a body holds, whatever it is."""
-    return msgpack.unpackb(
-        body, use_list=False, ext_hook=wire._unpack_big, unicode_errors="surrogatepass", strict_map_key=False
-    )
 
 
 def corpus() -> dict[str, Any]:
@@ -144,7 +136,7 @@ class Mutator:
             except (IndexError, KeyError, TypeError):  # an earlier change has removed the place
                 continue
         try:
-            return wire._pack(content)
+            return wire.encoded(content)
         except (ValueError, OverflowError, TypeError, RecursionError):
             return None
 

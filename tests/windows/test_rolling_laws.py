@@ -9,14 +9,13 @@ import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
-import msgpack
 import pytest
 from support.rank_streams import binary, several
 
 import stream_metrics as sm
 from stream_metrics import testing
 from stream_metrics.containers.rolling import Rolling
-from stream_metrics.wire import MAGIC, _pack, zlib
+from stream_metrics.wire import MAGIC, decoded, encoded, zlib
 
 STATES: dict[str, tuple[Callable[[], Any], Any]] = {
     "matrix": (lambda: Rolling(sm.ConfusionMatrix(), 3), testing.samples()),
@@ -109,7 +108,7 @@ def rewritten(state: Rolling, change: Callable[[list[Any]], None]) -> bytes:
     """Return the bytes of a window after a change of their content."""
     content = state._content()
     change(content)
-    body = _pack([state.KIND, content])
+    body = encoded([state.KIND, content])
     return MAGIC + b"\x01" + zlib.crc32(body).to_bytes(4, "little") + body
 
 
@@ -150,7 +149,7 @@ def test_the_inner_state_is_written_empty() -> None:
     full.update("a", "b")
     with pytest.raises(sm.DecodeError):
         sm.from_bytes(rewritten(rolling, lambda content: content.__setitem__(1, ["metric", full._content()])))
-    assert msgpack.unpackb(rolling.to_bytes()[9:])[1][0] == 5
+    assert decoded(rolling.to_bytes()[9:])[1][0] == 5
 
 
 def test_memory_of_a_window_is_what_is_stated() -> None:

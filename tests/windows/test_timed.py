@@ -252,7 +252,7 @@ def test_damaged_content_is_refused() -> None:
     for wrong in (panes[::-1], [*panes, panes[0]], [[9, panes[0][1]]], [[-9, panes[0][1]]], [[0, good[0][1]]]):
         bad.append([*good[:6], wrong])
     for content in bad:
-        body = sm.wire._pack(["timed", content])
+        body = sm.wire.encoded(["timed", content])
         data = MAGIC + bytes([VERSION]) + sm.wire.zlib.crc32(body).to_bytes(4, "little") + body
         with pytest.raises(sm.DecodeError):
             sm.from_bytes(data)

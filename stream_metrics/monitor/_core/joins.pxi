@@ -5,16 +5,58 @@ of events, and lets entries expire. A joined pair is appended to columns, which 
 among the joined ones.
 """
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Contains, PyDict_DelItem, PyDict_GetItemWithError, PyDict_SetItem, PyDict_Size
 from cpython.list cimport PyList_Append
 from cpython.ref cimport PyObject
 
+from msgspec.msgpack import Decoder, Encoder
+
+from stream_metrics.wire import decoded, encoded, read_big_int
 
 cdef enum:
     PREDICTION = 0
     JOINED = 2
-    WAITING = 8  # items of a prediction that waits
-    ITEMS = 10  # of a joined pair as it is remembered
+    MOST_SHARED = 10_000  # texts that are kept to be shared
+
+cdef object encode = Encoder().encode
+cdef object decode = Decoder(tuple, ext_hook=read_big_int).decode
+
+
+cdef bytes entry_bytes(tuple entry):
+    """Return an entry as bytes, as `wire.encoded` would; that one is slower."""
+    try:
+        return encode(entry)
+    except (UnicodeEncodeError, OverflowError, TypeError):
+        return encoded(entry)
+
+
+cdef tuple entry_of(bytes body):
+    """Return the entry that was written, the lists in it not yet tuples."""
+    try:
+        return decode(body)
+    except UnicodeDecodeError:
+        return decoded(body)
+
+
+cdef long long first(bytes body) except -1:
+    """Return the first item of an entry, a whole number that is not negative."""
+    cdef const unsigned char* at = <const unsigned char*> PyBytes_AS_STRING(body)
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(body)
+    cdef int tag = at[1] if size > 1 else 0xFF, width = 1 << (tag & 3), i
+    cdef long long number = 0
+    if tag < 0x80:
+        return tag
+    if not 0xCC <= tag <= 0xCF or size < 2 + width:
+        raise ValueError(f"Expected an entry, but got {body!r:.60}")
+    for i in range(width):
+        number = number << 8 | at[2 + i]
+    return number
+
+
+def first_of(body: bytes) -> int:
+    """Return the first item of an entry, a whole number that is not negative."""
+    return first(body)
 
 
 cdef class Joins:
@@ -27,8 +69,7 @@ cdef class Joins:
     """
 
     cdef object joiner, missing
-    cdef Writer writer
-    cdef Parts parts
+    cdef dict shared
     cdef public long long logged
     cdef list removed
     cdef list truths, predictions, scores, weights, groups, predicted, labelled, origins, classes
@@ -36,8 +77,8 @@ cdef class Joins:
     cdef readonly tuple columns
 
     def __init__(self, joiner, missing, list removed):
-        self.joiner, self.missing, self.writer = joiner, missing, Writer()
-        self.parts, self.removed, self.logged = Parts(), removed, 0
+        self.joiner, self.missing, self.shared = joiner, missing, {}
+        self.removed, self.logged = removed, 0
         self.keys, self.bodies, self.truths, self.predictions, self.scores, self.weights = [], [], [], [], [], []
         self.groups, self.predicted, self.labelled, self.origins, self.classes = [], [], [], [], []
         self.columns = (
@@ -49,27 +90,12 @@ cdef class Joins:
         for column in (self.keys, self.bodies, *self.columns):
             column.clear()
 
-    cdef object packed(
-            self, long long number, object truth, object prediction, object scores, object weight, object group,
-            object predicted, object labelled, object classes):
-        """Return a pair as it is remembered."""
-        cdef Writer writer = self.writer
-        writer.used = 0
-        writer.head(ITEMS, 0x90, 16, 0)
-        writer.whole(number)
-        writer.whole(JOINED)
-        if (writer.put(truth) or writer.put(prediction) or writer.put(scores) or writer.put(weight) or writer.put(group)
-                or writer.put(predicted) or writer.put(labelled) or writer.put(classes)):
-            return self.joiner.packer.one(
-                (number, JOINED, truth, prediction, scores, weight, group, predicted, labelled, classes))
-        return writer.taken()
-
     cpdef int add(
             self, long long number, object key, object truth, object prediction, object scores, object weight, object group,
             object predicted, object labelled, object origin, object classes, dict done) except -1:
         """Put a joined pair into `done` and among those that are to be counted."""
         weight = 1 if weight is None else weight
-        body = self.packed(number, truth, prediction, scores, weight, group, predicted, labelled, classes)
+        body = entry_bytes((number, JOINED, truth, prediction, scores, weight, group, predicted, labelled, classes))
         PyDict_SetItem(done, key, body)
         PyList_Append(self.keys, key)
         PyList_Append(self.bodies, body)
@@ -92,7 +118,8 @@ cdef class Joins:
         cdef long long alone = 0, labels = 0, both = 0
         cdef Py_ssize_t i, room = self.joiner.waiting.capacity(), room_done = self.joiner.done.capacity()
         cdef double time, edge = self.joiner.edge()
-        cdef object key, truth, prediction, body, entry, missing = self.missing
+        cdef tuple entry
+        cdef object key, truth, prediction, body, missing = self.missing
         for i in range(len(ids)):
             key, truth, prediction, time = ids[i], truths[i], predictions[i], times[i]
             if time > watermark:
@@ -105,15 +132,15 @@ cdef class Joins:
                 PyDict_DelItem(waiting, key)
                 if first(<bytes> body) < self.logged:
                     PyList_Append(self.removed, key)
-                self.meet(number + i, key, truth, <tuple> entry, weights[i], groups[i], times[i], origins[i], done)
+                self.meet(number + i, key, truth, entry, weights[i], groups[i], times[i], origins[i], done)
                 labels += 1
             elif prediction is missing or body is not None or PyDict_Contains(done, key) or PyDict_Contains(near, key):
                 row = key, times[i], truth, prediction, scores[i], weights[i], groups[i], sets[i]
                 made += self.joiner.handle_event(row, number + i, origins[i], counts)
                 continue
             elif truth is missing:
-                PyDict_SetItem(waiting, key, self.alone(
-                    number + i, times[i], prediction, scores[i], weights[i], groups[i], sets[i]))
+                PyDict_SetItem(waiting, key, entry_bytes(
+                    (number + i, PREDICTION, times[i], prediction, scores[i], weights[i], groups[i], sets[i])))
                 PyList_Append(made, times[i])
                 alone += 1
                 if PyDict_Size(waiting) > room:
@@ -129,34 +156,38 @@ cdef class Joins:
                 room_done = self.joiner.evict_overflow_done()
         return made, watermark, alone, labels, both
 
-    cdef object prediction(self, bytes body):
-        """Return an entry that waits if it is a prediction and plain, else None."""
+    cdef tuple prediction(self, bytes body):
+        """Return an entry that waits if it is a prediction, else None."""
         try:
-            entry = self.parts.entry(body)
+            entry = entry_of(body)
         except ValueError:
             return None
         return entry if entry[1] == PREDICTION else None
 
-    cdef bytes alone(
-            self, long long number, object time, object prediction, object scores, object weight, object group, object classes):
-        """Return a prediction as it waits."""
-        cdef Writer writer = self.writer
-        writer.used = 0
-        writer.head(WAITING, 0x90, 16, 0)
-        writer.whole(number)
-        writer.whole(PREDICTION)
-        if (writer.put(time) or writer.put(prediction) or writer.put(scores) or writer.put(weight) or writer.put(group)
-                or writer.put(classes)):
-            return self.joiner.packer.one((number, PREDICTION, time, prediction, scores, weight, group, classes))
-        return writer.taken()
+    cdef object one(self, object value):
+        """Return the first of equal texts, so that one object stands for a label; lists become tuples."""
+        cdef PyObject* shared
+        if type(value) is list:
+            return tuple([self.one(item) for item in <list> value])
+        if type(value) is not str:
+            return value
+        shared = PyDict_GetItemWithError(self.shared, value)
+        if shared is not NULL:
+            return <object> shared
+        if PyDict_Size(self.shared) >= MOST_SHARED:
+            self.shared.clear()
+        self.shared[value] = value
+        return value
 
     cdef int meet(
             self, long long number, object key, object truth, tuple entry, object weight, object group, object time,
             object origin, dict done) except -1:
         """Join a label to the prediction that waits for it."""
         weight = weight if entry[5] is None else entry[5]
-        group = group if entry[6] is None else entry[6]
-        return self.add(number, key, truth, entry[3], entry[4], weight, group, entry[2], time, origin, entry[7], done)
+        group = group if entry[6] is None else self.one(entry[6])
+        return self.add(
+            number, key, truth, self.one(entry[3]), self.one(entry[4]), weight, group, entry[2], time, origin,
+            self.one(entry[7]), done)
 
 
 cdef inline object found(dict table, object key):

@@ -1,7 +1,6 @@
 # cython: language_level=3, auto_pickle=False, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """Compiled parts of the monitor: reading of lines and events, the join, entries of its store."""
 
-include "entries.pxi"
 include "events.pxi"
 include "joins.pxi"
 include "lines.pxi"
