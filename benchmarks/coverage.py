@@ -18,7 +18,7 @@ from probability_streams import LOSSES, STREAMS, drawn, multiclass
 from probability_streams import truths as probability_truths
 
 import stream_metrics as sm
-from stream_metrics.inference.intervals.choice import DEFAULTS
+from stream_metrics.inference.intervals.methods import DEFAULTS
 from stream_metrics.snapshots.groups import GroupSnapshot
 
 README = Path(__file__).with_name("README.md")

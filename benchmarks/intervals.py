@@ -11,7 +11,7 @@ from timing import Line, best
 
 import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
-from stream_metrics.inference.intervals.choice import METHODS
+from stream_metrics.inference.intervals.methods import METHODS
 
 KEYS = [key for key, methods in METHODS.items() if "bootstrap" in methods and CATALOG[key].state == "counts"]
 DRAWS = 1000

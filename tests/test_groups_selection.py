@@ -105,8 +105,8 @@ def test_a_report_says_for_what_intervals_hold() -> None:
     assert "of all groups in a column hold together, also for the worst: each has 99.75 %" in text
     assert f"{gap.value:.3f} [0.00, 0." in text
     assert shown.overall is not None
-    assert shown.overall._bounds("accuracy").level == 0.95
-    assert shown[0]._bounds("accuracy") == groups.snapshot().intervals("accuracy")[0]
+    assert shown.overall.displayed_interval("accuracy").level == 0.95
+    assert shown[0].displayed_interval("accuracy") == groups.snapshot().intervals("accuracy")[0]
     assert "together" not in groups.snapshot().report(140)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.snapshots import scores as module
+from stream_metrics.evaluation import evaluation as module
 from stream_metrics.snapshots.snapshot import Snapshot
 
 MATRIX = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]

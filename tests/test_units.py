@@ -121,11 +121,12 @@ def test_copies_are_independent(make: Callable[[], Any]) -> None:
     samples = rows(is_scored(make()))
     state = fed(make(), samples[:60])
     copy, merged, snapshot = state.copy(), make().merge(state), state.snapshot()
-    before, values = state.to_bytes(), [part.copy() for states in snapshot._folds.values() for part in states.values()]
+    folds = snapshot.evaluation.folds
+    before, values = state.to_bytes(), [part.copy() for states in folds.values() for part in states.values()]
     fed(state, samples[60:])
     state.merge(state)
     assert copy.to_bytes() == before == merged.to_bytes()
-    assert values == [part for states in snapshot._folds.values() for part in states.values()]
+    assert values == [part for states in snapshot.evaluation.folds.values() for part in states.values()]
     assert state.n == 2 * fed(make(), samples).n
 
 

@@ -93,15 +93,12 @@ def view(state: Any, keys: Sequence[str] | None) -> Snapshot | GroupSnapshot:
 
 
 def _narrowed(snapshot: Snapshot, keys: Sequence[str]) -> Snapshot:
-    zero_division = snapshot._zero_division
-    narrowed = Snapshot(**snapshot._states, folds=snapshot._folds, keys=keys, zero_division=zero_division)
-    narrowed._slides = snapshot._slides
-    return narrowed
+    return snapshot.with_keys(keys)
 
 
 def _states(state: Any) -> Any:
     """Return what a state keeps, by what metrics read of it."""
-    return leaf(state).snapshot()._states
+    return leaf(state).snapshot().evaluation.states
 
 
 def print_snapshot(
@@ -150,9 +147,9 @@ class RunningValues:
     def print(self, state: Any, records: int) -> None:
         """Print the values of ``state`` now, after so many records."""
         snapshot = _together(view(state, self._keys))
-        keys = self._headline(state) if self._keys is None else snapshot._keys
+        keys = self._headline(state) if self._keys is None else snapshot.chosen_keys
         wholes = [key for key in keys if CATALOG[key].kind == "whole"]  # also of a value that cannot be computed
-        values = {key: math.nan if snapshot._obstacle(key) else snapshot[key] for key in wholes}
+        values = {key: math.nan if snapshot.evaluation.obstacle(key) else snapshot[key] for key in wholes}
         if not values:
             raise UsageError("--every prints metrics of the whole matrix, but --metrics names none")
         head = _head(state, snapshot, records)
@@ -168,7 +165,7 @@ class RunningValues:
         if self._level is None:
             return {}
         shown = snapshot.with_intervals(self._level, valid)
-        intervals = {key: shown._bounds(key) for key in values}
+        intervals = {key: shown.displayed_interval(key) for key in values}
         return {key: (math.nan, math.nan) if one is None else (one.low, one.high) for key, one in intervals.items()}
 
     def _line(self, head: dict[str, Any], values: dict[str, Any], bounds: dict[str, Any]) -> str:

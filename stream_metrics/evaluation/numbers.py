@@ -1,11 +1,12 @@
-"""One number of a snapshot, whichever kind of key it is asked for."""
+"""One number of evaluated states, whichever kind of key is asked for."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stream_metrics.catalog.table import find
+from stream_metrics.evaluation.evaluation import Evaluation
 from stream_metrics.labels import canonical
 
 if TYPE_CHECKING:
@@ -14,21 +15,19 @@ if TYPE_CHECKING:
 __all__ = ["number_of"]
 
 
-def number_of(snapshot: Any, key: str, label: Label | None = None) -> float:
+def number_of(evaluation: Evaluation, key: str, label: Label | None = None) -> float:
     """Return a value as a float; nan if it is 0/0, or there is no such class."""
     row = find(key)
     if row.kind == "matrix":
         raise KeyError(f"Expected a key with one value, but {key!r} is a matrix")
+    value, undefined = evaluation.value_and_undefined(key)
     if row.kind == "whole":
         if label is not None:
             raise KeyError(f"Expected no label for {key!r}, which is one value, but got {label!r}")
-        value, undefined = snapshot._entry(key)
         return math.nan if undefined or not isinstance(value, int | float) else float(value)
     if label is None:
         if row.state != "ranks":
             raise KeyError(f"Expected `label` to be the class for the per-class key {key!r}, but got none")
-        label = snapshot._view("ranks", key).pos_label
-    found = canonical(label, "label")
-    table = snapshot._table(key)
-    undefined = snapshot._entry(key)[1]
-    return math.nan if found not in table or found in undefined else float(table[found])
+        label = evaluation.view("ranks", key).pos_label
+    label, table = canonical(label, "label"), evaluation.per_class(key)
+    return math.nan if label not in table or label in undefined else float(table[label])

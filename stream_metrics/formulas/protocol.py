@@ -109,3 +109,19 @@ class Counts(Protocol):
 
     def one_vs_rest(self, label: Any) -> Counts:
         """Return the counts of two classes: `label` first, then everything else."""
+
+
+class CountState(Counts, Protocol):
+    """Counts that know how many samples they come from."""
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+
+    @property
+    def weight(self) -> int | float:
+        """The sum of the weights."""
+
+    @property
+    def abstained(self) -> int:
+        """The number of samples without a prediction."""

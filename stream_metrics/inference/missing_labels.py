@@ -30,7 +30,7 @@ import numpy as np
 from stream_metrics.formulas.association import matthews_corrcoef
 from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.formulas.two_classes import TwoByTwo
-from stream_metrics.inference.intervals.choice import RIGHT, SHARES
+from stream_metrics.inference.intervals.methods import RIGHT, SHARES
 
 __all__ = ["area_bounds", "class_label_bounds", "label_bounds", "mean_bounds"]
 

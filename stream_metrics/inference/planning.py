@@ -10,16 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from stream_metrics.catalog.table import find
+from stream_metrics.evaluation.evaluation import Evaluation
+from stream_metrics.formulas.protocol import Counts, Numbers
 from stream_metrics.formulas.stats.normal import normal_quantile
+from stream_metrics.inference.intervals import count_intervals
 from stream_metrics.inference.intervals.anytime import late_multiplier
+from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
 from stream_metrics.inference.intervals.matrix_counts import MatrixCounts
 from stream_metrics.inference.intervals.sequences import beta_binomial_sequence
 from stream_metrics.inputs.options import real
+
+if TYPE_CHECKING:
+    from stream_metrics.labels import Label
 
 __all__ = ["power", "samples_for_power", "samples_needed"]
 
@@ -28,13 +35,26 @@ MOST_CLASSES = 512  # whose matrix is scaled
 TINY = 1e-300
 
 
+class HasIntervals(Protocol):
+    """The part of a `Snapshot` that planning reads."""
+
+    evaluation: Evaluation
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+
+    def interval(self, key: str, level: float = ..., **options: Any) -> Interval | dict[Label, Interval]:
+        """See `Snapshot.interval`."""
+
+
 def samples_needed(
     width: float,
     rate: float | None = None,
     *,
-    snapshot: Any = None,
+    snapshot: HasIntervals | None = None,
     key: str = "accuracy",
-    label: Any = None,
+    label: Label | None = None,
     se: float | None = None,
     n: int | None = None,
     level: float = 0.95,
@@ -92,27 +112,16 @@ def samples_needed(
     """
     width, level, t_opt = real(width, "width"), real(level, "level"), _optional(t_opt, "t_opt")
     rate, se, samples = _optional(rate, "rate"), _optional(se, "se"), _optional(n, "n")
-    if not width > 0:
-        raise ValueError(f"Expected `width` to be above 0, but got {width!r}")
-    if not 0 < level < 1 or valid not in ("fixed", "anytime"):
-        raise ValueError(
-            f"Expected a `level` in (0, 1) and `valid` 'fixed' or 'anytime', but got {level!r} and {valid!r}"
-        )
-    if t_opt is not None and not t_opt > 0:
-        raise ValueError(f"Expected `t_opt` to be a number of samples above 0, but got {t_opt!r}")
+    _check_options(width, level, valid, t_opt)
     if sum(guess is not None for guess in (rate, snapshot, se)) != 1:
         raise ValueError("Expected exactly one of `rate`, `snapshot` and `se` with `n`")
     if rate is not None:
-        if not 0 <= rate <= 1:
-            raise ValueError(f"Expected `rate` to be between 0 and 1, but got {rate!r}")
-        if valid == "fixed":
-            return _first(lambda m: _wilson_width(rate, m, level) <= width)
-        return _first(lambda m: _sequence_width(rate, m, level, t_opt) <= width)
+        width_at = _width_of_rate(rate, level, valid, t_opt)
+        return _first(lambda m: width_at(m) <= width)
     if snapshot is not None:
-        if valid == "anytime":
-            narrow_at = _scaled(snapshot, key, label, level, t_opt)
-            if narrow_at is not None:
-                return _first(lambda m: narrow_at(m) <= width)
+        scaled = _scaled(snapshot, key, label, level, t_opt) if valid == "anytime" else None
+        if scaled is not None:
+            return _first(lambda m: scaled(m) <= width)
         deviation = _deviation(snapshot, key, label, level)
     else:
         if se is None or samples is None or not samples >= 1:
@@ -125,59 +134,82 @@ def samples_needed(
     z = -normal_quantile((1 - level) / 2)
 
     def narrow(m: int) -> bool:
-        reach = z if valid == "fixed" else late_multiplier(m, t_opt, level)
-        return 2 * reach * deviation / math.sqrt(m) <= width
+        margin = z if valid == "fixed" else late_multiplier(m, t_opt, level)
+        return 2 * margin * deviation / math.sqrt(m) <= width
 
     return _first(narrow)
 
 
-def _deviation(snapshot: Any, key: str, label: Any, level: float) -> float:
+def _check_options(width: float, level: float, valid: str, t_opt: float | None) -> None:
+    if not width > 0:
+        raise ValueError(f"Expected `width` to be above 0, but got {width!r}")
+    if not 0 < level < 1 or valid not in ("fixed", "anytime"):
+        raise ValueError(
+            f"Expected a `level` in (0, 1) and `valid` 'fixed' or 'anytime', but got {level!r} and {valid!r}"
+        )
+    if t_opt is not None and not t_opt > 0:
+        raise ValueError(f"Expected `t_opt` to be a number of samples above 0, but got {t_opt!r}")
+
+
+def _width_of_rate(rate: float, level: float, valid: str, t_opt: float | None) -> Callable[[int], float]:
+    """Return the width of the interval of a proportion by the number of samples."""
+    if not 0 <= rate <= 1:
+        raise ValueError(f"Expected `rate` to be between 0 and 1, but got {rate!r}")
+    if valid == "fixed":
+        return lambda m: _wilson_width(rate, m, level)
+    return lambda m: _sequence_width(rate, m, level, t_opt)
+
+
+def _one(interval: Interval | dict[Label, Interval], key: str) -> Interval:
+    """Return a single interval; `ValueError` for those of all classes."""
+    if isinstance(interval, dict):
+        raise ValueError(f"Expected the `label` of a class for {key!r}, which has a value for each, but got none")
+    return interval
+
+
+def _deviation(snapshot: HasIntervals, key: str, label: Label | None, level: float) -> float:
     """Return what the standard error of a metric would be for one sample, from the width of its interval."""
-    found = snapshot.interval(key, level, label=label)
-    if isinstance(found, dict):
-        raise ValueError(f"Expected the `label` of a class for {key!r}, which has a value for each, but got none")
+    interval = _one(snapshot.interval(key, level, label=label), key)
     z = -normal_quantile((1 - level) / 2)
-    return float(found.high - found.low) / (2 * z) * math.sqrt(snapshot.n)
+    return float(interval.high - interval.low) / (2 * z) * math.sqrt(snapshot.n)
 
 
-def _scaled(snapshot: Any, key: str, label: Any, level: float, t_opt: float | None) -> Callable[[int], float] | None:
-    """Return the width of an interval for all looks by the number of samples; None if it is not one of few classes.
+def _scaled(
+    snapshot: HasIntervals, key: str, label: Label | None, level: float, t_opt: float | None
+) -> Callable[[int], float] | None:
+    """Return the width of an interval for all looks by the number of samples.
 
-    The counts have the proportions of the snapshot's.
+    The counts have the proportions of the snapshot's. None for many classes, and for a metric that does not read the
+    counts.
     """
-    from stream_metrics.inference.intervals import counted
-    from stream_metrics.inference.intervals.interval import Asked
-
-    now, row = snapshot.interval(key, level, label=label, valid="anytime", t_opt=t_opt), find(key)
-    if isinstance(now, dict):
-        raise ValueError(f"Expected the `label` of a class for {key!r}, which has a value for each, but got none")
+    now, row = _one(snapshot.interval(key, level, label=label, valid="anytime", t_opt=t_opt), key), find(key)
     if math.isnan(now.low):
         raise ValueError(f"Expected a guess with a value of {key!r}, but it is 0/0")
     if key == "top_k_accuracy":
         return lambda m: _sequence_width(now.value, m, level, t_opt)
-    if row.state != "counts" or snapshot._views["counts"].k > MOST_CLASSES:
+    view = snapshot.evaluation.views.get("counts")
+    if row.state != "counts" or view is None or view.k > MOST_CLASSES:
         return None
-    view, asked = snapshot._views["counts"], Asked(level, None, "anytime", t_opt, 2, 0)
-    matrix, zero = np.zeros((view.k, view.k)), row.zero_division
+    request, zero = IntervalRequest(level, None, "anytime", t_opt, 2, 0), row.zero_division
+    matrix, totals = np.zeros((view.k, view.k)), _totals(view)
     rows, columns, counts = view.cells()
-    totals = _totals(view)
     matrix[rows, columns] = counts / view.total
     values = np.full(view.k, now.value)
 
     def width_at(m: int) -> float:
-        scaled: Any = MatrixCounts(np.rint(matrix * m).astype(np.int64), view.labels)
+        scaled = MatrixCounts(np.rint(matrix * m).astype(np.int64), view.labels)
         if any(((before > 0) & (then == 0)).any() for before, then in zip(totals, _totals(scaled), strict=True)):
             return math.inf  # a class would not have occurred yet
         if row.kind == "whole":
-            found = counted.whole(row, scaled, (now.value, False), asked, zero)
+            interval = count_intervals.whole(row, scaled, (now.value, False), request, zero)
         else:
-            found = counted.per_class(row, scaled, (values, ()), asked, zero)[label]
-        return found.high - found.low if found.low == found.low else math.inf
+            interval = count_intervals.per_class(row, scaled, (values, ()), request, zero)[label]
+        return interval.high - interval.low if interval.low == interval.low else math.inf
 
     return width_at
 
 
-def _totals(c: Any) -> tuple[Any, Any]:
+def _totals(c: Counts) -> tuple[Numbers, Numbers]:
     return c.true_totals, c.predicted_totals
 
 
@@ -189,9 +221,9 @@ def _sequence_width(p: float, n: int, level: float, t_opt: float | None) -> floa
 def _wilson_width(p: float, n: int, level: float) -> float:
     """Return the width of the Wilson interval of a proportion p of n, cut off at 0 and 1."""
     z = -normal_quantile((1 - level) / 2)
-    middle, reach = (p + z * z / (2 * n)) / (1 + z * z / n), math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    reach *= z / (1 + z * z / n)
-    return min(1.0, middle + reach) - max(0.0, middle - reach)
+    middle, margin = (p + z * z / (2 * n)) / (1 + z * z / n), math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    margin *= z / (1 + z * z / n)
+    return min(1.0, middle + margin) - max(0.0, middle - margin)
 
 
 def power(
@@ -262,18 +294,18 @@ def power(
                 f"Expected a `discordance` from the difference, {d!r}, to 1, and no `n_b`, "
                 f"but got {discordance!r} and {n_b!r}"
             )
-        edge, spread = z * math.sqrt(discordance / n), math.sqrt((discordance - d * d) / n)
+        edge, deviation = z * math.sqrt(discordance / n), math.sqrt((discordance - d * d) / n)
     elif rate is not None and discordance is None:
         other = rate + difference
         if not (0 < rate < 1 and 0 < other < 1):
             raise ValueError(f"Expected `rate` and `rate` + `difference` in (0, 1), but got {rate!r} and {other!r}")
         mean = (n * rate + m * other) / (n + m)
         edge = z * math.sqrt(mean * (1 - mean) * (1 / n + 1 / m))
-        spread = math.sqrt(rate * (1 - rate) / n + other * (1 - other) / m)
+        deviation = math.sqrt(rate * (1 - rate) / n + other * (1 - other) / m)
     else:
         raise ValueError("Expected exactly one of `discordance` (the same samples) and `rate` (different ones)")
     phi = NormalDist().cdf
-    return phi((d - edge) / max(spread, TINY)) + phi((-d - edge) / max(spread, TINY))
+    return phi((d - edge) / max(deviation, TINY)) + phi((-d - edge) / max(deviation, TINY))
 
 
 def samples_for_power(
@@ -321,11 +353,11 @@ def samples_for_power(
     return _first(lambda n: power(n, difference, discordance=discordance, rate=rate, level=level) >= wanted)
 
 
-def _optional(value: Any, argument: str) -> float | None:
+def _optional(value: float | None, argument: str) -> float | None:
     return None if value is None else real(value, argument)
 
 
-def _first(enough: Any) -> int:
+def _first(enough: Callable[[int], bool]) -> int:
     """Return the smallest number of samples that is enough, where more are enough as well."""
     high = 1
     while not enough(high):

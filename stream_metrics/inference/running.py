@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from stream_metrics.catalog.table import find
 from stream_metrics.errors import MergeError
-from stream_metrics.inference.intervals.choice import ONE_LOOK, refusal
-from stream_metrics.inference.intervals.conditions import checked
+from stream_metrics.inference.intervals.conditions import check_interval_options
 from stream_metrics.inference.intervals.interval import Interval
+from stream_metrics.inference.intervals.methods import ONE_LOOK, refusal
 from stream_metrics.labels import canonical
 from stream_metrics.wire import Portable, written_as
 
@@ -73,7 +73,7 @@ class RunningInterval(Portable):
                 f"Expected a label for a per-class key and none for a whole one, but got {key!r}, {label!r}"
             )
         self.key, self.label = key, None if label is None else canonical(label, "label")
-        self.level, _, self.t_opt = checked(level, "anytime", t_opt)
+        self.level, _, self.t_opt = check_interval_options(level, "anytime", t_opt)
         self.reset()
 
     def reset(self) -> None:

@@ -28,7 +28,7 @@ def curves(snapshot: Snapshot, names: Mapping[Label, str]) -> dict[str, list[dic
     lines: dict[str, list[dict[str, Any]]] = {"roc": [], "pr": [], "reliability": []}
     if not snapshot.scored:
         return lines
-    support = dict(zip(snapshot.labels, snapshot._entry("support")[0].tolist(), strict=True))
+    support = dict(zip(snapshot.labels, snapshot.evaluation.value_and_undefined("support")[0].tolist(), strict=True))
     classes = [label for label in snapshot.per_class["roc_auc"] if label in names]
     most = sorted(classes, key=lambda label: -support.get(label, 0))[:MOST_CURVES]
     for label in (label for label in classes if label in most):
@@ -36,7 +36,7 @@ def curves(snapshot: Snapshot, names: Mapping[Label, str]) -> dict[str, list[dic
         for kind, (x, y) in (("roc", roc), ("pr", pr)):
             if x:
                 lines[kind].append({"label": names[label], "x": x, "y": y})
-    if "confidence" in snapshot._views:
+    if "confidence" in snapshot.evaluation.views:
         x, y, w = (np.round(column, DIGITS).tolist() for column in snapshot.reliability_curve())
         if x:
             lines["reliability"].append({"label": "top", "x": x, "y": y, "w": w})
@@ -45,7 +45,7 @@ def curves(snapshot: Snapshot, names: Mapping[Label, str]) -> dict[str, list[dic
 
 def _both(snapshot: Snapshot, label: Label) -> tuple[tuple[list[float], list[float]], ...]:
     """Return the points of the two curves of a class; none where no sample, or no other one, has scores."""
-    column = snapshot._column(label)
+    column = snapshot.evaluation.column(label)
     steps, (rest, own) = descend(column).fine, (column.weight(0), column.weight(1))
     if not own:
         return ([], []), ([], [])

@@ -19,7 +19,7 @@ import numpy as np
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.inference import missing_labels
-from stream_metrics.inference.intervals.conditions import weighted
+from stream_metrics.inference.intervals.conditions import weight_problem
 from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.snapshot import Snapshot
@@ -74,7 +74,7 @@ def label_bounds(
     """
     if unlabelled <= 0:
         return {}, {}
-    if reason := weighted(snapshot):
+    if reason := weight_problem(snapshot.evaluation):
         return {}, dict.fromkeys(keys, f"weights of samples without a label are not known; {reason}")
     bounds_by_key = {key: bounds for key in keys if (bounds := _label_bounds(snapshot, key, unlabelled)) is not None}
     return (
@@ -86,7 +86,7 @@ def label_bounds(
 def _label_bounds(snapshot: Snapshot, key: str, unlabelled: int) -> tuple[float, float] | None:
     reads = CATALOG[key].state
     if reads == "counts":
-        return missing_labels.label_bounds(key, snapshot._view("counts", key), unlabelled)
+        return missing_labels.label_bounds(key, snapshot.evaluation.view("counts", key), unlabelled)
     if snapshot.scored != snapshot.n:
         return None
     if key == "brier_score":
@@ -105,9 +105,9 @@ def _label_bounds(snapshot: Snapshot, key: str, unlabelled: int) -> tuple[float,
 
 def class_label_bounds(snapshot: Snapshot, keys: Sequence[str], unlabelled: int) -> dict[str, dict[Label, Bounds]]:
     """Return `label_bounds` of per-class metrics, by metric and label; empty if no label is missing."""
-    if unlabelled <= 0 or weighted(snapshot):
+    if unlabelled <= 0 or weight_problem(snapshot.evaluation):
         return {}
-    view, bounds_by_key = snapshot._view("counts", keys[0]), {}
+    view, bounds_by_key = snapshot.evaluation.view("counts", keys[0]), {}
     for key in keys:
         bounds = missing_labels.class_label_bounds(key, view, unlabelled)
         if bounds is not None:

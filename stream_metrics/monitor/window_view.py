@@ -90,7 +90,7 @@ def window_view(
 def value(snapshot: Snapshot, key: str) -> float | None:
     """Return one value; None if it is 0/0, infinite, or cannot be read from what was counted."""
     try:
-        return json_number(number_of(snapshot, key))
+        return json_number(number_of(snapshot.evaluation, key))
     except (KeyError, ValueError):
         return None
 
@@ -108,14 +108,15 @@ def _metrics(snapshot: Snapshot, keys: Sequence[str]) -> tuple[dict[str, Any], d
 
 def _classes(snapshot: Snapshot, names: Mapping[Label, str], valid: str, unlabelled: int) -> dict[str, Any]:
     """Return the table of classes and the matrix, each of the classes with the most samples, in the order of report."""
-    support = snapshot._entry("support")[0]
+    support = snapshot.evaluation.value_and_undefined("support")[0]
     most = np.argsort(-support, kind="stable")
     shown = np.sort(most[:MOST_CLASSES]).tolist()
     areas: Mapping[Label, float] = {}
     if snapshot.scored:
         areas = snapshot.per_class["roc_auc"]
-    columns = {key: snapshot._entry(key)[0].tolist() for key in ("support", "predicted_count", *CLASSES)}
-    lost = {key: set(snapshot._entry(key)[1] or ()) for key in CLASSES}
+    read = snapshot.evaluation.value_and_undefined
+    columns = {key: read(key)[0].tolist() for key in ("support", "predicted_count", *CLASSES)}
+    lost = {key: set(read(key)[1] or ()) for key in CLASSES}
     bounds = class_intervals(snapshot, CLASSES, valid)
     by_labels = class_label_bounds(snapshot, CLASSES, unlabelled)
     rows = []
@@ -133,7 +134,7 @@ def _classes(snapshot: Snapshot, names: Mapping[Label, str], valid: str, unlabel
 
 def _matrix(snapshot: Snapshot, shown: Any, names: Sequence[str]) -> dict[str, Any]:
     """Return the counts of some classes, rows true; the cells are read sparse, whatever the number of classes."""
-    rows, columns, counts = snapshot._counts.cells()
+    rows, columns, counts = snapshot.evaluation.views["counts"].cells()
     place = np.full(len(names), -1)
     place[shown] = np.arange(len(shown))
     inside = (place[rows] >= 0) & (place[columns] >= 0)

@@ -86,7 +86,7 @@ def _curves(snapshot: Snapshot, labels: Sequence[Label] | None) -> tuple[list[Cu
     """Return the curves and the title."""
     shown = chosen(snapshot, labels)
     count = samples(snapshot.scored)
-    if labels is None and single_class(snapshot) is None and "confidence" in snapshot._states:
+    if labels is None and single_class(snapshot) is None and "confidence" in snapshot.evaluation.states:
         error = emphasized(snapshot.estimate("expected_calibration_error_top"))
         curve = Curve(f"largest score,\n{count}", snapshot.reliability_curve(bins=BINS), PREDICTION)
         return [curve], f"Reliability of predictions, ECE {error}"

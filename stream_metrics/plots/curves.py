@@ -81,7 +81,7 @@ def precision_recall(snapshot: Snapshot, labels: Sequence[Label] | None = None, 
     if all(np.isnan(area.value) for _, area in curves):
         return _empty(ax, snapshot, "needs samples of a class")
     for label, (curve, area), name, style in zip(shown.labels, curves, shown.names, shown.styles, strict=True):
-        x, y = _steps(curve, descend(snapshot._column(label)).fine.mixed)
+        x, y = _steps(curve, descend(snapshot.evaluation.column(label)).fine.mixed)
         ax.plot(x, y, color=style.colour, linestyle=style.line, label=f"{name}: {emphasized(area)}", zorder=3)
         if len(x):
             ax.axhline(y[-1], zorder=2, **{**CHANCE, "color": style.colour})
@@ -114,14 +114,14 @@ def det(snapshot: Snapshot, labels: Sequence[Label] | None = None, *, ax: Axes |
 
 def chosen(snapshot: Snapshot, labels: Sequence[Label] | None) -> Series:
     """Return the classes to draw: those named, or the one of a binary stream, or at most 6 with the lowest area."""
-    snapshot._view("ranks", "roc_auc")
-    own = list(snapshot._labels(CATALOG["roc_auc"]))
+    snapshot.evaluation.view("ranks", "roc_auc")
+    own = list(snapshot.evaluation.labels_of(CATALOG["roc_auc"]))
     texts = dict(zip(own, fit_names(names(own), NAME), strict=True))
     among = f", {samples(snapshot.scored)}"
     if labels is not None:
         if isinstance(labels, str) or not 1 <= len(labels) <= len(SERIES):
             raise ValueError(f"Expected `labels` to be a sequence of 1 to {len(SERIES)} classes, but got {labels!r}")
-        areas_of_labels = [own[snapshot._places("roc_auc", (label,))[0]] for label in labels]
+        areas_of_labels = [own[snapshot.evaluation.label_positions("roc_auc", (label,))[0]] for label in labels]
     elif (asked := single_class(snapshot)) is not None:
         areas_of_labels = [asked]
     elif len(own) <= len(SERIES):

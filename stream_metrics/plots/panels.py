@@ -42,10 +42,10 @@ def overview(snapshot: Snapshot) -> Figure:
     Without scores: the matrix and precision, recall and F1 of each class; without labels: `scores`. `ValueError` above
     4096 classes.
     """
-    if "counts" not in snapshot._states:
+    if "counts" not in snapshot.evaluation.states:
         return scores(snapshot)
     classes = len(snapshot.labels)
-    if "ranks" not in snapshot._states:
+    if "ranks" not in snapshot.evaluation.states:
         side = min(max(4.0, 0.45 * classes), 9.0)
         figure = new_figure((side + 9.5, max(side + 1.6, 1.5 + 0.32 * min(classes, CLASSES))))
         left, right = figure.subplots(1, 2, width_ratios=(side + 2.5, 7.0))

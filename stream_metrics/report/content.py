@@ -83,7 +83,7 @@ def sizes(snapshot: Snapshot, separator: str = " ") -> str:
     """Return one line: samples, classes, abstentions, weight and samples with scores if they differ from all."""
     count = len(snapshot.labels)
     parts = [f"{number(snapshot.n, separator)} sample{'s' * (snapshot.n != 1)}"]
-    if snapshot._states.keys() & {"counts", "ranks"}:
+    if snapshot.evaluation.states.keys() & {"counts", "ranks"}:
         parts.append(f"{number(count, separator)} class{'es' * (count != 1)}")
     if scored(snapshot) not in (None, snapshot.n):
         parts.append(f"{number(scored(snapshot) or 0, separator)} with scores")
@@ -116,8 +116,8 @@ def scores(snapshot: Snapshot) -> list[Score]:
     """Return the headline scores, or every chosen number if the snapshot was taken with keys of its own."""
     rows = []
     for key in headlines.REPORT if is_default(snapshot) else snapshot:
-        if "counts" in snapshot._states and CATALOG[key].state == "counts" and key not in LABEL_VALUED:
-            value, undefined = snapshot._entry(key)
+        if "counts" in snapshot.evaluation.states and CATALOG[key].state == "counts" and key not in LABEL_VALUED:
+            value, undefined = snapshot.evaluation.value_and_undefined(key)
             baselines = tuple(_baseline(snapshot, key, strategy) for strategy in BASELINES)
             rows.append(Score(key, headlines.LINES.get(key, CATALOG[key].title), value, undefined is True, baselines))
     return rows
@@ -138,7 +138,7 @@ def significance(snapshot: Snapshot, names: Sequence[str]) -> str:
     if not is_default(snapshot):
         return ""
     against = f"Accuracy against {baseline_labels(snapshot, names)[BASELINES[0]]}"
-    obstacle = snapshot._obstacle("majority_p_value")
+    obstacle = snapshot.evaluation.obstacle("majority_p_value")
     if obstacle is not None:
         return f"{against}: no p-value, which {obstacle.reason}"
     return f"{against}: p {_p_value(snapshot['majority_p_value'])} (McNemar)"
@@ -160,23 +160,23 @@ def _baseline(snapshot: Snapshot, key: str, strategy: str) -> float | None:
     if key in ZERO_BY_CHANCE:
         return 0.0
     if key in EQUAL_TO_ACCURACY:
-        return float(snapshot._entry(ACCURACIES[strategy])[0])
+        return float(snapshot.evaluation.value_and_undefined(ACCURACIES[strategy])[0])
     average, _, rate = key.partition("_")
-    support = snapshot._entry("support")[0]
+    support = snapshot.evaluation.value_and_undefined("support")[0]
     if key == "balanced_accuracy":
         average, rate = "balanced", "recall"
     source = f"baseline_{strategy.replace(' ', '_')}_{rate}"
     if average not in {"balanced", "macro", "weighted"} or source not in CATALOG:
         return None
     weights = {"balanced": support > 0, "macro": np.ones(len(support)), "weighted": support}[average]
-    return float(np.average(snapshot._entry(source)[0], weights=weights))
+    return float(np.average(snapshot.evaluation.value_and_undefined(source)[0], weights=weights))
 
 
 def per_class_keys(snapshot: Snapshot) -> list[str]:
     """Return the per-class keys to show: the usual ones, or the chosen ones."""
     if not is_default(snapshot):
         return list(snapshot.per_class)
-    return [*(headlines.PER_CLASS if "counts" in snapshot._states else ()), *rated_per_class(snapshot)]
+    return [*(headlines.PER_CLASS if "counts" in snapshot.evaluation.states else ()), *rated_per_class(snapshot)]
 
 
 def class_values(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[tuple[float | None, bool]]:
@@ -184,7 +184,7 @@ def class_values(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[tup
     undefined = undefined_labels(snapshot, key)
     labels = row_labels(snapshot)
     if CATALOG[key].state == "counts":
-        values = snapshot._entry(key)[0][list(shown)].tolist()
+        values = snapshot.evaluation.value_and_undefined(key)[0][list(shown)].tolist()
         return [(value, labels[at] in undefined) for at, value in zip(shown, values, strict=True)]
     table = snapshot.per_class[key]
     return [(table.get(labels[at]), labels[at] in undefined) for at in shown]
@@ -192,12 +192,12 @@ def class_values(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[tup
 
 def weakest(snapshot: Snapshot) -> str:
     """Return the key whose lowest values single out classes where not all can be shown."""
-    return "f1" if "counts" in snapshot._states else "roc_auc"
+    return "f1" if "counts" in snapshot.evaluation.states else "roc_auc"
 
 
 def undefined_labels(snapshot: Snapshot, key: str) -> set[Label]:
     """Return the labels whose value of a per-class key is 0/0."""
-    return set(snapshot._entry(key)[1] or ())
+    return set(snapshot.evaluation.value_and_undefined(key)[1] or ())
 
 
 def classes_shown(snapshot: Snapshot, limit: int) -> list[int]:
@@ -208,17 +208,18 @@ def classes_shown(snapshot: Snapshot, limit: int) -> list[int]:
     count = len(row_labels(snapshot))
     if count <= limit:
         return list(range(count))
-    if "counts" not in snapshot._states:
-        lowest = np.argsort(snapshot._entry("roc_auc")[0], kind="stable")
+    if "counts" not in snapshot.evaluation.states:
+        lowest = np.argsort(snapshot.evaluation.value_and_undefined("roc_auc")[0], kind="stable")
         return [int(position) for position in lowest[:limit]]
-    f1, support, predicted = (snapshot._entry(key)[0] for key in ("f1", "support", "predicted_count"))
+    keys = "f1", "support", "predicted_count"
+    f1, support, predicted = (snapshot.evaluation.value_and_undefined(key)[0] for key in keys)
     order = np.lexsort((np.arange(count), -support, f1, support + predicted == 0))
     return [int(position) for position in order[:limit]]
 
 
 def confusions(snapshot: Snapshot, limit: int) -> tuple[list[Confusion], int]:
     """Return the `limit` largest cells off the diagonal, largest first, and how many there are in all."""
-    rows, columns, values = (np.asarray(part) for part in snapshot._counts.cells())
+    rows, columns, values = (np.asarray(part) for part in snapshot.evaluation.views["counts"].cells())
     wrong = rows != columns
     rows, columns, values = rows[wrong], columns[wrong], values[wrong]
     largest = np.lexsort((columns, rows, -values))[:limit]

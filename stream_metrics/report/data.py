@@ -25,12 +25,12 @@ def to_dict(snapshot: Snapshot) -> dict[str, Any]:
     own = [names[label] for label in snapshot.labels]
     values: dict[str, dict[str, Any]] = {"whole": {}, "per_class": {}, "matrix": {}}
     undefined: list[Any] = []
-    computable = snapshot._computable()
+    computable = snapshot.computable_keys()
     for key in computable:
-        value, lost = snapshot._entry(key)
+        value, lost = snapshot.evaluation.value_and_undefined(key)
         row = CATALOG[key]
         if row.kind == "per_class":
-            keyed = own if row.state == "counts" else [names[label] for label in snapshot._labels(row)]
+            keyed = own if row.state == "counts" else [names[label] for label in snapshot.evaluation.labels_of(row)]
             value = dict(zip(keyed, value.tolist()))  # noqa: B905  (strict costs a tenth of all)
         elif row.kind == "matrix":
             value = value.tolist()
@@ -51,9 +51,9 @@ def to_dict(snapshot: Snapshot) -> dict[str, Any]:
         "undefined": undefined,
         "omitted": dict(snapshot.omitted),
     }
-    if snapshot._shown is not None:
+    if snapshot.interval_display is not None:
         data["intervals"] = _intervals(snapshot, names)
-    if snapshot._scored:
+    if ("ranks" in snapshot.evaluation.states):
         data["scores"] = {"n": snapshot.scored, "bounds": _bounds(snapshot, names)}
     return data
 
@@ -61,8 +61,8 @@ def to_dict(snapshot: Snapshot) -> dict[str, Any]:
 def _names(snapshot: Snapshot) -> dict[Any, str]:
     """Return the JSON name of every label, of the matrix and of the scores."""
     labels = list(snapshot.labels)
-    if snapshot._scored:
-        labels += [label for label in snapshot._views["ranks"].labels if label not in set(labels)]
+    if ("ranks" in snapshot.evaluation.states):
+        labels += [label for label in snapshot.evaluation.views["ranks"].labels if label not in set(labels)]
         labels = [labels[i] for i in ordering(labels)]
     return dict(zip(labels, label_names(labels), strict=True))
 
@@ -70,12 +70,12 @@ def _names(snapshot: Snapshot) -> dict[Any, str]:
 def _bounds(snapshot: Snapshot, names: dict[Any, str]) -> dict[str, Any]:
     """Return low, high and standard error of every chosen value that is not exact, by key, or by key and class."""
     bounds_by_key: dict[str, Any] = {}
-    for key in snapshot._computable():
-        estimate = snapshot._estimates.get(key)
+    for key in snapshot.computable_keys():
+        estimate = snapshot.evaluation.estimates(key) if CATALOG[key].state != "counts" else None
         if isinstance(estimate, Certified) and estimate.low < estimate.high:
             bounds_by_key[key] = _bound(estimate)
         elif isinstance(estimate, list) and CATALOG[key].kind == "per_class":
-            labels = snapshot._labels(CATALOG[key])
+            labels = snapshot.evaluation.labels_of(CATALOG[key])
             open_ones = {names[a]: _bound(e) for a, e in zip(labels, estimate, strict=True) if e.low < e.high}
             bounds_by_key.update({key: open_ones} if open_ones else {})
     return bounds_by_key
@@ -83,15 +83,15 @@ def _bounds(snapshot: Snapshot, names: dict[Any, str]) -> dict[str, Any]:
 
 def _intervals(snapshot: Snapshot, names: dict[Any, str]) -> dict[str, Any]:
     """Return the intervals of the chosen values by key, or by key and class, as far as they have one."""
-    shown = snapshot._shown
+    shown = snapshot.interval_display
     assert shown is not None
     data: dict[str, Any] = {"level": shown.level, "valid": shown.valid, "metrics": {}, "per_class": {}}
-    if snapshot._folds:
-        data["folds"] = len(snapshot._folds)
-    if reason := snapshot._unweighted():
+    if snapshot.evaluation.folds:
+        data["folds"] = len(snapshot.evaluation.folds)
+    if reason := snapshot.interval_problem():
         data["reason"] = reason
-    for key in snapshot._computable():
-        bounds = snapshot._bounds(key)
+    for key in snapshot.computable_keys():
+        bounds = snapshot.displayed_interval(key)
         if isinstance(bounds, dict):
             data["per_class"][key] = {names[label]: _plain_bounds(one) for label, one in bounds.items()}
         elif bounds is not None:
@@ -109,11 +109,11 @@ def _bound(estimate: Certified) -> dict[str, float]:
 
 
 def _matrix(snapshot: Snapshot) -> Any:
-    if snapshot._counts is None:
+    if "counts" not in snapshot.evaluation.views:
         return []
-    if snapshot._counts.k <= SQUARE_LIMIT:
+    if snapshot.evaluation.views["counts"].k <= SQUARE_LIMIT:
         return snapshot.confusion_matrix.tolist()
-    rows, columns, values = snapshot._counts.cells()
+    rows, columns, values = snapshot.evaluation.views["counts"].cells()
     return {"rows": rows.tolist(), "columns": columns.tolist(), "values": values.tolist()}
 
 
@@ -125,12 +125,13 @@ def to_frame(snapshot: Snapshot) -> pandas.DataFrame:
         raise ImportError("to_frame() needs pandas: pip install pandas") from error
     labels = list(_names(snapshot))
     index = pd.Index(labels, dtype=object, tupleize_cols=False, name="label")
-    if labels == list(snapshot.labels) and not snapshot._scored and snapshot._shown is None:
-        return pd.DataFrame({key: snapshot._entry(key)[0] for key in snapshot.per_class}, index=index)
+    evaluation = snapshot.evaluation
+    if labels == list(snapshot.labels) and "ranks" not in evaluation.states and snapshot.interval_display is None:
+        return pd.DataFrame({key: evaluation.value_and_undefined(key)[0] for key in snapshot.per_class}, index=index)
     table: dict[str, list[Any]] = {}
     for key, values in snapshot.per_class.items():
         table[key] = [values.get(a, math.nan) for a in labels]
-        bounds = snapshot._bounds(key)
+        bounds = snapshot.displayed_interval(key)
         if bounds is not None:
             table[f"{key}_low"] = [bounds[a].low if a in bounds else math.nan for a in labels]
             table[f"{key}_high"] = [bounds[a].high if a in bounds else math.nan for a in labels]

@@ -46,11 +46,11 @@ def report(groups: GroupSnapshot, width: int | None = None) -> str:
 def _together(groups: GroupSnapshot) -> list[str]:
     """Return footnotes on the intervals of groups."""
     first = group_bounds(groups)
-    if first is None or first._shown is None or groups._level is None:
+    if first is None or first.interval_display is None or groups.interval_level is None:
         return []
-    notes = interval_notes(first.with_intervals(groups._level, first._shown.valid))
-    if len(groups) > 1 and not first._unweighted():
-        each = f"{100 * first._shown.level:.4g} %"
+    notes = interval_notes(first.with_intervals(groups.interval_level, first.interval_display.valid))
+    if len(groups) > 1 and not first.interval_problem():
+        each = f"{100 * first.interval_display.level:.4g} %"
         notes.append(f"The intervals of all groups in a column hold together, also for the worst: each has {each}")
     return notes
 
@@ -66,10 +66,10 @@ def _sizes(groups: GroupSnapshot) -> str:
 def _keys(groups: GroupSnapshot) -> list[str]:
     """Return what to show: of the usual keys those that some group has a value of, or else the first chosen ones."""
     views = list(groups.values())
-    known = [key for key in GROUPS if any(key in view._keys for view in views)]
+    known = [key for key in GROUPS if any(key in view.chosen_keys for view in views)]
     if not known:
-        wholes = [key for key in views[0]._keys if CATALOG[key].kind == "whole" and CATALOG[key].direction]
-        known = [key for key in wholes if not all(view._obstacle(key) for view in views)][:MOST]
+        wholes = [key for key in views[0].chosen_keys if CATALOG[key].kind == "whole" and CATALOG[key].direction]
+        known = [key for key in wholes if not all(view.evaluation.obstacle(key) for view in views)][:MOST]
     shown = [key for key in known if any(not math.isnan(value) for value in _column(groups, key))]
     if "roc_auc" in shown and "roc_auc_ovr" in shown:
         shown.remove("roc_auc_ovr")
@@ -106,7 +106,8 @@ def _table(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], widt
         notes.append(f"Left out at this width: {', '.join(dropped)}")
     if any(cell == "-" for column in columns for cell in column.cells):
         notes.append("-: 0/0, left out of comparisons")
-        refused = [(name, obstacle) for name, view in rows for key in keys if (obstacle := view._obstacle(key))]
+        read = [(name, view.evaluation) for name, view in rows]
+        refused = [(name, obstacle) for name, values in read for key in keys if (obstacle := values.obstacle(key))]
         notes += [f"-: {name}: {CATALOG[obstacle.key].title} {obstacle.reason}" for name, obstacle in refused]
     return lines + [line for note in notes for line in wrap(note, width, "  ")]
 
@@ -116,7 +117,7 @@ def _title(key: str) -> str:
 
 
 def _cell(view: Snapshot, key: str) -> str:
-    value = math.nan if view._obstacle(key) else number_of(view, key)
+    value = math.nan if view.evaluation.obstacle(key) else number_of(view.evaluation, key)
     return "-" if math.isnan(value) else score(value, digits=3)
 
 
@@ -124,7 +125,7 @@ def _bounds(view: Snapshot, key: str) -> Any:
     """Return the interval of a value of one group as it is shown, None if there is none."""
     if CATALOG[key].kind == "whole":
         return value_bounds(view, key)
-    return value_bounds(view, key, view._view("ranks", key).pos_label)
+    return value_bounds(view, key, view.evaluation.view("ranks", key).pos_label)
 
 
 def _gaps(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], width: int) -> list[str]:
@@ -148,12 +149,12 @@ def _gaps(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], width
 
 def _gap_bounds(groups: GroupSnapshot, key: str) -> Interval | None:
     """Return the interval of the largest difference as it is shown, None if there is none."""
-    if groups._level is None:
+    if groups.interval_level is None:
         return None
     intervals = {group: _bounds(groups[group], key) for group in groups.values_of(key)}
     if None in intervals.values():
         return None
-    return range_of(intervals, groups._level, next(iter(intervals.values())).valid)
+    return range_of(intervals, groups.interval_level, next(iter(intervals.values())).valid)
 
 
 def _at(groups: GroupSnapshot, group: Label, key: str) -> float:

@@ -95,7 +95,7 @@ def html(snapshot: Snapshot) -> str:
     """Return the report as one HTML element."""
     names = [visible(name) for name in label_names(row_labels(snapshot))]
     parts = [f'<div class="sm-report"><style>{STYLE}</style>', _title(sizes(snapshot, THIN))]
-    counted = "counts" in snapshot._states
+    counted = "counts" in snapshot.evaluation.states
     if snapshot.weight:
         parts.append(_notes([*omissions(snapshot), *interval_notes(snapshot)]))
         parts += [_scores(snapshot, names), _rated(snapshot), _classes(snapshot, names)]
@@ -210,7 +210,7 @@ def _confusions(snapshot: Snapshot, names: list[str]) -> str:
     pairs, count = confusions(snapshot, CONFUSIONS)
     if not pairs:
         return _notes(["No confusions: every prediction is right.", matrix_place(snapshot)])
-    support = snapshot._entry("support")[0]
+    support = snapshot.evaluation.value_and_undefined("support")[0]
     amounts = numbers([item.weight for item in pairs], THIN)
     used = sorted({position for item in pairs for position in item[:2]})
     short = dict(zip(used, fit_names([names[position] for position in used], NAME, used), strict=True))

@@ -24,33 +24,33 @@ FEWEST, MOST = 2, 6  # decimals of a bound
 
 def heading(snapshot: Snapshot) -> str:
     """Return the heading of a column of intervals; empty where none are shown."""
-    shown = snapshot._shown
-    return "" if shown is None or snapshot._unweighted() else f"{100 * shown.level:g} % interval"
+    shown = snapshot.interval_display
+    return "" if shown is None or snapshot.interval_problem() else f"{100 * shown.level:g} % interval"
 
 
 def interval_notes(snapshot: Snapshot) -> list[str]:
     """Return footnotes on the intervals of a snapshot."""
-    shown = snapshot._shown
+    shown = snapshot.interval_display
     if shown is None:
         return []
-    if reason := snapshot._unweighted():
+    if reason := snapshot.interval_problem():
         return [f"No intervals: {reason}"]
     looks = "this one look" if shown.valid == "fixed" else "every look, as often as you like"
-    folds = len(snapshot._folds)
+    folds = len(snapshot.evaluation.folds)
     of = f"independent units, by leaving out each of {folds} folds" if folds else "independent samples"
     return [f"{100 * shown.level:g} % intervals, valid for {looks}, of {of}"]
 
 
 def value_bounds(snapshot: Snapshot, key: str, *labels: Label) -> Any:
     """Return the interval of a value as it is shown; None if there is none."""
-    bounds = snapshot._bounds(key)
+    bounds = snapshot.displayed_interval(key)
     bounds = bounds.get(labels[0]) if isinstance(bounds, dict) and labels else bounds
     return None if bounds is None or isinstance(bounds, dict) or math.isnan(bounds.low) else bounds
 
 
 def class_bounds(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[Any]:
     """Return the intervals of a per-class key at positions of `row_labels`, None where there is none."""
-    bounds = snapshot._bounds(key) or {}
+    bounds = snapshot.displayed_interval(key) or {}
     labels = row_labels(snapshot)
     taken = [bounds.get(labels[at]) for at in shown]
     return [None if one is None or math.isnan(one.low) else one for one in taken]
@@ -58,7 +58,7 @@ def class_bounds(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[Any
 
 def group_bounds(groups: GroupSnapshot) -> Snapshot | None:
     """Return a snapshot that says how the intervals of groups are to be read; None if none are shown."""
-    return next((view for view in groups.values() if view._shown is not None), None)
+    return next((view for view in groups.values() if view.interval_display is not None), None)
 
 
 def bracketed(intervals: Sequence[Any]) -> list[str]:

@@ -59,25 +59,25 @@ class Rated(NamedTuple):
 
 def is_default(snapshot: Snapshot) -> bool:
     """Tell whether the snapshot was taken without keys of its own."""
-    return snapshot._keys == snapshot._default()
+    return snapshot.chosen_keys == snapshot.default_keys()
 
 
 def scored(snapshot: Snapshot) -> int | None:
     """Return the number of samples with scores; None if the snapshot has no state for scores."""
-    counts = [int(state.n) for name, state in snapshot._states.items() if name != "counts"]
+    counts = [int(state.n) for name, state in snapshot.evaluation.states.items() if name != "counts"]
     return max(counts) if counts else None
 
 
 def row_labels(snapshot: Snapshot) -> tuple[Label, ...]:
     """Return the classes that a report has a row for: those of the matrix, else those whose scores are rated."""
-    if "counts" in snapshot._states or "ranks" not in snapshot._states:
+    if "counts" in snapshot.evaluation.states or "ranks" not in snapshot.evaluation.states:
         return snapshot.labels
-    return snapshot._labels(CATALOG["roc_auc"])
+    return snapshot.evaluation.labels_of(CATALOG["roc_auc"])
 
 
 def single_class(snapshot: Snapshot) -> Label | None:
     """Return `pos_label` where at most two classes occur and it is one of them, else None."""
-    view = snapshot._views.get("ranks")
+    view = snapshot.evaluation.views.get("ranks")
     if view is None or len(view.labels) > 2 or view.pos_label not in view.labels:
         return None
     label: Label = next(label for label in view.labels if label == view.pos_label)
@@ -92,7 +92,7 @@ def rated_heading(snapshot: Snapshot, separator: str = " ") -> str:
 
 def rated(snapshot: Snapshot) -> list[Rated]:
     """Return the headline values read from scores, or all chosen ones; none before the first score."""
-    if snapshot._shown is None or snapshot._unweighted():
+    if snapshot.interval_display is None or snapshot.interval_problem():
         return [_rated(title, snapshot.estimate(key, *labels)) for title, key, labels in _entries(snapshot)]
     return [_sampled(title, snapshot, key, labels) for title, key, labels in _entries(snapshot)]
 
@@ -108,7 +108,7 @@ def _sampled(title: str, snapshot: Snapshot, key: str, labels: tuple[Label, ...]
 
 
 def _shown_bounds(snapshot: Snapshot, key: str, labels: tuple[Label, ...]) -> Any:
-    bounds = snapshot._bounds(key)
+    bounds = snapshot.displayed_interval(key)
     return bounds.get(labels[0]) if isinstance(bounds, dict) else bounds
 
 
@@ -125,7 +125,7 @@ def rated_notes(snapshot: Snapshot) -> list[str]:
 
 def _doubts(snapshot: Snapshot) -> list[str]:
     """Return why the intervals of the headline values are not to be trusted."""
-    if snapshot._shown is None or snapshot._unweighted():
+    if snapshot.interval_display is None or snapshot.interval_problem():
         return []
     return doubts(_shown_bounds(snapshot, key, labels) for _, key, labels in _entries(snapshot))
 
@@ -139,21 +139,21 @@ def _missing(snapshot: Snapshot) -> list[str]:
 
 def rated_per_class(snapshot: Snapshot) -> list[str]:
     """Return the usual per-class keys that are read from scores, as far as this snapshot has values for them."""
-    if "ranks" not in snapshot._states or not scored(snapshot):
+    if "ranks" not in snapshot.evaluation.states or not scored(snapshot):
         return []
     return list(RATED_PER_CLASS if _calibrated(snapshot) else RATED_PER_CLASS[:2])
 
 
 def _calibrated(snapshot: Snapshot) -> bool:
     """Tell whether the scores can be probabilities: the calibration error of a class is defined."""
-    if "ranks" not in snapshot._states:
+    if "ranks" not in snapshot.evaluation.states:
         return True
     return not all(map(math.isnan, (e.value for e in _certified(snapshot, "expected_calibration_error"))))
 
 
 def _certified(snapshot: Snapshot, key: str) -> list[Any]:
-    snapshot._entry(key)
-    estimates: list[Any] = snapshot._estimates[key]
+    snapshot.evaluation.value_and_undefined(key)
+    estimates: list[Any] = snapshot.evaluation.estimates(key)
     return estimates
 
 
@@ -166,28 +166,28 @@ def _entries(snapshot: Snapshot) -> Iterator[tuple[str, str, tuple[Label, ...]]]
             if CATALOG[key].state != "counts":
                 yield _title(key), key, ()
         return
-    if "ranks" in snapshot._states:
+    if "ranks" in snapshot.evaluation.states:
         yield from _areas(snapshot)
-    if "losses" in snapshot._states:
+    if "losses" in snapshot.evaluation.states:
         for key in ("log_loss", "brier_score"):
             yield _title(key), key, ()
-    if "confidence" in snapshot._states and _calibrated(snapshot):
+    if "confidence" in snapshot.evaluation.states and _calibrated(snapshot):
         yield _title("expected_calibration_error_top"), "expected_calibration_error_top", ()
-    if "losses" in snapshot._states and len(snapshot.labels) != 2 and single_class(snapshot) is None:
+    if "losses" in snapshot.evaluation.states and len(snapshot.labels) != 2 and single_class(snapshot) is None:
         yield _title("top_k_accuracy"), "top_k_accuracy", ()
 
 
 def _areas(snapshot: Snapshot) -> Iterator[tuple[str, str, tuple[Label, ...]]]:
     """Yield the areas, and a calibration error if there is none of the prediction."""
     asked = single_class(snapshot)
-    calibrated = "confidence" not in snapshot._states and _calibrated(snapshot)
+    calibrated = "confidence" not in snapshot.evaluation.states and _calibrated(snapshot)
     if asked is not None:
         name = shorten(visible(label_names([asked])[0]), 24)
         for key, title in BINARY.items():
             if key != "expected_calibration_error" or calibrated:
                 yield f'{title} of "{name}"', key, (asked,)
         return
-    keys = ["roc_auc_ovo"] * snapshot._states["ranks"].pairs + ["roc_auc_ovr", "average_precision_ovr"]
+    keys = ["roc_auc_ovo"] * snapshot.evaluation.states["ranks"].pairs + ["roc_auc_ovr", "average_precision_ovr"]
     for key in keys + ["expected_calibration_error_ovr"] * calibrated:
         yield _title(key), key, ()
 

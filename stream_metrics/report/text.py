@@ -99,9 +99,9 @@ def report(snapshot: Snapshot, width: int | None = None) -> str:
         blocks += [wrap(note, width, "  ") for note in omissions(snapshot)]
         blocks += [wrap(note, width) for note in interval_notes(snapshot)]
         blocks += [_scores(snapshot, names, width), _rated(snapshot, width), _classes(snapshot, names, width)]
-        if "counts" in snapshot._states:
+        if "counts" in snapshot.evaluation.states:
             blocks.append(_matrix(snapshot, names, width))
-    elif "counts" not in snapshot._states:
+    elif "counts" not in snapshot.evaluation.states:
         blocks.append(["Nothing scored yet."])
     else:
         blocks.append(
@@ -193,7 +193,7 @@ def _confusions(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
     rest = wrap(matrix_place(snapshot), width, "  ")
     if not cells:
         return [*wrap("No confusions: every prediction is right.", width), *rest]
-    support = snapshot._entry("support")[0]
+    support = snapshot.evaluation.value_and_undefined("support")[0]
     amounts = Column("samples", "samples", numbers([item.weight for item in cells]))
     shares = Column("of true", "of true", [f"{percent(item.weight, support[item.true])} %" for item in cells])
     half = (width - amounts.width(True) - shares.width(True) - 2 * len(GAP) - len(ARROW)) // 2

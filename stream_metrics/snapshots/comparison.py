@@ -24,7 +24,7 @@ import numpy as np
 
 from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.catalog.table import find
-from stream_metrics.formulas.stats.normal import normal_quantile, t_reach
+from stream_metrics.formulas.stats.normal import normal_quantile, t_quantile
 from stream_metrics.inference.comparison import methods as methods
 from stream_metrics.inference.comparison import scores as scores
 from stream_metrics.inference.comparison import shares as shares
@@ -329,7 +329,7 @@ class ComparisonSnapshot:
         if not se > 0:
             note = "the models do not differ in any sample that counts here" if se == 0 else note
             return Difference(row.key, label, a, b, value, math.nan, math.nan, se, level, method, valid, note)
-        reach, note = t_reach(level, folds - 1), "" if folds > 7 else note
+        reach, note = t_quantile(level, folds - 1), "" if folds > 7 else note
         doubt = self._doubt(row, label, se, valid)
         if valid == "anytime":
             if doubt:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from stream_metrics.catalog.table import find
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.inference.intervals.batched_formulas import RATES
-from stream_metrics.inference.intervals.conditions import checked
+from stream_metrics.inference.intervals.conditions import check_interval_options
 from stream_metrics.inference.intervals.resampling import enough_draws
 from stream_metrics.inference.selection import e_benjamini_hochberg, e_value_below, level_of_each, range_of
 from stream_metrics.inputs.options import real
@@ -66,7 +66,7 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
     (0.5, 0.75, [('x', 0.5)])
     """
 
-    __slots__ = ("_groups", "_level", "other", "other_name", "overall")
+    __slots__ = ("_groups", "interval_level", "other", "other_name", "overall")
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         """Take over the snapshots."""
         self._groups = dict(groups)
         self.overall, self.other, self.other_name = overall, other, other_name
-        self._level: float | None = None  # with which the intervals shown hold for all groups together
+        self.interval_level: float | None = None  # with which the intervals shown hold for all groups together
 
     def __getitem__(self, group: Label) -> Snapshot:
         """Return the snapshot of a group; KeyError if it is not kept apart."""
@@ -123,11 +123,11 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         rest = (self.overall, self.other)
         overall, other = (None if view is None else view.with_intervals(level, valid, t_opt=t_opt) for view in rest)
         shown = GroupSnapshot(groups, overall, other, self.other_name)
-        shown._level = level
+        shown.interval_level = level
         return shown
 
     def _level_of_each(self, level: float, least: int) -> float:
-        level = checked(level, "fixed", None)[0]
+        level = check_interval_options(level, "fixed", None)[0]
         return level_of_each(level, sum(view.n >= max(least, 1) for view in self._groups.values()))
 
     @property
@@ -160,11 +160,11 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
             If no group can compute it; the message says why.
         """
         found = {}
-        refused = {group: problem for group, view in self._groups.items() if (problem := view._obstacle(key))}
+        refused = {group: problem for group, view in self._groups.items() if (problem := view.evaluation.obstacle(key))}
         if refused and len(refused) == len(self._groups):
             raise next(iter(refused.values())).error
         for group, view in self._groups.items():
-            value = math.nan if group in refused or view.n < least else number_of(view, key, label)
+            value = math.nan if group in refused or view.n < least else number_of(view.evaluation, key, label)
             if not math.isnan(value):
                 found[group] = value
         return found
@@ -299,7 +299,7 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         intervals: dict[Label, Interval] = {}
         for group in ranked:
             view = self._groups[group]
-            of = view._view("ranks", key).pos_label if label is None and row.kind == "per_class" else label
+            of = view.evaluation.view("ranks", key).pos_label if label is None and row.kind == "per_class" else label
             one: Any = view.interval(key, each, label=of, valid=valid, t_opt=t_opt, draws=enough_draws(each))
             intervals[group] = one
         return intervals

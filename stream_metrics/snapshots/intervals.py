@@ -6,23 +6,28 @@ from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from stream_metrics.evaluation.evaluation import Evaluation
+from stream_metrics.inference.intervals.conditions import check_interval_options, refuse_looks, weight_problem
+from stream_metrics.inference.intervals.of_snapshot import has_interval, interval
+from stream_metrics.inference.intervals.resampling import enough_draws
+
 if TYPE_CHECKING:
     from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
 
-__all__ = ["IntervalReadings", "Shown", "of_window"]
+__all__ = ["IntervalDisplay", "IntervalReadings", "of_window"]
 
 
 def of_window(taken: Any) -> Any:
     """Mark a snapshot, or those of groups, as of a window that slides: what it estimates moves with it."""
     views = [*taken.values(), taken.overall, taken.other] if hasattr(taken, "overall") else [taken]
     for view in views:
-        if hasattr(view, "_slides"):
-            view._slides = True
+        if hasattr(view, "evaluation"):
+            view.evaluation.slides = True
     return taken
 
 
-class Shown(NamedTuple):
+class IntervalDisplay(NamedTuple):
     """Which intervals a snapshot shows beside its values."""
 
     level: float
@@ -31,11 +36,11 @@ class Shown(NamedTuple):
 
 
 class IntervalReadings:
-    """Intervals of single values. `stream_metrics.inference.intervals.choice` has the methods and their defaults."""
+    """Intervals of single values. `stream_metrics.inference.intervals.methods` has the methods and their defaults."""
 
     __slots__ = ()
-    _shown: Shown | None
-    _slides: bool
+    evaluation: Evaluation
+    interval_display: IntervalDisplay | None
     _intervals: dict[str, Any]
 
     def interval(
@@ -103,10 +108,8 @@ class IntervalReadings:
         refused for a window that slides. `note` of the interval says why it is not to be trusted; it is empty if
         nothing speaks against it.
         """
-        from stream_metrics.inference.intervals.of_snapshot import interval
-
         given = {"label": label, "valid": valid, "t_opt": t_opt, "draws": draws, "seed": seed, **options}
-        return interval(self, key, level, method, **given)
+        return interval(self.evaluation, key, level, method, **given)
 
     def with_intervals(self, level: float = 0.95, valid: str = "fixed", *, t_opt: float | None = None) -> Self:
         """Return this snapshot with intervals beside its values.
@@ -125,32 +128,24 @@ class IntervalReadings:
         Snapshot
             A snapshot whose report, HTML, `to_dict`, `to_frame` and plots show them.
         """
-        from stream_metrics.inference.intervals.conditions import checked, refuse_looks
-
-        refuse_looks(self, valid)
-        twin: Any = copy(self)
-        twin._shown, twin._intervals = Shown(*checked(level, valid, t_opt)), {}
-        for name in ("_views", "_counts", "_cache", "_estimates", "_tables"):  # what was read once is read for both
-            setattr(twin, name, getattr(self, name))
+        refuse_looks(self.evaluation, valid)
+        twin: Any = copy(self)  # with no intervals yet; values that were read once are read for both
+        twin.interval_display = IntervalDisplay(*check_interval_options(level, valid, t_opt))
+        twin.evaluation = self.evaluation
         return twin  # type: ignore[no-any-return]
 
-    def _bounds(self, key: str) -> Any:
-        """Return what `interval` gives for a key as it is shown; None where nothing is, or the metric has none."""
-        if self._shown is None:
+    def displayed_interval(self, key: str) -> Any:
+        """Return the interval of a key as it is shown; None if none are shown, or the metric has none."""
+        if self.interval_display is None:
             return None
         if key not in self._intervals:
-            from stream_metrics.inference.intervals.of_snapshot import known
-            from stream_metrics.inference.intervals.resampling import enough_draws
-
-            level, valid, t_opt = self._shown
-            found = None
-            if known(self, key, valid) and not self._unweighted():
-                found = self.interval(key, level, valid=valid, t_opt=t_opt, draws=enough_draws(level))
-            self._intervals[key] = found
+            level, valid, t_opt = self.interval_display
+            shown = None
+            if has_interval(self.evaluation, key, valid) and not self.interval_problem():
+                shown = self.interval(key, level, valid=valid, t_opt=t_opt, draws=enough_draws(level))
+            self._intervals[key] = shown
         return self._intervals[key]
 
-    def _unweighted(self) -> str:
-        """Return why no value has an interval; empty if nothing speaks against them."""
-        from stream_metrics.inference.intervals.conditions import weighted
-
-        return "" if self._shown is None else weighted(self)
+    def interval_problem(self) -> str:
+        """Return why no value has an interval although they are shown; empty if nothing speaks against them."""
+        return "" if self.interval_display is None else weight_problem(self.evaluation)

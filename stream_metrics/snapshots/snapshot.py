@@ -14,19 +14,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_metrics.catalog.obstacles import MISSING, Obstacle, obstacle
-from stream_metrics.catalog.table import CATALOG, MetricSpec, find
-from stream_metrics.evaluation.evaluate import checked_zero_division, evaluate, replace_undefined, value_labels
-from stream_metrics.formulas.memoized import MemoizedCounts
-from stream_metrics.formulas.protocol import Counts
+from stream_metrics.catalog.obstacles import Obstacle
+from stream_metrics.catalog.table import CATALOG, find
+from stream_metrics.evaluation.evaluate import evaluate
+from stream_metrics.evaluation.evaluation import Estimate, Evaluation, States, read_only
+from stream_metrics.formulas.protocol import CountState
 from stream_metrics.labels.json_names import json_data
-from stream_metrics.snapshots.intervals import IntervalReadings, Shown
-from stream_metrics.snapshots.scores import Estimate, ScoreReadings
+from stream_metrics.snapshots.intervals import IntervalDisplay, IntervalReadings
+from stream_metrics.snapshots.scores import ScoreReadings
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -36,22 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["Estimate", "Snapshot", "Values"]
 
 DEFAULT = tuple(key for key, row in CATALOG.items() if row.default and row.state == "counts")
-
-
-class Counted(Counts, Protocol):
-    """What a snapshot is taken of: counts that know how many samples they come from."""
-
-    @property
-    def n(self) -> int:
-        """The number of samples."""
-
-    @property
-    def weight(self) -> int | float:
-        """The sum of the weights."""
-
-    @property
-    def abstained(self) -> int:
-        """The number of samples without a prediction."""
 
 
 class Snapshot(ScoreReadings, IntervalReadings):
@@ -92,19 +75,16 @@ class Snapshot(ScoreReadings, IntervalReadings):
     (0.6667, 0.5)
     """
 
-    __slots__ = (
-        "_cache", "_counts", "_estimates", "_folds", "_intervals", "_keys", "_left_out", "_obstacles",
-        "_shown", "_slides", "_states", "_tables", "_views", "_zero_division",
-    )  # fmt: skip
+    __slots__ = ("_intervals", "_obstacles", "chosen_keys", "evaluation", "interval_display")
 
     def __init__(
         self,
-        counts: Counted | None = None,
+        counts: CountState | None = None,
         *,
         ranks: Any = None,
         confidence: Any = None,
         losses: Any = None,
-        folds: Mapping[int, dict[str, Any]] | None = None,
+        folds: Mapping[int, States] | None = None,
         keys: Sequence[str] | None = None,
         zero_division: float | None = None,
     ) -> None:
@@ -113,65 +93,57 @@ class Snapshot(ScoreReadings, IntervalReadings):
         `folds` are the states of the samples of each fold of units, by the same names; see `metric_folds`.
         """
         given = {"counts": counts, "ranks": ranks, "confidence": confidence, "losses": losses}
-        self._states: dict[str, Any] = {name: state for name, state in given.items() if state is not None}
-        if not self._states:
-            raise ValueError("Expected at least one state, but got none")
-        self._views = {name: MemoizedCounts(state) for name, state in self._states.items()}
-        self._counts: Any = self._views.get("counts")
-        self._folds = dict(folds or {})
-        self._left_out: dict[str, list[Any]] = {}  # what `inference.fold_intervals` has made of them
-        self._keys = self._default() if keys is None else tuple(dict.fromkeys(find(key).key for key in keys))
-        self._zero_division = None if zero_division is None else checked_zero_division(zero_division)
-        self._cache: dict[str, tuple[Any, Any]] = {}
-        self._estimates: dict[str, Any] = {}
-        self._tables: dict[str, dict[Label, float]] = {}
-        self._shown: Shown | None = None
-        self._slides = False
+        self.evaluation = Evaluation(given, folds, zero_division)
+        self.chosen_keys = self.default_keys() if keys is None else tuple(dict.fromkeys(find(key).key for key in keys))
+        self.interval_display: IntervalDisplay | None = None
         self._intervals: dict[str, Any] = {}
         self._obstacles: dict[str, Obstacle] | None = None
 
-    def _default(self) -> tuple[str, ...]:
-        if self._states.keys() == {"counts"}:
+    def default_keys(self) -> tuple[str, ...]:
+        """Return the keys of a snapshot of these states that names none."""
+        states = self.evaluation.states
+        if states.keys() == {"counts"}:
             return DEFAULT
-        return tuple(key for key, row in CATALOG.items() if row.default and row.state in self._states)
+        return tuple(key for key, row in CATALOG.items() if row.default and row.state in states)
 
-    @property
-    def _main(self) -> Any:
-        """The state that has seen every sample."""
-        return next(iter(self._states.values()))
+    def with_keys(self, keys: Sequence[str]) -> Snapshot:
+        """Return a snapshot of the same states with other chosen keys."""
+        evaluation = self.evaluation
+        folds, zero_division = evaluation.folds, evaluation.zero_division
+        snapshot = Snapshot(**evaluation.states, folds=folds, keys=keys, zero_division=zero_division)
+        snapshot.evaluation.slides = evaluation.slides
+        return snapshot
 
     @property
     def labels(self) -> tuple[Label, ...]:
         """The classes, in the order of report; rows and columns of the matrix follow it."""
-        labels: tuple[Label, ...] = getattr(next(iter(self._views.values())), "labels", ())
+        labels: tuple[Label, ...] = getattr(next(iter(self.evaluation.views.values())), "labels", ())
         return labels
 
     @property
     def n(self) -> int:
         """Number of samples counted, abstentions not included."""
-        return int(self._main.n)
+        return int(self.evaluation.main.n)
 
     @property
     def scored(self) -> int:
         """Number of samples that came with scores."""
-        return int(self._states["ranks"].n) if "ranks" in self._states else 0
+        return int(self.evaluation.states["ranks"].n) if "ranks" in self.evaluation.states else 0
 
     @property
     def weight(self) -> int | float:
         """Sum of the sample weights; equals `n` where no weights were given."""
-        return self._main.weight  # type: ignore[no-any-return]
+        return self.evaluation.main.weight  # type: ignore[no-any-return]
 
     @property
     def abstained(self) -> int:
         """Number of samples without a prediction; they are in no metric."""
-        return int(self._main.abstained)
+        return int(self.evaluation.main.abstained)
 
     @property
     def confusion_matrix(self) -> np.ndarray[Any, Any]:
         """Counts by true class (rows) and predicted class (columns), read-only; `ValueError` above 4096 classes."""
-        if "" not in self._cache:
-            self._cache[""] = _frozen(self._view("counts", "confusion_matrix").matrix), False
-        matrix: np.ndarray[Any, Any] = self._cache[""][0]
+        matrix: np.ndarray[Any, Any] = read_only(self.evaluation.view("counts", "confusion_matrix").matrix)
         return matrix
 
     def __getitem__(self, key: str) -> Any:
@@ -181,13 +153,13 @@ class Snapshot(ScoreReadings, IntervalReadings):
         """
         row = find(key)
         if row.kind != "per_class":
-            return self._entry(key)[0]
+            return self.evaluation.value_and_undefined(key)[0]
         if row.state == "ranks":
-            pos_label, labels = self._view("ranks", key).pos_label, self._labels(row)
+            pos_label, labels = self.evaluation.view("ranks", key).pos_label, self.evaluation.labels_of(row)
             if pos_label in labels:
-                return self._table(key)[pos_label]
+                return self.evaluation.per_class(key)[pos_label]
             if len(labels) < 2:  # it may yet come
-                return row.zero_division if self._zero_division is None else self._zero_division
+                return self.evaluation.zero_division_of(row)
             raise KeyError(f"Expected {key!r} of {pos_label=}, which is no class: snapshot.per_class[{key!r}][label]")
         raise KeyError(f"Expected a whole-matrix key, but {key!r} is per class: snapshot.per_class[{key!r}][label]")
 
@@ -219,17 +191,18 @@ class Snapshot(ScoreReadings, IntervalReadings):
             If an option is not allowed, or the value cannot be computed.
         """
         row = find(key)
-        value, _ = evaluate(row, self._view(row.state, key), self._zero_division, **options)
-        return dict(zip(self._labels(row), value.tolist(), strict=True)) if row.kind == "per_class" else value
+        evaluation = self.evaluation
+        value, _ = evaluate(row, evaluation.view(row.state, key), evaluation.zero_division, **options)
+        return dict(zip(evaluation.labels_of(row), value.tolist(), strict=True)) if row.kind == "per_class" else value
 
     @property
     def undefined(self) -> tuple[str | tuple[str, Label], ...]:
         """The chosen values that are 0/0 and were replaced by `zero_division`: "key", or ("key", label)."""
-        found: list[str | tuple[str, Label]] = []
-        for key in self._computable():
-            _, undefined = self._entry(key)
-            found += [key] if undefined is True else [(key, label) for label in undefined or ()]
-        return tuple(found)
+        keys: list[str | tuple[str, Label]] = []
+        for key in self.computable_keys():
+            _, undefined = self.evaluation.value_and_undefined(key)
+            keys += [key] if undefined is True else [(key, label) for label in undefined or ()]
+        return tuple(keys)
 
     @property
     def omitted(self) -> Mapping[str, str]:
@@ -238,15 +211,15 @@ class Snapshot(ScoreReadings, IntervalReadings):
         Square tables of more than 4096 classes; tests, which are about samples, where samples have weights other than
         1; pairs of samples where a weight has a fraction; keys that read a state which this snapshot does not have.
         """
-        return {key: found.reason for key, found in self._refused().items()}
+        return {key: obstacle.reason for key, obstacle in self.obstacles().items()}
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the chosen whole-matrix keys that can be computed; `omitted` has the others."""
-        return (key for key in self._computable() if CATALOG[key].kind == "whole")
+        return (key for key in self.computable_keys() if CATALOG[key].kind == "whole")
 
     def __contains__(self, key: object) -> bool:
         """Tell whether `key` is one of the chosen whole-matrix keys, and can be computed."""
-        return key in self._keys and CATALOG[str(key)].kind == "whole" and key not in self._refused()
+        return key in self.chosen_keys and CATALOG[str(key)].kind == "whole" and key not in self.obstacles()
 
     def __len__(self) -> int:
         """Number of chosen whole-matrix keys that can be computed."""
@@ -330,64 +303,28 @@ class Snapshot(ScoreReadings, IntervalReadings):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the counters and the choices, not the values."""
-        return _restore, (self._states, self._keys, self._zero_division, self._shown, self._slides, self._folds)
+        states, display = self.evaluation, self.interval_display
+        choices = self.chosen_keys, states.zero_division, display, states.slides
+        return _restore, (states.states, *choices, states.folds)
 
     def __repr__(self) -> str:
         """Return one line: size and accuracy."""
         accuracy = f", accuracy={self['accuracy']:.6g}" if "accuracy" in self and self.n else ""
         return f"<Snapshot n={self.n}, classes={len(self.labels)}{accuracy}>"
 
-    def _entry(self, key: str) -> tuple[Any, Any]:
-        """Return (value, undefined) of a key as `evaluate` gives them, from the cache after the first time."""
-        entry = self._cache.get(key)
-        if entry is None:
-            row = find(key)
-            view = self._view(row.state, key)
-            computed = self._compute(key, view)
-            if row.state != "counts":
-                self._estimates[key] = computed
-            value, undefined = replace_undefined(row, view, computed, self._zero_division)
-            entry = self._cache[key] = (value if row.kind == "whole" else _frozen(value)), undefined
-        return entry
-
-    def _view(self, reads: str, key: str) -> Any:
-        """Return the frozen state that a key reads; KeyError if this snapshot has none."""
-        view = self._views.get(reads)
-        if view is None:
-            raise KeyError(f"Expected a key that can be read here, but {key!r} needs {MISSING[reads]}")
-        return view
-
-    def _labels(self, row: MetricSpec) -> tuple[Label, ...]:
-        """Return the classes that the values of a row belong to."""
-        return value_labels(row, self._views[row.state])
-
-    @property
-    def _scored(self) -> bool:
-        return "ranks" in self._states
-
-    def _table(self, key: str) -> Mapping[Label, float]:
-        if key not in self._tables:
-            values = self._entry(key)[0].tolist()
-            self._tables[key] = dict(zip(self._labels(CATALOG[key]), values, strict=True))
-        return MappingProxyType(self._tables[key])
-
-    def _obstacle(self, key: str) -> Obstacle | None:
-        """Return why a key cannot be computed here, None if it can."""
-        row = find(key)
-        return obstacle(row, self._views.get(row.state))
-
-    def _refused(self) -> dict[str, Obstacle]:
-        """Return the obstacles of the chosen keys that cannot be computed."""
+    def obstacles(self) -> dict[str, Obstacle]:
+        """Return why chosen keys cannot be computed, by key."""
         if self._obstacles is None:
             self._obstacles = {}
-            for keys in _conditional(self._keys, tuple(self._states)):
-                found = self._obstacle(keys[0])
-                self._obstacles |= {key: found._replace(key=key) for key in keys} if found else {}
+            for keys in _conditional(self.chosen_keys, tuple(self.evaluation.states)):
+                if obstacle := self.evaluation.obstacle(keys[0]):
+                    self._obstacles |= {key: obstacle._replace(key=key) for key in keys}
         return self._obstacles
 
-    def _computable(self) -> tuple[str, ...]:
-        refused = self._refused()
-        return tuple([key for key in self._keys if key not in refused]) if refused else self._keys
+    def computable_keys(self) -> tuple[str, ...]:
+        """Return the chosen keys that can be computed."""
+        refused = self.obstacles()
+        return tuple([key for key in self.chosen_keys if key not in refused]) if refused else self.chosen_keys
 
 
 class _PerClass(Mapping[str, Mapping["Label", float]]):
@@ -401,14 +338,14 @@ class _PerClass(Mapping[str, Mapping["Label", float]]):
     def __getitem__(self, key: str) -> Mapping[Label, float]:
         if find(key).kind != "per_class":
             raise KeyError(f"Expected a per-class key, but {key!r} is not: snapshot[{key!r}]")
-        return self._snapshot._table(key)
+        return self._snapshot.evaluation.per_class(key)
 
     def __contains__(self, key: object) -> bool:
         snapshot = self._snapshot
-        return key in snapshot._keys and CATALOG[str(key)].kind == "per_class" and key not in snapshot._refused()
+        return key in snapshot.chosen_keys and CATALOG[str(key)].kind == "per_class" and key not in snapshot.obstacles()
 
     def __iter__(self) -> Iterator[str]:
-        return (key for key in self._snapshot._computable() if CATALOG[key].kind == "per_class")
+        return (key for key in self._snapshot.computable_keys() if CATALOG[key].kind == "per_class")
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -436,26 +373,21 @@ class Values(dict[str, Any]):
 @lru_cache(maxsize=256)
 def _conditional(keys: tuple[str, ...], states: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """Return those of the keys that not every snapshot of such states can compute, together what needs the same."""
-    found: dict[tuple[Any, ...], list[str]] = {}
+    groups: dict[tuple[str, bool, str], list[str]] = {}
     for row in map(CATALOG.__getitem__, keys):
         if row.quadratic or row.needs or row.state not in states:
-            found.setdefault((row.state, row.quadratic, row.needs), []).append(row.key)
-    return tuple(map(tuple, found.values()))
+            groups.setdefault((row.state, row.quadratic, row.needs), []).append(row.key)
+    return tuple(map(tuple, groups.values()))
 
 
 def _restore(
-    states: dict[str, Any],
+    states: States,
     keys: tuple[str, ...],
     zero_division: float | None,
-    shown: Shown | None = None,
+    display: IntervalDisplay | None = None,
     slides: bool = False,
-    folds: dict[int, dict[str, Any]] | None = None,
+    folds: Mapping[int, States] | None = None,
 ) -> Snapshot:
     snapshot = Snapshot(**states, folds=folds, keys=keys, zero_division=zero_division)
-    snapshot._shown, snapshot._slides = shown, slides
+    snapshot.interval_display, snapshot.evaluation.slides = display, slides
     return snapshot
-
-
-def _frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    array.setflags(write=False)
-    return array

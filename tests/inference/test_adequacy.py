@@ -15,9 +15,9 @@ import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.inference.intervals.adequacy import effective_count, influence, least_cells
 from stream_metrics.inference.intervals.batched_counts import batch_of_one
-from stream_metrics.inference.intervals.choice import METHODS
 from stream_metrics.inference.intervals.cramer import folded, noncentrality_bounds
 from stream_metrics.inference.intervals.gradients import OF_CELLS, _step_cells, gradient
+from stream_metrics.inference.intervals.methods import METHODS
 
 KEYS = [key for key in METHODS if CATALOG[key].state == "counts"]
 
@@ -29,7 +29,7 @@ def snap(matrix, labels=None):
 
 def counts(matrix):
     """Return the frozen counts of a matrix."""
-    return snap(matrix)._views["counts"]
+    return snap(matrix).evaluation.views["counts"]
 
 
 def check(snapshot, key, **options):

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from stream_metrics import Comparison
-from stream_metrics.formulas.stats.normal import t_reach
+from stream_metrics.formulas.stats.normal import t_quantile
 from stream_metrics.inference.comparison.shares import _upper, tango
 from stream_metrics.inference.comparison.tests import discordant_evidence, log_e_discordant, mcnemar_test
 from stream_metrics.inference.intervals.jackknife import jackknife
@@ -223,7 +223,7 @@ def test_the_jackknife_of_a_mean_is_its_standard_error() -> None:
 
     assert jackknife(left) == pytest.approx(folds.std(ddof=1) / math.sqrt(32), rel=1e-9)
     for degrees in (1, 7, 31, 400):
-        assert t_reach(0.95, degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-9)
+        assert t_quantile(0.95, degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-9)
 
 
 def scored(n: int, seed: int, **options: Any) -> Any:

@@ -12,9 +12,9 @@ import pytest
 
 import stream_metrics as sm
 from stream_metrics.catalog.table import find
-from stream_metrics.formulas.stats.normal import t_reach
-from stream_metrics.inference.intervals.choice import WITH_UNITS
+from stream_metrics.formulas.stats.normal import t_quantile
 from stream_metrics.inference.intervals.jackknife import jackknife
+from stream_metrics.inference.intervals.methods import WITH_UNITS
 from stream_metrics.metrics.folds import FOLDS
 from stream_metrics.states.folds import fold_of
 
@@ -96,7 +96,7 @@ def test_the_interval_is_that_of_the_jackknife() -> None:
     found = snapshot(y, predicted, unit).interval("macro_f1", 0.9)
     se = jackknife(np.array(rest))
     sizes = np.bincount(folds)[used].astype(float)
-    reach = t_reach(0.9, sizes.sum() ** 2 / (sizes**2).sum() - 1) * se / (found.value * (1 - found.value))
+    reach = t_quantile(0.9, sizes.sum() ** 2 / (sizes**2).sum() - 1) * se / (found.value * (1 - found.value))
     assert found.se == se
     assert found.method == "folds"
     assert found.n == len(y)

@@ -9,9 +9,9 @@ import pytest
 
 import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
-from stream_metrics.inference.intervals.choice import DEFAULTS, METHODS, ONE_LOOK, SHARES, refusal
+from stream_metrics.inference.intervals.methods import DEFAULTS, METHODS, ONE_LOOK, SHARES, refusal
 from stream_metrics.inference.intervals.proportions import wilson
-from stream_metrics.inference.intervals.scored import average_precision_se
+from stream_metrics.inference.intervals.score_intervals import average_precision_se
 from stream_metrics.ranking.areas import delong_se
 
 MATRIX = [[240, 20, 10], [30, 300, 40], [9, 50, 310]]
@@ -198,7 +198,7 @@ def test_options_of_a_formula():
 def test_standard_errors_of_areas():
     """That of DeLong for the ROC area; that of average precision by leaving out each sample in turn."""
     snapshot = scored(800, raised=1.0)
-    column = snapshot._views["ranks"].column(1)
+    column = snapshot.evaluation.views["ranks"].column(1)
     found = snapshot.interval("roc_auc", label=1)
 
     assert found.se == delong_se(column)

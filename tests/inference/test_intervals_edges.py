@@ -61,7 +61,7 @@ def test_what_has_one_look_only_is_left_out_of_all_looks():
     state = sm.MetricSet(scores=True)
     for at in range(40):
         state.update(at % 2 == 0, at / 40)
-    snapshot = sm.Snapshot(**state.snapshot()._states, keys=("roc_auc", "ks_statistic"))
+    snapshot = sm.Snapshot(**state.snapshot().evaluation.states, keys=("roc_auc", "ks_statistic"))
 
     data = snapshot.with_intervals(valid="anytime").to_dict()
 
@@ -93,7 +93,7 @@ def test_counts_beyond_a_double_can_be_watched():
 @pytest.mark.parametrize("key", sorted(OF_CELLS))
 def test_gradients_in_cells_are_those_of_complex_steps(key, matrix):
     """Up to a constant, which adds nothing to a variance."""
-    counts = batch_of_one(sm.ConfusionMatrix.from_matrix(matrix).snapshot()._views["counts"])
+    counts = batch_of_one(sm.ConfusionMatrix.from_matrix(matrix).snapshot().evaluation.views["counts"])
 
     assert np.ptp(OF_CELLS[key](counts) - _step_cells(key, counts, 0.0)) == pytest.approx(0, abs=1e-14)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
-from stream_metrics.inference.intervals.choice import METHODS, refusal
+from stream_metrics.inference.intervals.methods import METHODS, refusal
 from stream_metrics.inference.intervals.sequences import bounded_sequence
 from stream_metrics.ranking.areas import delong_se
 from stream_metrics.ranking.protocol import OWN

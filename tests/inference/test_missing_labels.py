@@ -46,7 +46,7 @@ def matrices(k: int) -> st.SearchStrategy[np.ndarray]:
 def test_every_outcome_is_inside(matrix: np.ndarray, unlabelled: int) -> None:
     """Whatever the missing labels are, and however many arrive, the values are between the bounds."""
     unlabelled = min(unlabelled, 5 - len(matrix))
-    now = snapshot(matrix)._counts
+    now = snapshot(matrix).evaluation.views["counts"]
     ends = {key: bounds for key in WHOLE if (bounds := label_bounds(key, now, unlabelled)) is not None}
     rates = {key: class_label_bounds(key, now, unlabelled) for key in CLASS}
     assert set(ends) == set(WHOLE)
@@ -54,10 +54,10 @@ def test_every_outcome_is_inside(matrix: np.ndarray, unlabelled: int) -> None:
     classes: dict[str, list[list[float]]] = {key: [] for key in CLASS}
     for later in outcomes(matrix, unlabelled):
         for key in ends:
-            value, undefined = later._entry(key)
+            value, undefined = later.evaluation.value_and_undefined(key)
             values[key] += [] if undefined else [value]
         for key in CLASS:
-            found, undefined = later._entry(key)
+            found, undefined = later.evaluation.value_and_undefined(key)
             classes[key].append([np.nan if at in (undefined or ()) else x for at, x in enumerate(found.tolist())])
 
     for key, (low, high) in ends.items():
@@ -82,7 +82,7 @@ def test_bounds_are_nearly_reached(key: str) -> None:
     right = [snapshot(matrix + np.diag(split))[key] for split in splits]
     wrong = [snapshot(matrix + np.fliplr(np.diag(split)))[key] for split in splits]
 
-    low, high = label_bounds(key, snapshot(matrix)._counts, unlabelled) or (0.0, 0.0)
+    low, high = label_bounds(key, snapshot(matrix).evaluation.views["counts"], unlabelled) or (0.0, 0.0)
 
     assert min(wrong) == pytest.approx(low, abs=0.004)
     assert max(right) == pytest.approx(high, abs=0.004)
@@ -94,7 +94,7 @@ def test_any_number_of_labels_may_be_missing(key: str, unlabelled: int) -> None:
     """Bounds stay in the range of the metric, and with next to no labels they are all of it."""
     for matrix in (np.array([[9000, 100], [40, 80]]), np.array([[50, 1, 1], [2, 30, 0], [0, 0, 9]])):
         now = snapshot(matrix)
-        bounds = label_bounds(key, now._counts, unlabelled)
+        bounds = label_bounds(key, now.evaluation.views["counts"], unlabelled)
         assert bounds is not None
         assert -1 <= bounds[0] <= now[key] <= bounds[1] <= 1
         assert unlabelled < 10**12 or bounds[1] - bounds[0] > 0.99
@@ -104,7 +104,7 @@ def test_few_missing_labels_leave_little_doubt() -> None:
     """With one label in twenty missing the bounds of kappa and MCC of many classes say something."""
     matrix = 90 * np.eye(5, dtype=int) + 2
     for key in ("cohen_kappa", "matthews_corrcoef"):
-        low, high = label_bounds(key, snapshot(matrix)._counts, 25) or (0.0, 0.0)
+        low, high = label_bounds(key, snapshot(matrix).evaluation.views["counts"], 25) or (0.0, 0.0)
 
         assert 0.8 < low < snapshot(matrix)[key] < high < 0.95
 

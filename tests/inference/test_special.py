@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from stream_metrics.formulas.stats.normal import beta_cdf, beta_quantile, log_beta, normal_quantile, t_reach
+from stream_metrics.formulas.stats.normal import beta_cdf, beta_quantile, log_beta, normal_quantile, t_quantile
 
 special = pytest.importorskip("scipy.special", reason="SciPy is the oracle here and is not installed")
 PARAMETERS = [(0.5, 0.5), (1.0, 3.0), (0.5, 200.5), (60.5, 40.5), (3e3, 7e6), (0.25, 1.75), (5e8, 2e8)]
@@ -47,5 +47,5 @@ def test_normal_and_student_quantiles():
     assert normal_quantile(0.975) == pytest.approx(1.959963984540054, abs=1e-14)
     for degrees in (1, 2, 13, 400):
         expected = float(special.stdtrit(degrees, 0.975))
-        assert t_reach(0.95, degrees) == pytest.approx(expected, rel=1e-9)
-    assert t_reach(0.95, 1e9) == pytest.approx(1.959963984540054, rel=1e-7)
+        assert t_quantile(0.95, degrees) == pytest.approx(expected, rel=1e-9)
+    assert t_quantile(0.95, 1e9) == pytest.approx(1.959963984540054, rel=1e-7)

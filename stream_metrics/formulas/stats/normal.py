@@ -18,7 +18,7 @@ import numpy as np
 from stream_metrics.formulas.protocol import Floats
 from stream_metrics.formulas.stats.tails import ENOUGH, HALF_LOG_2PI, TINY, beta_tail, beta_term, stirling_error
 
-__all__ = ["beta_cdf", "beta_quantile", "distinct_pairs", "expit", "log_beta", "normal_quantile", "t_reach"]
+__all__ = ["beta_cdf", "beta_quantile", "distinct_pairs", "expit", "log_beta", "normal_quantile", "t_quantile"]
 
 STEPS = 200
 FARTHEST = 700.0  # on the logit scale
@@ -48,7 +48,7 @@ def normal_quantile(p: float) -> float:
 
 
 @lru_cache(maxsize=1024)
-def t_reach(level: float, degrees: float) -> float:
+def t_quantile(level: float, degrees: float) -> float:
     """Return the t with P[|T| <= t] = level for Student's T with `degrees` > 0 of freedom."""
     share = beta_quantile(1 - level, degrees / 2, 0.5)
     return math.sqrt(degrees * (1 / share - 1))

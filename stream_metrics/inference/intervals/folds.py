@@ -22,13 +22,15 @@ import numpy as np
 
 from stream_metrics.catalog.table import MetricSpec, find
 from stream_metrics.evaluation.evaluate import evaluate, value_labels
+from stream_metrics.evaluation.evaluation import Evaluation
 from stream_metrics.formulas.memoized import MemoizedCounts
-from stream_metrics.formulas.stats.normal import t_reach
+from stream_metrics.formulas.protocol import Floats
+from stream_metrics.formulas.stats.normal import t_quantile
 from stream_metrics.inference.intervals.adequacy import effective_count
-from stream_metrics.inference.intervals.choice import WITH_UNITS, refusal
-from stream_metrics.inference.intervals.counted import on_logit_scale
-from stream_metrics.inference.intervals.interval import Asked, Interval, Snapshot
+from stream_metrics.inference.intervals.count_intervals import on_logit_scale
+from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
 from stream_metrics.inference.intervals.jackknife import jackknife, left_out
+from stream_metrics.inference.intervals.methods import WITH_UNITS, refusal
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
@@ -40,10 +42,10 @@ UNEVEN = 8.0  # how many times fewer folds than there are may make up the standa
 Values = dict[Any, float]  # by label, None for a whole value; nan where it is 0/0
 
 
-def some_without_unit(snapshot: Snapshot) -> str:
+def some_without_unit(evaluation: Evaluation) -> str:
     """Return why units do not allow intervals: some samples have none; empty if all have one."""
-    name, state = next(iter(snapshot._states.items()))
-    keyed = sum(part[name].n for part in snapshot._folds.values())
+    name, state = next(iter(evaluation.states.items()))
+    keyed = sum(part[name].n for part in evaluation.folds.values())
     return f"{keyed} of {state.n} samples have a unit, and either all or none must have one" if keyed < state.n else ""
 
 
@@ -53,42 +55,42 @@ def can_have(row: MetricSpec) -> bool:
 
 
 def interval(
-    snapshot: Snapshot,
+    evaluation: Evaluation,
     key: str | Callable[[Any], float],
-    asked: Asked,
+    request: IntervalRequest,
     label: Label | None,
     options: dict[str, Any],
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric or of a function of counts; of a per-class key that of `label`, or all."""
-    if asked.method not in (None, "folds"):
-        raise ValueError(f"Expected the method 'folds' for samples with a `unit`, but got {asked.method!r}")
-    if reason := some_without_unit(snapshot):
+    if request.method not in (None, "folds"):
+        raise ValueError(f"Expected the method 'folds' for samples with a `unit`, but got {request.method!r}")
+    if reason := some_without_unit(evaluation):
         raise ValueError(f"Expected all samples or none to have a unit, but {reason}")
     if callable(key):
         ends = -math.inf, math.inf
-        return _of_values(snapshot, "counts", lambda c: {None: float(key(c, **options))}, ends, asked)[None]
+        return _of_values(evaluation, "counts", lambda c: {None: float(key(c, **options))}, ends, request)[None]
     row = find(key)
     if key not in WITH_UNITS:
         reason = refusal(row) or "its bias near its lowest value is larger than its spread"
         raise ValueError(f"Expected a metric that can have an interval, but {key!r} has none: {reason}")
     if row.kind == "whole" and label is not None:
         raise KeyError(f"Expected no label for {key!r}, which is one value, but got {label!r}")
-    intervals = _of_values(snapshot, row.state, _reader(snapshot, row, options), (row.low, row.high), asked)
+    intervals = _of_values(evaluation, row.state, _reader(evaluation, row, options), (row.low, row.high), request)
     if not options:
-        intervals = {name: _with_certified(snapshot, key, name, one) for name, one in intervals.items()}
+        intervals = {name: _with_certified(evaluation, key, name, one) for name, one in intervals.items()}
     if row.kind == "whole":
         return intervals[None]
     if label is None:
         return intervals
-    place = snapshot._places(key, (label,))[0]
-    return intervals[value_labels(row, snapshot._view(row.state, key))[place]]
+    place = evaluation.label_positions(key, (label,))[0]
+    return intervals[value_labels(row, evaluation.view(row.state, key))[place]]
 
 
-def _reader(snapshot: Snapshot, row: MetricSpec, options: dict[str, Any]) -> Callable[[Any], Values]:
+def _reader(evaluation: Evaluation, row: MetricSpec, options: dict[str, Any]) -> Callable[[Any], Values]:
     """Return what evaluates a metric on a state."""
 
     def read(state: Any) -> Values:
-        value, undefined = evaluate(row, state, snapshot._zero_division, **options)
+        value, undefined = evaluate(row, state, evaluation.zero_division, **options)
         if row.kind == "whole":
             return {None: math.nan if undefined else float(value)}
         labels, lost = value_labels(row, state), undefined if isinstance(undefined, list) else []
@@ -98,17 +100,21 @@ def _reader(snapshot: Snapshot, row: MetricSpec, options: dict[str, Any]) -> Cal
 
 
 def _of_values(
-    snapshot: Snapshot, reads: str, read: Callable[[Any], Values], ends: tuple[float, float], asked: Asked
+    evaluation: Evaluation,
+    reads: str,
+    read: Callable[[Any], Values],
+    ends: tuple[float, float],
+    request: IntervalRequest,
 ) -> dict[Any, Interval]:
     """Return the interval of every value that is read of a state."""
-    view = snapshot._view(reads, "a function of counts" if reads == "counts" else reads)
-    whole, without = read(view), [read(state) for state in _without_folds(snapshot, reads)]
-    sizes = np.array([part[reads].n for part in snapshot._folds.values()], float)
-    occurs = [set(getattr(part[reads], "labels", ())) for part in snapshot._folds.values()]
+    view = evaluation.view(reads, "a function of counts" if reads == "counts" else reads)
+    whole, without = read(view), [read(state) for state in _without_folds(evaluation, reads)]
+    sizes = np.array([part[reads].n for part in evaluation.folds.values()], float)
+    occurs = [set(getattr(part[reads], "labels", ())) for part in evaluation.folds.values()]
     intervals = {}
     for name, value in whole.items():
         estimates = np.array([values.get(name, math.nan) for values in without])
-        one = _interval(value, estimates, sizes, ends, asked)._replace(n=int(view.n))
+        one = _interval(value, estimates, sizes, ends, request)._replace(n=int(view.n))
         names = getattr(view, "labels", ()) if name is None else (name,)
         least = min((sum(label in labels for labels in occurs) for label in names), default=len(occurs))
         if least < min(FEW, len(occurs)) and not one.note:
@@ -117,20 +123,22 @@ def _of_values(
     return intervals
 
 
-def _without_folds(snapshot: Snapshot, reads: str) -> list[Any]:
+def _without_folds(evaluation: Evaluation, reads: str) -> list[Any]:
     """Return the state without each fold in turn."""
-    if reads not in snapshot._left_out:
-        pairs = {fold: (states,) for fold, states in snapshot._folds.items() if reads in states}
-        snapshot._left_out[reads] = [MemoizedCounts(state) for (state,) in left_out(pairs, reads)[1]]
-    states: list[Any] = snapshot._left_out[reads]
+    if reads not in evaluation.left_out:
+        pairs = {fold: (states,) for fold, states in evaluation.folds.items() if reads in states}
+        evaluation.left_out[reads] = [MemoizedCounts(state) for (state,) in left_out(pairs, reads)[1]]
+    states: list[Any] = evaluation.left_out[reads]
     return states
 
 
-def _interval(value: float, estimates: Any, sizes: Any, ends: tuple[float, float], asked: Asked) -> Interval:
+def _interval(
+    value: float, estimates: Floats, sizes: Floats, ends: tuple[float, float], request: IntervalRequest
+) -> Interval:
     """Return the interval of a value, from the values without each fold and the samples in each."""
     folds, low, high = len(estimates), *ends
     effective = float(sizes.sum() ** 2 / (sizes**2).sum()) if sizes.any() else 0.0
-    empty = Interval(value, math.nan, math.nan, asked.level, "folds", "fixed")
+    empty = Interval(value, math.nan, math.nan, request.level, "folds", "fixed")
     if math.isnan(value):
         return empty
     se = jackknife(estimates)
@@ -139,12 +147,12 @@ def _interval(value: float, estimates: Any, sizes: Any, ends: tuple[float, float
             low=low, high=high, note="all samples are in one fold of units, or without some fold it is 0/0"
         )
     if se == 0 and value in ends and math.isfinite(high - low):
-        part = (high - low) * ((1 - asked.level) / 2) ** (1 / effective)
+        part = (high - low) * ((1 - request.level) / 2) ** (1 / effective)
         bounds = (low, high - part) if value == low else (low + part, high)
         return empty._replace(low=bounds[0], high=bounds[1], se=0.0)
     if se == 0:
         return empty._replace(low=low, high=high, se=0.0, note="no fold of units changes the value")
-    reach, note = t_reach(asked.level, max(effective - 1, 1.0)), ""
+    reach, note = t_quantile(request.level, max(effective - 1, 1.0)), ""
     if math.isfinite(high - low):
         bounds = on_logit_scale(value, se, ends, reach)
     else:
@@ -156,9 +164,9 @@ def _interval(value: float, estimates: Any, sizes: Any, ends: tuple[float, float
     return empty._replace(low=bounds[0], high=bounds[1], se=se, note=note)
 
 
-def _with_certified(snapshot: Snapshot, key: str, label: Any, one: Interval) -> Interval:
+def _with_certified(evaluation: Evaluation, key: str, label: Any, one: Interval) -> Interval:
     """Return an interval that also holds what the sketch leaves open."""
     if math.isnan(one.low):
         return one
-    estimate = snapshot.estimate(key, *(() if label is None else (label,)))
+    estimate = evaluation.estimate(key, *(() if label is None else (label,)))
     return one._replace(low=min(one.low, estimate.low), high=max(one.high, estimate.high))

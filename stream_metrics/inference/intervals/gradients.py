@@ -2,8 +2,8 @@
 
 A metric is taken as a function of C_kk, t_k and p_k; its derivative in a cell is then a_i [i = j] + b_i + c_j. What it
 owes to N is the same for all cells and drops out, because the variance is that of the gradient over the samples:
-Var f = sum C_ij (g_ij - mean g)^2. `BatchedCounts` may have any leading shape: one body serves one matrix and many.
-Agresti 2013, Categorical Data Analysis, sec. 16.1.
+Var f = sum C_ij (g_ij - mean g)^2. One body serves `BatchedCounts` of any leading shape, one
+matrix and many. Agresti 2013, Categorical Data Analysis, sec. 16.1.
 
 **Closed or by complex steps.** A complex step through the formula of the catalogue is exact to rounding, but it takes
 one evaluation for each total, so it costs K^2. The metrics that are shown most have closed gradients, which cost K.

@@ -1,13 +1,11 @@
-"""A value with its interval, and what a caller may ask of one."""
+"""A value with its interval, and the options of an interval."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-__all__ = ["Asked", "Interval", "Snapshot"]
-
-Snapshot: TypeAlias = Any  # a `stream_metrics.snapshots.snapshot.Snapshot`, which imports this folder
+__all__ = ["Interval", "IntervalRequest"]
 
 
 class Interval(NamedTuple):
@@ -60,8 +58,8 @@ class Interval(NamedTuple):
     note: str = ""
 
 
-class Asked(NamedTuple):
-    """What a caller wants of an interval."""
+class IntervalRequest(NamedTuple):
+    """The options with which a caller asks for an interval."""
 
     level: float
     method: str | None

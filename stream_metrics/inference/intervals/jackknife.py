@@ -10,7 +10,7 @@ from stream_metrics.formulas.protocol import Floats
 
 __all__ = ["Folds", "jackknife", "left_out"]
 
-Folds = Mapping[int, tuple[dict[str, Any], ...]]
+Folds = Mapping[int, tuple[Mapping[str, Any], ...]]
 
 
 def jackknife(estimates: Floats) -> float:

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 from stream_metrics.catalog.table import MetricSpec
 from stream_metrics.formulas.losses import LOSS_UNITS
-from stream_metrics.formulas.stats.normal import t_reach
+from stream_metrics.formulas.stats.normal import t_quantile
 from stream_metrics.inference.intervals.adequacy import ENOUGH
-from stream_metrics.inference.intervals.counted import on_logit_scale
-from stream_metrics.inference.intervals.interval import Asked, Interval
+from stream_metrics.inference.intervals.count_intervals import on_logit_scale
+from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
 from stream_metrics.inference.intervals.sequences import bounded_sequence
 
 __all__ = ["LOSSES", "interval", "unknown"]
@@ -53,7 +53,7 @@ def unknown(key: str, state: Any) -> str:
     return ""
 
 
-def interval(row: MetricSpec, state: Any, asked: Asked, options: dict[str, Any]) -> Interval:
+def interval(row: MetricSpec, state: Any, request: IntervalRequest, options: dict[str, Any]) -> Interval:
     """Return the interval of a mean loss; `ValueError` if the squares are not known."""
     reason = unknown(row.key, state)
     if reason:
@@ -61,16 +61,16 @@ def interval(row: MetricSpec, state: Any, asked: Asked, options: dict[str, Any])
     if not options.pop("normalize", True):
         raise ValueError("Expected normalize=True for an interval of 'log_loss': a sum grows with the samples")
     value = float(row.formula(state, **options))
-    method = "bounded" if asked.valid == "anytime" else "student"
+    method = "bounded" if request.valid == "anytime" else "student"
     if not state.n:
-        return Interval(value, math.nan, math.nan, asked.level, method, asked.valid)
+        return Interval(value, math.nan, math.nan, request.level, method, request.valid)
     best, scale, moments = _moments(row.key, state, options)
-    ends, note = _ends(row.key, moments, asked)
+    ends, note = _ends(row.key, moments, request)
     low, high = sorted(best + scale * end for end in ends)
     top = float(math.floor(scale)) if row.key == "brier_score" else math.inf if scale > 0 else best
     low, high = max(0.0, min(low, value)), max(min(high, top), value)
     se = abs(scale) * math.sqrt(moments.variance / moments.n)
-    return Interval(value, low, high, asked.level, method, asked.valid, se, moments.n, 0, note)
+    return Interval(value, low, high, request.level, method, request.valid, se, moments.n, 0, note)
 
 
 def _moments(key: str, state: Any, options: dict[str, Any]) -> tuple[float, float, _Moments]:
@@ -94,20 +94,20 @@ def _moments(key: str, state: Any, options: dict[str, Any]) -> tuple[float, floa
     return 0.0, worst / 2 if halved or options.get("scale_by_half") is True else worst, _Moments(n, *one, 1.0)
 
 
-def _ends(key: str, m: _Moments, asked: Asked) -> tuple[tuple[float, float], str]:
+def _ends(key: str, m: _Moments, request: IntervalRequest) -> tuple[tuple[float, float], str]:
     """Return the shares of the worst loss between which the mean lies, and a note."""
-    if asked.valid == "anytime":
-        return bounded_sequence(m.total, m.squares, m.n, asked.level), ""
-    level, mean = asked.level, m.total / m.n
+    if request.valid == "anytime":
+        return bounded_sequence(m.total, m.squares, m.n, request.level), ""
+    level, mean = request.level, m.total / m.n
     effective = [m.total**2 / m.squares if m.squares > 0 else m.n]
     if key != "log_loss":
         rest = m.n - 2 * m.total + m.squares
         effective.append((m.n - m.total) ** 2 / rest if rest > 0 else m.n)
-    reach = t_reach(level, max(min(*effective, m.n) - 1, 1.0))
+    reach = t_quantile(level, max(min(*effective, m.n) - 1, 1.0))
     ends = on_logit_scale(mean, math.sqrt(m.variance / m.n), (0.0, 1.0), reach) if m.variance > 0 else (mean, mean)
     more = m.n + 1
     padded = (m.total + m.worst) / more
     spread = max((m.squares + m.worst**2) / more - padded * padded, 0.0) * more / m.n
-    far = t_reach(level, float(max(m.n - 1, 1))) * math.sqrt(spread / m.n)
+    far = t_quantile(level, float(max(m.n - 1, 1))) * math.sqrt(spread / m.n)
     both = max(0.0, min(ends[0], padded - far)), min(1.0, max(ends[1], padded + far))
     return both, FEW if min(*effective, m.n) < ENOUGH else ""

@@ -1,6 +1,6 @@
-"""From a snapshot and the name of a metric to its interval.
+"""From evaluated states and the name of a metric to its interval.
 
-All of this takes samples as independent, each counted once, unless they have units: then see `fold_intervals`. Without
+All of this takes samples as independent, each counted once, unless they have units: then see `folds`. Without
 units, weights other than 1 are refused, since the counts do not say how many samples a weight stands for. Means over
 classes are means over the classes that occur.
 
@@ -17,21 +17,22 @@ from typing import TYPE_CHECKING, Any
 
 from stream_metrics.catalog.obstacles import SQUARE_LIMIT
 from stream_metrics.catalog.table import CATALOG, MetricSpec, find
-from stream_metrics.inference.intervals import counted, folds, losses, scored
-from stream_metrics.inference.intervals.choice import METHODS, MOST_CLASSES, ONE_LOOK, refusal
-from stream_metrics.inference.intervals.conditions import check_asked, refuse_looks, refuse_weights
-from stream_metrics.inference.intervals.interval import Asked, Interval, Snapshot
+from stream_metrics.evaluation.evaluation import Evaluation
+from stream_metrics.inference.intervals import count_intervals, folds, losses, score_intervals
+from stream_metrics.inference.intervals.conditions import refuse_looks, refuse_weights, validate_request
+from stream_metrics.inference.intervals.custom_metrics import of_function, with_options
+from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
+from stream_metrics.inference.intervals.methods import METHODS, MOST_CLASSES, ONE_LOOK, refusal
 from stream_metrics.inference.intervals.resampling import DRAWS, SEED
-from stream_metrics.inference.intervals.users import of_function, with_options
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
-__all__ = ["interval", "known"]
+__all__ = ["interval", "has_interval"]
 
 
 def interval(
-    snapshot: Snapshot,
+    evaluation: Evaluation,
     key: str | Callable[[Any], float],
     level: float = 0.95,
     method: str | None = None,
@@ -44,14 +45,14 @@ def interval(
     **options: Any,
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric; see `Snapshot.interval`."""
-    asked = check_asked(Asked(level, method, valid, t_opt, draws, seed))
-    refuse_looks(snapshot, valid)
-    if snapshot._folds:
-        return folds.interval(snapshot, key, asked, label, options)
+    request = validate_request(IntervalRequest(level, method, valid, t_opt, draws, seed))
+    refuse_looks(evaluation, valid)
+    if evaluation.folds:
+        return folds.interval(evaluation, key, request, label, options)
     if method == "folds":
         raise ValueError("Expected samples with a `unit` for the method 'folds', but got none")
     if callable(key):
-        return of_function(_counts(snapshot, "a function of counts"), key, asked, options)
+        return of_function(_counts(evaluation, "a function of counts"), key, request, options)
     row = find(key)
     reason = refusal(row)
     if reason is not None:
@@ -61,45 +62,45 @@ def interval(
     if valid == "anytime" and key in ONE_LOOK:
         raise ValueError(f"Expected valid='fixed' for {key!r}, which has no sequence, but got 'anytime'")
     if row.state == "counts":
-        return _of_counts(snapshot, row, asked, label, options)
-    return scored.interval(snapshot, row, asked, label, options)
+        return _of_counts(evaluation, row, request, label, options)
+    return score_intervals.interval(evaluation, row, request, label, options)
 
 
-def _counts(snapshot: Snapshot, what: str) -> Any:
-    """Return the counts of a snapshot; `ValueError` if a weight was not 1."""
-    view = snapshot._view("counts", what)
-    refuse_weights(snapshot)
+def _counts(evaluation: Evaluation, what: str) -> Any:
+    """Return the counts; `ValueError` if a weight was not 1."""
+    view = evaluation.view("counts", what)
+    refuse_weights(evaluation)
     return view
 
 
 def _of_counts(
-    snapshot: Snapshot, row: MetricSpec, asked: Asked, label: Label | None, options: dict[str, Any]
+    evaluation: Evaluation, row: MetricSpec, request: IntervalRequest, label: Label | None, options: dict[str, Any]
 ) -> Interval | dict[Label, Interval]:
-    view = _counts(snapshot, row.key)
+    view = _counts(evaluation, row.key)
     if view.k > (most := _most_classes(row)):
         raise ValueError(f"Expected at most {most} classes for an interval of {row.key!r}, but got {view.k}")
     if row.kind == "whole" and label is not None:
         raise KeyError(f"Expected no label for {row.key!r}, which is one value, but got {label!r}")
-    zero = row.zero_division if snapshot._zero_division is None else snapshot._zero_division
+    zero = evaluation.zero_division_of(row)
     if options:
-        return with_options(snapshot, row, view, asked, (label, options))
+        return with_options(evaluation, row, view, request, (label, options))
     if row.kind == "whole":
-        return counted.whole(row, view, snapshot._entry(row.key), asked, zero)
-    found = counted.per_class(row, view, snapshot._entry(row.key), asked, zero)
-    return found if label is None else found[view.labels[snapshot._places(row.key, (label,))[0]]]
+        return count_intervals.whole(row, view, evaluation.value_and_undefined(row.key), request, zero)
+    intervals = count_intervals.per_class(row, view, evaluation.value_and_undefined(row.key), request, zero)
+    return intervals if label is None else intervals[view.labels[evaluation.label_positions(row.key, (label,))[0]]]
 
 
 def _most_classes(row: MetricSpec) -> float:
     return MOST_CLASSES.get(row.key, SQUARE_LIMIT if row.quadratic else math.inf)
 
 
-def known(snapshot: Snapshot, key: str, valid: str) -> bool:
-    """Tell whether a metric has an interval in a snapshot, for one look or for all."""
+def has_interval(evaluation: Evaluation, key: str, valid: str) -> bool:
+    """Tell whether a metric has an interval here, for one look or for all."""
     row = CATALOG[key]
-    if snapshot._folds:
+    if evaluation.folds:
         return folds.can_have(row)
     if refusal(row) is not None or (valid == "anytime" and key in ONE_LOOK):
         return False
     if row.state == "losses":
-        return not losses.unknown(key, snapshot._states["losses"])
-    return row.state != "counts" or snapshot._view("counts", key).k <= _most_classes(row)
+        return not losses.unknown(key, evaluation.states["losses"])
+    return row.state != "counts" or evaluation.view("counts", key).k <= _most_classes(row)

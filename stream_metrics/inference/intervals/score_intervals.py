@@ -29,16 +29,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_metrics.catalog.table import MetricSpec
+from stream_metrics.evaluation.evaluation import Evaluation
 from stream_metrics.formulas.protocol import Floats
-from stream_metrics.formulas.stats.normal import t_reach
+from stream_metrics.formulas.stats.normal import t_quantile
 from stream_metrics.inference.intervals import losses
 from stream_metrics.inference.intervals.adequacy import ENOUGH, HALF
 from stream_metrics.inference.intervals.anytime import TOO_EARLY, early_level, late_multiplier, rests_on_enough
 from stream_metrics.inference.intervals.calibration import calibration_bounds, left_out
-from stream_metrics.inference.intervals.choice import CALIBRATED, DEFAULTS, POOLED, PRECISIONS
 from stream_metrics.inference.intervals.conditions import refuse_weights
-from stream_metrics.inference.intervals.counted import on_logit_scale, share_bounds
-from stream_metrics.inference.intervals.interval import Asked, Interval, Snapshot
+from stream_metrics.inference.intervals.count_intervals import on_logit_scale, share_bounds
+from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
+from stream_metrics.inference.intervals.methods import CALIBRATED, DEFAULTS, POOLED, PRECISIONS
 from stream_metrics.inference.intervals.resampling import percentiles
 from stream_metrics.inference.intervals.sequences import area_sequence
 from stream_metrics.ranking.areas import delong_influence, delong_se, roc_auc
@@ -61,88 +62,87 @@ MOST_UNITS = 2**30  # of all samples together, so that a product of two sums has
 
 
 def interval(
-    snapshot: Snapshot, row: MetricSpec, asked: Asked, label: Label | None, options: dict[str, Any]
+    evaluation: Evaluation, row: MetricSpec, request: IntervalRequest, label: Label | None, options: dict[str, Any]
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric of scores; of a per-class key that of `label`, or all by label."""
     if options and row.key not in losses.LOSSES:
         raise ValueError(f"Expected no options for the interval of {row.key!r}, but got {min(options)!r}")
     if label is not None and row.kind == "whole":
         raise KeyError(f"Expected no label for {row.key!r}, which is one value, but got {label!r}")
-    view = snapshot._view(row.state, row.key)
-    refuse_weights(snapshot)
+    view = evaluation.view(row.state, row.key)
+    refuse_weights(evaluation)
     if row.key in losses.LOSSES:
-        return losses.interval(row, snapshot._states[row.state], asked, options)
-    snapshot._entry(row.key)
-    found = snapshot._estimates[row.key]
+        return losses.interval(row, evaluation.states[row.state], request, options)
+    estimates = evaluation.estimates(row.key)
     if row.key == "top_k_accuracy":
-        return _top(view, found, asked)
+        return _top(view, estimates, request)
     if row.kind == "per_class":
         if label is not None:
-            at = snapshot._places(row.key, (label,))[0]
-            return _of_column(row, columns(view)[at], found[at], asked)
-        pairs = zip(classes(view), columns(view), found, strict=True)
-        return {name: _of_column(row, column, value, asked) for name, column, value in pairs}
+            at = evaluation.label_positions(row.key, (label,))[0]
+            return _of_column(row, columns(view)[at], estimates[at], request)
+        pairs = zip(classes(view), columns(view), estimates, strict=True)
+        return {name: _of_column(row, column, value, request) for name, column, value in pairs}
     if row.key in ("confidence_auc", "debiased_calibration_error_top"):
-        return _of_column(row, view.column(view.pos_label), found, asked)
-    return (_pooled if row.key in POOLED else _mean)(row, view, found, asked)
+        return _of_column(row, view.column(view.pos_label), estimates, request)
+    return (_pooled if row.key in POOLED else _mean)(row, view, estimates, request)
 
 
-def _top(view: Any, value: float, asked: Asked) -> Interval:
+def _top(view: Any, value: float, request: IntervalRequest) -> Interval:
     n, x = view.n, round(value * view.n) if view.n else 0
-    method = "beta_binomial" if asked.valid == "anytime" else asked.method or "wilson"
-    low, high, se, exact = share_bounds("top_k_accuracy", np.array(x), np.array(n), asked, 2)
+    method = "beta_binomial" if request.valid == "anytime" else request.method or "wilson"
+    low, high, se, exact = share_bounds("top_k_accuracy", np.array(x), np.array(n), request, 2)
     method = "clopper_pearson" if exact.any() else method
     ends = (min(float(low), value), max(float(high), value)) if n else (NAN, NAN)
-    return Interval(value, *ends, asked.level, method, asked.valid, float(se), n)
+    return Interval(value, *ends, request.level, method, request.valid, float(se), n)
 
 
-def _of_column(row: MetricSpec, column: RankColumn, value: Certified, asked: Asked) -> Interval:
-    method = asked.method or DEFAULTS[row.key]
+def _of_column(row: MetricSpec, column: RankColumn, value: Certified, request: IntervalRequest) -> Interval:
+    method = request.method or DEFAULTS[row.key]
     own, rest = column.weight(OWN), column.weight(REST)
     n = int(own + rest)
     if math.isnan(value.value):
-        return Interval(value.value, NAN, NAN, asked.level, method, asked.valid, n=n)
+        return Interval(value.value, NAN, NAN, request.level, method, request.valid, n=n)
     if method in DRAWN:
-        low, high, se, skipped = resampled(row, column, asked, method)
+        low, high, se, skipped = resampled(row, column, request, method)
         if method == "bootstrap" and not low < high:  # draws that are all alike are no reason to be certain
             method = "posterior"
-            low, high, se, skipped = resampled(row, column, asked, method)
-        elif asked.method is None:  # near its end a value is pulled inwards by half a sample
-            below, above, _, _ = resampled(row, column, asked, "bootstrap")
+            low, high, se, skipped = resampled(row, column, request, method)
+        elif request.method is None:  # near its end a value is pulled inwards by half a sample
+            below, above, _, _ = resampled(row, column, request, "bootstrap")
             low, high = min(low, below), max(high, above)
-        shape = Interval(0.0, 0.0, 0.0, asked.level, method, "fixed", se, n, skipped, _thin(min(own, rest), row.key))
+        shape = Interval(0.0, 0.0, 0.0, request.level, method, "fixed", se, n, skipped, _thin(min(own, rest), row.key))
         return _widened(row, value, (low, high), shape)
     if row.key == "ks_statistic":
-        return _band(row, value, own, rest, asked)
+        return _band(row, value, own, rest, request)
     if row.key in CALIBRATED:
         bins = bin_residuals(column)
         note = ALONE if left_out(bins) > MOST_ALONE else _thin(min(own, rest), row.key)
-        shape = Interval(0.0, 0.0, 0.0, asked.level, method, "fixed", n=n, note=note)
-        return _widened(row, value, calibration_bounds(bins, asked.level), shape)
-    if asked.valid == "anytime":
-        return _watched(row, column, value, asked)
+        shape = Interval(0.0, 0.0, 0.0, request.level, method, "fixed", n=n, note=note)
+        return _widened(row, value, calibration_bounds(bins, request.level), shape)
+    if request.valid == "anytime":
+        return _watched(row, column, value, request)
     se = math.hypot(_widened_se(row.key, column), value.se)
     least = min(own, rest)
-    ends = on_logit_scale(value.value, se, (row.low, row.high), t_reach(asked.level, max(least - 1, 1.0)))
+    ends = on_logit_scale(value.value, se, (row.low, row.high), t_quantile(request.level, max(least - 1, 1.0)))
     if not se > 0 and value.value == row.high and least:
-        ends = row.low + (row.high - row.low) * ((1 - asked.level) / 2) ** (1 / least), row.high
+        ends = row.low + (row.high - row.low) * ((1 - request.level) / 2) ** (1 / least), row.high
     note = _thin(least, row.key)
-    return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, asked.level, method, "fixed", se, n, 0, note))
+    return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, request.level, method, "fixed", se, n, 0, note))
 
 
-def _watched(row: MetricSpec, column: RankColumn, value: Certified, asked: Asked) -> Interval:
+def _watched(row: MetricSpec, column: RankColumn, value: Certified, request: IntervalRequest) -> Interval:
     """Return the interval of one column for all looks: exact at first where there is one, then asymptotic."""
     own, rest = column.weight(OWN), column.weight(REST)
     se, scale = _se(row.key, column), (row.low, row.high)
-    shape = Interval(value.value, *scale, asked.level, "asymptotic", "anytime", se, int(own + rest))
+    shape = Interval(value.value, *scale, request.level, "asymptotic", "anytime", se, int(own + rest))
     if _steady(row.key, column):
-        ends = on_logit_scale(value.value, se, scale, late_multiplier(shape.n, asked.t_opt, asked.level))
+        ends = on_logit_scale(value.value, se, scale, late_multiplier(shape.n, request.t_opt, request.level))
         return _widened(row, value, ends, shape)
     if row.key in PRECISIONS or not (own and rest):
         return shape._replace(note=TOO_EARLY)
     width = row.high - row.low  # of "gini", twice that of the area
     area = (value.low - row.low) / width, (value.high - row.low) / width
-    low, high = area_sequence(area, own, rest, early_level(asked.level, 1))
+    low, high = area_sequence(area, own, rest, early_level(request.level, 1))
     return shape._replace(low=row.low + width * low, high=row.low + width * high, method="beta_binomial")
 
 
@@ -170,16 +170,16 @@ def _thin(least: float, key: str) -> str:
     return f"a class has fewer than {few} samples, and the value leans on it" if least < few else ""
 
 
-def _band(row: MetricSpec, value: Certified, own: float, rest: float, asked: Asked) -> Interval:
+def _band(row: MetricSpec, value: Certified, own: float, rest: float, request: IntervalRequest) -> Interval:
     """Return the interval of the largest distance of two distribution functions: that by which the two can differ.
 
     value -+ sqrt(log(2 / alpha) (1/P + 1/N) / 2), the quantile of Kolmogorov's distribution. A maximum over thresholds
     is biased upwards, so its own standard error would not do.
     """
-    if asked.valid == "anytime":
+    if request.valid == "anytime":
         raise ValueError(f"Expected valid='fixed' for {row.key!r}, which has no standard error, but got 'anytime'")
-    reach = math.sqrt(math.log(2 / (1 - asked.level)) * (1 / own + 1 / rest) / 2)
-    shape = Interval(0.0, 0.0, 0.0, asked.level, "band", "fixed", n=int(own + rest))
+    reach = math.sqrt(math.log(2 / (1 - request.level)) * (1 / own + 1 / rest) / 2)
+    shape = Interval(0.0, 0.0, 0.0, request.level, "band", "fixed", n=int(own + rest))
     return _widened(row, value, (value.value - reach, value.value + reach), shape)
 
 
@@ -214,43 +214,47 @@ def _se(key: str, column: RankColumn) -> float:
     return delong_se(column) * (2 if key == "gini" else 1)
 
 
-def _mean(row: MetricSpec, view: Any, value: Certified, asked: Asked) -> Interval:
+def _mean(row: MetricSpec, view: Any, value: Certified, request: IntervalRequest) -> Interval:
     """Return the interval of a mean over classes, or over pairs of classes, by the bound of its standard error."""
-    n, name = int(view.n), "asymptotic" if asked.valid == "anytime" else DEFAULTS[row.key]
+    n, name = int(view.n), "asymptotic" if request.valid == "anytime" else DEFAULTS[row.key]
     if math.isnan(value.value):
-        return Interval(value.value, NAN, NAN, asked.level, name, asked.valid, n=n)
+        return Interval(value.value, NAN, NAN, request.level, name, request.valid, n=n)
     pairs = _directed(view) if row.key == "roc_auc_ovo" else columns(view)
-    kept = [column for column in pairs if column.weight(OWN) and column.weight(REST)]
-    if not kept:  # one class: nothing is set against it
-        return Interval(value.value, row.low, row.high, asked.level, name, asked.valid, n=n)
-    anytime = asked.valid == "anytime"
-    if anytime and (len(kept) < len(pairs) or not all(_steady(row.key, column) for column in kept)):
-        whole = Interval(value.value, row.low, row.high, asked.level, name, "anytime", n=n)
+    defined = [column for column in pairs if column.weight(OWN) and column.weight(REST)]
+    if not defined:  # one class: nothing is set against it
+        return Interval(value.value, row.low, row.high, request.level, name, request.valid, n=n)
+    anytime = request.valid == "anytime"
+    if anytime and (len(defined) < len(pairs) or not all(_steady(row.key, column) for column in defined)):
+        whole = Interval(value.value, row.low, row.high, request.level, name, "anytime", n=n)
         return _early_mean(row, pairs, value, whole)
-    least = min(min(column.weight(OWN), column.weight(REST)) for column in kept)
-    weights = np.array([column.weight(OWN) for column in kept]) if row.key.endswith("weighted") else np.ones(len(kept))
+    least = min(min(column.weight(OWN), column.weight(REST)) for column in defined)
+    by_support = row.key.endswith("weighted")
+    weights = np.array([column.weight(OWN) for column in defined]) if by_support else np.ones(len(defined))
     share = weights / weights.sum()
-    se = _mean_se(row.key, kept, share, anytime)
-    if row.key.endswith("weighted"):
-        parts = np.array([part.value for part in _parts(row, kept)])
+    se = _mean_se(row.key, defined, share, anytime)
+    if by_support:
+        parts = np.array([part.value for part in _parts(row, defined)])
         se += math.sqrt(float(share @ (parts - share @ parts) ** 2) / n)
     se = math.hypot(se, 0.0 if anytime else value.se)
-    reach = late_multiplier(n, asked.t_opt, asked.level) if anytime else t_reach(asked.level, max(least - 1, 1.0))
+    if anytime:
+        reach = late_multiplier(n, request.t_opt, request.level)
+    else:
+        reach = t_quantile(request.level, max(least - 1, 1.0))
     ends = on_logit_scale(value.value, se, (row.low, row.high), reach)
     if not anytime and not se > 0 and value.value == row.high:
-        ends = ((1 - asked.level) / 2) ** (1 / least), row.high
-    note = _thin(least, row.key) if asked.valid == "fixed" else ""
-    return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, asked.level, name, asked.valid, se, n, 0, note))
+        ends = ((1 - request.level) / 2) ** (1 / least), row.high
+    note = _thin(least, row.key) if request.valid == "fixed" else ""
+    return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, request.level, name, request.valid, se, n, 0, note))
 
 
-def _mean_se(key: str, kept: list[RankColumn], share: Floats, anytime: bool) -> float:
+def _mean_se(key: str, defined: list[RankColumn], share: Floats, anytime: bool) -> float:
     """Return a bound of the standard error of a weighted mean of columns; see the top of this file."""
-    own, rest = np.array([_part_errors(key, column, anytime) for column in kept]).T * share
+    own, rest = np.array([_part_errors(key, column, anytime) for column in defined]).T * share
     apart = float(np.hypot(own, rest).sum())
     if key != "roc_auc_ovo":
         return min(apart, math.sqrt(float(own @ own)) + float(rest.sum()))
-    k = math.isqrt(len(kept)) + 1  # pairs of all classes but equal ones, by the class of own
-    if k * (k - 1) != len(kept):
+    k = math.isqrt(len(defined)) + 1  # pairs of all classes but equal ones, by the class of own
+    if k * (k - 1) != len(defined):
         return apart
     lengths = np.zeros((k, k))
     lengths[~np.eye(k, dtype=bool)] = own
@@ -275,21 +279,21 @@ def _part_errors(key: str, column: RankColumn, anytime: bool) -> tuple[float, fl
     return first * factor, second * factor
 
 
-def _pooled(row: MetricSpec, view: Any, value: Certified, asked: Asked) -> Interval:
+def _pooled(row: MetricSpec, view: Any, value: Certified, request: IntervalRequest) -> Interval:
     """Return the interval of an area of all scores of all classes together."""
     each, n = columns(view), int(view.n)
     column, method = pool(each), DEFAULTS[row.key]
     if math.isnan(value.value) or not (column.weight(OWN) and column.weight(REST)):
-        return Interval(value.value, NAN, NAN, asked.level, method, "fixed", n=n)
+        return Interval(value.value, NAN, NAN, request.level, method, "fixed", n=n)
     own, rest = _part_errors(row.key, column, False)
     se = math.hypot(own, rest) if len(each) == 1 else own + math.sqrt(len(each) - 1) * rest
     least = min(n, column.weight(OWN), column.weight(REST))
     se = math.hypot(se, value.se)
-    ends = on_logit_scale(value.value, se, (row.low, row.high), t_reach(asked.level, max(least - 1, 1.0)))
+    ends = on_logit_scale(value.value, se, (row.low, row.high), t_quantile(request.level, max(least - 1, 1.0)))
     if not se > 0 and value.value == row.high:
-        ends = row.low + (row.high - row.low) * ((1 - asked.level) / 2) ** (1 / least), row.high
+        ends = row.low + (row.high - row.low) * ((1 - request.level) / 2) ** (1 / least), row.high
     note = _thin(least, row.key)
-    return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, asked.level, method, "fixed", se, n, 0, note))
+    return _widened(row, value, ends, Interval(0.0, 0.0, 0.0, request.level, method, "fixed", se, n, 0, note))
 
 
 def _early_mean(row: MetricSpec, pairs: list[RankColumn], value: Certified, whole: Interval) -> Interval:
@@ -307,9 +311,9 @@ def _early_mean(row: MetricSpec, pairs: list[RankColumn], value: Certified, whol
     return whole._replace(low=min(low, value.low), high=max(high, value.high), method="beta_binomial")
 
 
-def _parts(row: MetricSpec, found: list[RankColumn]) -> list[Certified]:
+def _parts(row: MetricSpec, part_columns: list[RankColumn]) -> list[Certified]:
     measure = average_precision if row.key in PRECISIONS else roc_auc
-    return [measure(column) for column in found]
+    return [measure(column) for column in part_columns]
 
 
 def _directed(view: Any) -> list[RankColumn]:
@@ -359,7 +363,9 @@ def _below(values: Floats) -> Floats:
     return values[::-1].cumsum()[::-1]
 
 
-def resampled(row: MetricSpec, column: RankColumn, asked: Asked, kind: str) -> tuple[float, float, float, int]:
+def resampled(
+    row: MetricSpec, column: RankColumn, request: IntervalRequest, kind: str
+) -> tuple[float, float, float, int]:
     """Return quantiles, standard deviation and skipped draws of a measure of one column over drawn samples.
 
     Of a bootstrap the rows of the sketch are resampled together with the scores that are 0; places within a cell stay.
@@ -369,26 +375,26 @@ def resampled(row: MetricSpec, column: RankColumn, asked: Asked, kind: str) -> t
     measure = getattr(row.formula, "measure", None) or row.formula.__wrapped__  # type: ignore[attr-defined]
     zeros = column.totals - column.counts.sum(axis=0)
     counts = np.concatenate([column.counts, zeros[None]]).astype(np.float64)
-    n, rng = round(counts.sum()), np.random.default_rng(asked.seed)
+    n, rng = round(counts.sum()), np.random.default_rng(request.seed)
     if kind == "posterior" and len(column.cells):
         counts[0, OWN] += 0.5
         counts[-2, REST] += 0.5
         column = column._replace(units=max(1, min(256, MOST_UNITS // max(n, 1))))
-    values = np.empty(asked.draws)
-    for at in range(asked.draws):
+    values = np.empty(request.draws)
+    for at in range(request.draws):
         if kind == "posterior":
             draw = np.rint(rng.standard_gamma(counts) * column.units).astype(np.int64)
         else:
             draw = rng.multinomial(n, counts.ravel() / counts.sum()).reshape(counts.shape)
         rows = draw[:-1].any(axis=1)
         values[at] = measure(_redrawn(column, draw, rows)).value
-    low, high, se, skipped = percentiles(values, asked.level)
+    low, high, se, skipped = percentiles(values, request.level)
     return float(low), float(high), float(se), int(skipped)
 
 
 def _redrawn(column: RankColumn, draw: Any, rows: Any) -> RankColumn:
-    kept = draw[:-1][rows]
+    counts = draw[:-1][rows]
     return column._replace(
-        cells=column.cells[rows], sole=column.sole[rows], counts=kept, offsets=column.offsets[rows],
+        cells=column.cells[rows], sole=column.sole[rows], counts=counts, offsets=column.offsets[rows],
         totals=draw.sum(axis=0),
     )  # fmt: skip

@@ -11,12 +11,13 @@ import numpy as np
 
 from stream_metrics.catalog.table import MetricSpec
 from stream_metrics.evaluation.evaluate import compute, evaluate
-from stream_metrics.formulas.protocol import Counts
+from stream_metrics.evaluation.evaluation import Evaluation
+from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.formulas.stats.normal import normal_quantile
 from stream_metrics.inference.intervals.adequacy import ENOUGH, few_samples, least_cells
 from stream_metrics.inference.intervals.batched_counts import cells_of
-from stream_metrics.inference.intervals.counted import ROUNDING
-from stream_metrics.inference.intervals.interval import Asked, Interval, Snapshot
+from stream_metrics.inference.intervals.count_intervals import ROUNDING
+from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
 from stream_metrics.inference.intervals.matrix_counts import MatrixCounts
 from stream_metrics.inference.intervals.resampling import drawn, percentiles
 
@@ -28,7 +29,9 @@ __all__ = ["jackknife", "of_function", "with_options"]
 METHODS = ("bootstrap", "delta", "posterior")
 
 
-def of_function(c: Counts, function: Callable[[Any], float], asked: Asked, options: dict[str, Any]) -> Interval:
+def of_function(
+    c: Counts, function: Callable[[Any], float], request: IntervalRequest, options: dict[str, Any]
+) -> Interval:
     """Return the interval of a function of counts, from drawn matrices, or with method="delta" by the jackknife.
 
     The function is given `Counts` and returns a float, nan where it is undefined. The counts are whole numbers for a
@@ -37,43 +40,48 @@ def of_function(c: Counts, function: Callable[[Any], float], asked: Asked, optio
     if options:
         function = partial(function, **options)
     value = float(function(c))
-    low, high, se, skipped, method = _resampled(c, lambda counts: np.array([function(counts)], float), asked)
-    found = float(np.fmin(low[0], value)), float(np.fmax(high[0], value))
+    low, high, se, skipped, method = _resampled(c, lambda counts: np.array([function(counts)], float), request)
+    ends = float(np.fmin(low[0], value)), float(np.fmax(high[0], value))
     if math.isnan(value) or math.isnan(low[0]):
-        found = math.nan, math.nan
-    note = few_samples(c) or ("every draw gives this value" if found[0] == found[1] else "")
-    shape = Interval(value, *found, asked.level, method, asked.valid, float(se[0]), int(c.total), int(skipped[0]))
+        ends = math.nan, math.nan
+    note = few_samples(c) or ("every draw gives this value" if ends[0] == ends[1] else "")
+    shape = Interval(value, *ends, request.level, method, request.valid, float(se[0]), int(c.total), int(skipped[0]))
     return shape._replace(note=note)
 
 
 def with_options(
-    snapshot: Snapshot, row: MetricSpec, c: Counts, asked: Asked, more: tuple[Label | None, dict[str, Any]]
+    evaluation: Evaluation,
+    row: MetricSpec,
+    c: Counts,
+    request: IntervalRequest,
+    more: tuple[Label | None, dict[str, Any]],
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric of the catalogue with options, such as beta=2."""
     label, options = more
-    values, lost = evaluate(row, c, snapshot._zero_division, **options)
+    values, lost = evaluate(row, c, evaluation.zero_division, **options)
 
     def function(counts: Any) -> Any:
-        return np.atleast_1d(compute(row, counts, snapshot._zero_division, **options))
+        return np.atleast_1d(compute(row, counts, evaluation.zero_division, **options))
 
-    low, high, se, skipped, method = _resampled(c, function, asked)
-    n, note, found = int(c.total), few_samples(c) if row.kind == "whole" else "", {}
+    low, high, se, skipped, method = _resampled(c, function, request)
+    n, note, intervals = int(c.total), few_samples(c) if row.kind == "whole" else "", []
     gone = [label in lost for label in c.labels] if isinstance(lost, list) else [lost]
     for at, value in enumerate(np.atleast_1d(values).tolist()):
         ends = (math.nan, math.nan) if gone[at] else (float(min(low[at], value)), float(max(high[at], value)))
-        found[at] = Interval(value, *ends, asked.level, method, asked.valid, float(se[at]), n, int(skipped[at]), note)
+        one = Interval(value, *ends, request.level, method, request.valid, float(se[at]), n, int(skipped[at]), note)
+        intervals.append(one)
     if row.kind == "whole":
-        return found[0]
+        return intervals[0]
     if label is not None:
-        return found[snapshot._places(row.key, (label,))[0]]
-    return dict(zip(c.labels, found.values(), strict=True))
+        return intervals[evaluation.label_positions(row.key, (label,))[0]]
+    return dict(zip(c.labels, intervals, strict=True))
 
 
-def _resampled(c: Counts, function: Callable[[Any], Any], asked: Asked) -> tuple[Any, Any, Any, Any, str]:
+def _resampled(c: Counts, function: Callable[[Any], Any], request: IntervalRequest) -> tuple[Any, Any, Any, Any, str]:
     """Return low, high, standard error and skipped draws of each of the values, and the method."""
-    if asked.valid == "anytime":
+    if request.valid == "anytime":
         raise ValueError("Expected valid='fixed' for a function or a metric with options, but got 'anytime'")
-    method = asked.method or ("bootstrap" if least_cells(c) >= ENOUGH else "posterior")
+    method = request.method or ("bootstrap" if least_cells(c) >= ENOUGH else "posterior")
     if method not in METHODS:
         raise ValueError(f"Expected `method` for a function to be one of {', '.join(METHODS)}, but got {method!r}")
     if not int(c.total):
@@ -81,26 +89,31 @@ def _resampled(c: Counts, function: Callable[[Any], Any], asked: Asked) -> tuple
         return none, none, none, np.zeros(len(none)), method
     if method == "delta":
         value, se = np.asarray(function(c), float), jackknife(c, function)
-        reach = -normal_quantile((1 - asked.level) / 2) * se
+        margin = normal_margin(request.level, se)
         if (se * int(c.total) > ROUNDING).all():
-            return value - reach, value + reach, se, np.zeros(len(value)), method
+            return value - margin, value + margin, se, np.zeros(len(value)), method
     elif method == "bootstrap":
-        low, high, se, skipped = percentiles(_drawn_values(c, function, asked, method), asked.level)
+        low, high, se, skipped = percentiles(_drawn_values(c, function, request, method), request.level)
         if (np.isnan(low) | (low < high)).all():
             return low, high, se, skipped, method
-    values = _drawn_values(c, function, asked, "posterior")
-    low, high, se, skipped = percentiles(values, asked.level)
-    if asked.method is None:  # not narrower than by the jackknife, within what was drawn
-        value, reach = np.asarray(function(c), float), -normal_quantile((1 - asked.level) / 2) * jackknife(c, function)
-        low = np.fmin(low, np.fmax(value - reach, np.nanmin(values, axis=0, initial=math.inf)))
-        high = np.fmax(high, np.fmin(value + reach, np.nanmax(values, axis=0, initial=-math.inf)))
+    values = _drawn_values(c, function, request, "posterior")
+    low, high, se, skipped = percentiles(values, request.level)
+    if request.method is None:  # not narrower than by the jackknife, within what was drawn
+        value, margin = np.asarray(function(c), float), normal_margin(request.level, jackknife(c, function))
+        low = np.fmin(low, np.fmax(value - margin, np.nanmin(values, axis=0, initial=math.inf)))
+        high = np.fmax(high, np.fmin(value + margin, np.nanmax(values, axis=0, initial=-math.inf)))
     return low, high, se, skipped, "posterior"
 
 
-def _drawn_values(c: Counts, function: Callable[[Any], Any], asked: Asked, kind: str) -> Any:
+def normal_margin(level: float, se: Floats) -> Floats:
+    """Return how far an interval of normal values reaches on each side."""
+    return -normal_quantile((1 - level) / 2) * se
+
+
+def _drawn_values(c: Counts, function: Callable[[Any], Any], request: IntervalRequest, kind: str) -> Any:
     """Return the values of drawn matrices, draws first."""
     values = []
-    for run in drawn(c, kind, asked.draws, asked.seed):
+    for run in drawn(c, kind, request.draws, request.seed):
         if kind == "posterior":
             matrices = run.matrix * (int(c.total) / run.total)[:, None, None]
         else:
@@ -119,11 +132,11 @@ def jackknife(c: Counts, function: Callable[[Any], Any]) -> Any:
     rows, columns, counts, k, _ = cells_of(c)
     matrix = np.zeros((k, k), np.int64)
     matrix[rows, columns] = counts.astype(np.int64)
-    found = []
+    values_without = []
     for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
         matrix[row, column] -= 1
-        found.append(function(MatrixCounts(matrix.copy(), c.labels)))
+        values_without.append(function(MatrixCounts(matrix.copy(), c.labels)))
         matrix[row, column] += 1
-    values, n = np.array(found, float), counts.sum()
+    values, n = np.array(values_without, float), counts.sum()
     mean = counts @ values / n
     return np.sqrt((n - 1) / n * (counts @ (values - mean) ** 2))

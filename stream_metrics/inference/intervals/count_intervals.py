@@ -29,10 +29,10 @@ from stream_metrics.inference.intervals.anytime import (
 )
 from stream_metrics.inference.intervals.batched_counts import BatchedCounts, batch_of_one
 from stream_metrics.inference.intervals.batched_formulas import CELLS, MARGINS, PER_CLASS
-from stream_metrics.inference.intervals.choice import DEFAULTS, SHARES
 from stream_metrics.inference.intervals.cramer import folded, unbiased_bounds
 from stream_metrics.inference.intervals.gradients import Gradient, class_standard_errors, gradient, standard_error
-from stream_metrics.inference.intervals.interval import Asked, Interval
+from stream_metrics.inference.intervals.interval import Interval, IntervalRequest
+from stream_metrics.inference.intervals.methods import DEFAULTS, SHARES
 from stream_metrics.inference.intervals.posterior import balanced_accuracy_posterior
 from stream_metrics.inference.intervals.proportions import PROPORTION_METHODS, default_proportion
 from stream_metrics.inference.intervals.resampling import drawn_classes, evaluated, percentiles
@@ -45,55 +45,55 @@ CELL_SAMPLES = 10  # a cell, of metrics that read every cell
 SPARSE = ("cramers_v", "generalized_mcc", *(key for key in CELLS if "ovo" in key))
 
 
-def whole(row: MetricSpec, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float) -> Interval:
+def whole(row: MetricSpec, c: Counts, entry: tuple[Any, Any], request: IntervalRequest, zero: float) -> Interval:
     """Return the interval of a whole value."""
     value, undefined = entry
     n = int(c.total)
     if undefined or not n:
-        name = "asymptotic" if asked.valid == "anytime" else asked.method or DEFAULTS[row.key]
-        return Interval(value, math.nan, math.nan, asked.level, name, asked.valid, n=n)
+        name = "asymptotic" if request.valid == "anytime" else request.method or DEFAULTS[row.key]
+        return Interval(value, math.nan, math.nan, request.level, name, request.valid, n=n)
     key = row.key
-    if key in SHARES and (asked.valid == "anytime" or (asked.method or DEFAULTS[key]) in PROPORTION_METHODS):
-        return _share(row, c, value, asked)
-    if asked.valid == "anytime":
-        return _watched_whole(row, c, value, asked, zero)
+    if key in SHARES and (request.valid == "anytime" or (request.method or DEFAULTS[key]) in PROPORTION_METHODS):
+        return _share(row, c, value, request)
+    if request.valid == "anytime":
+        return _watched_whole(row, c, value, request, zero)
     if key == "cramers_v":
-        return _association(row, c, value, asked, zero)
-    return _modelled_whole(row, c, value, asked, zero)
+        return _association(row, c, value, request, zero)
+    return _modelled_whole(row, c, value, request, zero)
 
 
-def _watched_whole(row: MetricSpec, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
+def _watched_whole(row: MetricSpec, c: Counts, value: float, request: IntervalRequest, zero: float) -> Interval:
     """Return the interval of a whole value for all looks: exact at first, then asymptotic."""
     se, ends = float(standard_error(batch_of_one(c), gradient(row.key, batch_of_one(c), zero))), (row.low, row.high)
-    shape = Interval(value, *ends, asked.level, "asymptotic", "anytime", se, int(c.total))
+    shape = Interval(value, *ends, request.level, "asymptotic", "anytime", se, int(c.total))
     if steady(row.key, c, zero):
-        reach = late_multiplier(shape.n, asked.t_opt, asked.level)
+        reach = late_multiplier(shape.n, request.t_opt, request.level)
         low, high = on_logit_scale(value, se, ends, reach)
         return shape._replace(low=low, high=high)
-    exact = exact_bounds(row.key, c, asked.level)
+    exact = exact_bounds(row.key, c, request.level)
     if exact is None:
         return shape._replace(note=TOO_EARLY if c.k > 1 else ONE_CLASS)
     low, high = max(row.low, min(exact.low, value)), min(row.high, max(exact.high, value))
     return shape._replace(low=low, high=high, method="beta_binomial")
 
 
-def _association(row: MetricSpec, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
+def _association(row: MetricSpec, c: Counts, value: float, request: IntervalRequest, zero: float) -> Interval:
     """Return the interval of Cramer's V."""
     if np.count_nonzero(c.true_totals + c.predicted_totals) == 2:
         signed = CATALOG["generalized_mcc"]
         correlation = float(CELLS[signed.key](batch_of_one(c), zero))
         if math.isnan(correlation):  # a class without samples, or one without predictions
-            return _modelled_whole(row, c, value, asked, zero)
-        found = _modelled_whole(signed, c, correlation, asked, zero)
-        low, high = folded(found.low, found.high)
+            return _modelled_whole(row, c, value, request, zero)
+        interval = _modelled_whole(signed, c, correlation, request, zero)
+        low, high = folded(interval.low, interval.high)
     else:
-        found = _modelled_whole(row, c, value, asked, zero)
-        bias = 1 if found.method == "delta" else 2
-        low, high = unbiased_bounds(c, value, (found.low, found.high), asked.level, bias)
-    return found._replace(value=value, low=min(low, value), high=max(high, value))
+        interval = _modelled_whole(row, c, value, request, zero)
+        bias = 1 if interval.method == "delta" else 2
+        low, high = unbiased_bounds(c, value, (interval.low, interval.high), request.level, bias)
+    return interval._replace(value=value, low=min(low, value), high=max(high, value))
 
 
-def _modelled_whole(row: MetricSpec, c: Counts, value: float, asked: Asked, zero: float) -> Interval:
+def _modelled_whole(row: MetricSpec, c: Counts, value: float, request: IntervalRequest, zero: float) -> Interval:
     """Return the delta interval of a whole value, or that of drawn matrices.
 
     That of the posterior is not narrower than that of the delta method: with a handful of errors the prior weighs.
@@ -106,15 +106,15 @@ def _modelled_whole(row: MetricSpec, c: Counts, value: float, asked: Asked, zero
     if key in SPARSE and c.k > 2 and n < CELL_SAMPLES * c.k**2:
         note = note or f"{n} samples are few for the {c.k**2} cells of the matrix, all of which the value reads"
     inner = value, value
-    if asked.method in (None, "delta"):
+    if request.method in (None, "delta"):
         se = float(standard_error(one, slopes))
         if se * n > ROUNDING:
-            inner = on_logit_scale(value, se, (row.low, row.high), -normal_quantile((1 - asked.level) / 2))
-            if enough or asked.method == "delta":
-                return Interval(value, *inner, asked.level, "delta", "fixed", se, n, 0, note)
-    low, high, se, skipped, method = _drawn_bounds(key, c, asked, zero)
+            inner = on_logit_scale(value, se, (row.low, row.high), -normal_quantile((1 - request.level) / 2))
+            if enough or request.method == "delta":
+                return Interval(value, *inner, request.level, "delta", "fixed", se, n, 0, note)
+    low, high, se, skipped, method = _drawn_bounds(key, c, request, zero)
     ends = max(row.low, min(float(low), inner[0])), min(row.high, max(float(high), inner[1]))
-    return Interval(value, *ends, asked.level, method, "fixed", float(se), n, int(skipped), note)
+    return Interval(value, *ends, request.level, method, "fixed", float(se), n, int(skipped), note)
 
 
 def _judged(key: str, c: Counts, one: BatchedCounts, zero: float) -> tuple[Gradient, bool, str]:
@@ -125,47 +125,47 @@ def _judged(key: str, c: Counts, one: BatchedCounts, zero: float) -> tuple[Gradi
         return slopes, *asymptotic(c, one, gradient(key, padded(one), zero) if unseen else slopes)
 
 
-def _drawn_bounds(key: str, c: Counts, asked: Asked, zero: float) -> tuple[Any, Any, Any, Any, str]:
+def _drawn_bounds(key: str, c: Counts, request: IntervalRequest, zero: float) -> tuple[Any, Any, Any, Any, str]:
     """Return quantiles, standard deviation and skipped draws of a whole value, and the method.
 
     Draws of a bootstrap that are all alike are no reason to be certain; then the posterior takes its place.
     """
     formula = MARGINS.get(key) or CELLS[key]
-    for method in ("bootstrap", "posterior") if asked.method == "bootstrap" else ("posterior",):
-        values = evaluated(c, formula, zero, (method, asked.draws, asked.seed))
-        low, high, se, skipped = percentiles(values, asked.level)
+    for method in ("bootstrap", "posterior") if request.method == "bootstrap" else ("posterior",):
+        values = evaluated(c, formula, zero, (method, request.draws, request.seed))
+        low, high, se, skipped = percentiles(values, request.level)
         if method == "posterior" or low < high:
             break
     if key == "balanced_accuracy" and method == "posterior" and c.k == 2 and c.true_totals.all():
         (tp, tn), (fn, fp) = c.diagonal.tolist(), (c.true_totals - c.diagonal).tolist()
-        low, high = balanced_accuracy_posterior(tp, fn, tn, fp, asked.level)
+        low, high = balanced_accuracy_posterior(tp, fn, tn, fp, request.level)
     return low, high, se, skipped, method
 
 
-def _share(row: MetricSpec, c: Counts, value: float, asked: Asked) -> Interval:
+def _share(row: MetricSpec, c: Counts, value: float, request: IntervalRequest) -> Interval:
     """Return the interval of a whole value that follows from the accuracy."""
     key, n, hits = row.key, int(c.total), int(c.hits)
     x = n - hits if key == "zero_one_loss" else hits
-    method = "beta_binomial" if asked.valid == "anytime" else asked.method or DEFAULTS[key]
-    low, high, se, exact = share_bounds(key, np.array(x), np.array(n), asked, c.k)
+    method = "beta_binomial" if request.valid == "anytime" else request.method or DEFAULTS[key]
+    low, high, se, exact = share_bounds(key, np.array(x), np.array(n), request, c.k)
     if exact.any():
         method = "clopper_pearson"
     ends = max(row.low, min(float(low), value)), min(row.high, max(float(high), value))
-    return Interval(value, *ends, asked.level, method, asked.valid, float(se), n)
+    return Interval(value, *ends, request.level, method, request.valid, float(se), n)
 
 
-def share_bounds(key: str, x: Any, n: Any, asked: Asked, k: int) -> tuple[Any, Any, Any, Any]:
+def share_bounds(key: str, x: Any, n: Any, request: IntervalRequest, k: int) -> tuple[Any, Any, Any, Any]:
     """Return bounds and standard errors of metrics that follow from proportions x of n.
 
-    The last item tells which took the default for few hits or misses.
+    The last value tells which took the default for few hits or misses.
     """
-    if asked.valid == "anytime":
-        low, high = beta_binomial_sequence(x, n, asked.level, asked.t_opt)
+    if request.valid == "anytime":
+        low, high = beta_binomial_sequence(x, n, request.level, request.t_opt)
         exact = np.zeros(np.shape(x), bool)
-    elif asked.method is None:
-        low, high, exact = default_proportion(x, n, asked.level)
+    elif request.method is None:
+        low, high, exact = default_proportion(x, n, request.level)
     else:
-        low, high = PROPORTION_METHODS[asked.method](x, n, asked.level)
+        low, high = PROPORTION_METHODS[request.method](x, n, request.level)
         exact = np.zeros(np.shape(x), bool)
     with np.errstate(invalid="ignore", divide="ignore"):
         p = x / n
@@ -177,59 +177,61 @@ def share_bounds(key: str, x: Any, n: Any, asked: Asked, k: int) -> tuple[Any, A
     return low, high, se, exact
 
 
-def per_class(row: MetricSpec, c: Counts, entry: tuple[Any, Any], asked: Asked, zero: float) -> dict[Any, Interval]:
+def per_class(
+    row: MetricSpec, c: Counts, entry: tuple[Any, Any], request: IntervalRequest, zero: float
+) -> dict[Any, Interval]:
     """Return the interval of every class."""
     values, lost = entry
     key, lost = row.key, set(lost)
     if not int(c.total):
-        nothing = Interval(0.0, math.nan, math.nan, asked.level, asked.method or DEFAULTS[key], asked.valid)
+        nothing = Interval(0.0, math.nan, math.nan, request.level, request.method or DEFAULTS[key], request.valid)
         return {label: nothing._replace(value=value) for label, value in zip(c.labels, values.tolist(), strict=True)}
-    shares = key in SHARES and (asked.valid == "anytime" or (asked.method or DEFAULTS[key]) in PROPORTION_METHODS)
+    shares = key in SHARES and (request.valid == "anytime" or (request.method or DEFAULTS[key]) in PROPORTION_METHODS)
     if shares:
-        parts = _shares(key, c, asked)
-    elif asked.valid == "anytime":
-        parts = _watched(row, c, values, asked, zero)
+        parts = _shares(key, c, request)
+    elif request.valid == "anytime":
+        parts = _watched(row, c, values, request, zero)
     else:
-        parts = _modelled(row, c, values, asked, zero)
+        parts = _modelled(row, c, values, request, zero)
     columns = [part.tolist() if hasattr(part, "tolist") else part for part in parts]
-    found = {}
+    intervals = {}
     for label, value, low, high, se, n, skipped, method in zip(c.labels, values.tolist(), *columns, strict=True):
         if label in lost:
             low = high = se = math.nan
         low, high = (low, high) if low != low else (min(low, value), max(high, value))
-        found[label] = Interval(value, low, high, asked.level, method, asked.valid, se, int(n), int(skipped))
-    return found
+        intervals[label] = Interval(value, low, high, request.level, method, request.valid, se, int(n), int(skipped))
+    return intervals
 
 
-def _shares(key: str, c: Counts, asked: Asked) -> tuple[Any, ...]:
+def _shares(key: str, c: Counts, request: IntervalRequest) -> tuple[Any, ...]:
     share, one = SHARES[key], batch_of_one(c)
     x, n = one.form(share.numerator), np.broadcast_to(one.form(share.denominator), one.true_totals.shape)
-    low, high, se, exact = share_bounds(key, x, n, asked, c.k)
-    name = "beta_binomial" if asked.valid == "anytime" else asked.method or DEFAULTS[key]
+    low, high, se, exact = share_bounds(key, x, n, request, c.k)
+    name = "beta_binomial" if request.valid == "anytime" else request.method or DEFAULTS[key]
     return low, high, se, n, np.zeros(c.k), ["clopper_pearson" if few else name for few in exact.tolist()]
 
 
-def _modelled(row: MetricSpec, c: Counts, values: Any, asked: Asked, zero: float) -> tuple[Any, ...]:
+def _modelled(row: MetricSpec, c: Counts, values: Any, request: IntervalRequest, zero: float) -> tuple[Any, ...]:
     """Return delta, posterior or bootstrap intervals; by default, of each class what its counts allow."""
     key, k = row.key, c.k
-    n, names = np.full(k, int(c.total)), [asked.method or "delta"] * k
+    n, names = np.full(k, int(c.total)), [request.method or "delta"] * k
     use = np.zeros(k, bool)
     low, high, se, skipped = (np.full(k, math.nan) for _ in range(4))
     skipped[:] = 0
-    if asked.method in (None, "delta"):
+    if request.method in (None, "delta"):
         with np.errstate(invalid="ignore", divide="ignore"):
             se = class_standard_errors(key, batch_of_one(c), zero)
-            low, high = on_logit_scale(values, se, (row.low, row.high), -normal_quantile((1 - asked.level) / 2))
+            low, high = on_logit_scale(values, se, (row.low, row.high), -normal_quantile((1 - request.level) / 2))
         seen = np.asarray(se * int(c.total) > ROUNDING)
-        use = seen & (asymptotic_classes(c) if asked.method is None else True)
-    if asked.method == "bootstrap":
-        drawn = evaluated(c, PER_CLASS[key], zero, ("bootstrap", asked.draws, asked.seed))
-        low, high, se, skipped = percentiles(drawn, asked.level)
+        use = seen & (asymptotic_classes(c) if request.method is None else True)
+    if request.method == "bootstrap":
+        drawn = evaluated(c, PER_CLASS[key], zero, ("bootstrap", request.draws, request.seed))
+        low, high, se, skipped = percentiles(drawn, request.level)
         use = np.asarray(low < high)
     if not use.all():
-        for mine, run in drawn_classes(c, np.flatnonzero(~use), asked.draws, asked.seed):
-            below, above, *rest = percentiles(PER_CLASS[key](run, zero), asked.level)
-            if asked.method is None:  # not narrower than by the delta method, where that one sees any spread
+        for mine, run in drawn_classes(c, np.flatnonzero(~use), request.draws, request.seed):
+            below, above, *rest = percentiles(PER_CLASS[key](run, zero), request.level)
+            if request.method is None:  # not narrower than by the delta method, where that one sees any spread
                 below = np.where(seen[mine], np.fmin(below, low[mine]), below)
                 above = np.where(seen[mine], np.fmax(above, high[mine]), above)
             low[mine], high[mine], se[mine], skipped[mine] = below, above, *rest
@@ -237,16 +239,16 @@ def _modelled(row: MetricSpec, c: Counts, values: Any, asked: Asked, zero: float
     return low, high, se, n, skipped, names
 
 
-def _watched(row: MetricSpec, c: Counts, values: Any, asked: Asked, zero: float) -> tuple[Any, ...]:
+def _watched(row: MetricSpec, c: Counts, values: Any, request: IntervalRequest, zero: float) -> tuple[Any, ...]:
     """Return the intervals of values per class for all looks: exact at first, then asymptotic."""
     n = int(c.total)
     with np.errstate(invalid="ignore", divide="ignore"):
         se = class_standard_errors(row.key, batch_of_one(c), zero)
         late = steady_classes(row.key, c, zero)
-        reach = np.where(late, late_multiplier(n, asked.t_opt, asked.level), np.inf)
+        reach = np.where(late, late_multiplier(n, request.t_opt, request.level), np.inf)
         low, high = on_logit_scale(values, se, (row.low, row.high), reach)
     (early,) = np.nonzero(~late)
-    exact = exact_classes(row.key, c, early, asked.level)
+    exact = exact_classes(row.key, c, early, request.level)
     if exact is not None:
         low[early], high[early] = np.maximum(exact.low, row.low), np.minimum(exact.high, row.high)
     first = "asymptotic" if exact is None else "beta_binomial"

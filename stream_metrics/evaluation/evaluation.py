@@ -1,0 +1,195 @@
+"""The frozen states of one stream, and the metrics read from them, each computed once.
+
+Snapshots, intervals, reports and figures all read values here, so that a value that several of them need is computed
+once. Nothing is computed before it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from stream_metrics.catalog.obstacles import MISSING, Obstacle, obstacle
+from stream_metrics.catalog.spec import MetricSpec
+from stream_metrics.catalog.table import CATALOG, find
+from stream_metrics.evaluation.evaluate import checked_zero_division, compute, replace_undefined, value_labels
+from stream_metrics.formulas.memoized import MemoizedCounts
+from stream_metrics.labels import canonical
+from stream_metrics.ranking.classes import classes, columns
+from stream_metrics.ranking.protocol import Certified, RankColumn
+
+if TYPE_CHECKING:
+    from stream_metrics.labels import Label
+
+__all__ = ["Estimate", "Evaluation", "States"]
+
+States = Mapping[str, Any]  # by what reads them: "counts", "ranks", "confidence", "losses"
+
+
+class Estimate(NamedTuple):
+    """A value of a metric, and the interval that certainly holds what the raw data would give.
+
+    Parameters
+    ----------
+    value : float or array
+        The value.
+    low, high : float or array
+        The ends of the interval; both are the value where it is known exactly.
+    se : float
+        How far the value may be from that of the raw scores.
+    kind : {"exact", "certified", "undefined"}
+        "exact" for a function of exact counters, "certified" for one of a rank sketch, "undefined" for 0/0, when the
+        value is the number that stands for it.
+
+    Notes
+    -----
+    This is not about the uncertainty that comes from the data being a sample; see `Interval`.
+
+    Examples
+    --------
+    >>> from stream_metrics import RankSketch
+    >>> state = RankSketch()
+    >>> state.update_many([1, 0, 1], [0.9, 0.2, 0.4])
+    >>> state.snapshot().estimate("roc_auc")
+    Estimate(value=1.0, low=1.0, high=1.0, se=0.0, kind='certified')
+    """
+
+    value: Any
+    low: Any
+    high: Any
+    se: float
+    kind: str
+
+
+class Evaluation:
+    """States that no longer change, with every value that was read from them.
+
+    `states` are the states by name and `views` the same with memoized readings; `folds` are the states of the samples
+    of each fold of units, by fold; `slides` is whether they come from a window that forgets; `left_out` stores the
+    states without each fold, by name.
+    """
+
+    __slots__ = ("_estimates", "_tables", "_values", "folds", "left_out", "slides", "states", "views", "zero_division")
+
+    def __init__(self, states: States, folds: Mapping[int, States] | None, zero_division: float | None) -> None:
+        """Take over the states; at least one must be given."""
+        self.states = {name: state for name, state in states.items() if state is not None}
+        if not self.states:
+            raise ValueError("Expected at least one state, but got none")
+        self.views = {name: MemoizedCounts(state) for name, state in self.states.items()}
+        self.folds = dict(folds or {})
+        self.slides = False
+        self.zero_division = None if zero_division is None else checked_zero_division(zero_division)
+        self.left_out: dict[str, list[Any]] = {}
+        self._values: dict[str, tuple[Any, Any]] = {}
+        self._estimates: dict[str, Any] = {}
+        self._tables: dict[str, dict[Label, float]] = {}
+
+    @property
+    def main(self) -> Any:
+        """The state that has counted every sample."""
+        return next(iter(self.states.values()))
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+        return int(self.main.n)
+
+    def zero_division_of(self, row: MetricSpec) -> float:
+        """Return the number that replaces a value or component of a metric that is 0/0."""
+        return row.zero_division if self.zero_division is None else self.zero_division
+
+    def view(self, reads: str, key: str) -> Any:
+        """Return the view of the state that a key reads; KeyError if there is none."""
+        view = self.views.get(reads)
+        if view is None:
+            raise KeyError(f"Expected a key that can be read here, but {key!r} needs {MISSING[reads]}")
+        return view
+
+    def obstacle(self, key: str) -> Obstacle | None:
+        """Return why a key cannot be computed here, None if it can."""
+        row = find(key)
+        return obstacle(row, self.views.get(row.state))
+
+    def value_and_undefined(self, key: str) -> tuple[Any, Any]:
+        """Return the value of a key and which part of it is 0/0; see `evaluate`."""
+        pair = self._values.get(key)
+        if pair is None:
+            row = find(key)
+            view = self.view(row.state, key)
+            computed = compute(row, view, self.zero_division)
+            if row.state != "counts":
+                self._estimates[key] = computed
+            value, undefined = replace_undefined(row, view, computed, self.zero_division)
+            pair = self._values[key] = (value if row.kind == "whole" else read_only(value)), undefined
+        return pair
+
+    def estimates(self, key: str) -> Any:
+        """Return the value of a key of scores with its certified interval: `Certified`, or a list of them."""
+        self.value_and_undefined(key)
+        return self._estimates[key]
+
+    def labels_of(self, row: MetricSpec) -> tuple[Label, ...]:
+        """Return the classes that the values of a row belong to."""
+        return value_labels(row, self.views[row.state])
+
+    def per_class(self, key: str) -> Mapping[Label, float]:
+        """Return the values of a per-class key by label."""
+        if key not in self._tables:
+            values = self.value_and_undefined(key)[0].tolist()
+            self._tables[key] = dict(zip(self.labels_of(CATALOG[key]), values, strict=True))
+        return MappingProxyType(self._tables[key])
+
+    def label_positions(self, key: str, labels: Sequence[Label]) -> list[int]:
+        """Return the positions of labels in the value of a key; KeyError for too many, too few or unknown ones."""
+        row = CATALOG[key]
+        if row.kind == "whole":
+            if labels:
+                raise KeyError(f"Expected no label for {key!r}, which is one value, but got {labels!r}")
+            return []
+        view = self.view(row.state, key)
+        if not labels and row.state == "ranks":
+            labels = (view.pos_label,)
+        if row.kind == "per_class" and len(labels) != 1:
+            raise KeyError(f"Expected one label for {key!r}, such as estimate({key!r}, 'cat'), but got {labels!r}")
+        return [_position(value_labels(row, view), label) for label in labels]
+
+    def column(self, label: Label | None) -> RankColumn:
+        """Return the scores of a class against the rest, without a label those of `pos_label`."""
+        view = self.view("ranks", "roc_auc")
+        return columns(view)[_position(classes(view), view.pos_label if label is None else label)]
+
+    def estimate(self, key: str, *labels: Label) -> Estimate:
+        """Return the value of a key with its certified interval; see `Snapshot.estimate`."""
+        row = find(key)
+        if row.kind == "matrix" and (row.state != "ranks" or len(labels) != 2):
+            raise KeyError(f"Expected a key with one value, but {key!r} is a matrix: snapshot[{key!r}]")
+        value, lost = self.value_and_undefined(key)
+        certified = self._estimates.get(key, value)
+        undefined = lost is True or (row.kind == "per_class" and bool(labels) and canonical(labels[0]) in lost)
+        for at in self.label_positions(row.key, labels):
+            value, certified = value[at], certified[at]
+        if not isinstance(certified, Certified):
+            value = value.item() if hasattr(value, "item") else value
+            return Estimate(value, value, value, 0.0, "undefined" if undefined else "exact")
+        if certified.value != certified.value:
+            return Estimate(float(value), float(value), float(value), 0.0, "undefined")
+        return Estimate(*certified, "certified")
+
+
+def read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array whose elements cannot be assigned."""
+    array.setflags(write=False)
+    return array
+
+
+def _position(labels: tuple[Label, ...], label: Label) -> int:
+    label = canonical(label, "label")
+    try:
+        return labels.index(label)
+    except ValueError:
+        shown = ", ".join(map(repr, labels[:8])) + (", ..." if len(labels) > 8 else "")
+        raise KeyError(f"Expected `label` to be one of {shown or 'none yet'}, but got {label!r}") from None
