@@ -7,21 +7,19 @@ holds it should be 93.5 to 97 %. Prints Markdown; --write puts it into README.md
 
 from __future__ import annotations
 
-import argparse
 import math
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from probability_streams import LOSSES, STREAMS, drawn, multiclass
 from probability_streams import truths as probability_truths
+from readme import flags, markdown, write_section
 
 import stream_metrics as sm
 from stream_metrics.inference.intervals.methods import DEFAULTS
 from stream_metrics.snapshots.groups import GroupSnapshot
 
-README = Path(__file__).with_name("README.md")
 MARKS = "<!-- measured coverage -->", "<!-- end of measured coverage -->"
 LEVEL, LOW, HIGH = 0.95, 0.935, 0.97
 SIZES = (200, 2000, 20000)
@@ -72,8 +70,7 @@ AREAS = ("roc_auc", "average_precision", "ks_statistic")
 
 def main() -> int:
     """Measure, print, and write if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="put the tables into README.md as well")
+    parser = flags(__doc__)
     parser.add_argument("--runs", type=int, default=2000, help="runs at one look (default: 2000)")
     given = parser.parse_args()
     one = [*fixed_counts(given.runs), *fixed_scores(given.runs)]
@@ -81,9 +78,7 @@ def main() -> int:
     text = "\n\n".join([one_look(one, given.runs), *more])
     print(text)
     if given.write:
-        head, _, rest = README.read_text(encoding="utf-8").partition(MARKS[0])
-        _, _, tail = rest.partition(MARKS[1])
-        README.write_text(f"{head}{MARKS[0]}\n{text}\n{MARKS[1]}{tail}", encoding="utf-8")
+        write_section(MARKS, text)
     return 0
 
 
@@ -174,7 +169,7 @@ def one_look(lines: list[Line], runs: int) -> str:
     """Return the table of coverage at one look, and what lies outside the band."""
     shapes = list(zip(SHAPES, SCORES, strict=True))
     heads = [f"{a if a == b else f'{a} (scores: {b})'}" for a, b in shapes]
-    rows = [("metric", "default method", *heads), ("---",) * 5]
+    rows = [("metric", "default method", *heads)]
     outside = []
     for name, methods, held in lines:
         rows.append((name, methods, *(" / ".join(f"{100 * value:.1f}" for value in line) for line in held)))
@@ -193,7 +188,7 @@ def one_look(lines: list[Line], runs: int) -> str:
 def groups(runs: int) -> str:
     """Return the table of coverage for the worst of equal groups and for the largest gap between groups."""
     heads = "groups", "worst, its own interval", "worst, together", "largest gap", "largest gap, one group at .8"
-    rows = [heads, ("---",) * 5]
+    rows = [heads]
     rng = np.random.default_rng(SEED + 2)
     for many in (5, 20, 50):
         held = [0.0] * 4
@@ -220,7 +215,7 @@ def grouped(rates: Sequence[float], rng: np.random.Generator) -> GroupSnapshot:
 def of_probabilities(runs: int) -> str:
     """Return the tables of losses, calibration, and areas of several classes."""
     rng, sizes = np.random.default_rng(SEED + 2), (30, 100, 1000, 10_000)
-    rows = [("stream", *LOSSES, CALIBRATION), ("---",) * 5]
+    rows = [("stream", *LOSSES, CALIBRATION)]
     for name, stream in STREAMS.items():
         truth = probability_truths(stream)
         found = {key: [0.0] * len(sizes) for key in rows[0][1:]}
@@ -246,7 +241,7 @@ def of_probabilities(runs: int) -> str:
 
 def of_means(runs: int, rng: np.random.Generator) -> str:
     """Return the table of areas of several classes: coverage, and standard errors over those of the runs."""
-    rows = [("classes, samples", *MEANS), ("---",) * (len(MEANS) + 1)]
+    rows = [("classes, samples", *MEANS)]
     for k, n in ((3, 600), (5, 1000), (20, 2000)):
         values = {key: np.empty((runs, 4)) for key in MEANS}
         exact = _areas_of(k, 100_000 if k < 20 else 40_000, rng)
@@ -270,12 +265,6 @@ def _areas_of(k: int, n: int, rng: np.random.Generator) -> Any:
     metrics = sm.MetricSet(list(MEANS))
     metrics.update_many(truth, scores=scores, classes=range(k))
     return metrics.snapshot()
-
-
-def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows as a Markdown table."""
-    join: Callable[[Sequence[str]], str] = " | ".join
-    return "\n".join(f"| {join(row)} |" for row in rows)
 
 
 if __name__ == "__main__":

@@ -8,21 +8,19 @@ Prints Markdown; --write puts it into README.md. --quick takes some minutes, --t
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from probability_streams import LOSSES, STREAMS, drawn, truths
+from readme import flags, markdown, write_section
 
 import stream_metrics as sm
 from stream_metrics.inference.intervals.sequences import SHARE_WEIGHTS, SHARES
 from stream_metrics.snapshots.comparison import ComparisonSnapshot, Joint
 
-README = Path(__file__).with_name("README.md")
 MARKS = "<!-- measured anytime coverage -->", "<!-- end of measured anytime coverage -->"
 LEVEL, LOOKS, FIRST, SEED = 0.95, 10_000, 10, 73
 PROFILES = ("ordinary", "easy rare class", "near-perfect", "chance", "one wrong class", "rarely predicted")
@@ -47,10 +45,7 @@ AREAS = {  # share of the positive class, area: samples of a stream
 
 def main() -> int:
     """Measure, print, and write if asked to; the exit status is 1 if an interval is wrong too often to be chance."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="put the tables into README.md as well")
-    parser.add_argument("--quick", action="store_true", help="20 streams, looks 10 %% apart")
-    parser.add_argument("--thorough", action="store_true", help="400 streams, looks 1 %% apart")
+    parser = flags(__doc__, quick="20 streams, looks 10 %% apart", thorough="400 streams, looks 1 %% apart")
     given = parser.parse_args()
     runs, step = (20, 1.1) if given.quick else (400, 1.01) if given.thorough else (100, 1.03)
     fewer = max(runs // 2, 10)
@@ -68,9 +63,7 @@ def main() -> int:
         print(tables[-1][0], end="\n\n", flush=True)
     text = "\n\n".join(part for part, _ in tables)
     if given.write:
-        head, _, rest = README.read_text(encoding="utf-8").partition(MARKS[0])
-        _, _, tail = rest.partition(MARKS[1])
-        README.write_text(f"{head}{MARKS[0]}\n{text}\n{MARKS[1]}{tail}", encoding="utf-8")
+        write_section(MARKS, text)
     return int(any(most > 0.05 + 3 * math.sqrt(0.0475 / fewer) for _, most in tables))
 
 
@@ -81,10 +74,9 @@ def table(title: str, rows: Iterator[Row]) -> tuple[str, float]:
     """Return a Markdown table in per cent, and its largest entry."""
     listed = list(rows)
     keys = list(listed[0][1])
-    lines = [["stream", *keys], ["---"] * (len(keys) + 1)]
-    lines += [[name, *(f"{100 * found[key]:.1f}" for key in keys)] for name, found in listed]
-    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"Ever wrong, per cent: {title}.\n\n{text}", max(max(found.values()) for _, found in listed)
+    body = [[name, *(f"{100 * shares[key]:.1f}" for key in keys)] for name, shares in listed]
+    text = markdown([["stream", *keys], *body])
+    return f"Ever wrong, per cent: {title}.\n\n{text}", max(max(shares.values()) for _, shares in listed)
 
 
 def looks_to(n: int, step: float) -> Any:

@@ -10,19 +10,17 @@ design.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from stream_metrics.inference.intervals.forms import PAIR_LIMIT
+from readme import flags, write_section
 
 import stream_metrics as sm
+from stream_metrics.inference.intervals.batched_formulas import PAIR_LIMIT
 
-README = Path(__file__).with_name("README.md")
 MARKS = "<!-- measured grid -->", "<!-- end of measured grid -->"
 SEED, MOST, GOAL = 93, 0.10, 0.07
 PROFILES = ("ordinary", "easy rare class", "near-perfect", "chance", "errors into one class", "rarely predicted")
@@ -90,39 +88,40 @@ def spread(shares: Any, recalls: Any, into: Any) -> Any:
     return matrix
 
 
-class JoinCounters(NamedTuple):
+class Coverage(NamedTuple):
     """Of one metric: the runs with an interval, those that hold the truth, those that miss it without a note, noted."""
 
     given: int = 0
-    held: int = 0
+    covered: int = 0
     silent: int = 0
     noted: int = 0
 
-    def with_interval(self, found: Any, truth: float) -> JoinCounters:
+    def with_interval(self, interval: Any, truth: float) -> Coverage:
         """Return the tally with one interval more, which does not count if there is none."""
-        if math.isnan(found.low):
+        if math.isnan(interval.low):
             return self
-        held, noted = bool(found.low <= truth <= found.high), bool(found.note)
-        return JoinCounters(self.given + 1, self.held + held, self.silent + (not (held or noted)), self.noted + noted)
+        covered, noted = bool(interval.low <= truth <= interval.high), bool(interval.note)
+        silent = not (covered or noted)
+        return Coverage(self.given + 1, self.covered + covered, self.silent + silent, self.noted + noted)
 
 
-def measured(design: Design, runs: int, seed: int) -> dict[str, JoinCounters]:
+def measured(design: Design, runs: int, seed: int) -> dict[str, Coverage]:
     """Return the tallies of a design by the name of the metric."""
     matrix = design.matrix
     population = sm.ConfusionMatrix.from_matrix(np.round(matrix * 2**45).astype(np.int64)).snapshot()
     whole = [key for key in WHOLE if design.classes <= 10 or key not in SLOW]
-    tallies: dict[str, JoinCounters] = {}
+    tallies: dict[str, Coverage] = {}
     rng, last = np.random.default_rng(seed), design.classes - 1
     for counts in rng.multinomial(design.n, matrix.ravel() / matrix.sum(), runs):
         snapshot = sm.ConfusionMatrix.from_matrix(counts.reshape(matrix.shape)).snapshot()
         for key in whole:
-            found = snapshot.interval(key)
-            tallies[WHOLE[key]] = tallies.get(WHOLE[key], JoinCounters()).with_interval(found, population[key])
+            interval = snapshot.interval(key)
+            tallies[WHOLE[key]] = tallies.get(WHOLE[key], Coverage()).with_interval(interval, population[key])
         for key, title in PER_CLASS.items():
             each, truth = snapshot.interval(key), population.per_class[key]
             for label, name in ((0, "frequent"), (last, "rare")):
                 title_ = f"{title} of a {name} class"
-                tallies[title_] = tallies.get(title_, JoinCounters()).with_interval(each[label], truth[label])
+                tallies[title_] = tallies.get(title_, Coverage()).with_interval(each[label], truth[label])
     return tallies
 
 
@@ -132,9 +131,9 @@ def grid(extent: Extent) -> Iterator[tuple[Design, int]]:
         yield Design(profile, k, ratio, n), max(20, extent.runs // (1 if k <= 5 else k // 4))
 
 
-def row(design: Design, tallies: dict[str, JoinCounters], runs: int) -> tuple[str, ...]:
+def row(design: Design, tallies: dict[str, Coverage], runs: int) -> tuple[str, ...]:
     """Return the row of a design: the lowest coverage, and what misses in silence more often than it should."""
-    shares = {name: one.held / one.given for name, one in tallies.items() if one.given >= runs / 10}
+    shares = {name: one.covered / one.given for name, one in tallies.items() if one.given >= runs / 10}
     lowest = min(shares, key=lambda name: shares[name])
     silent = sorted(((one.silent / runs, name) for name, one in tallies.items()), reverse=True)
     loud = [f"{name} {100 * share:.0f}" for share, name in silent if share > GOAL]
@@ -148,10 +147,7 @@ def row(design: Design, tallies: dict[str, JoinCounters], runs: int) -> tuple[st
 
 def main() -> int:
     """Measure, print, and write if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a part of the grid, in minutes")
-    parser.add_argument("--thorough", action="store_true", help="100 classes too, and more runs, in hours")
-    parser.add_argument("--write", action="store_true", help="put the table into README.md as well")
+    parser = flags(__doc__, quick="a part of the grid, in minutes", thorough="100 classes too, more runs, in hours")
     given = parser.parse_args()
     extent = THOROUGH if given.thorough else QUICK if given.quick else USUAL
     assert max(extent.classes) <= PAIR_LIMIT
@@ -166,11 +162,7 @@ def main() -> int:
         lines.append(f"| {' | '.join(row(design, tallies, runs))} |")
         print(lines[-1], flush=True)
     if given.write:
-        text = README.read_text(encoding="utf-8")
-        head, _, rest = text.partition(MARKS[0])
-        _, _, tail = rest.partition(MARKS[1])
-        table = "\n".join(lines)
-        README.write_text(f"{head}{MARKS[0]}\n{table}\n{MARKS[1]}{tail}", encoding="utf-8")
+        write_section(MARKS, "\n".join(lines))
     return int(worst > MOST)
 
 

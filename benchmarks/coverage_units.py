@@ -8,17 +8,15 @@ and without. --write puts it into README.md.
 
 from __future__ import annotations
 
-import argparse
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from readme import flags, write_section
 
 import stream_metrics as sm
 
-README = Path(__file__).with_name("README.md")
 MARKS = "<!-- measured units -->", "<!-- end of measured units -->"
 RIGHT, CLASSES, RAISED, LARGE = 0.8, 5, 1.2, 400_000
 KEYS = ("accuracy", "balanced_accuracy", "macro_f1", "matthews_corrcoef")
@@ -28,8 +26,7 @@ Rows = dict[tuple[str, str], list[Any]]
 
 def main() -> int:
     """Measure, print, and write if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="put the table into README.md as well")
+    parser = flags(__doc__)
     parser.add_argument("--runs", type=int, default=1000, help="runs; of scores a quarter (default: 1000)")
     given = parser.parse_args()
     rows: Rows = defaultdict(list)
@@ -47,9 +44,7 @@ def main() -> int:
     text = table(rows, given.runs)
     print(text)
     if given.write:
-        head, _, rest = README.read_text(encoding="utf-8").partition(MARKS[0])
-        _, _, tail = rest.partition(MARKS[1])
-        README.write_text(f"{head}{MARKS[0]}\n{text}\n{MARKS[1]}{tail}", encoding="utf-8")
+        write_section(MARKS, text)
     return 0
 
 

@@ -6,8 +6,8 @@ import argparse
 import datetime
 import importlib
 import sys
-from pathlib import Path
 
+from readme import write_section
 from timing import Line, machine, table
 
 QUESTIONS = (
@@ -19,7 +19,7 @@ QUESTIONS = (
     "monitor",
 )  # fmt: skip
 ENGINES = ("arrow_columns", "billion_pairs", "spark_overhead")  # in an environment of their own
-README = Path(__file__).with_name("README.md")
+
 MARKS = "<!-- measured -->", "<!-- end of measured -->"
 ENGINE_MARKS = "<!-- measured with engines -->", "<!-- end of measured with engines -->"
 
@@ -44,17 +44,9 @@ def main() -> int:
     report = f"{machine()}\n\n{table(lines)}"
     print(report)
     if given.write:
-        write(report, ENGINE_MARKS if given.engines else MARKS)
+        today = datetime.date.today().isoformat()
+        write_section(ENGINE_MARKS if given.engines else MARKS, f"{today}. {report}")
     return 1 if any(line.missed for _, line in lines) else 0
-
-
-def write(report: str, marks: tuple[str, str]) -> None:
-    """Replace what stands between two marks of the README."""
-    begin, end = marks
-    head, _, rest = README.read_text(encoding="utf-8").partition(begin)
-    _, _, tail = rest.partition(end)
-    today = datetime.date.today().isoformat()
-    README.write_text(f"{head}{begin}\n{today}. {report}\n{end}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":
