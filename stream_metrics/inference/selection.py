@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stream_metrics.formulas.stats.normal import beta_cdf, log_beta
 from stream_metrics.inference.intervals.interval import Interval
 
+if TYPE_CHECKING:
+    from stream_metrics.labels import Label
+
 __all__ = ["e_benjamini_hochberg", "e_value_below", "level_of_each", "range_of"]
 
-LARGEST = 700.0  # the logarithm of the largest e-value that is told
+LARGEST = 700.0  # the logarithm of the largest e-value that is returned
 
 
 def level_of_each(level: float, m: int) -> float:
@@ -25,20 +28,20 @@ def level_of_each(level: float, m: int) -> float:
     return 1 - (1 - level) / max(m, 1)
 
 
-def range_of(found: Mapping[Any, Interval], level: float, valid: str) -> Interval:
+def range_of(intervals: Mapping[Label, Interval], level: float, valid: str) -> Interval:
     """Return the interval of the largest difference of values whose intervals hold together with `level`.
 
     If all hold, the true largest difference is at most the highest end less the lowest, and at least the largest
     distance between two intervals, which is 0 where all overlap. The value, the largest difference of estimates, is
     above the true one on average.
     """
-    if len(found) < 2:
+    if len(intervals) < 2:
         return Interval(math.nan, math.nan, math.nan, level, "simultaneous", valid)
-    every = list(found.values())
+    every = list(intervals.values())
     values = [one.value for one in every]
     lows, highs = [one.low for one in every], [one.high for one in every]
-    doubts = [f"{group!r}: {one.note}" for group, one in found.items() if one.note]
-    note = f"{len(doubts)} of {len(every)} intervals have a note, as that of {doubts[0]}" if doubts else ""
+    notes = [f"{group!r}: {one.note}" for group, one in intervals.items() if one.note]
+    note = f"{len(notes)} of {len(every)} intervals have a note, as that of {notes[0]}" if notes else ""
     low, high, n = max(max(lows) - min(highs), 0.0), max(highs) - min(lows), sum(one.n for one in every)
     return Interval(max(values) - min(values), low, high, level, "simultaneous", valid, n=n, note=note)
 
@@ -56,12 +59,12 @@ def e_value_below(x: int, n: int, target: float) -> float:
     return math.exp(min(ratio + math.log(share) - math.log(target), LARGEST))
 
 
-def e_benjamini_hochberg(found: Mapping[Any, float], fdr: float = 0.05) -> dict[Any, float]:
+def e_benjamini_hochberg(e_values: Mapping[Label, float], fdr: float = 0.05) -> dict[Label, float]:
     """Return the e-values that are rejected, largest first: of these at most a share of `fdr` is expected to be wrong.
 
     The k largest of m, for the largest k whose smallest is at least m / (k fdr); however the e-values depend on each
     other. Wang and Ramdas 2022.
     """
-    ranked = sorted(found.items(), key=lambda item: -item[1])
+    ranked = sorted(e_values.items(), key=lambda item: -item[1])
     most = max((k for k, (_, e) in enumerate(ranked, 1) if e * k * fdr >= len(ranked)), default=0)
     return dict(ranked[:most])

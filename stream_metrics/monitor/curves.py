@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.labels import Label
-from stream_metrics.ranking.steps import descend
+from stream_metrics.ranking.steps import threshold_sweep
 from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["curves"]
@@ -46,7 +46,7 @@ def curves(snapshot: Snapshot, names: Mapping[Label, str]) -> dict[str, list[dic
 def _both(snapshot: Snapshot, label: Label) -> tuple[tuple[list[float], list[float]], ...]:
     """Return the points of the two curves of a class; none where no sample, or no other one, has scores."""
     column = snapshot.evaluation.column(label)
-    steps, (rest, own) = descend(column).fine, (column.weight(0), column.weight(1))
+    steps, (rest, own) = threshold_sweep(column).fine, (column.weight(0), column.weight(1))
     if not own:
         return ([], []), ([], [])
     recall = np.concatenate([[0.0], steps.tp]) / own

@@ -18,7 +18,7 @@ from stream_metrics.catalog.table import CATALOG
 from stream_metrics.formulas.protocol import Floats
 from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figure, nothing, samples
 from stream_metrics.ranking.curves import Best, Curve
-from stream_metrics.ranking.steps import descend
+from stream_metrics.ranking.steps import threshold_sweep
 from stream_metrics.report.layout import display_width, fit_names, number
 from stream_metrics.report.score_section import emphasized, single_class
 
@@ -81,7 +81,7 @@ def precision_recall(snapshot: Snapshot, labels: Sequence[Label] | None = None, 
     if all(np.isnan(area.value) for _, area in curves):
         return _empty(ax, snapshot, "needs samples of a class")
     for label, (curve, area), name, style in zip(shown.labels, curves, shown.names, shown.styles, strict=True):
-        x, y = _steps(curve, descend(snapshot.evaluation.column(label)).fine.mixed)
+        x, y = _steps(curve, threshold_sweep(snapshot.evaluation.column(label)).fine.mixed)
         ax.plot(x, y, color=style.colour, linestyle=style.line, label=f"{name}: {emphasized(area)}", zorder=3)
         if len(x):
             ax.axhline(y[-1], zorder=2, **{**CHANCE, "color": style.colour})

@@ -25,9 +25,9 @@ from stream_metrics.ranking.certificates import (
     widened,
 )
 from stream_metrics.ranking.protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn
-from stream_metrics.ranking.resolve import resolve
+from stream_metrics.ranking.resolve import estimate_within_cells
 from stream_metrics.ranking.score_codes import edge
-from stream_metrics.ranking.steps import descend
+from stream_metrics.ranking.steps import threshold_sweep
 from stream_metrics.ranking.table import Table, count_pairs, root_sum_square, tabulate
 
 
@@ -53,9 +53,9 @@ def _area(column: RankColumn, scale: int, shift: int) -> Certified:
     value, se = low / all_twice, 0.0
     if pairs.open:
         inside = _inside(table) / pairs.all
-        resolved = resolve(column, table, inside)
+        resolved = estimate_within_cells(column, table, inside)
         value += scale * float(resolved.shares.dot(inside))
-        se = scale * root_sum_square(resolved.doubts * inside)
+        se = scale * root_sum_square(resolved.std_errors * inside)
     bounds = round_down(low, all_twice), round_up(low + 2 * scale * pairs.open, all_twice)
     return widened(value, *bounds, se, scale * lost_in_classes(column), shift, scale + shift)
 
@@ -199,7 +199,7 @@ def delong_se(column: RankColumn) -> float:
 
 def delong_influence(column: RankColumn) -> tuple[Floats, Floats]:
     """Return the weights of the scores of own and of rest, and the square of what each adds to the standard error."""
-    steps = descend(column).fine
+    steps = threshold_sweep(column).fine
     p, n = steps.own, steps.rest
     own, rest = column.weight(OWN), column.weight(REST)
     below, above = (rest - steps.fp + steps.shares * n) / rest, (steps.tp - p + steps.shares * p) / own

@@ -19,7 +19,7 @@ from stream_metrics.formulas.protocol import Floats
 from stream_metrics.ranking.certificates import EPSILON, lost, mean_of_ratios, widened
 from stream_metrics.ranking.protocol import OWN, REST, UNDEFINED, Certified, RankColumn
 from stream_metrics.ranking.resolve import sampled_in
-from stream_metrics.ranking.steps import Descent, Steps, Units, descend
+from stream_metrics.ranking.steps import Steps, ThresholdSweep, Units, threshold_sweep
 from stream_metrics.ranking.table import root_sum_square
 
 EXPECTED = 50.0  # codes' worth of weight that the sample should show before its silence means an atom
@@ -38,7 +38,7 @@ def average_precision(column: RankColumn) -> Certified:
     own = column.weight(OWN)
     if not own:
         return UNDEFINED
-    steps = descend(column)
+    steps = threshold_sweep(column)
     coarse = steps.coarse
     error = _lost(lost(column, own))
     if not coarse.mixed.any():
@@ -48,7 +48,7 @@ def average_precision(column: RankColumn) -> Certified:
     first = np.where(coarse.mixed, _negatives_first(coarse), tied)
     most = np.where(coarse.mixed, _positives_at_once(coarse), tied)
     value = math.fsum(np.where(_atoms(column, steps), _tied(steps.fine), _random_order(steps.fine, column.grain))) / own
-    se = root_sum_square((most - first) * steps.doubts) / own
+    se = root_sum_square((most - first) * steps.std_errors) / own
     return _outwards(value, math.fsum(first) / own, math.fsum(most) / own, se, error)
 
 
@@ -61,7 +61,7 @@ def pr_auc_trapezoid(column: RankColumn) -> Certified:
     own = column.weight(OWN)
     if not own:
         return UNDEFINED
-    steps = descend(column)
+    steps = threshold_sweep(column)
     error = _lost_of_lines(_with_own(steps.coarse), column.slack) / own + lost(column, own)
     if not steps.coarse.mixed.any():
         points = _points(steps.units)
@@ -70,7 +70,7 @@ def pr_auc_trapezoid(column: RankColumn) -> Certified:
     low, high = _line_bounds(_with_own(steps.coarse))
     fine, has_own = _with_own(steps.fine), steps.coarse.own > 0
     likely = fine.own * (fine.tp / (fine.tp + fine.fp) + _before(fine.tp / (fine.tp + fine.fp))) / 2
-    se = root_sum_square((high - low) * steps.doubts[has_own]) / own
+    se = root_sum_square((high - low) * steps.std_errors[has_own]) / own
     return _outwards(math.fsum(likely) / own, math.fsum(low) / own, math.fsum(high) / own, se, error)
 
 
@@ -186,15 +186,15 @@ def harmonic_gap(a: Floats, p: Floats) -> Floats:
     return total
 
 
-def _atoms(column: RankColumn, steps: Descent) -> NDArray[np.bool_]:
+def _atoms(column: RankColumn, steps: ThresholdSweep) -> NDArray[np.bool_]:
     """Return which of the fine rows are mixed rows that must hold an atom, seen by the weight that the sample lacks."""
     fine, coarse = steps.fine, steps.coarse
-    found = np.zeros(len(coarse.starts), bool)
+    has_atom = np.zeros(len(coarse.starts), bool)
     for c, counts in ((REST, coarse.rest), (OWN, coarse.own)):
         hoped = column.tau[c] * counts
         for row in np.flatnonzero((steps.cells >= 0) & (hoped >= EXPECTED * column.grain)):
             seen = float(sampled_in(column, int(steps.cells[row]), c)[1].sum())
-            found[row] |= seen < EXPLAINED * float(hoped[row])
+            has_atom[row] |= seen < EXPLAINED * float(hoped[row])
     if fine is coarse:
-        return found
-    return np.isin(fine.starts, coarse.starts[found]) & fine.mixed
+        return has_atom
+    return np.isin(fine.starts, coarse.starts[has_atom]) & fine.mixed

@@ -81,8 +81,8 @@ def reliability_curve(column: RankColumn, *, bins: int = 15, strategy: str = "un
         return Reliability(*(np.zeros(0) for _ in range(3)))
     place, weight = _place(rows, bins, strategy)[0], rows.rest + rows.own
     total, scores, own = (_sums(place, a, bins) for a in (weight, weight * rows.mean, rows.own))
-    kept = total > 0
-    return Reliability(scores[kept] / total[kept], own[kept] / total[kept], total[kept])
+    filled = total > 0
+    return Reliability(scores[filled] / total[filled], own[filled] / total[filled], total[filled])
 
 
 def expected_calibration_error(column: RankColumn, *, bins: int = 15, strategy: str = "uniform") -> Certified:
@@ -322,8 +322,8 @@ def _fill(rows: _Rows, bins: int, strategy: str) -> _Bins:
     residual, slack = rows.own - weight * rows.mean, weight * rows.radius
     split = first != last
     total, everything = (_sums(place, a, bins) for a in (weight, residual))
-    sure, kept, wide = (_sums(place, np.where(split, 0.0, a), bins) for a in (weight, residual, slack))
-    most, low, high = sure.copy(), kept - wide, kept + wide
+    sure, certain, wide = (_sums(place, np.where(split, 0.0, a), bins) for a in (weight, residual, slack))
+    most, low, high = sure.copy(), certain - wide, certain + wide
     for row in np.flatnonzero(split):
         inside = slice(int(first[row]), int(last[row]) + 1)
         most[inside] += weight[row]

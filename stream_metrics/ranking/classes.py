@@ -73,13 +73,13 @@ def over_classes(measure: Measure, doc: str, *, by_support: bool = False) -> Cal
     """Return the mean of a measure over the classes where it is defined, plain or weighted by their true samples."""
 
     def formula(r: Ranks, **options: Any) -> Certified:
-        found = columns(r)
-        values = [measure(column, **options) for column in found]
+        each_column = columns(r)
+        values = [measure(column, **options) for column in each_column]
         if not by_support:
             return ranks.mean(values)
-        units = max((column.units for column in found), default=1)
-        supports = [int(column.totals[OWN]) * (units // column.units) for column in found]
-        slack = max((column.slack for column in found), default=0.0)
+        units = max((column.units for column in each_column), default=1)
+        supports = [int(column.totals[OWN]) * (units // column.units) for column in each_column]
+        slack = max((column.slack for column in each_column), default=0.0)
         return ranks.mean(values, supports, slack * units / max(sum(supports), 1))
 
     formula.__doc__ = doc
@@ -110,8 +110,8 @@ def _with_options(formula: Callable[..., Any], measure: Measure) -> Callable[...
     """Give a formula the keyword-only options of the measure of one column."""
     parameters = inspect.signature(measure).parameters.values()
     first = inspect.Parameter("r", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    kept = [first, *(p for p in parameters if p.kind is p.KEYWORD_ONLY)]
-    formula.__signature__ = inspect.Signature(kept)  # type: ignore[attr-defined]
+    options = [first, *(p for p in parameters if p.kind is p.KEYWORD_ONLY)]
+    formula.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     return formula
 
 

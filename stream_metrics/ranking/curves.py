@@ -35,7 +35,7 @@ from stream_metrics.ranking.certificates import (
 )
 from stream_metrics.ranking.protocol import NAN, OWN, REST, UNDEFINED, Certified, RankColumn
 from stream_metrics.ranking.sample import UNIFORM
-from stream_metrics.ranking.steps import Steps, Units, descend
+from stream_metrics.ranking.steps import Steps, Units, threshold_sweep
 from stream_metrics.ranking.table import root_sum_square
 
 NEAR = 1e-12  # values this close are compared exactly
@@ -65,13 +65,13 @@ class Best(NamedTuple):
 
 def roc_curve(column: RankColumn) -> Curve:
     """Points (false positive rate, true positive rate); nan rates of a class without scores. Fawcett 2006."""
-    steps = descend(column).fine
+    steps = threshold_sweep(column).fine
     return _curve(steps, _from_zero(steps.fp) / _total(column, REST), _from_zero(steps.tp) / _total(column, OWN))
 
 
 def det_curve(column: RankColumn) -> Curve:
     """Points (false positive rate, false negative rate); nan rates of a class without scores. Martin et al. 1997."""
-    steps = descend(column).fine
+    steps = threshold_sweep(column).fine
     own = column.weight(OWN)
     missed = (own - _from_zero(steps.tp)) / _total(column, OWN)
     return _curve(steps, _from_zero(steps.fp) / _total(column, REST), missed)
@@ -79,7 +79,7 @@ def det_curve(column: RankColumn) -> Curve:
 
 def pr_curve(column: RankColumn) -> Curve:
     """Points (recall, precision), the first (0, 1) by convention; nan recalls without own. Doering 2018."""
-    steps = descend(column).fine
+    steps = threshold_sweep(column).fine
     precision = np.concatenate([[1.0], steps.tp / (steps.tp + steps.fp)])
     return _curve(steps, _from_zero(steps.tp) / _total(column, OWN), precision)
 
@@ -109,7 +109,7 @@ def partial_auc(column: RankColumn, *, max_fpr: float = 0.1, standardized: bool 
     rest, own = column.weight(REST), column.weight(OWN)
     if not rest or not own:
         return UNDEFINED
-    steps = descend(column)
+    steps = threshold_sweep(column)
     limit = Fraction(max_fpr)
     low, high = _area_bounds(steps.units, limit)
     least, scale = Fraction(0), Fraction(1)
@@ -122,7 +122,7 @@ def partial_auc(column: RankColumn, *, max_fpr: float = 0.1, standardized: bool 
     value = _likely_area(steps.fine, max_fpr * rest) / (own * rest)
     s = steps.coarse
     width = np.clip(max_fpr * rest - s.fp_before, 0.0, s.rest)
-    se = root_sum_square(np.where(s.mixed, width * s.own, 0.0) * steps.doubts) / (own * rest)
+    se = root_sum_square(np.where(s.mixed, width * s.own, 0.0) * steps.std_errors) / (own * rest)
     bounds = round_down(*low.as_integer_ratio()), round_up(*high.as_integer_ratio())
     factor = math.nextafter(float(scale), math.inf)
     ends = (float((limit * c - least) * scale + shift) for c in (0, 1))
@@ -183,7 +183,7 @@ def tpr_at_fpr(column: RankColumn, *, fpr: float = 0.1) -> Certified:
     rest, own = column.weight(REST), column.weight(OWN)
     if not rest or not own:
         return UNDEFINED
-    steps = descend(column)
+    steps = threshold_sweep(column)
     error, all_own = lost_in_classes(column), int(steps.units.tp[-1])
     low, high = _reached(steps.units, fpr - error)[0], _reached(steps.units, fpr + error)[1]
     if low == high and not error:
@@ -235,7 +235,7 @@ def precision_at_recall(column: RankColumn, *, recall: float = 0.9) -> Certified
     own = column.weight(OWN)
     if not own:
         return UNDEFINED
-    steps = descend(column)
+    steps = threshold_sweep(column)
     low, high = _best_precisions(steps.units, recall, column.slack * column.units, lost(column, own))
     if low == high:
         return Certified(low, low, high, 0.0)
@@ -290,7 +290,7 @@ def ks_statistic(column: RankColumn) -> Certified:
     rest, own = column.weight(REST), column.weight(OWN)
     if not rest or not own:
         return UNDEFINED
-    steps = descend(column)
+    steps = threshold_sweep(column)
     s, fine = steps.units, steps.fine
     all_own, all_rest = int(s.tp[-1]), int(s.fp[-1])
     low = int(np.abs(s.tp * all_rest - s.fp * all_own).max())
@@ -316,7 +316,7 @@ def best_threshold(column: RankColumn, metric: str | Callable[..., Floats] = "yo
     rest, own = column.weight(REST), column.weight(OWN)
     if not rest or not own:
         return Best(NAN, NAN, NAN)
-    steps = descend(column)
+    steps = threshold_sweep(column)
     s = steps.coarse
     fp, tp = _from_zero(s.fp), _from_zero(s.tp)
     values = function(tp, own - tp, fp, rest - fp)

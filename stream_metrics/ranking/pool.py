@@ -114,8 +114,8 @@ def _sample(columns: Sequence[RankColumn], level: int, c: int) -> tuple[Codes, N
     distinct, index = np.unique(np.concatenate(codes), return_inverse=True)
     totals = np.zeros(len(distinct), np.result_type(*weights))
     np.add.at(totals, index.ravel(), np.concatenate(weights))
-    kept = (_hashes(distinct).astype(np.float64) * 2.0**-64 <= tau) & (distinct != np.uint64(ZERO))
-    return distinct[kept], totals[kept], tau
+    sampled = (_hashes(distinct).astype(np.float64) * 2.0**-64 <= tau) & (distinct != np.uint64(ZERO))
+    return distinct[sampled], totals[sampled], tau
 
 
 def _hashes(codes: Codes) -> Codes:

@@ -18,21 +18,21 @@ from numpy.typing import NDArray
 
 from stream_metrics.formulas.protocol import Floats
 from stream_metrics.ranking.protocol import OWN, REST, Codes, RankColumn
-from stream_metrics.ranking.sample import UNIFORM, Comparison, Spread, compare, place_atoms, spread
+from stream_metrics.ranking.sample import UNIFORM, CellDistribution, Comparison, cell_distribution, compare, place_atoms
 from stream_metrics.ranking.table import Table, shares
 
-HEAVY = 20  # sampled codes of each class from which a cell is looked into
+DENSE = 20  # sampled codes of each class from which a cell is looked into
 SINGLE = 3.0  # standard errors by which one cell's sample must contradict its means to be believed
 OVERALL = 2.0  # standard errors by which the samples of all others must contradict theirs together
 
 
-class Heavy(NamedTuple):
+class DenseCell(NamedTuple):
     """A mixed row that the sample shows from inside."""
 
     at: int
     """Its number among the mixed rows."""
-    rest: Spread
-    own: Spread
+    rest: CellDistribution
+    own: CellDistribution
     comparison: Comparison
 
 
@@ -40,24 +40,24 @@ class Resolution(NamedTuple):
     """For each mixed row the share of its pairs in which own is above, and how far that may be off."""
 
     shares: Floats
-    doubts: Floats
-    heavy: list[Heavy]
+    std_errors: Floats
+    dense: list[DenseCell]
 
 
-def resolve(column: RankColumn, table: Table, inside: Floats) -> Resolution:
+def estimate_within_cells(column: RankColumn, table: Table, inside: Floats) -> Resolution:
     """Return the shares of the mixed rows; `inside` is how many pairs each of them holds."""
     chosen = shares(column, table)
-    doubts = np.full(len(chosen), UNIFORM)
-    heavy = [look_into(column, table, at) for at in heavy_rows(column, table)]
-    if heavy:
-        rows = np.array([cell.at for cell in heavy])
-        doubts[rows] = [cell.comparison.doubt for cell in heavy]
-        chosen[rows] = _choose(chosen[rows], [cell.comparison for cell in heavy], inside[rows])
-    return Resolution(chosen, doubts, heavy)
+    std_errors = np.full(len(chosen), UNIFORM)
+    dense = [inspect_cell(column, table, at) for at in dense_rows(column, table)]
+    if dense:
+        rows = np.array([cell.at for cell in dense])
+        std_errors[rows] = [cell.comparison.std_error for cell in dense]
+        chosen[rows] = _choose(chosen[rows], [cell.comparison for cell in dense], inside[rows])
+    return Resolution(chosen, std_errors, dense)
 
 
-def heavy_rows(column: RankColumn, table: Table) -> NDArray[np.intp]:
-    """Return which mixed rows hold at least `HEAVY` sampled codes of each class."""
+def dense_rows(column: RankColumn, table: Table) -> NDArray[np.intp]:
+    """Return which mixed rows hold at least `DENSE` sampled codes of each class."""
     level = np.uint64(column.level)
     crowds = _crowds(column.sample_codes[OWN] >> level)
     if len(crowds):
@@ -66,24 +66,25 @@ def heavy_rows(column: RankColumn, table: Table) -> NDArray[np.intp]:
 
 
 def _crowds(cells: Codes) -> Codes:
-    """Return the cells that occur at least `HEAVY` times in a sorted array."""
-    last = cells[HEAVY - 1 :]
+    """Return the cells that occur at least `DENSE` times in a sorted array."""
+    last = cells[DENSE - 1 :]
     full = last == cells[: len(last)]
     return np.unique(last[full]) if full.any() else last[:0]
 
 
-def look_into(column: RankColumn, table: Table, at: int) -> Heavy:
+def inspect_cell(column: RankColumn, table: Table, at: int) -> DenseCell:
     """Return what the sample shows of the mixed row at that place among the mixed rows."""
     cell = int(table.cells[at])
     counts = [int(column.counts[cell, c]) / column.units for c in (REST, OWN)]
-    spreads = []
+    distributions = []
     for c in (REST, OWN):
         codes, sampled = sampled_in(column, cell, c)
         start = int(column.cells[cell]) << column.level
         places = (codes - np.uint64(start)).astype(np.float64) * 2.0**-column.level
-        spreads.append(spread(places, sampled, counts[c], float(column.offsets[cell, c]), column.tau[c]))
-    rest, own = place_atoms(spreads[REST], spreads[OWN], counts[REST], counts[OWN])
-    return Heavy(at, rest, own, compare(rest, own))
+        mean = float(column.offsets[cell, c])
+        distributions.append(cell_distribution(places, sampled, counts[c], mean, column.tau[c]))
+    rest, own = place_atoms(distributions[REST], distributions[OWN], counts[REST], counts[OWN])
+    return DenseCell(at, rest, own, compare(rest, own))
 
 
 def sampled_in(column: RankColumn, cell: int, c: int) -> tuple[Codes, Floats]:
@@ -96,10 +97,10 @@ def sampled_in(column: RankColumn, cell: int, c: int) -> tuple[Codes, Floats]:
 
 
 def _choose(means: Floats, samples: list[Comparison], inside: Floats) -> Floats:
-    """Return for each heavy row the share from its means, or from its sample where that contradicts them."""
-    found = np.array([sample.share for sample in samples])
+    """Return for each dense row the share from its means, or from its sample where that contradicts them."""
+    from_sample = np.array([sample.share for sample in samples])
     errors = np.array([sample.se for sample in samples])
-    single = np.abs(found - means) > SINGLE * errors
+    single = np.abs(from_sample - means) > SINGLE * errors
     others = np.where(single, 0.0, inside)
-    together = abs(float(others.dot(found - means))) > OVERALL * math.sqrt(float(((others * errors) ** 2).sum()))
-    return np.where(single | together, found, means)
+    together = abs(float(others.dot(from_sample - means))) > OVERALL * math.sqrt(float(((others * errors) ** 2).sum()))
+    return np.where(single | together, from_sample, means)

@@ -27,13 +27,13 @@ UNIFORM = 0.29  # 1/sqrt(12): the standard deviation of a share of which nothing
 MISSED = 0.1  # the standard deviation of a share that an atom's place is to blame for
 
 
-class Spread(NamedTuple):
+class CellDistribution(NamedTuple):
     """The mass of one class in one cell, on places in [0, 1)."""
 
     places: Floats
     mass: Floats
     """Sums to 1."""
-    loose: NDArray[np.bool_]
+    unresolved: NDArray[np.bool_]
     """The codes that stand for others, unlike those whose mass is known."""
     calibrated: bool
     tau: float
@@ -45,32 +45,34 @@ class Spread(NamedTuple):
     """Place, its standard error, and mass of a missed atom, which is not among the places."""
 
 
-def spread(places: Floats, sampled: Floats, count: float, mean: float, tau: float) -> Spread:
+def cell_distribution(places: Floats, sampled: Floats, count: float, mean: float, tau: float) -> CellDistribution:
     """Return where the mass `count` of a class lies, given the sampled codes with their weights, and the exact mean."""
-    loose = sampled < max(CERTAIN * count, CERTAIN_MEDIANS * float(np.median(sampled)))
-    x, w = places[loose], sampled[loose]
-    known = 0.0 if loose.all() else float(sampled[~loose].sum())
+    unresolved = sampled < max(CERTAIN * count, CERTAIN_MEDIANS * float(np.median(sampled)))
+    x, w = places[unresolved], sampled[unresolved]
+    known = 0.0 if unresolved.all() else float(sampled[~unresolved].sum())
     seen, squares = float(w.sum()), float(w.dot(w))
     left = max(count - known, seen)  # what is left beside heavy codes may be lost in rounding
     centre = float(w.dot(x)) / seen
     deviation = math.sqrt(float(w.dot((x - centre) ** 2)) / seen)
-    goal = centre if math.isnan(mean) else (count * mean - float(sampled[~loose].dot(places[~loose]))) / left
+    goal = centre if math.isnan(mean) else (count * mean - float(sampled[~unresolved].dot(places[~unresolved]))) / left
     unseen = max(0.0, 1 - seen / (tau * left))
     noise = math.sqrt((1 - tau) * squares / seen / (tau * left))
     mass, atom, calibrated = sampled / count, None, False
-    mass[loose] *= left / seen
+    mass[unresolved] *= left / seen
     if unseen > MISSING * noise:
-        mass[loose] *= 1 - unseen
+        mass[unresolved] *= 1 - unseen
         place = min(max((goal - (1 - unseen) * centre) / unseen, 0.0), 1.0)
         atom = place, deviation / math.sqrt(len(x)) * (1 - unseen) / unseen, unseen * left / count
     elif not math.isnan(mean) and abs(goal - centre) < CALIBRATE * deviation * math.sqrt(squares) / seen:
         tilt = np.maximum(0.0, 1 + (goal - centre) / deviation**2 * (x - centre))
-        mass[loose] *= tilt * (seen / float(w.dot(tilt)))
+        mass[unresolved] *= tilt * (seen / float(w.dot(tilt)))
         calibrated = True
-    return Spread(places, mass, loose, calibrated, tau, unseen, noise, atom)
+    return CellDistribution(places, mass, unresolved, calibrated, tau, unseen, noise, atom)
 
 
-def place_atoms(rest: Spread, own: Spread, rest_count: float, own_count: float) -> tuple[Spread, Spread]:
+def place_atoms(
+    rest: CellDistribution, own: CellDistribution, rest_count: float, own_count: float
+) -> tuple[CellDistribution, CellDistribution]:
     """Return both classes with their missed atoms in place: on one place if the two cannot be told apart."""
     if rest.atom and own.atom:
         (a, a_error, a_mass), (b, b_error, b_mass) = rest.atom, own.atom
@@ -81,10 +83,10 @@ def place_atoms(rest: Spread, own: Spread, rest_count: float, own_count: float) 
     return (_with_atom(s, s.atom[0]) if s.atom else s for s in (rest, own))  # type: ignore[return-value]
 
 
-def _with_atom(s: Spread, place: float) -> Spread:
+def _with_atom(s: CellDistribution, place: float) -> CellDistribution:
     assert s.atom is not None
-    places, mass, loose = np.append(s.places, place), np.append(s.mass, s.atom[2]), np.append(s.loose, False)
-    return s._replace(places=places, mass=mass, loose=loose)
+    places, mass, unresolved = np.append(s.places, place), np.append(s.mass, s.atom[2]), np.append(s.unresolved, False)
+    return s._replace(places=places, mass=mass, unresolved=unresolved)
 
 
 class Comparison(NamedTuple):
@@ -93,11 +95,11 @@ class Comparison(NamedTuple):
     share: float
     se: float
     """The standard error of the share, for deciding whether it differs from another guess."""
-    doubt: float
+    std_error: float
     """How far the share may be off, everything considered that the sample cannot show."""
 
 
-def compare(rest: Spread, own: Spread) -> Comparison:
+def compare(rest: CellDistribution, own: CellDistribution) -> Comparison:
     """Return the share of pairs in which own is above, with its errors."""
     above_rest = _mass_below(own.places, rest)
     below_own = 1.0 - _mass_below(rest.places, own)
@@ -105,24 +107,24 @@ def compare(rest: Spread, own: Spread) -> Comparison:
     both = (rest, below_own), (own, above_rest)
     atoms = sum((MISSED * s.unseen) ** 2 for s, _ in both if s.atom)
     se = math.sqrt(sum(_variance(s, v, s.calibrated) for s, v in both) + atoms)
-    doubt = sum(_variance(s, v, False) for s, v in both) + atoms
+    std_error = sum(_variance(s, v, False) for s, v in both) + atoms
     for s, _ in both:
         hidden = UNIFORM * s.unseen if s.atom else abs(share - 0.5) * max(0.0, s.unseen - 2 * s.noise)
-        doubt += hidden**2
+        std_error += hidden**2
     few = UNIFORM * sum(1 / (len(s.places) - (s.atom is not None)) for s, _ in both)
-    return Comparison(share, se, min(UNIFORM, math.sqrt(doubt + few**2)))
+    return Comparison(share, se, min(UNIFORM, math.sqrt(std_error + few**2)))
 
 
-def _mass_below(places: Floats, other: Spread) -> Floats:
+def _mass_below(places: Floats, other: CellDistribution) -> Floats:
     """Return the mass of the other class below each place, plus half the mass on it."""
     order = np.argsort(other.places, kind="stable")
     where, upto = other.places[order], np.concatenate([[0.0], np.cumsum(other.mass[order])])
     return np.asarray((upto[where.searchsorted(places)] + upto[where.searchsorted(places, "right")]) * (0.5 / upto[-1]))
 
 
-def _variance(s: Spread, values: Floats, calibrated: bool) -> float:
+def _variance(s: CellDistribution, values: Floats, calibrated: bool) -> float:
     """Return the variance of a weighted mean of the values over a uniform sample of codes."""
-    mass, v, x = s.mass[s.loose], values[s.loose], s.places[s.loose]
+    mass, v, x = s.mass[s.unresolved], values[s.unresolved], s.places[s.unresolved]
     k, total, lost = len(v), float(mass.sum()), 2 if calibrated else 1
     if not total or k <= lost:
         return NAN if not total else 0.0

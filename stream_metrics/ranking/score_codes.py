@@ -38,8 +38,8 @@ def edge(codes: Codes) -> Floats:
     codes = np.asarray(codes, np.uint64)
     negative = codes < np.uint64(ZERO)
     goal = np.where(negative, np.uint64(ZERO) - codes, codes - np.uint64(ZERO))
-    found = _smallest(goal)
-    return np.where(negative, -np.nextafter(found, 0.0), found) + 0.0
+    smallest = _smallest(goal)
+    return np.where(negative, -np.nextafter(smallest, 0.0), smallest) + 0.0
 
 
 def _smallest(goal: Codes) -> Floats:

@@ -1,7 +1,7 @@
 """A column from its highest scores down: what a falling threshold lets through, row by row.
 
 The start of every row is a threshold at which the counts are exact, whatever the level. The fine steps also go through
-the heavy cells code by code; those points are estimates. Ordinary mixed rows stay whole.
+the dense cells code by code; those points are estimates. Ordinary mixed rows stay whole.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.ranking.protocol import ENDS, OWN, REST, Codes, RankColumn
-from stream_metrics.ranking.resolve import Heavy, Resolution, resolve
+from stream_metrics.ranking.resolve import DenseCell, Resolution, estimate_within_cells
 from stream_metrics.ranking.score_codes import edge
 from stream_metrics.ranking.table import Table, tabulate
 
@@ -55,30 +55,31 @@ class Units(NamedTuple):
     mixed: NDArray[np.bool_]
 
 
-class Descent(NamedTuple):
-    """The steps of a column, without and with its heavy cells expanded."""
+class ThresholdSweep(NamedTuple):
+    """The steps of a column, without and with its dense cells expanded."""
 
     units: Units
     coarse: Steps
     fine: Steps
-    doubts: Floats
+    std_errors: Floats
     """For each coarse row how far its share may be off; 0 in rows of equal scores."""
     cells: NDArray[np.intp]
     """For each coarse row its cell in the column if it is mixed, otherwise -1."""
 
 
-def descend(column: RankColumn) -> Descent:
+def threshold_sweep(column: RankColumn) -> ThresholdSweep:
     """Return the steps of a column."""
     table = tabulate(column)
     rows, mixed = len(table.starts), table.mixed
     inside = (table.own[mixed] * table.rest[mixed]).astype(np.float64)
-    found = resolve(column, table, inside) if len(mixed) else Resolution(np.zeros(0), np.zeros(0), [])
-    doubts, cells = np.zeros(rows), np.full(rows, -1)
-    doubts[mixed], cells[mixed] = found.doubts, table.cells
+    none = Resolution(np.zeros(0), np.zeros(0), [])
+    resolution = estimate_within_cells(column, table, inside) if len(mixed) else none
+    std_errors, cells = np.zeros(rows), np.full(rows, -1)
+    std_errors[mixed], cells[mixed] = resolution.std_errors, table.cells
     units = _in_units(table)
-    coarse = _whole_rows(table, units, found.shares)
-    fine = _expand(coarse, column, table, found.heavy) if found.heavy else coarse
-    return Descent(units, coarse, fine, doubts[::-1], cells[::-1])
+    coarse = _whole_rows(table, units, resolution.shares)
+    fine = _expand(coarse, column, table, resolution.dense) if resolution.dense else coarse
+    return ThresholdSweep(units, coarse, fine, std_errors[::-1], cells[::-1])
 
 
 def _in_units(table: Table) -> Units:
@@ -98,10 +99,10 @@ def _whole_rows(table: Table, units: Units, shares: Floats) -> Steps:
     return Steps._make([table.starts[::-1], *values, units.mixed, share[::-1], np.ones(len(share), bool)])
 
 
-def _expand(coarse: Steps, column: RankColumn, table: Table, heavy: list[Heavy]) -> Steps:
-    """Return the steps with each heavy row replaced by its codes."""
+def _expand(coarse: Steps, column: RankColumn, table: Table, dense: list[DenseCell]) -> Steps:
+    """Return the steps with each dense row replaced by its codes."""
     pieces, done = [], 0
-    for cell in reversed(heavy):
+    for cell in reversed(dense):
         row = len(table.starts) - 1 - int(table.mixed[cell.at])
         pieces.append(Steps._make(a[done:row] for a in coarse))
         pieces.append(_inner_steps(Steps._make(a[row : row + 1] for a in coarse), column.level, cell))
@@ -110,21 +111,21 @@ def _expand(coarse: Steps, column: RankColumn, table: Table, heavy: list[Heavy])
     return Steps._make(np.concatenate(parts) for parts in zip(*pieces, strict=True))
 
 
-def _inner_steps(row: Steps, level: int, cell: Heavy) -> Steps:
-    """Return the codes of one heavy row as steps that add up to the row."""
+def _inner_steps(row: Steps, level: int, cell: DenseCell) -> Steps:
+    """Return the codes of one dense row as steps that add up to the row."""
     places = np.unique(np.concatenate([cell.rest.places, cell.own.places]))
     masses = [np.zeros(len(places)), np.zeros(len(places))]
-    for mass, spread, count in zip(masses, (cell.rest, cell.own), (row.rest, row.own), strict=True):
-        np.add.at(mass, places.searchsorted(spread.places), spread.mass * count)
-    kept = masses[REST] + masses[OWN] > 0
-    places, counts = places[kept][::-1], [mass[kept][::-1] for mass in masses]
+    for mass, distribution, count in zip(masses, (cell.rest, cell.own), (row.rest, row.own), strict=True):
+        np.add.at(mass, places.searchsorted(distribution.places), distribution.mass * count)
+    filled = masses[REST] + masses[OWN] > 0
+    places, counts = places[filled][::-1], [mass[filled][::-1] for mass in masses]
     ends = (row.fp, row.tp)
     starts_at = (row.fp_before, row.tp_before)
     upto = [np.minimum(a + np.cumsum(m), b) for m, a, b in zip(counts, starts_at, ends, strict=True)]
     upto[REST][-1], upto[OWN][-1] = row.fp[0], row.tp[0]
     before = [np.concatenate([a, m[:-1]]) for m, a in zip(upto, starts_at, strict=True)]
-    base, room = int(row.starts[0]) >> level << level, float(2**level)
-    inner = np.minimum(places * room, room - max(1.0, room * 2.0**-53)).astype(np.uint64)
+    base, width = int(row.starts[0]) >> level << level, float(2**level)
+    inner = np.minimum(places * width, width - max(1.0, width * 2.0**-53)).astype(np.uint64)
     starts = np.minimum(np.maximum(inner + np.uint64(base), row.starts), np.uint64(ENDS[1]))
     no, half = np.zeros(len(places), bool), np.full(len(places), 0.5)
     return Steps._make([starts, *counts, *upto, *before, no, half, no])

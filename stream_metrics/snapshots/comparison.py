@@ -290,8 +290,8 @@ class ComparisonSnapshot:
         if method is None:
             method = "delta" if methods.steady(key, self._sides, self.joint, label, ENOUGH) else "posterior"
         if method == "delta":
-            reach = -normal_quantile((1 - level) / 2) * se
-            return empty._replace(low=value - reach, high=value + reach, se=se, method="delta", note=note)
+            margin = -normal_quantile((1 - level) / 2) * se
+            return empty._replace(low=value - margin, high=value + margin, se=se, method="delta", note=note)
         if method == "posterior":
             low, high, se, lost = methods.posterior(key, self.joint, label, draws, seed, level)
         else:
@@ -310,8 +310,8 @@ class ComparisonSnapshot:
             low, high = _signed(shares.paired_sequence(pairs, level), sign)
             return empty._replace(low=low, high=high, method="bets")
         if methods.steady(key, self._sides, self.joint, label, STEADY):
-            reach = late_multiplier(self.n, t_opt, level) * se
-            return empty._replace(low=empty.value - reach, high=empty.value + reach, method="asymptotic")
+            margin = late_multiplier(self.n, t_opt, level) * se
+            return empty._replace(low=empty.value - margin, high=empty.value + margin, method="asymptotic")
         if pairs:
             low, high = _signed(shares.paired_sequence(pairs, early_level(level, 1)), sign)
             return empty._replace(low=low, high=high, method="bets")
@@ -329,16 +329,16 @@ class ComparisonSnapshot:
         if not se > 0:
             note = "the models do not differ in any sample that counts here" if se == 0 else note
             return Difference(row.key, label, a, b, value, math.nan, math.nan, se, level, method, valid, note)
-        reach, note = t_quantile(level, folds - 1), "" if folds > 7 else note
+        margin, note = t_quantile(level, folds - 1), "" if folds > 7 else note
         doubt = self._doubt(row, label, se, valid)
         if valid == "anytime":
             if doubt:
                 most = row.high - row.low
                 return Difference(row.key, label, a, b, value, -most, most, se, level, method, valid, doubt)
-            reach *= asymptotic_multiplier(self.n, t_opt, 1 - level) / -normal_quantile((1 - level) / 2)
+            margin *= asymptotic_multiplier(self.n, t_opt, 1 - level) / -normal_quantile((1 - level) / 2)
         note = note or doubt
         return Difference(
-            row.key, label, a, b, value, value - reach * se, value + reach * se, se, level, method, valid, note
+            row.key, label, a, b, value, value - margin * se, value + margin * se, se, level, method, valid, note
         )
 
     def _doubt(self, row: MetricSpec, label: Any, se: float, valid: str) -> str:

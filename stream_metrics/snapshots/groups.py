@@ -159,15 +159,15 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         ValueError
             If no group can compute it; the message says why.
         """
-        found = {}
+        values = {}
         refused = {group: problem for group, view in self._groups.items() if (problem := view.evaluation.obstacle(key))}
         if refused and len(refused) == len(self._groups):
             raise next(iter(refused.values())).error
         for group, view in self._groups.items():
             value = math.nan if group in refused or view.n < least else number_of(view.evaluation, key, label)
             if not math.isnan(value):
-                found[group] = value
-        return found
+                values[group] = value
+        return values
 
     def worst(
         self, key: str, n: int | None = None, *, label: Label | None = None, least: int = 1
@@ -198,8 +198,8 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         row = find(key)
         if row.direction is None:
             raise ValueError(f"Expected a metric of which more, or less, is better, but got {key!r}")
-        found = self.values_of(key, label, least=least)
-        ranked = sorted(found.items(), key=lambda item: item[1] if row.direction == "higher" else -item[1])
+        values = self.values_of(key, label, least=least)
+        ranked = sorted(values.items(), key=lambda item: item[1] if row.direction == "higher" else -item[1])
         return ranked if n is None else ranked[:n]
 
     def gap(self, key: str, *, label: Label | None = None, least: int = 1) -> Gap:
@@ -219,11 +219,11 @@ class GroupSnapshot(Mapping[Any, Snapshot]):
         Gap
             Its size, and the groups with the lowest and the highest value; nan and None without two groups.
         """
-        found = self.values_of(key, label, least=least)
-        if len(found) < 2:
+        values = self.values_of(key, label, least=least)
+        if len(values) < 2:
             return Gap(math.nan, None, None)
-        lowest, highest = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
-        return Gap(found[highest] - found[lowest], lowest, highest)
+        lowest, highest = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
+        return Gap(values[highest] - values[lowest], lowest, highest)
 
     def max_gap(self, key: str, *, label: Label | None = None, least: int = 1) -> float:
         """Return the size of the largest difference between two groups.

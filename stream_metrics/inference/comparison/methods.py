@@ -74,13 +74,13 @@ def _side(joint: Joint, predicted: NDArray[np.int64]) -> Side:
     place = np.cumsum(there) - 1
     own = int(there.sum())
     flat = place[joint.truth] * own + place[predicted]
-    found, cell = np.unique(flat, return_inverse=True)
+    cells, cell = np.unique(flat, return_inverse=True)
     order = np.argsort(cell, kind="stable")
     starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
-    values = np.bincount(cell, joint.values, len(found)) if len(found) else np.zeros(0)
-    where = make_cells(found // max(own, 1), found % max(own, 1), values.astype(np.float64), own)
+    values = np.bincount(cell, joint.values, len(cells)) if len(cells) else np.zeros(0)
+    where = make_cells(cells // max(own, 1), cells % max(own, 1), values.astype(np.float64), own)
     return Side(
-        tuple(x for x, kept in zip(joint.labels, there.tolist(), strict=True) if kept), where, cell, order, starts
+        tuple(x for x, occurs in zip(joint.labels, there.tolist(), strict=True) if occurs), where, cell, order, starts
     )
 
 
@@ -233,11 +233,11 @@ def posterior(
 
 def _summary(differences: Floats, draws: int, level: float) -> tuple[float, float, float, int]:
     """Return two quantiles, the standard deviation, and how many draws were 0/0."""
-    kept = differences[np.isfinite(differences)]
-    if len(kept) < 2:
-        return math.nan, math.nan, math.nan, draws - len(kept)
-    low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2]).tolist()
-    return low, high, float(kept.std(ddof=1)), draws - len(kept)
+    defined = differences[np.isfinite(differences)]
+    if len(defined) < 2:
+        return math.nan, math.nan, math.nan, draws - len(defined)
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]).tolist()
+    return low, high, float(defined.std(ddof=1)), draws - len(defined)
 
 
 def bootstrap(
@@ -245,12 +245,12 @@ def bootstrap(
 ) -> tuple[float, float, float, int]:
     """Return quantiles of the difference over multinomial draws, its standard deviation, and how many were 0/0."""
     random = np.random.default_rng(seed)
-    n, found = round(float(values.sum())), []
+    n, parts = round(float(values.sum())), []
     for start in range(0, draws, size := max(1, CHUNK // max(1, len(values)))):
         drawn = random.multinomial(n, values / values.sum(), min(size, draws - start)).astype(np.float64)
         a, b = (value_of(key, side, side.counts(drawn), label) for side in both)
-        found.append(b - a)
-    return _summary(np.concatenate(found), draws, level)
+        parts.append(b - a)
+    return _summary(np.concatenate(parts), draws, level)
 
 
 def without_folds(joint: Joint) -> Floats:

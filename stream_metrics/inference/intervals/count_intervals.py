@@ -67,8 +67,8 @@ def _watched_whole(row: MetricSpec, c: Counts, value: float, request: IntervalRe
     se, ends = float(standard_error(batch_of_one(c), gradient(row.key, batch_of_one(c), zero))), (row.low, row.high)
     shape = Interval(value, *ends, request.level, "asymptotic", "anytime", se, int(c.total))
     if steady(row.key, c, zero):
-        reach = late_multiplier(shape.n, request.t_opt, request.level)
-        low, high = on_logit_scale(value, se, ends, reach)
+        margin = late_multiplier(shape.n, request.t_opt, request.level)
+        low, high = on_logit_scale(value, se, ends, margin)
         return shape._replace(low=low, high=high)
     exact = exact_bounds(row.key, c, request.level)
     if exact is None:
@@ -245,8 +245,8 @@ def _watched(row: MetricSpec, c: Counts, values: Any, request: IntervalRequest, 
     with np.errstate(invalid="ignore", divide="ignore"):
         se = class_standard_errors(row.key, batch_of_one(c), zero)
         late = steady_classes(row.key, c, zero)
-        reach = np.where(late, late_multiplier(n, request.t_opt, request.level), np.inf)
-        low, high = on_logit_scale(values, se, (row.low, row.high), reach)
+        margin = np.where(late, late_multiplier(n, request.t_opt, request.level), np.inf)
+        low, high = on_logit_scale(values, se, (row.low, row.high), margin)
     (early,) = np.nonzero(~late)
     exact = exact_classes(row.key, c, early, request.level)
     if exact is not None:
@@ -255,22 +255,22 @@ def _watched(row: MetricSpec, c: Counts, values: Any, request: IntervalRequest, 
     return low, high, se, np.full(c.k, n), np.zeros(c.k), ["asymptotic" if steady else first for steady in late]
 
 
-def on_logit_scale(value: Any, se: Any, ends: tuple[float, float], reach: Any) -> tuple[Any, Any]:
-    """Return value -+ reach se on the logit scale between two ends, which an infinite reach returns.
+def on_logit_scale(value: Any, se: Any, ends: tuple[float, float], multiplier: Any) -> tuple[Any, Any]:
+    """Return value -+ multiplier se on the logit scale between two ends, which an infinite multiplier returns.
 
-    With u = (value - low) / (high - low), the interval of logit u is logit u -+ reach se_u / (u (1 - u)); a value
+    With u = (value - low) / (high - low), the interval of logit u is logit u -+ multiplier se_u / (u (1 - u)); a value
     without spread, as one at an end, has no other than the whole range.
     """
     low, width = ends[0], ends[1] - ends[0]
-    if isinstance(value, float) and isinstance(reach, float):
+    if isinstance(value, float) and isinstance(multiplier, float):
         share = (value - low) / width
-        if not (0 < share < 1 and se > 0 and reach < math.inf):
+        if not (0 < share < 1 and se > 0 and multiplier < math.inf):
             return ends
-        times = math.exp(min(reach * se / width / (share * (1 - share)), 700.0))
+        times = math.exp(min(multiplier * se / width / (share * (1 - share)), 700.0))
         return low + width * share / (share + (1 - share) * times), low + width * share / (share + (1 - share) / times)
     u = (np.asarray(value) - low) / width
     inner = u * (1 - u)
-    wide = ~((inner > 0) & (np.asarray(se) > 0) & np.isfinite(reach))
-    factor = np.exp(np.minimum(np.where(wide, 0.0, reach) * se / width / np.where(inner > 0, inner, 1.0), 700.0))
+    wide = ~((inner > 0) & (np.asarray(se) > 0) & np.isfinite(multiplier))
+    factor = np.exp(np.minimum(np.where(wide, 0.0, multiplier) * se / width / np.where(inner > 0, inner, 1.0), 700.0))
     bottom, top = low + width * u / (u + (1 - u) * factor), low + width * u / (u + (1 - u) / factor)
     return np.where(wide, ends[0], bottom), np.where(wide, ends[1], top)

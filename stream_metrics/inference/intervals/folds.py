@@ -152,11 +152,11 @@ def _interval(
         return empty._replace(low=bounds[0], high=bounds[1], se=0.0)
     if se == 0:
         return empty._replace(low=low, high=high, se=0.0, note="no fold of units changes the value")
-    reach, note = t_quantile(request.level, max(effective - 1, 1.0)), ""
+    multiplier, note = t_quantile(request.level, max(effective - 1, 1.0)), ""
     if math.isfinite(high - low):
-        bounds = on_logit_scale(value, se, ends, reach)
+        bounds = on_logit_scale(value, se, ends, multiplier)
     else:
-        bounds = max(low, value - reach * se), min(high, value + reach * se)
+        bounds = max(low, value - multiplier * se), min(high, value + multiplier * se)
     if effective < FEW:
         note = f"a few units have most samples, so that {folds} folds count as {effective:.1f}"
     elif effective_count(np.ones(folds), estimates - estimates.mean()) < folds / UNEVEN:

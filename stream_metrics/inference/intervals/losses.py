@@ -30,7 +30,7 @@ LOSSES = {"log_loss": 2, "brier_score": 3, "spherical_score": 4}  # the place of
 WORST_LOG_LOSS = 52 * math.log(2) + 1e-9
 WORST_BRIER = 2 + 2.0**-10  # of a row that sums to 1, but for rounding; what is worse has no square
 FEW = f"fewer than {ENOUGH} samples make up the loss"
-OLD = "some samples come from bytes that hold no squares of losses, so their spread is not known"
+OLD = "some samples come from bytes that hold no squares of losses, so their variance_of_padded is not known"
 
 
 class _Moments(NamedTuple):
@@ -44,7 +44,7 @@ class _Moments(NamedTuple):
 
 
 def unknown(key: str, state: Any) -> str:
-    """Return why the spread of a loss is not known; empty if it is."""
+    """Return why the variance_of_padded of a loss is not known; empty if it is."""
     squares = state.squares()
     if squares is None:
         return OLD
@@ -83,8 +83,8 @@ def _moments(key: str, state: Any, options: dict[str, Any]) -> tuple[float, floa
     if key == "spherical_score":
         total, squares = n * LOSS_UNITS - total, squares - 2 * total + n * LOSS_UNITS
     worst = {"log_loss": WORST_LOG_LOSS, "brier_score": WORST_BRIER}.get(key, 1.0)
-    spread = max(n * squares * LOSS_UNITS - total * total, 0) / (n * max(n - 1, 1) * LOSS_UNITS**2)
-    one = total / LOSS_UNITS / worst, squares / LOSS_UNITS / worst**2, spread / worst**2
+    variance_of_padded = max(n * squares * LOSS_UNITS - total * total, 0) / (n * max(n - 1, 1) * LOSS_UNITS**2)
+    one = total / LOSS_UNITS / worst, squares / LOSS_UNITS / worst**2, variance_of_padded / worst**2
     if key == "spherical_score":
         return 1.0, -1.0, _Moments(n, *one, 1.0)
     if key == "log_loss":
@@ -103,11 +103,11 @@ def _ends(key: str, m: _Moments, request: IntervalRequest) -> tuple[tuple[float,
     if key != "log_loss":
         rest = m.n - 2 * m.total + m.squares
         effective.append((m.n - m.total) ** 2 / rest if rest > 0 else m.n)
-    reach = t_quantile(level, max(min(*effective, m.n) - 1, 1.0))
-    ends = on_logit_scale(mean, math.sqrt(m.variance / m.n), (0.0, 1.0), reach) if m.variance > 0 else (mean, mean)
+    multiplier = t_quantile(level, max(min(*effective, m.n) - 1, 1.0))
+    ends = on_logit_scale(mean, math.sqrt(m.variance / m.n), (0.0, 1.0), multiplier) if m.variance > 0 else (mean, mean)
     more = m.n + 1
     padded = (m.total + m.worst) / more
-    spread = max((m.squares + m.worst**2) / more - padded * padded, 0.0) * more / m.n
-    far = t_quantile(level, float(max(m.n - 1, 1))) * math.sqrt(spread / m.n)
+    variance_of_padded = max((m.squares + m.worst**2) / more - padded * padded, 0.0) * more / m.n
+    far = t_quantile(level, float(max(m.n - 1, 1))) * math.sqrt(variance_of_padded / m.n)
     both = max(0.0, min(ends[0], padded - far)), min(1.0, max(ends[1], padded + far))
     return both, FEW if min(*effective, m.n) < ENOUGH else ""

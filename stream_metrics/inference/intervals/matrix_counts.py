@@ -74,9 +74,9 @@ class MatrixCounts:
         values = self.ratios(numerator, denominator)
         weights = self.true_totals if by_support else np.ones(self.k)
         values = np.where(np.isnan(values), undefined, values)
-        kept = ~np.isnan(values)
-        below = math.fsum(weights[kept].tolist())
-        return math.fsum((weights[kept] * values[kept]).tolist()) / below if below else math.nan
+        defined = ~np.isnan(values)
+        below = math.fsum(weights[defined].tolist())
+        return math.fsum((weights[defined] * values[defined]).tolist()) / below if below else math.nan
 
     def one_vs_rest(self, label: Any) -> Counts:
         """Return the counts of `label` and everything else."""

@@ -40,8 +40,8 @@ def balanced_accuracy_posterior(
 
 def _grid(a: float, b: float) -> tuple[Floats, Floats]:
     """Return values of a beta variable and its distribution function there."""
-    middle, reach = math.asin(math.sqrt(a / (a + b))), FAR / (2 * math.sqrt(a + b))
-    theta = np.linspace(max(middle - reach, 0.0), min(middle + reach, math.pi / 2), GRID)
+    middle, margin = math.asin(math.sqrt(a / (a + b))), FAR / (2 * math.sqrt(a + b))
+    theta = np.linspace(max(middle - margin, 0.0), min(middle + margin, math.pi / 2), GRID)
     inner = (theta[1:] + theta[:-1]) / 2
     with np.errstate(divide="ignore"):
         density = np.exp((2 * a - 1) * np.log(np.sin(inner)) + (2 * b - 1) * np.log(np.cos(inner)) - log_beta(a, b))

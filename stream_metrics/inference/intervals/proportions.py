@@ -34,9 +34,9 @@ def wilson(x: Numbers, n: Numbers, level: float = 0.95) -> Bounds:
     with np.errstate(invalid="ignore", divide="ignore"):
         p, below = x / n, n + z * z
         middle = (x + z * z / 2) / below
-        reach = z / below * np.sqrt(n * p * (1 - p) + z * z / 4)
-    low = np.where(x <= 0, 0.0, np.maximum(middle - reach, 0.0))
-    high = np.where(x >= n, 1.0, np.minimum(middle + reach, 1.0))
+        margin = z / below * np.sqrt(n * p * (1 - p) + z * z / 4)
+    low = np.where(x <= 0, 0.0, np.maximum(middle - margin, 0.0))
+    high = np.where(x >= n, 1.0, np.minimum(middle + margin, 1.0))
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
 
 

@@ -65,37 +65,37 @@ def _values(where: Cells, kind: str, draws: int, rng: np.random.Generator) -> Fl
 
 def prior_cells(c: Counts) -> Cells:
     """Return the cells with the prior added: for each class that occurs as much on the diagonal as beside it."""
-    found = cells_of(c)
+    counted = cells_of(c)
     occurs = np.flatnonzero((c.true_totals + c.predicted_totals) > 0)
     if len(occurs) == 1:  # another class has not been seen yet, which is not to say that there is none
-        found = found._replace(k=max(found.k, 2))
+        counted = counted._replace(k=max(counted.k, 2))
         occurs = np.append(occurs, 1 if occurs[0] == 0 else 0)
         occurs.sort()
     half = min(0.5, 1 / max(len(occurs), 1))
-    if found.k > DENSE:
-        return _sparse_prior(found, occurs, half)
-    full = np.zeros((found.k, found.k))
+    if counted.k > DENSE:
+        return _sparse_prior(counted, occurs, half)
+    full = np.zeros((counted.k, counted.k))
     full[np.ix_(occurs, occurs)] = half / max(len(occurs) - 1, 1)
     full[occurs, occurs] = half
-    full[found.rows, found.columns] += found.values
+    full[counted.rows, counted.columns] += counted.values
     rows, columns = np.nonzero(full)
-    return make_cells(rows, columns, full[rows, columns], found.k)
+    return make_cells(rows, columns, full[rows, columns], counted.k)
 
 
-def _sparse_prior(found: Cells, occurs: Any, half: float) -> Cells:
+def _sparse_prior(counted: Cells, occurs: Any, half: float) -> Cells:
     """Return the cells that occur and the diagonal, with half of the prior there and half over the rest of a row.
 
     A row without others has its half in the column of the next class.
     """
-    off = found.rows != found.columns
-    beside = np.bincount(found.rows[off], minlength=found.k)
-    values = found.values + np.where(off, half / np.maximum(beside[found.rows], 1), 0.0)
+    off = counted.rows != counted.columns
+    beside = np.bincount(counted.rows[off], minlength=counted.k)
+    values = counted.values + np.where(off, half / np.maximum(beside[counted.rows], 1), 0.0)
     alone = beside[occurs] == 0
-    rows = np.concatenate([found.rows, occurs, occurs[alone]])
-    columns = np.concatenate([found.columns, occurs, np.roll(occurs, -1)[alone]])
-    places, at = np.unique(rows * found.k + columns, return_inverse=True)
+    rows = np.concatenate([counted.rows, occurs, occurs[alone]])
+    columns = np.concatenate([counted.columns, occurs, np.roll(occurs, -1)[alone]])
+    places, at = np.unique(rows * counted.k + columns, return_inverse=True)
     sums = np.bincount(at, np.concatenate([values, np.full(len(occurs) + int(alone.sum()), half)]), len(places))
-    return make_cells(places // found.k, places % found.k, sums.astype(np.float64), found.k)
+    return make_cells(places // counted.k, places % counted.k, sums.astype(np.float64), counted.k)
 
 
 def drawn_classes(c: Counts, which: Any, draws: int, seed: int) -> Iterator[tuple[Any, TwoByTwo]]:
@@ -126,10 +126,10 @@ def percentiles(values: Floats, level: float) -> tuple[Any, Any, Any, Any]:
         lost = lost[:, None]
     else:
         alone = False
-    found = np.full((3, values.shape[1]), np.nan)
+    statistics = np.full((3, values.shape[1]), np.nan)
     for at in range(values.shape[1]):
-        kept = values[~lost[:, at], at]
-        if len(kept):
-            found[:, at] = *np.quantile(kept, ends), kept.std()
-    low, high, spread = found[:, 0] if alone else found
-    return low, high, spread, skipped
+        defined = values[~lost[:, at], at]
+        if len(defined):
+            statistics[:, at] = *np.quantile(defined, ends), defined.std()
+    low, high, deviation = statistics[:, 0] if alone else statistics
+    return low, high, deviation, skipped

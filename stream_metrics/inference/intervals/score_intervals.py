@@ -48,7 +48,7 @@ from stream_metrics.ranking.calibration import bin_residuals
 from stream_metrics.ranking.classes import classes, columns
 from stream_metrics.ranking.pool import pool
 from stream_metrics.ranking.protocol import NAN, OWN, REST, Certified, RankColumn
-from stream_metrics.ranking.steps import descend
+from stream_metrics.ranking.steps import threshold_sweep
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
@@ -178,9 +178,9 @@ def _band(row: MetricSpec, value: Certified, own: float, rest: float, request: I
     """
     if request.valid == "anytime":
         raise ValueError(f"Expected valid='fixed' for {row.key!r}, which has no standard error, but got 'anytime'")
-    reach = math.sqrt(math.log(2 / (1 - request.level)) * (1 / own + 1 / rest) / 2)
+    margin = math.sqrt(math.log(2 / (1 - request.level)) * (1 / own + 1 / rest) / 2)
     shape = Interval(0.0, 0.0, 0.0, request.level, "band", "fixed", n=int(own + rest))
-    return _widened(row, value, (value.value - reach, value.value + reach), shape)
+    return _widened(row, value, (value.value - margin, value.value + margin), shape)
 
 
 def _widened_se(key: str, column: RankColumn) -> float:
@@ -237,10 +237,10 @@ def _mean(row: MetricSpec, view: Any, value: Certified, request: IntervalRequest
         se += math.sqrt(float(share @ (parts - share @ parts) ** 2) / n)
     se = math.hypot(se, 0.0 if anytime else value.se)
     if anytime:
-        reach = late_multiplier(n, request.t_opt, request.level)
+        margin = late_multiplier(n, request.t_opt, request.level)
     else:
-        reach = t_quantile(request.level, max(least - 1, 1.0))
-    ends = on_logit_scale(value.value, se, (row.low, row.high), reach)
+        margin = t_quantile(request.level, max(least - 1, 1.0))
+    ends = on_logit_scale(value.value, se, (row.low, row.high), margin)
     if not anytime and not se > 0 and value.value == row.high:
         ends = ((1 - request.level) / 2) ** (1 / least), row.high
     note = _thin(least, row.key) if request.valid == "fixed" else ""
@@ -347,7 +347,7 @@ def average_precision_se(column: RankColumn) -> float:
 
 def precision_influence(column: RankColumn) -> tuple[Floats, Floats]:
     """Return the weights of the scores of own and of rest, and the square of what each adds to the standard error."""
-    steps = descend(column).fine
+    steps = threshold_sweep(column).fine
     own = float(steps.own.sum())
     upto = steps.tp + steps.fp
     precision = steps.tp / upto

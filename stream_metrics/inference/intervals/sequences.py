@@ -47,8 +47,8 @@ def beta_binomial_sequence(
     low, high = np.zeros(x.shape), np.ones(x.shape)
     for at in np.ndindex(x.shape):
         if n[at] > 0:
-            found = float(x[at]), float(n[at]), 1 - level
-            low[at], high[at] = _limits(*found) if t_opt is None else _tuned_limits(*found, t_opt)
+            counts = float(x[at]), float(n[at]), 1 - level
+            low[at], high[at] = _limits(*counts) if t_opt is None else _tuned_limits(*counts, t_opt)
     return low, high
 
 
@@ -64,8 +64,8 @@ def _limits(x: float, n: float, alpha: float) -> tuple[float, float]:
 
 def _tuned_limits(x: float, n: float, alpha: float, t_opt: float) -> tuple[float, float]:
     """Return where the logarithm of the mixture, which is convex in p and below 0 at x / n, reaches the bound."""
-    reach = 2 * math.log(1 / alpha)
-    c = t_opt / (reach + math.log1p(reach))
+    twice_log = 2 * math.log(1 / alpha)
+    c = t_opt / (twice_log + math.log1p(twice_log))
 
     def refuted(p: float) -> bool:
         a, b = c * p, c * (1 - p)
@@ -86,10 +86,10 @@ def _tuned_limits(x: float, n: float, alpha: float, t_opt: float) -> tuple[float
 
 def _lower_root(x: float, rest: float, n: float, goal: float) -> float:
     """Return the logit below that of x / n with the cost `goal`; rest is n - x, before rounding."""
-    middle, reach = math.log(x / rest), 1.0
-    while _cost(x, n, middle - reach) < goal:
-        reach *= 2
-    u = middle - reach
+    middle, margin = math.log(x / rest), 1.0
+    while _cost(x, n, middle - margin) < goal:
+        margin *= 2
+    u = middle - margin
     for _ in range(STEPS):
         step = (_cost(x, n, u) - goal) / (n * expit(u) - x)
         u -= step
@@ -191,6 +191,6 @@ def asymptotic_multiplier(n: float, t_opt: float, alpha: float = 0.05) -> float:
     m = sqrt(2 (s + 1) / s log(sqrt(s + 1) / alpha)), s = n rho^2, rho^2 = (2 log(1/alpha) + log(1 + 2 log(1/alpha))) /
     t_opt. Tightest near n = t_opt, which must be fixed before looking. Waudby-Smith et al. 2021.
     """
-    reach = 2 * math.log(1 / alpha)
-    s = n * (reach + math.log1p(reach)) / t_opt
+    twice_log = 2 * math.log(1 / alpha)
+    s = n * (twice_log + math.log1p(twice_log)) / t_opt
     return math.sqrt(2 * (s + 1) / s * math.log(math.sqrt(s + 1) / alpha))
