@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -24,9 +24,10 @@ from stream_metrics.ranking.protocol import Certified, RankColumn
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
-__all__ = ["Estimate", "Evaluation", "States"]
+__all__ = ["Estimate", "Evaluation", "Options", "States"]
 
-States = Mapping[str, Any]  # by what reads them: "counts", "ranks", "confidence", "losses"
+Options: TypeAlias = dict[str, Any]  # those of a formula, such as beta=2
+States: TypeAlias = Mapping[str, Any]  # by what reads them: "counts", "ranks", "confidence", "losses"
 
 
 class Estimate(NamedTuple):

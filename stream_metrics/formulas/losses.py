@@ -6,6 +6,7 @@ score the squared distance of the row as it is, and the spherical score is the s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from stream_metrics.formulas.arithmetic import NAN, ratio
@@ -41,6 +42,17 @@ class Losses(Protocol):
     @property
     def spherical_units(self) -> int:
         """sum w p_t / |p|, in units of 2^-104."""
+
+
+class LossState(Losses, Protocol):
+    """Losses that know how many samples they come from, and sums of squares."""
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+
+    def squares(self) -> Sequence[int] | None:
+        """Return samples of another weight, Brier losses above 2, and the sums of squares; None if they are unknown."""
 
 
 def log_loss(c: Losses, *, normalize: bool = True) -> float:

@@ -20,6 +20,7 @@ Exact: TypeAlias = int | Fraction
 Form: TypeAlias = tuple[float, float, float, float]
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
+NumberOrArray: TypeAlias = Any  # a number, or an array of one for each matrix or class
 Numbers: TypeAlias = NDArray[Any]  # int64, or float64 where a weight had a fraction; in units Python ints
 
 

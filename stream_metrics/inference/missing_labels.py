@@ -23,7 +23,7 @@ areas                The ranks of a sample without label and score can be all ri
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -41,7 +41,7 @@ BISECTIONS = 60
 # Numerator and denominator of the rate of each class from TP, true and predicted totals, and how much an unlabelled
 # sample adds to the denominators: of all classes together where it is an error, where it is a hit; of one class where
 # it is an error.
-Parts: TypeAlias = tuple[Any, Any, int, int, int]
+Parts: TypeAlias = tuple[Floats, Floats, int, int, int]
 RATES: dict[str, Callable[[Floats, Floats, Floats], Parts]] = {
     "recall": lambda tp, true, predicted: (tp, true, 1, 1, 1),
     "precision": lambda tp, true, predicted: (tp, predicted, 1, 1, 1),

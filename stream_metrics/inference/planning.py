@@ -203,7 +203,7 @@ def _scaled(
         if row.kind == "whole":
             interval = count_intervals.whole(row, scaled, (now.value, False), request, zero)
         else:
-            interval = count_intervals.per_class(row, scaled, (values, ()), request, zero)[label]
+            interval = count_intervals.per_class(row, scaled, (values, ()), request, zero)[label]  # type: ignore[index]
         return interval.high - interval.low if interval.low == interval.low else math.inf
 
     return width_at

@@ -42,6 +42,14 @@ class Ranks(Protocol):
         """Return the scores of `label`, of the class `own` (default: `label`) against `rest` (default: all others)."""
 
 
+class RankState(Ranks, Protocol):
+    """Columns of scores that know how many samples they come from."""
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+
+
 @memoized
 def classes(r: Ranks) -> tuple[Any, ...]:
     """Return the classes that a measure of one class has a value for, in the order of report."""

@@ -10,19 +10,20 @@ kept. **Folds.** The statistic without each fold f, SE^2 = (F - 1)/F sum (theta_
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import find
-from stream_metrics.formulas.protocol import Floats
+from stream_metrics.formulas.protocol import Floats, NumberOrArray
 from stream_metrics.inference.intervals.adequacy import HALF, effective_count, padded
 from stream_metrics.inference.intervals.anytime import exact_bounds, exact_classes, rests_on_enough
 from stream_metrics.inference.intervals.batched_counts import BatchedCounts, Cells, batched, make_cells
 from stream_metrics.inference.intervals.batched_formulas import CELLS, MARGINS, PER_CLASS
 from stream_metrics.inference.intervals.gradients import Gradient, class_slopes, gradient
 from stream_metrics.inference.intervals.matrix_counts import MatrixCounts
+from stream_metrics.labels import Label
 
 __all__ = [
     "Joint", "Side", "apart", "bootstrap", "delta_se", "posterior", "sides", "steady", "value_of",
@@ -41,7 +42,7 @@ class Joint(NamedTuple):
     a: NDArray[np.int64]
     b: NDArray[np.int64]
     values: Floats
-    labels: tuple[Any, ...]
+    labels: tuple[Label, ...]
     fixed: int  # how many of the labels are fixed, the first ones
     parts: int  # the number of folds
 
@@ -49,13 +50,13 @@ class Joint(NamedTuple):
 class Side(NamedTuple):
     """One model's matrix: its own classes, its cells, and for every joint cell the cell that it is in."""
 
-    labels: tuple[Any, ...]
+    labels: tuple[Label, ...]
     where: Cells
     cell: NDArray[np.int64]
     order: NDArray[np.int64]  # the joint cells in the order of the model's cells
     starts: NDArray[np.int64]
 
-    def counts(self, values: Any) -> BatchedCounts:
+    def counts(self, values: Floats) -> BatchedCounts:
         """Return the model's counts for weights of the joint cells, (..., joint cells)."""
         if not len(self.starts):
             return batched(np.zeros((*values.shape[:-1], 0)), self.where)
@@ -84,7 +85,7 @@ def _side(joint: Joint, predicted: NDArray[np.int64]) -> Side:
     )
 
 
-def value_of(key: str, side: Side, counts: BatchedCounts, label: Any = None) -> Any:
+def value_of(key: str, side: Side, counts: BatchedCounts, label: Label | None = None) -> NumberOrArray:
     """Return a metric of one model for counts of any leading shape, nan where it is 0/0; ValueError if it has none."""
     zero = find(key).zero_division
     if key in PER_CLASS:
@@ -97,7 +98,7 @@ def value_of(key: str, side: Side, counts: BatchedCounts, label: Any = None) -> 
     return formula(counts, zero)
 
 
-def delta_se(key: str, both: tuple[Side, Side], values: Floats, label: Any = None) -> float:
+def delta_se(key: str, both: tuple[Side, Side], values: Floats, label: Label | None = None) -> float:
     """Return the standard error of the difference by the delta method; nan where a gradient is not defined."""
     with np.errstate(invalid="ignore", divide="ignore"):
         first, second = (_influence(key, side, values, label) for side in both)
@@ -106,7 +107,7 @@ def delta_se(key: str, both: tuple[Side, Side], values: Floats, label: Any = Non
     return math.sqrt(float(values @ (g - mean) ** 2))
 
 
-def _influence(key: str, side: Side, values: Floats, label: Any) -> Floats:
+def _influence(key: str, side: Side, values: Floats, label: Label | None) -> Floats:
     """Return the derivative of a model's metric in every joint cell."""
     rows, columns, *_ = side.where
     slopes = _slopes(key, side, side.counts(values), label)
@@ -117,7 +118,7 @@ def _influence(key: str, side: Side, values: Floats, label: Any) -> Floats:
     return influence
 
 
-def _slopes(key: str, side: Side, counts: BatchedCounts, label: Any) -> Gradient:
+def _slopes(key: str, side: Side, counts: BatchedCounts, label: Label | None) -> Gradient:
     """Return the gradient of a model's metric; of a value of one class it is 0 in all others."""
     zero, k = find(key).zero_division, len(side.labels)
     if key not in PER_CLASS:
@@ -129,7 +130,7 @@ def _slopes(key: str, side: Side, counts: BatchedCounts, label: Any) -> Gradient
     return Gradient(*(np.where(here, part, 0.0) for part in class_slopes(key, counts, zero)))
 
 
-def steady(key: str, both: tuple[Side, Side], joint: Joint, label: Any, enough: int) -> bool:
+def steady(key: str, both: tuple[Side, Side], joint: Joint, label: Label | None, enough: int) -> bool:
     """Tell whether the variance of a difference rests on enough samples; see `adequacy` and `anytime`.
 
     Half a sample more of each kind that only one model gets right is added to every class: missed by one of them, or
@@ -150,7 +151,7 @@ def steady(key: str, both: tuple[Side, Side], joint: Joint, label: Any, enough: 
     return bool(np.isfinite(f).all()) and rests_on_enough(weights, f, len(added), enough)
 
 
-def apart(key: str, both: tuple[Side, Side], label: Any, level: float) -> tuple[float, float] | None:
+def apart(key: str, both: tuple[Side, Side], label: Label | None, level: float) -> tuple[float, float] | None:
     """Return the limits of a difference from the exact sequence of each model, each with half of the error."""
     ends = []
     for side in both:
@@ -159,7 +160,7 @@ def apart(key: str, both: tuple[Side, Side], label: Any, level: float) -> tuple[
             return None
         matrix = np.zeros((k, k), np.int64)
         matrix[side.where.rows, side.where.columns] = side.where.values
-        counts: Any = MatrixCounts(matrix, side.labels)
+        counts = MatrixCounts(matrix, side.labels)
         if key in PER_CLASS:
             bounds = exact_classes(key, counts, np.array([side.labels.index(label)]), (1 + level) / 2)
         else:
@@ -177,7 +178,7 @@ def least_discordant(joint: Joint) -> int:
     return int(np.bincount(joint.truth, joint.values * one)[np.unique(joint.truth)].min())
 
 
-def _added(key: str, both: tuple[Side, Side], joint: Joint, label: Any) -> Floats:
+def _added(key: str, both: tuple[Side, Side], joint: Joint, label: Label | None) -> Floats:
     """Return the influence of a sample of each class that one model misses, and that one takes for the class."""
     true = np.bincount(joint.truth, joint.values, len(joint.labels))
     (hit_a, missed_a, taken_a), (hit_b, missed_b, taken_b) = (_kinds(key, side, joint, label) for side in both)
@@ -186,7 +187,7 @@ def _added(key: str, both: tuple[Side, Side], joint: Joint, label: Any) -> Float
     return np.concatenate([part[np.isfinite(part)] for part in parts])
 
 
-def _kinds(key: str, side: Side, joint: Joint, label: Any) -> tuple[Floats, Floats, Floats]:
+def _kinds(key: str, side: Side, joint: Joint, label: Label | None) -> tuple[Floats, Floats, Floats]:
     """Return the derivative of a model's metric in a hit of each class of both, a miss, and a false alarm.
 
     A miss goes to an average class, a false alarm comes from one; nan where the model never says the class.
@@ -203,7 +204,7 @@ def _kinds(key: str, side: Side, joint: Joint, label: Any) -> tuple[Floats, Floa
 
 
 def posterior(
-    key: str, joint: Joint, label: Any, draws: int, seed: int, level: float
+    key: str, joint: Joint, label: Label | None, draws: int, seed: int, level: float
 ) -> tuple[float, float, float, int]:
     """Return quantiles and standard deviation of the difference over draws of the joint cells, and draws lost.
 
@@ -241,7 +242,7 @@ def _summary(differences: Floats, draws: int, level: float) -> tuple[float, floa
 
 
 def bootstrap(
-    key: str, both: tuple[Side, Side], values: Floats, label: Any, draws: int, seed: int, level: float
+    key: str, both: tuple[Side, Side], values: Floats, label: Label | None, draws: int, seed: int, level: float
 ) -> tuple[float, float, float, int]:
     """Return quantiles of the difference over multinomial draws, its standard deviation, and how many were 0/0."""
     random = np.random.default_rng(seed)

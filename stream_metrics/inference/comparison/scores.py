@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,13 +10,15 @@ from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.evaluation.evaluate import evaluate, value_labels
 from stream_metrics.formulas.stats.tails import chi_square_tail
 from stream_metrics.inference.intervals.jackknife import Folds
+from stream_metrics.labels import Label
+from stream_metrics.ranking.classes import RankState
 
 __all__ = ["read", "uneven"]
 
 UNEVEN = 1e-6  # the p-value of equally large folds below which samples are taken to repeat
 
 
-def read(row: MetricSpec, state: Any, label: Any) -> float:
+def read(row: MetricSpec, state: RankState, label: Label | None) -> float:
     """Return a value of a state of scores; nan where it is 0/0."""
     value, _ = evaluate(row, state, math.nan)
     if row.kind == "whole":

@@ -11,9 +11,10 @@ with a K-th of the error.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics.formulas.stats.normal import normal_quantile
 from stream_metrics.inference.comparison.tests import mcnemar_test
@@ -21,6 +22,7 @@ from stream_metrics.inference.intervals.sequences import difference_sequence
 
 if TYPE_CHECKING:
     from stream_metrics.inference.comparison.methods import Joint
+    from stream_metrics.labels import Label
 
 __all__ = ["Pairs", "paired_bounds", "paired_sequence", "pairs_of", "tango"]
 
@@ -37,7 +39,7 @@ class Pairs(NamedTuple):
     n: int
 
 
-def pairs_of(key: str, joint: Joint, label: Any) -> tuple[list[Pairs], int]:
+def pairs_of(key: str, joint: Joint, label: Label | None) -> tuple[list[Pairs], int]:
     """Return the counts of the rates whose mean a metric is, and the sign of its difference; none if it is no mean."""
     right = np.stack([joint.a == joint.truth, joint.b == joint.truth])
     if key in (*ACCURACIES, "zero_one_loss"):
@@ -52,7 +54,7 @@ def pairs_of(key: str, joint: Joint, label: Any) -> tuple[list[Pairs], int]:
     return [], 1
 
 
-def _pairs(joint: Joint, right: Any, which: Any) -> Pairs:
+def _pairs(joint: Joint, right: NDArray[np.bool_], which: NDArray[np.bool_] | slice) -> Pairs:
     (a, b), values = right[:, which], joint.values[which]
     return Pairs(int(values[a & ~b].sum()), int(values[b & ~a].sum()), int(values.sum()))
 

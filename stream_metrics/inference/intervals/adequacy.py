@@ -15,12 +15,13 @@ make it worse: where they are likely, so are classes seen once, and the note giv
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics.formulas.memoized import memoized
-from stream_metrics.formulas.protocol import Counts
+from stream_metrics.formulas.protocol import Counts, Floats, Integers, Numbers
 from stream_metrics.inference.intervals.batched_counts import BatchedCounts
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ __all__ = [
     "thin_share",
 ]
 
+Places: TypeAlias = tuple[Integers, Integers]  # rows and columns of cells
 ENOUGH = 10
 THIN, THIN_OF_MANY = 5, 10  # samples of a class, fewer of which say next to nothing of it; of more than two classes
 FEW_CLASSES = 10  # of more, the prior of the posterior weighs next to nothing in a single class
@@ -96,19 +98,19 @@ def asymptotic(c: Counts, one: BatchedCounts, slopes: Gradient) -> tuple[bool, s
     return count >= ENOUGH, note
 
 
-def asymptotic_classes(c: Counts) -> Any:
+def asymptotic_classes(c: Counts) -> NDArray[np.bool_]:
     """Tell of which classes the values may be taken as normal."""
     return least_cells_of_classes(c) >= ENOUGH
 
 
-def least_cells_of_classes(c: Counts) -> Any:
+def least_cells_of_classes(c: Counts) -> Numbers:
     """Return the fewest true or false positives or negatives of every class, set against all others."""
     total, true, predicted, tp = int(c.total), c.true_totals, c.predicted_totals, c.diagonal
     wrong = np.minimum(true - tp, predicted - tp)
-    return np.minimum(np.minimum(tp, total - true - predicted + tp), wrong)
+    return np.asarray(np.minimum(np.minimum(tp, total - true - predicted + tp), wrong))
 
 
-def influence(c: BatchedCounts, slopes: Gradient) -> tuple[Any, Any, Any]:
+def influence(c: BatchedCounts, slopes: Gradient) -> tuple[Floats, Floats, Places]:
     """Return the samples of each cell of one matrix, the influence of one of them, and rows and columns of the cells.
 
     With half a sample more of each kind in each class where the gradient is known in empty cells too.
@@ -121,14 +123,14 @@ def influence(c: BatchedCounts, slopes: Gradient) -> tuple[Any, Any, Any]:
     return weights, f - weights @ f / weights.sum(), places
 
 
-def effective_count(weights: Any, f: Any) -> float:
+def effective_count(weights: Floats, f: Floats) -> float:
     """Return on how many samples a variance rests, (sum f^2)^2 / sum f^4; 0 if no sample has any influence."""
     squares = f * f
     second, fourth = float(weights @ squares), float(weights @ (squares * squares))
     return second * second / fourth if fourth > 0 else 0.0
 
 
-def thin_share(c: Counts, weights: Any, f: Any, places: Any) -> float:
+def thin_share(c: Counts, weights: Floats, f: Floats, places: Places) -> float:
     """Return the share of a variance from classes with next to no samples, or next to no predictions.
 
     For predictions these are the samples that are wrongly taken for such a class.
@@ -172,7 +174,7 @@ def padded(c: BatchedCounts, unseen: bool = False) -> BatchedCounts:
     return BatchedCounts(*totals, c.total + 3 * more.sum(), c.values, c.where)
 
 
-def _class_cells(c: BatchedCounts, slopes: Gradient) -> tuple[Any, Any, Any]:
+def _class_cells(c: BatchedCounts, slopes: Gradient) -> tuple[Floats, Floats, Places]:
     """Return the cells of a matrix and three more a class, the derivatives there, and rows and columns.
 
     A sample that is missed goes to an average class, which is numbered K; one that is invented comes from there.

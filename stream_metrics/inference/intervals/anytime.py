@@ -24,14 +24,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics.formulas.arithmetic import mean_of
 from stream_metrics.formulas.means import power_means
 from stream_metrics.formulas.memoized import memoized
-from stream_metrics.formulas.protocol import Counts, Form
+from stream_metrics.formulas.protocol import Counts, Floats, Form, NumberOrArray
 from stream_metrics.formulas.rates import F1, JACCARD, PRECISION, RECALL, SPECIFICITY
 from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all
 from stream_metrics.inference.intervals.adequacy import HALF, effective_count, influence, least_cells, padded
@@ -58,23 +59,23 @@ ONE_CLASS = "too early: all samples so far are of one class"
 class Exact(NamedTuple):
     """Bounds that hold from the first sample on."""
 
-    low: Any
-    high: Any
+    low: NumberOrArray
+    high: NumberOrArray
 
 
-def _power(p: float) -> Callable[[Any], Any]:
+def _power(p: float) -> Callable[[Floats], NumberOrArray]:
     return lambda rates: power_means(rates, p, math.nan)
 
 
-def _mean(rates: Any) -> Any:
+def _mean(rates: Floats) -> NumberOrArray:
     return mean_of(rates, math.nan)
 
 
-def _adjusted(rates: Any) -> Any:
+def _adjusted(rates: Floats) -> NumberOrArray:
     return (rates.sum(-1) - 1) / max(rates.shape[-1] - 1, 1)
 
 
-MEANS: dict[str, tuple[tuple[Form, Form], Callable[[Any], Any]]] = {  # a rate, and how the classes are put together
+MEANS: dict[str, tuple[tuple[Form, Form], Callable[[Floats], NumberOrArray]]] = {  # a rate, and its mean
     **dict.fromkeys(("balanced_accuracy", "weighted_balanced_accuracy", "macro_recall"), (RECALL, _mean)),
     "balanced_accuracy_adjusted": (RECALL, _adjusted),
     "geometric_mean": (RECALL, _power(0.0)),
@@ -114,13 +115,13 @@ def steady(key: str, c: Counts, zero: float) -> bool:
     return rests_on_enough(weights, f, 3 * c.k)
 
 
-def rests_on_enough(weights: Any, f: Any, added: int, enough: float = STEADY) -> bool:
+def rests_on_enough(weights: Floats, f: Floats, added: int, enough: float = STEADY) -> bool:
     """Tell whether a variance rests on enough samples, and little of it on those that were added, the last ones."""
     parts = weights * f * f
     return effective_count(weights, f) >= enough and bool(parts[-added:].sum() <= ADDED * parts.sum())
 
 
-def steady_classes(key: str, c: Counts, zero: float) -> Any:
+def steady_classes(key: str, c: Counts, zero: float) -> NDArray[np.bool_]:
     """Tell of which classes an asymptotic sequence may have started; each is set against all others."""
     cells = np.stack([np.asarray(part, np.float64) for part in one_vs_all(c)]) + HALF
     total = cells.sum(0)
@@ -130,7 +131,8 @@ def steady_classes(key: str, c: Counts, zero: float) -> Any:
     f -= (cells * f).sum(0) / total
     squares = f * f
     second, fourth = (cells * squares).sum(0), (cells * squares * squares).sum(0)
-    return (second * second >= STEADY * fourth) & (HALF * squares.sum(0) <= ADDED * second) & (second > 0)
+    steady = (second * second >= STEADY * fourth) & (HALF * squares.sum(0) <= ADDED * second) & (second > 0)
+    return np.asarray(steady)
 
 
 def exact_bounds(key: str, c: Counts, level: float) -> Exact | None:
@@ -147,7 +149,7 @@ def exact_bounds(key: str, c: Counts, level: float) -> Exact | None:
     return None
 
 
-def exact_classes(key: str, c: Counts, which: Any, level: float) -> Exact | None:
+def exact_classes(key: str, c: Counts, which: NDArray[np.intp], level: float) -> Exact | None:
     """Return the bounds of the values of some classes, given by their places."""
     if key not in OF_ONE or c.k < 2 or not len(which):
         return None
@@ -155,7 +157,9 @@ def exact_classes(key: str, c: Counts, which: Any, level: float) -> Exact | None
     return Exact(*_bounds_of_tables(lambda counts, zero: formula(counts, zero)[..., 0], c, which, level))
 
 
-def _bounds_of_tables(formula: BatchedFormula, c: Counts, which: Any, level: float) -> tuple[Any, Any]:
+def _bounds_of_tables(
+    formula: BatchedFormula, c: Counts, which: NDArray[np.intp], level: float
+) -> tuple[Floats, Floats]:
     """Return bounds of what rises with recall and specificity, for some classes against all others."""
     tp, true, predicted = (np.asarray(part)[which] for part in (c.diagonal, c.true_totals, c.predicted_totals))
     n = np.full(len(tp), int(c.total))
@@ -167,7 +171,7 @@ def _bounds_of_tables(formula: BatchedFormula, c: Counts, which: Any, level: flo
     return np.nan_to_num(low, nan=-1.0).min(0), np.nan_to_num(high, nan=1.0).max(0)
 
 
-def _counts_of_rates(share: Any, recall: Any, specificity: Any) -> BatchedCounts:
+def _counts_of_rates(share: Floats, recall: Floats, specificity: Floats) -> BatchedCounts:
     """Return the counts of two classes with these shares of the first and these rates."""
     tp, tn = share * recall, (1 - share) * specificity
     fn, fp = share - tp, 1 - share - tn

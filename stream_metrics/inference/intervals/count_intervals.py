@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import CATALOG, MetricSpec
-from stream_metrics.formulas.protocol import Counts
+from stream_metrics.formulas.protocol import Counts, Floats, NumberOrArray, Numbers
 from stream_metrics.formulas.stats.normal import normal_quantile
 from stream_metrics.inference.intervals.adequacy import (
     ENOUGH,
@@ -38,14 +40,19 @@ from stream_metrics.inference.intervals.proportions import PROPORTION_METHODS, d
 from stream_metrics.inference.intervals.resampling import drawn_classes, evaluated, percentiles
 from stream_metrics.inference.intervals.sequences import beta_binomial_sequence
 
+if TYPE_CHECKING:
+    from stream_metrics.labels import Label
+
 __all__ = ["on_logit_scale", "per_class", "whole"]
 
+Bounds: TypeAlias = tuple[Floats, Floats, Floats, NDArray[np.bool_]]  # low, high, standard error, whether exact
+Columns: TypeAlias = tuple[Numbers | list[str], ...]  # low, high, standard error, n, skipped draws, method
 ROUNDING = 1e-6  # a sample that moves a metric at all moves it by about 1/n
 CELL_SAMPLES = 10  # a cell, of metrics that read every cell
 SPARSE = ("cramers_v", "generalized_mcc", *(key for key in CELLS if "ovo" in key))
 
 
-def whole(row: MetricSpec, c: Counts, entry: tuple[Any, Any], request: IntervalRequest, zero: float) -> Interval:
+def whole(row: MetricSpec, c: Counts, entry: tuple[float, bool], request: IntervalRequest, zero: float) -> Interval:
     """Return the interval of a whole value."""
     value, undefined = entry
     n = int(c.total)
@@ -125,7 +132,7 @@ def _judged(key: str, c: Counts, one: BatchedCounts, zero: float) -> tuple[Gradi
         return slopes, *asymptotic(c, one, gradient(key, padded(one), zero) if unseen else slopes)
 
 
-def _drawn_bounds(key: str, c: Counts, request: IntervalRequest, zero: float) -> tuple[Any, Any, Any, Any, str]:
+def _drawn_bounds(key: str, c: Counts, request: IntervalRequest, zero: float) -> tuple[float, float, float, int, str]:
     """Return quantiles, standard deviation and skipped draws of a whole value, and the method.
 
     Draws of a bootstrap that are all alike are no reason to be certain; then the posterior takes its place.
@@ -154,7 +161,7 @@ def _share(row: MetricSpec, c: Counts, value: float, request: IntervalRequest) -
     return Interval(value, *ends, request.level, method, request.valid, float(se), n)
 
 
-def share_bounds(key: str, x: Any, n: Any, request: IntervalRequest, k: int) -> tuple[Any, Any, Any, Any]:
+def share_bounds(key: str, x: Numbers, n: Numbers, request: IntervalRequest, k: int) -> Bounds:
     """Return bounds and standard errors of metrics that follow from proportions x of n.
 
     The last value tells which took the default for few hits or misses.
@@ -178,11 +185,10 @@ def share_bounds(key: str, x: Any, n: Any, request: IntervalRequest, k: int) -> 
 
 
 def per_class(
-    row: MetricSpec, c: Counts, entry: tuple[Any, Any], request: IntervalRequest, zero: float
-) -> dict[Any, Interval]:
+    row: MetricSpec, c: Counts, entry: tuple[Floats, Sequence[Label]], request: IntervalRequest, zero: float
+) -> dict[Label, Interval]:
     """Return the interval of every class."""
-    values, lost = entry
-    key, lost = row.key, set(lost)
+    values, key, lost = entry[0], row.key, set(entry[1])
     if not int(c.total):
         nothing = Interval(0.0, math.nan, math.nan, request.level, request.method or DEFAULTS[key], request.valid)
         return {label: nothing._replace(value=value) for label, value in zip(c.labels, values.tolist(), strict=True)}
@@ -203,7 +209,7 @@ def per_class(
     return intervals
 
 
-def _shares(key: str, c: Counts, request: IntervalRequest) -> tuple[Any, ...]:
+def _shares(key: str, c: Counts, request: IntervalRequest) -> Columns:
     share, one = SHARES[key], batch_of_one(c)
     x, n = one.form(share.numerator), np.broadcast_to(one.form(share.denominator), one.true_totals.shape)
     low, high, se, exact = share_bounds(key, x, n, request, c.k)
@@ -211,7 +217,7 @@ def _shares(key: str, c: Counts, request: IntervalRequest) -> tuple[Any, ...]:
     return low, high, se, n, np.zeros(c.k), ["clopper_pearson" if few else name for few in exact.tolist()]
 
 
-def _modelled(row: MetricSpec, c: Counts, values: Any, request: IntervalRequest, zero: float) -> tuple[Any, ...]:
+def _modelled(row: MetricSpec, c: Counts, values: Floats, request: IntervalRequest, zero: float) -> Columns:
     """Return delta, posterior or bootstrap intervals; by default, of each class what its counts allow."""
     key, k = row.key, c.k
     n, names = np.full(k, int(c.total)), [request.method or "delta"] * k
@@ -239,7 +245,7 @@ def _modelled(row: MetricSpec, c: Counts, values: Any, request: IntervalRequest,
     return low, high, se, n, skipped, names
 
 
-def _watched(row: MetricSpec, c: Counts, values: Any, request: IntervalRequest, zero: float) -> tuple[Any, ...]:
+def _watched(row: MetricSpec, c: Counts, values: Floats, request: IntervalRequest, zero: float) -> Columns:
     """Return the intervals of values per class for all looks: exact at first, then asymptotic."""
     n = int(c.total)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -255,7 +261,9 @@ def _watched(row: MetricSpec, c: Counts, values: Any, request: IntervalRequest, 
     return low, high, se, np.full(c.k, n), np.zeros(c.k), ["asymptotic" if steady else first for steady in late]
 
 
-def on_logit_scale(value: Any, se: Any, ends: tuple[float, float], multiplier: Any) -> tuple[Any, Any]:
+def on_logit_scale(
+    value: NumberOrArray, se: NumberOrArray, ends: tuple[float, float], multiplier: NumberOrArray
+) -> tuple[NumberOrArray, NumberOrArray]:
     """Return value -+ multiplier se on the logit scale between two ends, which an infinite multiplier returns.
 
     With u = (value - low) / (high - low), the interval of logit u is logit u -+ multiplier se_u / (u (1 - u)); a value

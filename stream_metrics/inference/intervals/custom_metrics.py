@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream_metrics.catalog.table import MetricSpec
 from stream_metrics.evaluation.evaluate import compute, evaluate
-from stream_metrics.evaluation.evaluation import Evaluation
+from stream_metrics.evaluation.evaluation import Evaluation, Options
 from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.formulas.stats.normal import normal_quantile
 from stream_metrics.inference.intervals.adequacy import ENOUGH, few_samples, least_cells
@@ -30,7 +30,7 @@ METHODS = ("bootstrap", "delta", "posterior")
 
 
 def of_function(
-    c: Counts, function: Callable[[Any], float], request: IntervalRequest, options: dict[str, Any]
+    c: Counts, function: Callable[[Counts], float], request: IntervalRequest, options: Options
 ) -> Interval:
     """Return the interval of a function of counts, from drawn matrices, or with method="delta" by the jackknife.
 
@@ -54,13 +54,13 @@ def with_options(
     row: MetricSpec,
     c: Counts,
     request: IntervalRequest,
-    more: tuple[Label | None, dict[str, Any]],
+    more: tuple[Label | None, Options],
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric of the catalogue with options, such as beta=2."""
     label, options = more
     values, lost = evaluate(row, c, evaluation.zero_division, **options)
 
-    def function(counts: Any) -> Any:
+    def function(counts: Counts) -> Floats:
         return np.atleast_1d(compute(row, counts, evaluation.zero_division, **options))
 
     low, high, se, skipped, method = _resampled(c, function, request)
@@ -77,7 +77,9 @@ def with_options(
     return dict(zip(c.labels, intervals, strict=True))
 
 
-def _resampled(c: Counts, function: Callable[[Any], Any], request: IntervalRequest) -> tuple[Any, Any, Any, Any, str]:
+def _resampled(
+    c: Counts, function: Callable[[Counts], Floats], request: IntervalRequest
+) -> tuple[Floats, Floats, Floats, Floats, str]:
     """Return low, high, standard error and skipped draws of each of the values, and the method."""
     if request.valid == "anytime":
         raise ValueError("Expected valid='fixed' for a function or a metric with options, but got 'anytime'")
@@ -110,7 +112,7 @@ def normal_margin(level: float, se: Floats) -> Floats:
     return -normal_quantile((1 - level) / 2) * se
 
 
-def _drawn_values(c: Counts, function: Callable[[Any], Any], request: IntervalRequest, kind: str) -> Any:
+def _drawn_values(c: Counts, function: Callable[[Counts], Floats], request: IntervalRequest, kind: str) -> Floats:
     """Return the values of drawn matrices, draws first."""
     values = []
     for run in drawn(c, kind, request.draws, request.seed):
@@ -124,7 +126,7 @@ def _drawn_values(c: Counts, function: Callable[[Any], Any], request: IntervalRe
     return np.array([value[: c.k] for value in values], float)
 
 
-def jackknife(c: Counts, function: Callable[[Any], Any]) -> Any:
+def jackknife(c: Counts, function: Callable[[Counts], Floats]) -> Floats:
     """Return the standard errors of values by leaving out one sample of each cell in turn.
 
     SE^2 = (n - 1)/n sum C_ij (f_(ij) - mean)^2, where f_(ij) is without one sample of cell ij. Tukey 1958.
@@ -139,4 +141,4 @@ def jackknife(c: Counts, function: Callable[[Any], Any]) -> Any:
         matrix[row, column] += 1
     values, n = np.array(values_without, float), counts.sum()
     mean = counts @ values / n
-    return np.sqrt((n - 1) / n * (counts @ (values - mean) ** 2))
+    return np.asarray(np.sqrt((n - 1) / n * (counts @ (values - mean) ** 2)))

@@ -16,15 +16,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from stream_metrics.catalog.table import MetricSpec, find
 from stream_metrics.evaluation.evaluate import evaluate, value_labels
-from stream_metrics.evaluation.evaluation import Evaluation
+from stream_metrics.evaluation.evaluation import Evaluation, Options
 from stream_metrics.formulas.memoized import MemoizedCounts
-from stream_metrics.formulas.protocol import Floats
+from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.formulas.stats.normal import t_quantile
 from stream_metrics.inference.intervals.adequacy import effective_count
 from stream_metrics.inference.intervals.count_intervals import on_logit_scale
@@ -39,7 +39,7 @@ __all__ = ["can_have", "interval", "some_without_unit"]
 
 FEW = 8  # folds; below, Student's t is wide and says little
 UNEVEN = 8.0  # how many times fewer folds than there are may make up the standard error
-Values = dict[Any, float]  # by label, None for a whole value; nan where it is 0/0
+Values: TypeAlias = dict["Label | None", float]  # by label, None for a whole value; nan where it is 0/0
 
 
 def some_without_unit(evaluation: Evaluation) -> str:
@@ -56,10 +56,10 @@ def can_have(row: MetricSpec) -> bool:
 
 def interval(
     evaluation: Evaluation,
-    key: str | Callable[[Any], float],
+    key: str | Callable[[Counts], float],
     request: IntervalRequest,
     label: Label | None,
-    options: dict[str, Any],
+    options: Options,
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric or of a function of counts; of a per-class key that of `label`, or all."""
     if request.method not in (None, "folds"):
@@ -81,12 +81,12 @@ def interval(
     if row.kind == "whole":
         return intervals[None]
     if label is None:
-        return intervals
+        return cast("dict[Label, Interval]", intervals)
     place = evaluation.label_positions(key, (label,))[0]
     return intervals[value_labels(row, evaluation.view(row.state, key))[place]]
 
 
-def _reader(evaluation: Evaluation, row: MetricSpec, options: dict[str, Any]) -> Callable[[Any], Values]:
+def _reader(evaluation: Evaluation, row: MetricSpec, options: Options) -> Callable[[Any], Values]:
     """Return what evaluates a metric on a state."""
 
     def read(state: Any) -> Values:
@@ -105,7 +105,7 @@ def _of_values(
     read: Callable[[Any], Values],
     ends: tuple[float, float],
     request: IntervalRequest,
-) -> dict[Any, Interval]:
+) -> dict[Label | None, Interval]:
     """Return the interval of every value that is read of a state."""
     view = evaluation.view(reads, "a function of counts" if reads == "counts" else reads)
     whole, without = read(view), [read(state) for state in _without_folds(evaluation, reads)]
@@ -164,7 +164,7 @@ def _interval(
     return empty._replace(low=bounds[0], high=bounds[1], se=se, note=note)
 
 
-def _with_certified(evaluation: Evaluation, key: str, label: Any, one: Interval) -> Interval:
+def _with_certified(evaluation: Evaluation, key: str, label: Label | None, one: Interval) -> Interval:
     """Return an interval that also holds what the sketch leaves open."""
     if math.isnan(one.low):
         return one

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stream_metrics.formulas.arithmetic import per_class
-from stream_metrics.formulas.protocol import Form
+from stream_metrics.formulas.protocol import Form, NumberOrArray
 from stream_metrics.formulas.rates import F1, JACCARD, PRECISION, RECALL, SPECIFICITY
 from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all
 from stream_metrics.inference.intervals.batched_counts import Batch, BatchedCounts, batched
@@ -43,10 +43,10 @@ CHUNK = 2**21  # complex numbers at a time
 class Gradient(NamedTuple):
     """Derivatives of a whole value in C_kk, t_k and p_k; or in the single cells, where it is no function of those."""
 
-    diagonal: Any
-    true: Any
-    predicted: Any
-    cells: Any = None
+    diagonal: NumberOrArray
+    true: NumberOrArray
+    predicted: NumberOrArray
+    cells: Batch | None = None
 
 
 def _mean_of_ratios(form: tuple[Form, Form], zero_counts: bool) -> Callable[[BatchedCounts, float], Gradient]:
@@ -82,7 +82,7 @@ def _mean_by_support(form: tuple[Form, Form]) -> Callable[[BatchedCounts, float]
     return of
 
 
-def ratio_parts(c: BatchedCounts | TwoByTwo, form: tuple[Form, Form]) -> tuple[Any, tuple[Any, Any, Any]]:
+def ratio_parts(c: BatchedCounts | TwoByTwo, form: tuple[Form, Form]) -> tuple[Batch, tuple[Batch, Batch, Batch]]:
     """Return a ratio of linear forms for every class, and its derivatives in C_kk, t_k and p_k."""
     top, below = form
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -97,7 +97,7 @@ def _accuracy(c: BatchedCounts, _: float) -> Gradient:
     return Gradient(1 / _n(c), zero, zero)
 
 
-def _of_accuracy(slope: Callable[[Any, int], Any]) -> Callable[[BatchedCounts, float], Gradient]:
+def _of_accuracy(slope: Callable[[NumberOrArray, int], NumberOrArray]) -> Callable[[BatchedCounts, float], Gradient]:
     """Return the gradient of what follows from the accuracy a and K, by its slope in a."""
 
     def of(c: BatchedCounts, _: float) -> Gradient:
@@ -129,17 +129,17 @@ def _matthews(c: BatchedCounts, _: float) -> Gradient:
     return Gradient(scale * n, true * (value / t) - predicted * scale, predicted * (value / p) - true * scale)
 
 
-def _dot(a: Any, b: Any) -> Any:
+def _dot(a: Batch, b: Batch) -> NumberOrArray:
     """Return the inner products over the last axis, with that axis; of two vectors a number, ten times as fast."""
     return (a @ b).item() if a.ndim == 1 else (a * b).sum(-1, keepdims=True)
 
 
-def _n(c: BatchedCounts) -> Any:
+def _n(c: BatchedCounts) -> NumberOrArray:
     """Return N, of many matrices with an axis for the classes."""
     return per_class(c.total) if isinstance(c.total, np.ndarray) else float(c.total)
 
 
-def _sum(a: Any) -> Any:
+def _sum(a: Batch) -> NumberOrArray:
     return a.sum().item() if a.ndim == 1 else a.sum(-1, keepdims=True)
 
 
@@ -168,7 +168,7 @@ ANALYTIC: dict[str, Callable[[BatchedCounts, float], Gradient]] = {
 }
 
 
-def _cramers_v(c: BatchedCounts) -> Any:
+def _cramers_v(c: BatchedCounts) -> Batch:
     classes = int(((c.true_totals != 0) | (c.predicted_totals != 0)).sum())
     rows, columns = c.where.rows, c.where.columns
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -176,19 +176,19 @@ def _cramers_v(c: BatchedCounts) -> Any:
         value = np.sqrt(((c.values * share).sum() - 1) / (classes - 1))
         by_row = np.bincount(rows, c.values * share, c.where.k) / c.true_totals
         by_column = np.bincount(columns, c.values * share, c.where.k) / c.predicted_totals
-        return (2 * share - by_row[rows] - by_column[columns]) / (2 * value * (classes - 1))
+        return np.asarray((2 * share - by_row[rows] - by_column[columns]) / (2 * value * (classes - 1)))
 
 
-def _pair_index(c: BatchedCounts) -> Any:
+def _pair_index(c: BatchedCounts) -> Batch:
     rows, columns, n = c.where.rows, c.where.columns, _n(c)
     together, true, predicted = (_dot(part, part) - n for part in (c.values, c.true_totals, c.predicted_totals))
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = 1 / (np.sqrt(true) * np.sqrt(predicted))
         slopes = (c.true_totals[rows] - 0.5) / true + (c.predicted_totals[columns] - 0.5) / predicted
-        return (2 * c.values - 1 - together * slopes) * scale
+        return np.asarray((2 * c.values - 1 - together * slopes) * scale)
 
 
-def _determinant(c: BatchedCounts) -> Any:
+def _determinant(c: BatchedCounts) -> Batch:
     """Return the derivatives of det S, S_ij = C_ij / sqrt(t_i p_j): adj(S)_ji S_ij / C_ij - det S / 2 (1/t_i + 1/p_j).
 
     The adjugate comes from the singular values, so that a matrix without an inverse has one too.
@@ -203,10 +203,12 @@ def _determinant(c: BatchedCounts) -> Any:
     adjugate[np.ix_(classes, classes)] = sign * (right.T * others) @ left.T
     value = sign * sizes.prod()
     scale = np.sqrt(c.true_totals[rows]) * np.sqrt(c.predicted_totals[columns])
-    return adjugate[columns, rows] / scale - value * (0.5 / c.true_totals[rows] + 0.5 / c.predicted_totals[columns])
+    slopes: Batch = adjugate[columns, rows] / scale
+    slopes -= value * (0.5 / c.true_totals[rows] + 0.5 / c.predicted_totals[columns])
+    return slopes
 
 
-OF_CELLS: dict[str, Callable[[BatchedCounts], Any]] = {
+OF_CELLS: dict[str, Callable[[BatchedCounts], Batch]] = {
     "cramers_v": _cramers_v,
     "generalized_mcc": _determinant,
     "pair_fowlkes_mallows": _pair_index,
@@ -248,7 +250,7 @@ def _step_cells(key: str, c: BatchedCounts, zero_division: float) -> Batch:
     return np.concatenate(slopes) if slopes else np.zeros(0)
 
 
-def standard_error(c: BatchedCounts, slopes: Gradient) -> Any:
+def standard_error(c: BatchedCounts, slopes: Gradient) -> NumberOrArray:
     """Return the standard error of a whole value: the root of sum C_ij (g_ij - mean g)^2."""
     where = c.where
     if slopes.cells is not None:

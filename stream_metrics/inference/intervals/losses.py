@@ -14,10 +14,11 @@ that is valid from the first sample on, without any assumption about their distr
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stream_metrics.catalog.table import MetricSpec
-from stream_metrics.formulas.losses import LOSS_UNITS
+from stream_metrics.evaluation.evaluation import Options
+from stream_metrics.formulas.losses import LOSS_UNITS, LossState
 from stream_metrics.formulas.stats.normal import t_quantile
 from stream_metrics.inference.intervals.adequacy import ENOUGH
 from stream_metrics.inference.intervals.count_intervals import on_logit_scale
@@ -43,7 +44,7 @@ class _Moments(NamedTuple):
     worst: float
 
 
-def unknown(key: str, state: Any) -> str:
+def unknown(key: str, state: LossState) -> str:
     """Return why the variance_of_padded of a loss is not known; empty if it is."""
     squares = state.squares()
     if squares is None:
@@ -53,7 +54,7 @@ def unknown(key: str, state: Any) -> str:
     return ""
 
 
-def interval(row: MetricSpec, state: Any, request: IntervalRequest, options: dict[str, Any]) -> Interval:
+def interval(row: MetricSpec, state: LossState, request: IntervalRequest, options: Options) -> Interval:
     """Return the interval of a mean loss; `ValueError` if the squares are not known."""
     reason = unknown(row.key, state)
     if reason:
@@ -73,12 +74,14 @@ def interval(row: MetricSpec, state: Any, request: IntervalRequest, options: dic
     return Interval(value, low, high, request.level, method, request.valid, se, moments.n, 0, note)
 
 
-def _moments(key: str, state: Any, options: dict[str, Any]) -> tuple[float, float, _Moments]:
+def _moments(key: str, state: LossState, options: Options) -> tuple[float, float, _Moments]:
     """Return the value without loss, the worst value less this one, and the losses as shares of the worst.
 
     A spherical score of 1 is without loss. The variance is computed with whole numbers.
     """
-    n, squares = int(state.n), int(state.squares()[LOSSES[key]])
+    sums = state.squares()
+    assert sums is not None, "the squares are known"
+    n, squares = int(state.n), int(sums[LOSSES[key]])
     total = int({"log_loss": state.log_loss_units, "brier_score": state.brier_units}.get(key, state.spherical_units))
     if key == "spherical_score":
         total, squares = n * LOSS_UNITS - total, squares - 2 * total + n * LOSS_UNITS

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.formulas.protocol import Counts, Floats, Form, Numbers
+from stream_metrics.labels import Label
 
 __all__ = ["MatrixCounts"]
 
@@ -21,7 +21,7 @@ class MatrixCounts:
 
     unit = 1
 
-    def __init__(self, matrix: Numbers, labels: tuple[Any, ...]) -> None:
+    def __init__(self, matrix: Numbers, labels: tuple[Label, ...]) -> None:
         """Take over the matrix."""
         self.matrix, self.labels, self.k = matrix, labels, len(labels)
         self.true_totals, self.predicted_totals = matrix.sum(axis=1), matrix.sum(axis=0)
@@ -65,9 +65,9 @@ class MatrixCounts:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(below == 0, np.nan, self._form(numerator) / below)
 
-    def _form(self, form: Form) -> Any:
+    def _form(self, form: Form) -> Numbers:
         parts = (self.diagonal, self.true_totals, self.predicted_totals, self.total)
-        return sum(factor * part for factor, part in zip(form, parts, strict=True) if factor)
+        return np.asarray(sum(factor * part for factor, part in zip(form, parts, strict=True) if factor))
 
     def mean_ratio(self, numerator: Form, denominator: Form, undefined: float, by_support: bool = False) -> float:
         """Return the mean of the ratios over the classes; see `Counts.mean_ratio`."""
@@ -78,7 +78,7 @@ class MatrixCounts:
         below = math.fsum(weights[defined].tolist())
         return math.fsum((weights[defined] * values[defined]).tolist()) / below if below else math.nan
 
-    def one_vs_rest(self, label: Any) -> Counts:
+    def one_vs_rest(self, label: Label) -> Counts:
         """Return the counts of `label` and everything else."""
         at = self.labels.index(label)
         tp, true, predicted = (int(part[at]) for part in (self.diagonal, self.true_totals, self.predicted_totals))

@@ -31,11 +31,11 @@ points        "band" for the Kolmogorov-Smirnov distance, coverage 99.7 to 100 %
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stream_metrics.catalog.obstacles import SQUARE_LIMIT
 from stream_metrics.catalog.table import CATALOG, MetricSpec
-from stream_metrics.formulas.protocol import Form
+from stream_metrics.formulas.protocol import Form, NumberOrArray
 from stream_metrics.formulas.rates import FORMS
 from stream_metrics.inference.intervals.batched_formulas import CELLS, MARGINS, PAIR_LIMIT, PER_CLASS, RATES
 from stream_metrics.inference.intervals.gradients import ANALYTIC, OF_CELLS
@@ -60,18 +60,18 @@ class Share(NamedTuple):
 
     numerator: Form
     denominator: Form
-    to_metric: Callable[[Any, int], Any] | None = None
+    to_metric: Callable[[NumberOrArray, int], NumberOrArray] | None = None
 
 
-def _harmonic(share: Any, _: int) -> Any:
+def _harmonic(share: NumberOrArray, _: int) -> NumberOrArray:
     return 2 * share / (1 + share)
 
 
-def _jaccard(share: Any, _: int) -> Any:
+def _jaccard(share: NumberOrArray, _: int) -> NumberOrArray:
     return share / (2 - share)
 
 
-def _average(share: Any, k: int) -> Any:
+def _average(share: NumberOrArray, k: int) -> NumberOrArray:
     return (k - 2 + 2 * share) / k
 
 

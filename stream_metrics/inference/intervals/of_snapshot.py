@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from stream_metrics.catalog.obstacles import SQUARE_LIMIT
 from stream_metrics.catalog.table import CATALOG, MetricSpec, find
-from stream_metrics.evaluation.evaluation import Evaluation
+from stream_metrics.evaluation.evaluation import Evaluation, Options
+from stream_metrics.formulas.protocol import Counts
 from stream_metrics.inference.intervals import count_intervals, folds, losses, score_intervals
 from stream_metrics.inference.intervals.conditions import refuse_looks, refuse_weights, validate_request
 from stream_metrics.inference.intervals.custom_metrics import of_function, with_options
@@ -33,7 +34,7 @@ __all__ = ["interval", "has_interval"]
 
 def interval(
     evaluation: Evaluation,
-    key: str | Callable[[Any], float],
+    key: str | Callable[[Counts], float],
     level: float = 0.95,
     method: str | None = None,
     *,
@@ -66,15 +67,15 @@ def interval(
     return score_intervals.interval(evaluation, row, request, label, options)
 
 
-def _counts(evaluation: Evaluation, what: str) -> Any:
+def _counts(evaluation: Evaluation, what: str) -> Counts:
     """Return the counts; `ValueError` if a weight was not 1."""
-    view = evaluation.view("counts", what)
+    view: Counts = evaluation.view("counts", what)
     refuse_weights(evaluation)
     return view
 
 
 def _of_counts(
-    evaluation: Evaluation, row: MetricSpec, request: IntervalRequest, label: Label | None, options: dict[str, Any]
+    evaluation: Evaluation, row: MetricSpec, request: IntervalRequest, label: Label | None, options: Options
 ) -> Interval | dict[Label, Interval]:
     view = _counts(evaluation, row.key)
     if view.k > (most := _most_classes(row)):

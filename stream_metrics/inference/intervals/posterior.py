@@ -7,7 +7,7 @@ down to parameters of 1/2, so sums over an even grid are accurate; the grid cove
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -31,8 +31,8 @@ def balanced_accuracy_posterior(
     (a, cdf), (b, other) = _grid(tp + prior, fn + prior), _grid(tn + prior, fp + prior)
     middles, weights = (b[1:] + b[:-1]) / 2, np.diff(other)
 
-    def below(x: float) -> Any:
-        return np.interp(2 * x - middles, a, cdf, left=0.0, right=1.0).dot(weights)
+    def below(x: float) -> float:
+        return float(np.interp(2 * x - middles, a, cdf, left=0.0, right=1.0).dot(weights))
 
     tail = (1 - level) / 2
     return _solve(below, tail), _solve(below, 1 - tail)
@@ -49,7 +49,7 @@ def _grid(a: float, b: float) -> tuple[Floats, Floats]:
     return np.sin(theta) ** 2, upto / upto[-1]
 
 
-def _solve(below: Any, goal: float) -> float:
+def _solve(below: Callable[[float], float], goal: float) -> float:
     low, high = 0.0, 1.0
     for _ in range(STEPS):
         middle = (low + high) / 2

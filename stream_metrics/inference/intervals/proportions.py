@@ -10,9 +10,9 @@ one-sided at x = 0 and x = n. Counts may be large; nothing cancels.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics.formulas.protocol import Floats, Numbers
 from stream_metrics.formulas.stats.normal import beta_quantile, distinct_pairs, normal_quantile
@@ -53,13 +53,12 @@ def clopper_pearson(x: Numbers, n: Numbers, level: float = 0.95) -> Bounds:
     return _quantiles(x, n, level, 0.0, 1.0)
 
 
-def default_proportion(x: Numbers, n: Numbers, level: float = 0.95) -> tuple[Floats, Floats, Any]:
+def default_proportion(x: Numbers, n: Numbers, level: float = 0.95) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Wilson's interval; where x or n - x is below `few` that of Clopper and Pearson. The third value tells where."""
     x, n = np.asarray(x, np.float64), np.asarray(n, np.float64)
     low, high = wilson(x, n, level)
-    few: Any = np.minimum(x, n - x) < few_at(level)
+    few = np.asarray(np.minimum(x, n - x) < few_at(level))
     if few.any():
-        few = np.asarray(few)
         low, high = np.atleast_1d(low), np.atleast_1d(high)
         low[few.ravel()], high[few.ravel()] = clopper_pearson(x[few], n[few], level)
         low, high = low.reshape(x.shape), high.reshape(x.shape)

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics.formulas.memoized import memo_of
-from stream_metrics.formulas.protocol import Counts, Floats
+from stream_metrics.formulas.protocol import Counts, Floats, NumberOrArray
 from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all
 from stream_metrics.inference.intervals.batched_counts import BatchedCounts, Cells, batched, cells_of, make_cells
 from stream_metrics.inference.intervals.batched_formulas import BatchedFormula
@@ -82,7 +82,7 @@ def prior_cells(c: Counts) -> Cells:
     return make_cells(rows, columns, full[rows, columns], counted.k)
 
 
-def _sparse_prior(counted: Cells, occurs: Any, half: float) -> Cells:
+def _sparse_prior(counted: Cells, occurs: NDArray[np.intp], half: float) -> Cells:
     """Return the cells that occur and the diagonal, with half of the prior there and half over the rest of a row.
 
     A row without others has its half in the column of the next class.
@@ -98,7 +98,9 @@ def _sparse_prior(counted: Cells, occurs: Any, half: float) -> Cells:
     return make_cells(places // counted.k, places % counted.k, sums.astype(np.float64), counted.k)
 
 
-def drawn_classes(c: Counts, which: Any, draws: int, seed: int) -> Iterator[tuple[Any, TwoByTwo]]:
+def drawn_classes(
+    c: Counts, which: NDArray[np.intp], draws: int, seed: int
+) -> Iterator[tuple[NDArray[np.intp], TwoByTwo]]:
     """Yield drawn tables of single classes against the rest, in runs of classes, with the positions of these."""
     parts = np.stack([np.asarray(part, np.float64) for part in one_vs_all(c)]) + 0.5
     rng, size = np.random.default_rng(seed), max(1, AT_ONCE // (4 * draws))
@@ -107,13 +109,13 @@ def drawn_classes(c: Counts, which: Any, draws: int, seed: int) -> Iterator[tupl
         yield mine, TwoByTwo(*rng.standard_gamma(parts[:, None, mine], (4, draws, len(mine))))
 
 
-def evaluated(c: Counts, formula: BatchedFormula, zero: float, request: tuple[str, int, int]) -> Any:
+def evaluated(c: Counts, formula: BatchedFormula, zero: float, request: tuple[str, int, int]) -> Floats:
     """Return the values of every drawn matrix, draws first; `request` is kind, draws and seed."""
     parts = [formula(run, zero) for run in drawn(c, *request)]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def percentiles(values: Floats, level: float) -> tuple[Any, Any, Any, Any]:
+def percentiles(values: Floats, level: float) -> tuple[NumberOrArray, NumberOrArray, NumberOrArray, NumberOrArray]:
     """Return the two quantiles, the standard deviation, and the number of draws that are undefined; draws first."""
     ends = [(1 - level) / 2, (1 + level) / 2]
     lost = np.isnan(values)

@@ -24,13 +24,15 @@ way: (sum of K - 1 influences)^2 <= (K - 1) (sum of their squares).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import MetricSpec
-from stream_metrics.evaluation.evaluation import Evaluation
-from stream_metrics.formulas.protocol import Floats
+from stream_metrics.evaluation.evaluation import Evaluation, Options
+from stream_metrics.formulas.losses import LossState
+from stream_metrics.formulas.protocol import Floats, Integers
 from stream_metrics.formulas.stats.normal import t_quantile
 from stream_metrics.inference.intervals import losses
 from stream_metrics.inference.intervals.adequacy import ENOUGH, HALF
@@ -45,7 +47,7 @@ from stream_metrics.inference.intervals.sequences import area_sequence
 from stream_metrics.ranking.areas import delong_influence, delong_se, roc_auc
 from stream_metrics.ranking.average_precision import average_precision
 from stream_metrics.ranking.calibration import bin_residuals
-from stream_metrics.ranking.classes import classes, columns
+from stream_metrics.ranking.classes import RankState, classes, columns
 from stream_metrics.ranking.pool import pool
 from stream_metrics.ranking.protocol import NAN, OWN, REST, Certified, RankColumn
 from stream_metrics.ranking.steps import threshold_sweep
@@ -62,7 +64,7 @@ MOST_UNITS = 2**30  # of all samples together, so that a product of two sums has
 
 
 def interval(
-    evaluation: Evaluation, row: MetricSpec, request: IntervalRequest, label: Label | None, options: dict[str, Any]
+    evaluation: Evaluation, row: MetricSpec, request: IntervalRequest, label: Label | None, options: Options
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric of scores; of a per-class key that of `label`, or all by label."""
     if options and row.key not in losses.LOSSES:
@@ -87,7 +89,7 @@ def interval(
     return (_pooled if row.key in POOLED else _mean)(row, view, estimates, request)
 
 
-def _top(view: Any, value: float, request: IntervalRequest) -> Interval:
+def _top(view: LossState, value: float, request: IntervalRequest) -> Interval:
     n, x = view.n, round(value * view.n) if view.n else 0
     method = "beta_binomial" if request.valid == "anytime" else request.method or "wilson"
     low, high, se, exact = share_bounds("top_k_accuracy", np.array(x), np.array(n), request, 2)
@@ -214,7 +216,7 @@ def _se(key: str, column: RankColumn) -> float:
     return delong_se(column) * (2 if key == "gini" else 1)
 
 
-def _mean(row: MetricSpec, view: Any, value: Certified, request: IntervalRequest) -> Interval:
+def _mean(row: MetricSpec, view: RankState, value: Certified, request: IntervalRequest) -> Interval:
     """Return the interval of a mean over classes, or over pairs of classes, by the bound of its standard error."""
     n, name = int(view.n), "asymptotic" if request.valid == "anytime" else DEFAULTS[row.key]
     if math.isnan(value.value):
@@ -279,7 +281,7 @@ def _part_errors(key: str, column: RankColumn, anytime: bool) -> tuple[float, fl
     return first * factor, second * factor
 
 
-def _pooled(row: MetricSpec, view: Any, value: Certified, request: IntervalRequest) -> Interval:
+def _pooled(row: MetricSpec, view: RankState, value: Certified, request: IntervalRequest) -> Interval:
     """Return the interval of an area of all scores of all classes together."""
     each, n = columns(view), int(view.n)
     column, method = pool(each), DEFAULTS[row.key]
@@ -316,7 +318,7 @@ def _parts(row: MetricSpec, part_columns: list[RankColumn]) -> list[Certified]:
     return [measure(column) for column in part_columns]
 
 
-def _directed(view: Any) -> list[RankColumn]:
+def _directed(view: RankState) -> list[RankColumn]:
     labels = classes(view)
     if len(labels) == 1:  # one score decides between two classes
         return columns(view)
@@ -386,13 +388,13 @@ def resampled(
             draw = np.rint(rng.standard_gamma(counts) * column.units).astype(np.int64)
         else:
             draw = rng.multinomial(n, counts.ravel() / counts.sum()).reshape(counts.shape)
-        rows = draw[:-1].any(axis=1)
+        rows = np.asarray(draw[:-1].any(axis=1))
         values[at] = measure(_redrawn(column, draw, rows)).value
     low, high, se, skipped = percentiles(values, request.level)
     return float(low), float(high), float(se), int(skipped)
 
 
-def _redrawn(column: RankColumn, draw: Any, rows: Any) -> RankColumn:
+def _redrawn(column: RankColumn, draw: Integers, rows: NDArray[np.bool_]) -> RankColumn:
     counts = draw[:-1][rows]
     return column._replace(
         cells=column.cells[rows], sole=column.sole[rows], counts=counts, offsets=column.offsets[rows],
