@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.formulas.arithmetic import has_nan
 from stream_metrics.formulas.losses import MOST_RANKS
 from stream_metrics.inputs.options import real, truth, whole
+from stream_metrics.labels import Label
 from stream_metrics.ranking.calibration import MOST_BINS
 from stream_metrics.ranking.classes import classes
 from stream_metrics.ranking.protocol import Certified
@@ -32,12 +33,16 @@ __all__ = [
     "value_labels",
 ]
 
+State: TypeAlias = Any  # a `CountState`, `RankState` or `LossState`, whichever the metric reads
+Computed: TypeAlias = Any  # a number, label or array, or `Certified` values in lists
+Value: TypeAlias = Any  # a number, a label, or an array of numbers
+Options: TypeAlias = dict[str, Any]  # those of a formula, such as beta=2
 MOST = {"bins": MOST_BINS, "k": MOST_RANKS}  # of options that are whole numbers
 
 
 def evaluate(
-    row: MetricSpec, c: Any, zero_division: float | None = None, **options: Any
-) -> tuple[Any, bool | list[Any]]:
+    row: MetricSpec, c: State, zero_division: float | None = None, **options: Any
+) -> tuple[Value, bool | list[Label]]:
     """Return the value of a row, and what was 0/0.
 
     `zero_division` (0.0, 1.0, nan, or None for the row's own) stands for 0/0. `c` is the state that the row reads.
@@ -47,7 +52,7 @@ def evaluate(
     return replace_undefined(row, c, compute(row, c, zero_division, **options), zero_division)
 
 
-def compute(row: MetricSpec, c: Any, zero_division: float | None = None, **options: Any) -> Any:
+def compute(row: MetricSpec, c: State, zero_division: float | None = None, **options: Any) -> Computed:
     """Return what the formula of a row returns, certified intervals and all, with 0/0 as nan.
 
     `ValueError` if the row cannot be computed from these counts (see `obstacles`), or for an option the row lacks.
@@ -61,7 +66,7 @@ def compute(row: MetricSpec, c: Any, zero_division: float | None = None, **optio
     return row.formula(c, **options)
 
 
-def checked_options(row: MetricSpec, options: dict[str, Any]) -> dict[str, Any]:
+def checked_options(row: MetricSpec, options: Options) -> Options:
     """Return options of a row, numbers of every type as int or float; `ValueError` for one of a wrong type."""
     return {name: _checked_option(row, name, value) for name, value in options.items()}
 
@@ -82,15 +87,15 @@ def _checked_option(row: MetricSpec, name: str, value: Any) -> Any:
 
 
 def replace_undefined(
-    row: MetricSpec, c: Any, computed: Any, zero_division: float | None
-) -> tuple[Any, bool | list[Any]]:
+    row: MetricSpec, c: State, computed: Computed, zero_division: float | None
+) -> tuple[Value, bool | list[Label]]:
     """Return a computed value without its interval and with 0/0 replaced, and what was 0/0; see `evaluate`."""
     value, instead = point_value(computed), _instead(row, zero_division)
     if row.kind == "whole":
         if value is None:
             return None, True
         return (instead, True) if value != value else (value, False)
-    where: bool | list[Any] = [] if row.kind == "per_class" else False
+    where: bool | list[Label] = [] if row.kind == "per_class" else False
     if value.dtype != np.float64:
         return value, where
     if row.kind == "per_class" and not has_nan(value):
@@ -101,13 +106,13 @@ def replace_undefined(
     return np.where(lost, instead, value), where
 
 
-def value_labels(row: MetricSpec, c: Any) -> tuple[Any, ...]:
+def value_labels(row: MetricSpec, c: State) -> tuple[Label, ...]:
     """Return the classes that the values of a per-class or matrix row belong to."""
-    labels: tuple[Any, ...] = classes(c) if row.state == "ranks" and row.kind == "per_class" else c.labels
+    labels: tuple[Label, ...] = classes(c) if row.state == "ranks" and row.kind == "per_class" else c.labels
     return labels
 
 
-def point_value(computed: Any) -> Any:
+def point_value(computed: Computed) -> Value:
     """Return a certified value, or a list of them, or a list of lists, without the intervals."""
     if isinstance(computed, Certified):
         return computed.value

@@ -10,13 +10,21 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-
 from stream_metrics.catalog.obstacles import MISSING, Obstacle, obstacle
 from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.catalog.table import CATALOG, find
-from stream_metrics.evaluation.evaluate import checked_zero_division, compute, replace_undefined, value_labels
+from stream_metrics.evaluation.evaluate import (
+    Computed,
+    Options,
+    State,
+    Value,
+    checked_zero_division,
+    compute,
+    replace_undefined,
+    value_labels,
+)
 from stream_metrics.formulas.memoized import MemoizedCounts
+from stream_metrics.formulas.protocol import Numbers
 from stream_metrics.labels import canonical
 from stream_metrics.ranking.classes import classes, columns
 from stream_metrics.ranking.protocol import Certified, RankColumn
@@ -26,8 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Estimate", "Evaluation", "Options", "States"]
 
-Options: TypeAlias = dict[str, Any]  # those of a formula, such as beta=2
-States: TypeAlias = Mapping[str, Any]  # by what reads them: "counts", "ranks", "confidence", "losses"
+States: TypeAlias = Mapping[str, State]  # by what reads them: "counts", "ranks", "confidence", "losses"
 
 
 class Estimate(NamedTuple):
@@ -58,9 +65,9 @@ class Estimate(NamedTuple):
     Estimate(value=1.0, low=1.0, high=1.0, se=0.0, kind='certified')
     """
 
-    value: Any
-    low: Any
-    high: Any
+    value: Value
+    low: Value
+    high: Value
     se: float
     kind: str
 
@@ -84,13 +91,13 @@ class Evaluation:
         self.folds = dict(folds or {})
         self.slides = False
         self.zero_division = None if zero_division is None else checked_zero_division(zero_division)
-        self.left_out: dict[str, list[Any]] = {}
-        self._values: dict[str, tuple[Any, Any]] = {}
-        self._estimates: dict[str, Any] = {}
+        self.left_out: dict[str, list[State]] = {}
+        self._values: dict[str, tuple[Value, bool | list[Label]]] = {}
+        self._estimates: dict[str, Computed] = {}
         self._tables: dict[str, dict[Label, float]] = {}
 
     @property
-    def main(self) -> Any:
+    def main(self) -> State:
         """The state that has counted every sample."""
         return next(iter(self.states.values()))
 
@@ -103,7 +110,7 @@ class Evaluation:
         """Return the number that replaces a value or component of a metric that is 0/0."""
         return row.zero_division if self.zero_division is None else self.zero_division
 
-    def view(self, reads: str, key: str) -> Any:
+    def view(self, reads: str, key: str) -> State:
         """Return the view of the state that a key reads; KeyError if there is none."""
         view = self.views.get(reads)
         if view is None:
@@ -115,7 +122,7 @@ class Evaluation:
         row = find(key)
         return obstacle(row, self.views.get(row.state))
 
-    def value_and_undefined(self, key: str) -> tuple[Any, Any]:
+    def value_and_undefined(self, key: str) -> tuple[Value, Any]:
         """Return the value of a key and which part of it is 0/0; see `evaluate`."""
         pair = self._values.get(key)
         if pair is None:
@@ -128,7 +135,7 @@ class Evaluation:
             pair = self._values[key] = (value if row.kind == "whole" else read_only(value)), undefined
         return pair
 
-    def estimates(self, key: str) -> Any:
+    def estimates(self, key: str) -> Computed:
         """Return the value of a key of scores with its certified interval: `Certified`, or a list of them."""
         self.value_and_undefined(key)
         return self._estimates[key]
@@ -169,7 +176,7 @@ class Evaluation:
         if row.kind == "matrix" and (row.state != "ranks" or len(labels) != 2):
             raise KeyError(f"Expected a key with one value, but {key!r} is a matrix: snapshot[{key!r}]")
         value, lost = self.value_and_undefined(key)
-        certified = self._estimates.get(key, value)
+        certified: Computed = self._estimates.get(key, value)
         undefined = lost is True or (row.kind == "per_class" and bool(labels) and canonical(labels[0]) in lost)
         for at in self.label_positions(row.key, labels):
             value, certified = value[at], certified[at]
@@ -181,7 +188,7 @@ class Evaluation:
         return Estimate(*certified, "certified")
 
 
-def read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def read_only(array: Numbers) -> Numbers:
     """Return an array whose elements cannot be assigned."""
     array.setflags(write=False)
     return array

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from stream_metrics.formulas.arithmetic import NAN, clipped, divide, dot, exact, ratio, sums_by
 from stream_metrics.formulas.memoized import memoized
-from stream_metrics.formulas.protocol import Counts, Floats, Numbers
+from stream_metrics.formulas.protocol import Counts, Floats, NumberOrArray, Numbers
 from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all, wide_table
 from stream_metrics.formulas.units import in_units
 
@@ -81,13 +79,13 @@ def _weight_by_distance(c: Counts) -> Numbers:
     return sums_by(np.abs(rows - columns), values, c.k)
 
 
-def _chance_linear(true: Numbers, predicted: Numbers) -> Any:
+def _chance_linear(true: Numbers, predicted: Numbers) -> NumberOrArray:
     """Return sum abs(i - j) t_i p_j: each step from m to m + 1 is crossed by the pairs with one class on each side."""
     t, p = np.cumsum(true, axis=-1), np.cumsum(predicted, axis=-1)
     return (t * (p[..., -1:] - p) + p * (t[..., -1:] - t)).sum(-1)
 
 
-def _chance_quadratic(true: Numbers, predicted: Numbers) -> Any:
+def _chance_quadratic(true: Numbers, predicted: Numbers) -> NumberOrArray:
     """Return sum (i - j)^2 t_i p_j."""
     places = np.arange(true.shape[-1])
     squares = dot(true + predicted, places * places)

@@ -15,11 +15,11 @@ from __future__ import annotations
 import math
 from math import copysign, sqrt
 from operator import mul
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from stream_metrics.formulas.protocol import Exact, Floats, Integers, Numbers
+from stream_metrics.formulas.protocol import Exact, Floats, Integers, NumberOrArray, Numbers
 
 Number: TypeAlias = Exact | float | Numbers
 F = TypeVar("F", float, Floats)
@@ -28,7 +28,7 @@ NAN = math.nan
 SAFE = 2**31  # products of two counts up to here fit into int64
 
 
-def ratio(a: Any, b: Any) -> float:
+def ratio(a: NumberOrArray, b: NumberOrArray) -> float:
     """Return a / b, nan where b is 0; of exact numbers a correctly rounded float."""
     if type(b) is int and type(a) is int:  # the usual case first: metrics are read after single samples
         return a / b if b else NAN
@@ -38,7 +38,7 @@ def ratio(a: Any, b: Any) -> float:
     return float(a / b) if b else NAN
 
 
-def divide(a: Any, b: Any) -> Any:
+def divide(a: NumberOrArray, b: NumberOrArray) -> NumberOrArray:
     """Return a / b elementwise, nan where b is 0; correctly rounded for Python ints."""
     if a.dtype == b.dtype == object:
         return np.array([x / y if y else NAN for x, y in zip(a.tolist(), b.tolist(), strict=True)], np.float64)
@@ -46,12 +46,12 @@ def divide(a: Any, b: Any) -> Any:
         return _quotients(real(a), real(b))
 
 
-def _quotients(a: Any, b: Any) -> Any:
+def _quotients(a: NumberOrArray, b: NumberOrArray) -> NumberOrArray:
     """Return a / b; 0/0 is nan without a test in one vector of floats, but not in complex numbers."""
     return np.asarray(a / b) if _is_vector(b) else np.where(b == 0, np.nan, a / b)
 
 
-def correlation(covariance: Any, a: Any, b: Any) -> float:
+def correlation(covariance: NumberOrArray, a: NumberOrArray, b: NumberOrArray) -> float:
     """Return covariance / sqrt(a b), nan unless a and b are above 0; between -1 and 1 if covariance^2 <= a b.
 
     Of exact numbers it is at most one unit in the last place off: the square is a quotient of two exact numbers,
@@ -81,7 +81,7 @@ def exact(counts: Numbers) -> Numbers:
     return counts.astype(object) if counts.dtype == np.int64 else counts
 
 
-def count(values: Numbers) -> Any:
+def count(values: Numbers) -> NumberOrArray:
     """Return how many numbers are not 0 along the last axis."""
     return np.count_nonzero(values) if values.ndim == 1 else np.count_nonzero(values, axis=-1)
 
@@ -96,7 +96,7 @@ def floats(a: Numbers) -> Numbers:
     return a if a.dtype.kind in "fc" else a.astype(np.float64)
 
 
-def dot(a: Numbers, b: Numbers) -> Any:
+def dot(a: Numbers, b: Numbers) -> NumberOrArray:
     """Return the inner products over the last axis, exact for Python ints."""
     if a.dtype == object:
         return sum(map(mul, a.tolist(), b.tolist()))
@@ -187,5 +187,5 @@ def mean_of(values: Floats, zero_division: float, weights: Numbers | float = 1.0
     return means
 
 
-def _is_vector(values: Any) -> bool:
+def _is_vector(values: NumberOrArray) -> bool:
     return isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind != "c"

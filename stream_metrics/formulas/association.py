@@ -8,9 +8,9 @@ permutation of the labels.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics.formulas.arithmetic import (
     NAN,
@@ -25,7 +25,7 @@ from stream_metrics.formulas.arithmetic import (
     wide,
 )
 from stream_metrics.formulas.memoized import memoized
-from stream_metrics.formulas.protocol import Counts, Floats, Numbers
+from stream_metrics.formulas.protocol import Counts, Floats, NumberOrArray, Numbers
 from stream_metrics.formulas.two_classes import TwoByTwo
 from stream_metrics.formulas.units import in_units
 
@@ -97,9 +97,9 @@ def _determinants(c: Counts, alpha: float) -> Floats:
 
 
 @memoized
-def occurring(c: Counts) -> Any:
+def occurring(c: Counts) -> NDArray[np.bool_]:
     """Tell for every class whether it is true or predicted."""
-    return (c.true_totals != 0) | (c.predicted_totals != 0)
+    return np.asarray((c.true_totals != 0) | (c.predicted_totals != 0))
 
 
 def smoothed(c: Counts, alpha: float = 0.0) -> Numbers:
@@ -109,7 +109,7 @@ def smoothed(c: Counts, alpha: float = 0.0) -> Numbers:
     return matrix + alpha if alpha else matrix
 
 
-def normalised_determinant(matrix: Numbers, true: Numbers, predicted: Numbers) -> Any:
+def normalised_determinant(matrix: Numbers, true: Numbers, predicted: Numbers) -> NumberOrArray:
     """Return det(matrix_ij / sqrt(true_i predicted_j)), with an absolute error near 1e-16."""
     products = floats(true)[..., None] * predicted[..., None, :]
     return clipped(np.asarray(np.linalg.det(matrix / np.sqrt(products))))
@@ -161,7 +161,7 @@ def cramers_v(c: Counts) -> float:
     sqrt(chi2 / (N (K' - 1))) with K' the classes that are true or predicted, in [0, 1]; 0/0 if K' < 2.
     Cramer 1946; Itai and Katz 2022, sec. 3.2.3.
     """
-    square: Any = ratio(_chi2(c), c.total * 1.0 * (count(occurring(c)) - 1))
+    square: NumberOrArray = ratio(_chi2(c), c.total * 1.0 * (count(occurring(c)) - 1))
     if isinstance(square, np.ndarray):
         many: Floats = np.sqrt(square)
         return clipped(many)  # type: ignore[return-value]

@@ -8,7 +8,6 @@ expectations of the metric. Bleik and Gauher 2016; the strategies are those of s
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -17,11 +16,12 @@ from stream_metrics.formulas.counts import prevalence
 from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.formulas.units import in_units
 from stream_metrics.formulas.weights import PerClass, per_class_numbers
+from stream_metrics.labels import Label
 
 STRATEGIES = ("most_frequent", "uniform", "stratified")
 
 
-def majority_class(c: Counts) -> Any:
+def majority_class(c: Counts) -> Label | None:
     """Class with the most samples, the first one in the order of report on ties; None without data.
 
     Bleik and Gauher 2016.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from stream_metrics.formulas.arithmetic import NAN, components, mean_of
-from stream_metrics.formulas.protocol import Floats
+from stream_metrics.formulas.protocol import Floats, NumberOrArray
 
 Average: TypeAlias = str | Callable[[list[float]], float]
 Exponent: TypeAlias = float | Callable[[list[float]], float]
@@ -35,7 +35,7 @@ def combine(values: Floats, average: Exponent, zero_division: float) -> float:
     """
     if values.ndim > 1:
         if callable(average):
-            means: Any = np.apply_along_axis(lambda row: combine(row, average, zero_division), -1, values)
+            means: NumberOrArray = np.apply_along_axis(lambda row: combine(row, average, zero_division), -1, values)
         else:
             means = power_means(values, average, zero_division)
         return means  # type: ignore[no-any-return]
@@ -63,7 +63,7 @@ def power_mean(values: Sequence[float], p: float) -> float:
     return min(scale * math.exp(math.log1p(math.fsum(powers) / n) / p), max(values))
 
 
-def power_means(values: Floats, p: float, zero_division: float) -> Any:
+def power_means(values: Floats, p: float, zero_division: float) -> NumberOrArray:
     """Return the power means over the last axis of many rows, for exponents of ordinary size or infinite ones."""
     values = components(values, zero_division)
     if p == 1:

@@ -7,7 +7,6 @@ pair whose metric is 0/0 counts as `zero_division`, or is left out if that is na
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -17,10 +16,10 @@ from stream_metrics.formulas.agreement import cohen_kappa
 from stream_metrics.formulas.arithmetic import components, has_nan, if_counted, mean_of
 from stream_metrics.formulas.association import matthews_corrcoef
 from stream_metrics.formulas.memoized import memoized
-from stream_metrics.formulas.protocol import Counts
+from stream_metrics.formulas.protocol import Counts, Floats, NumberOrArray
 from stream_metrics.formulas.two_classes import TwoByTwo, wide_table
 
-SYMMETRIC: dict[str, Callable[..., Any]] = {  # in which of the two classes is the positive one
+SYMMETRIC: dict[str, Callable[[TwoByTwo], NumberOrArray]] = {  # in which of the two classes is the positive one
     "accuracy": accuracy,
     "cohen_kappa": cohen_kappa,
     "matthews_corrcoef": matthews_corrcoef,
@@ -62,11 +61,11 @@ def ovo(c: Counts, *, metric: str = "f1", zero_division: float = 0.0) -> float:
     return if_counted(c.total, mean)
 
 
-def _rate(table: TwoByTwo, metric: str) -> Any:
+def _rate(table: TwoByTwo, metric: str) -> Floats:
     return rates.fowlkes_mallows(table) if metric == "fowlkes_mallows" else table.ratios(*rates.FORMS[metric])
 
 
-def _mean_of_both(first: Any, second: Any, zero_division: float) -> Any:
+def _mean_of_both(first: Floats, second: Floats, zero_division: float) -> float:
     """Return the mean over the pairs of the mean of both choices; a choice that is nan is replaced or left out."""
     means = (first + second) / 2
     if has_nan(means):

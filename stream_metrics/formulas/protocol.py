@@ -16,6 +16,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics.labels import Label
+
 Exact: TypeAlias = int | Fraction
 Form: TypeAlias = tuple[float, float, float, float]
 Floats: TypeAlias = NDArray[np.float64]
@@ -43,7 +45,7 @@ class Counts(Protocol):
         """The number of classes."""
 
     @property
-    def labels(self) -> tuple[Any, ...]:
+    def labels(self) -> tuple[Label, ...]:
         """The classes in the order of report."""
 
     @property
@@ -108,7 +110,7 @@ class Counts(Protocol):
         With `by_support` the classes are weighted by t_k.
         """
 
-    def one_vs_rest(self, label: Any) -> Counts:
+    def one_vs_rest(self, label: Label) -> Counts:
         """Return the counts of two classes: `label` first, then everything else."""
 
 

@@ -7,42 +7,42 @@ sums over the classes there is a difference of two products here, which loses fe
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from stream_metrics.formulas.arithmetic import SAFE, per_class, ratio
 from stream_metrics.formulas.memoized import memoized
-from stream_metrics.formulas.protocol import Counts, Floats, Form
+from stream_metrics.formulas.protocol import Counts, Floats, Form, NumberOrArray
 from stream_metrics.formulas.units import in_units
 
 
 class TwoByTwo(NamedTuple):
     """Counts of two classes, in numbers or in arrays of one shape; values per class are those of the first class."""
 
-    tp: Any
-    fn: Any
-    fp: Any
-    tn: Any
+    tp: NumberOrArray
+    fn: NumberOrArray
+    fp: NumberOrArray
+    tn: NumberOrArray
 
     @property
-    def total(self) -> Any:
+    def total(self) -> NumberOrArray:
         """N, the sum of all four."""
         return self.tp + self.fn + self.fp + self.tn
 
     @property
-    def hits(self) -> Any:
+    def hits(self) -> NumberOrArray:
         """The sum of the diagonal."""
         return self.tp + self.tn
 
     @property
-    def covariances(self) -> tuple[Any, Any, Any]:
+    def covariances(self) -> tuple[NumberOrArray, NumberOrArray, NumberOrArray]:
         """c N - sum t_k p_k, N^2 - sum t_k^2 and N^2 - sum p_k^2: a covariance and two variances, times N^2."""
         tp, fn, fp, tn = self
         return 2 * (tp * tn - fp * fn), 2 * (tp + fn) * (tn + fp), 2 * (tp + fp) * (tn + fn)
 
     @property
-    def beyond_chance(self) -> tuple[Any, Any]:
+    def beyond_chance(self) -> tuple[NumberOrArray, NumberOrArray]:
         """c N - sum t_k p_k and N^2 - sum t_k p_k: the agreement beyond that of chance, and the most it can be."""
         tp, fn, fp, tn = self
         return 2 * (tp * tn - fp * fn), (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn)
@@ -54,10 +54,10 @@ class TwoByTwo(NamedTuple):
 
     def ratios(self, numerator: Form, denominator: Form) -> Floats:
         """Return the ratio of two linear forms of TP, the true, the predicted and the whole total; see `Counts`."""
-        values: Any = ratio(self.form(numerator), self.form(denominator))  # a number, for tables of numbers
+        values: NumberOrArray = ratio(self.form(numerator), self.form(denominator))  # a number, for tables of numbers
         return values  # type: ignore[no-any-return]
 
-    def form(self, form: Form) -> Any:
+    def form(self, form: Form) -> NumberOrArray:
         """Return a TP + b (TP + FN) + c (TP + FP) + d N."""
         d, t, p, n = form
         factors = (d + t + p + n, t + n, p + n, n)
@@ -76,7 +76,7 @@ def one_vs_all(c: Counts | TwoByTwo) -> TwoByTwo:
     return TwoByTwo(tp, true - tp, fp, per_class(c.total) - true - fp)
 
 
-def wide_table(table: TwoByTwo, total: Any) -> TwoByTwo:
+def wide_table(table: TwoByTwo, total: NumberOrArray) -> TwoByTwo:
     """Return tables whose products of two are exact; see `wide`."""
     if table.tp.dtype != np.int64 or total < SAFE:
         return table

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from stream_metrics.formulas.arithmetic import dot
 from stream_metrics.formulas.memoized import MemoizedCounts, memoized
 from stream_metrics.formulas.protocol import Counts, Floats, Form, Numbers
+from stream_metrics.labels import Label
 
 __all__ = ["in_units", "in_weights"]
 
@@ -78,7 +79,7 @@ class UnitCounts:
         """Return the mean of the ratios; it does not depend on the unit."""
         return self._counts.mean_ratio(numerator, denominator, undefined, by_support)
 
-    def one_vs_rest(self, label: Any) -> Counts:
+    def one_vs_rest(self, label: Label) -> Counts:
         """Return the counts of `label` and everything else."""
         return in_units(self._counts.one_vs_rest(label))
 

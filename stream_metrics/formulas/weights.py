@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from stream_metrics.formulas.protocol import Counts, Floats
+from stream_metrics.labels import Label
 
-PerClass: TypeAlias = Mapping[Any, Any] | Sequence[Any] | Floats
+PerClass: TypeAlias = Mapping[Label, float] | Sequence[float] | Floats
 
 
 def per_class_numbers(c: Counts, given: PerClass, name: str) -> Floats:

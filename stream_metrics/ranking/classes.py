@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from stream_metrics.formulas.memoized import memoized
+from stream_metrics.labels import Label
 from stream_metrics.ranking import areas as ranks
 from stream_metrics.ranking.pool import pool
 from stream_metrics.ranking.protocol import OWN, UNDEFINED, Certified, RankColumn
@@ -27,7 +28,7 @@ class Ranks(Protocol):
     """Columns of scores, one for each class."""
 
     @property
-    def labels(self) -> tuple[Any, ...]:
+    def labels(self) -> tuple[Label, ...]:
         """The classes that occur, as truth or with a score, in the order of report."""
 
     @property
@@ -35,10 +36,10 @@ class Ranks(Protocol):
         """Whether any two classes can be compared."""
 
     @property
-    def pos_label(self) -> Any:
+    def pos_label(self) -> Label:
         """The class whose score a single number is."""
 
-    def column(self, label: Any, own: Any = None, rest: Any = None) -> RankColumn:
+    def column(self, label: Label, own: Label | None = None, rest: Label | None = None) -> RankColumn:
         """Return the scores of `label`, of the class `own` (default: `label`) against `rest` (default: all others)."""
 
 
@@ -51,7 +52,7 @@ class RankState(Ranks, Protocol):
 
 
 @memoized
-def classes(r: Ranks) -> tuple[Any, ...]:
+def classes(r: Ranks) -> tuple[Label, ...]:
     """Return the classes that a measure of one class has a value for, in the order of report."""
     labels = r.labels
     if len(labels) != 2 or r.pos_label not in labels:
@@ -164,6 +165,6 @@ def single_score(r: Ranks, *, direction: str = "up") -> Certified:
     return ranks.single_score_auc([r.column(r.pos_label, b, a) for a, b in pairs], direction=direction)
 
 
-def _occurring(r: Ranks) -> Sequence[Any]:
+def _occurring(r: Ranks) -> Sequence[Label]:
     """Return the classes that are the truth of a sample."""
     return [label for label in r.labels if r.column(label).totals[OWN]]

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from stream_metrics.formulas.accuracy import accuracy
 from stream_metrics.formulas.arithmetic import ratio
 from stream_metrics.formulas.association import matthews_corrcoef
-from stream_metrics.formulas.protocol import Floats
+from stream_metrics.formulas.protocol import Floats, NumberOrArray
 from stream_metrics.formulas.rates import f1, ova_balanced_accuracy
 from stream_metrics.formulas.two_classes import TwoByTwo
 from stream_metrics.ranking.certificates import (
@@ -342,19 +342,19 @@ def _exact_value(metric: str, s: Units, row: int) -> float:
     return float(_values(metric, tp, own - tp, fp, rest - fp))
 
 
-def _values(metric: str, tp: Any, fn: Any, fp: Any, tn: Any) -> Any:
+def _values(metric: str, tp: NumberOrArray, fn: NumberOrArray, fp: NumberOrArray, tn: NumberOrArray) -> NumberOrArray:
     """Return a metric of two-by-two tables; MCC is 0 where all scores count as positive, or none."""
     value = METRICS[metric](TwoByTwo(tp, fn, fp, tn))
     return np.nan_to_num(value, nan=0.0) if metric == "mcc" else value
 
 
-def _youden(table: TwoByTwo) -> Any:
+def _youden(table: TwoByTwo) -> NumberOrArray:
     """Return TPR - FPR, which is (TP TN - FP FN) / (TP + FN) (TN + FP)."""
     covariance, true_variance, _ = table.covariances
     return ratio(covariance, true_variance)
 
 
-METRICS: dict[str, Callable[[TwoByTwo], Any]] = {
+METRICS: dict[str, Callable[[TwoByTwo], NumberOrArray]] = {
     "youden": _youden,
     "f1": f1,
     "accuracy": accuracy,

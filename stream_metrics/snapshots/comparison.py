@@ -24,6 +24,7 @@ import numpy as np
 
 from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.catalog.table import find
+from stream_metrics.evaluation.evaluation import States
 from stream_metrics.formulas.stats.normal import normal_quantile, t_quantile
 from stream_metrics.inference.comparison import methods as methods
 from stream_metrics.inference.comparison import scores as scores
@@ -40,6 +41,7 @@ from stream_metrics.labels.json_names import json_data
 
 __all__ = ["ComparisonSnapshot", "Difference", "Joint"]
 
+Parts = tuple[float, float, str, float, int]  # both values, method, standard error, folds
 METHODS = ("tango", "delta", "posterior", "bootstrap", "folds")
 OF_ALL = {*shares.ACCURACIES, "zero_one_loss", "micro_jaccard", "log_loss", "brier_score"}
 ENOUGH = 20  # samples that a variance rests on, or of the rarest class, for one look
@@ -61,7 +63,7 @@ class Difference(NamedTuple):
     """
 
     key: str
-    label: Any
+    label: Label | None
     a: float
     b: float
     value: float
@@ -112,7 +114,7 @@ class ComparisonSnapshot:
         self,
         names: tuple[str, str],
         joint: Joint,
-        scored: Mapping[int, tuple[dict[str, Any], ...]],
+        scored: Mapping[int, tuple[States, ...]],
         *,
         n: int,
         keyed: int,
@@ -271,7 +273,7 @@ class ComparisonSnapshot:
                 f"but got {self._weighted} of another weight"
             )
 
-    def _of_folds(self, key: str, label: Any) -> tuple[str, float, int]:
+    def _of_folds(self, key: str, label: Label | None) -> tuple[str, float, int]:
         rows = methods.without_folds(self.joint)
         a, b = (methods.value_of(key, side, side.counts(rows), label) for side in self._sides)
         return "folds", jackknife(b - a), len(rows)
@@ -321,7 +323,9 @@ class ComparisonSnapshot:
         most = row.high - row.low
         return empty._replace(low=-most, high=most, method="asymptotic", note=TOO_EARLY)
 
-    def _finished(self, row: MetricSpec, label: Any, parts: Any, level: float, valid: str, t_opt: float) -> Difference:
+    def _finished(
+        self, row: MetricSpec, label: Label | None, parts: Parts, level: float, valid: str, t_opt: float
+    ) -> Difference:
         """Return the difference with the interval that the standard error of folds gives."""
         a, b, method, se, folds = parts
         value = b - a
@@ -341,7 +345,7 @@ class ComparisonSnapshot:
             row.key, label, a, b, value, value - margin * se, value + margin * se, se, level, method, valid, note
         )
 
-    def _doubt(self, row: MetricSpec, label: Any, se: float, valid: str) -> str:
+    def _doubt(self, row: MetricSpec, label: Label | None, se: float, valid: str) -> str:
         """Return why the standard error of folds is no reason for an interval, or ""."""
         watched = valid == "anytime"
         if row.state != "counts":
@@ -355,7 +359,7 @@ class ComparisonSnapshot:
             return ""
         return TOO_EARLY if watched else FEW_SAMPLES
 
-    def _rarest(self, row: MetricSpec, label: Any) -> float:
+    def _rarest(self, row: MetricSpec, label: Label | None) -> float:
         """Return the number of samples of the rarest class that the metric depends on."""
         if row.key in OF_ALL:
             return self.n
@@ -365,11 +369,11 @@ class ComparisonSnapshot:
             return min(own, float(totals.sum()) - own)
         return float(totals[totals > 0].min()) if totals.any() else 0
 
-    def _rare(self, row: MetricSpec, label: Any) -> str:
+    def _rare(self, row: MetricSpec, label: Label | None) -> str:
         few = self._rarest(row, label)
         return f"a class has {few:.0f} samples, too few for this interval" if few < ENOUGH else ""
 
-    def _of_scores(self, row: MetricSpec, label: Any) -> tuple[Any, ...]:
+    def _of_scores(self, row: MetricSpec, label: Label | None) -> Parts:
         """Return a value of the scores of both models, the method, its standard error, and the number of folds.
 
         The number is 0 if samples repeat without a unit.

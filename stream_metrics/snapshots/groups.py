@@ -33,7 +33,7 @@ class Gap(NamedTuple):
     highest: Any
 
 
-class GroupSnapshot(Mapping[Any, Snapshot]):
+class GroupSnapshot(Mapping["Label", Snapshot]):
     """A mapping from group to its snapshot, in the order of the groups.
 
     Comparisons are between groups that are kept apart. They leave out groups whose value is 0/0 or that have fewer than

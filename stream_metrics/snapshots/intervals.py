@@ -7,6 +7,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from stream_metrics.evaluation.evaluation import Evaluation
+from stream_metrics.formulas.protocol import Counts
 from stream_metrics.inference.intervals.conditions import check_interval_options, refuse_looks, weight_problem
 from stream_metrics.inference.intervals.of_snapshot import has_interval, interval
 from stream_metrics.inference.intervals.resampling import enough_draws
@@ -45,7 +46,7 @@ class IntervalReadings:
 
     def interval(
         self,
-        key: str | Callable[[Any], float],
+        key: str | Callable[[Counts], float],
         level: float = 0.95,
         method: str | None = None,
         *,

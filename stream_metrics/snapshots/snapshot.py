@@ -16,14 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from stream_metrics.catalog.obstacles import Obstacle
 from stream_metrics.catalog.table import CATALOG, find
 from stream_metrics.evaluation.evaluate import evaluate
 from stream_metrics.evaluation.evaluation import Estimate, Evaluation, States, read_only
-from stream_metrics.formulas.protocol import CountState
+from stream_metrics.formulas.losses import LossState
+from stream_metrics.formulas.protocol import CountState, Numbers
 from stream_metrics.labels.json_names import json_data
+from stream_metrics.ranking.classes import RankState
 from stream_metrics.snapshots.intervals import IntervalDisplay, IntervalReadings
 from stream_metrics.snapshots.scores import ScoreReadings
 
@@ -81,9 +81,9 @@ class Snapshot(ScoreReadings, IntervalReadings):
         self,
         counts: CountState | None = None,
         *,
-        ranks: Any = None,
-        confidence: Any = None,
-        losses: Any = None,
+        ranks: RankState | None = None,
+        confidence: RankState | None = None,
+        losses: LossState | None = None,
         folds: Mapping[int, States] | None = None,
         keys: Sequence[str] | None = None,
         zero_division: float | None = None,
@@ -141,9 +141,9 @@ class Snapshot(ScoreReadings, IntervalReadings):
         return int(self.evaluation.main.abstained)
 
     @property
-    def confusion_matrix(self) -> np.ndarray[Any, Any]:
+    def confusion_matrix(self) -> Numbers:
         """Counts by true class (rows) and predicted class (columns), read-only; `ValueError` above 4096 classes."""
-        matrix: np.ndarray[Any, Any] = read_only(self.evaluation.view("counts", "confusion_matrix").matrix)
+        matrix: Numbers = read_only(self.evaluation.view("counts", "confusion_matrix").matrix)
         return matrix
 
     def __getitem__(self, key: str) -> Any:

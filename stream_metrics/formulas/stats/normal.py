@@ -11,9 +11,10 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics.formulas.protocol import Floats
 from stream_metrics.formulas.stats.tails import ENOUGH, HALF_LOG_2PI, TINY, beta_tail, beta_term, stirling_error
@@ -30,7 +31,7 @@ class DistinctPairs(NamedTuple):
 
     x: Floats
     n: Floats
-    places: Any
+    places: NDArray[np.intp]
 
 
 def distinct_pairs(x: Floats, n: Floats) -> DistinctPairs | None:

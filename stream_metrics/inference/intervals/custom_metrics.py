@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -121,7 +121,8 @@ def _drawn_values(c: Counts, function: Callable[[Counts], Floats], request: Inte
         else:
             matrices = run.matrix.astype(np.int64)
         k, labels = matrices.shape[-1], c.labels
-        labels = (*labels, *(object() for _ in range(k - len(labels))))  # a class that has not been seen
+        unseen: Any = tuple(object() for _ in range(k - len(labels)))  # classes that have not been seen
+        labels = (*labels, *unseen)
         values += [function(MatrixCounts(matrix, labels)) for matrix in matrices]
     return np.array([value[: c.k] for value in values], float)
 
