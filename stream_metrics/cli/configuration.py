@@ -8,8 +8,9 @@ from typing import Any
 import stream_metrics as sm
 from stream_metrics.cli import containers, files, options
 from stream_metrics.cli.errors import UsageError
-from stream_metrics.cli.scores import Classes, number_of, written
+from stream_metrics.cli.scores import Classes
 from stream_metrics.cli.sources import declared_format
+from stream_metrics.labels.json_names import label_named, number_named
 
 __all__ = ["add", "check", "classes", "make"]
 
@@ -107,11 +108,11 @@ def _pos_label(arguments: argparse.Namespace) -> Any:
     if text is None:
         return True
     if arguments.labels is not None:
-        label = written(text, tuple(arguments.labels))
+        label = label_named(text, arguments.labels)
         if label is None:
             raise UsageError(f"--pos-label {text} is none of --labels")
         return label
-    value = number_of(text)
+    value = number_named(text)
     form = arguments.input or declared_format(arguments.files[0])
     if value is not None and form is None:
         raise UsageError(f"--pos-label {text} is a number in JSON Lines and text in CSV: --input says which it is")

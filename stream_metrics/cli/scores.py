@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from stream_metrics.cli.errors import CliError, UsageError, listed
+from stream_metrics.labels.json_names import label_named, number_named
 
 __all__ = [
     "BOTH",
@@ -29,10 +30,8 @@ __all__ = [
     "Scores",
     "csv_columns",
     "csv_reader",
-    "number_of",
     "sample",
     "table",
-    "written",
 ]
 
 BOTH = "both classes named: --labels A,B --pos-label B"
@@ -88,10 +87,10 @@ class JsonScores:
     def _named(self, keys: tuple[str, ...], truth: Any, text: bool) -> tuple[Any, ...]:
         labels = self._classes.labels
         if labels is not None:
-            names = tuple(written(key, labels) for key in keys)
+            names = tuple(label_named(key, labels) for key in keys)
             wrong = "a class of --labels"
         else:
-            names = keys if text else tuple(number_of(key) for key in keys)
+            names = keys if text else tuple(number_named(key) for key in keys)
             wrong = f"a number, true or false, as the truth is, {json.dumps(truth)}"
         if None in names:
             raise ValueError(f"expected every key of the scores to be {wrong}, but got {keys[names.index(None)]!r}")
@@ -121,23 +120,6 @@ def _float(value: int | float) -> float:
 def _shown(label: Any) -> str:
     """Return a label as JSON writes it, which may be a label that JSON does not have."""
     return json.dumps(label, default=repr)
-
-
-def number_of(text: str) -> int | float | bool | None:
-    """Return the number, or true or false, that ``text`` is in JSON; None if it is none."""
-    try:
-        value = json.loads(text.lower())
-    except ValueError:
-        return None
-    return value if type(value) in NUMBERS else None
-
-
-def written(text: str, labels: tuple[Any, ...]) -> Any:
-    """Return the one of ``labels`` that is written so; None if there is none."""
-    if text in labels:
-        return text
-    value = number_of(text)
-    return value if value is not None and value in labels else None
 
 
 def csv_columns(

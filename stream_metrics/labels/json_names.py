@@ -9,14 +9,19 @@ classes, ugly for everyone.)
 
 from __future__ import annotations
 
+import ast
+import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
-__all__ = ["json_data", "json_number", "label_names"]
+__all__ = ["json_data", "json_number", "label_named", "label_names", "labels_shown_as", "number_named"]
+
+TYPED = re.compile(r"(?:bool|int|float|bytes|tuple)\((.*)\)", re.DOTALL)
 
 
 def label_names(labels: Sequence[Label]) -> list[str]:
@@ -31,6 +36,41 @@ def label_names(labels: Sequence[Label]) -> list[str]:
             name = f"{type(label).__name__}({name})"
         names.append(name)
     return names
+
+
+def number_named(text: str) -> int | float | bool | None:
+    """Return the number, or true or false, that a key of JSON is; None if it is none."""
+    try:
+        value = json.loads(text.lower())
+    except ValueError:
+        return None
+    return value if type(value) in (int, float, bool) else None
+
+
+def label_named(text: str, labels: Collection[Label]) -> Label | None:
+    """Return the one of `labels` that a key of JSON names; None if there is none.
+
+    A key names the text that it is, else the number, true or false that it spells, else the label with that `repr`.
+    """
+    if text in labels:
+        return text
+    value = number_named(text)
+    if value is not None and value in labels:
+        return value
+    return next((label for label in labels if not isinstance(label, str) and repr(label) == text), None)
+
+
+def labels_shown_as(text: str) -> frozenset[Any]:
+    """Return the labels that `label_names` shows as this text: the text itself, and the other label that it spells.
+
+    `int(1)`, as 1 is shown beside the text "1", is the number alone.
+    """
+    typed = TYPED.fullmatch(text)
+    try:
+        spelt = ast.literal_eval(text if typed is None else typed[1])
+        return frozenset((spelt,)) if typed is not None else frozenset((text, spelt))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return frozenset((text,))
 
 
 def json_number(value: Any) -> int | float | None:

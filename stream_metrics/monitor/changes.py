@@ -19,12 +19,11 @@ change `holds` until so many outcomes have come without another alarm.
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stream_metrics._core.detectors.kernels import Outcome
+from stream_metrics.labels.json_names import labels_shown_as
 from stream_metrics.monitor.alerts.rules import Changed, rules_of
 from stream_metrics.monitor.config import Config
 from stream_metrics.report.layout import number
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["DriftDetectors", "changed_rules", "changes_view"]
 
 LOSSES = 0.0, 1.0
-TYPED = re.compile(r"(?:bool|int|float|bytes|tuple)\((.*)\)", re.DOTALL)
 DIRECTIONS: dict[str, Any] = {"worse": "up", "better": "down", "both": "both"}  # of errors
 
 
@@ -46,19 +44,6 @@ def changed_rules(config: Config) -> list[Changed]:
     if not texts:
         return []
     return [rule for rule in rules_of(texts, config.counting) if isinstance(rule, Changed)]
-
-
-def labels_shown_as(text: str) -> frozenset[Any]:
-    """Return the labels that a page shows as this text: the text itself, and the number or other label that it spells.
-
-    `int(1)`, as 1 is shown beside the text "1", is the number alone.
-    """
-    typed = TYPED.fullmatch(text)
-    try:
-        spelt = ast.literal_eval(text if typed is None else typed[1])
-        return frozenset((spelt,)) if typed is not None else frozenset((text, spelt))
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return frozenset((text,))
 
 
 class _RuleDetector:

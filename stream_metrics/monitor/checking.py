@@ -6,7 +6,6 @@ is written so; without, if the prediction (or else the truth) of the event is a 
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -15,11 +14,12 @@ from stream_metrics.containers.moments import nanoseconds
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.times import LIMIT
 from stream_metrics.labels import canonical, most_likely
+from stream_metrics.labels.json_names import label_named, number_named
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.records import MISSING, Checked
 from stream_metrics.monitor.scores import packed
 
-__all__ = ["EARLIEST", "HEAVIEST", "PLAIN", "Check", "Refused", "Soft", "checker", "seconds"]
+__all__ = ["EARLIEST", "HEAVIEST", "PLAIN", "Check", "RejectedRecord", "ScoreParser", "checker", "seconds"]
 
 PLAIN = {str, int, bool}
 EARLIEST = -LIMIT / 1e9
@@ -30,7 +30,7 @@ HEAVIEST = 2.0**53  # so that no single event can take up the 2**63 that all wei
 Check: TypeAlias = Callable[[Any, Any, Any, Any, Any, Any, Any, float], Checked]
 
 
-class Refused(ValueError):
+class RejectedRecord(ValueError):
     """What a record holds cannot be counted: one of REASONS, and what is wrong."""
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -38,20 +38,20 @@ class Refused(ValueError):
         self.reason = reason
 
 
-def checker(counting: Counting, soft: Soft) -> Check:
+def checker(counting: Counting, soft: ScoreParser) -> Check:
     """Return a function of the fields of an event and the latest time allowed to the event as it is joined.
 
     Where there are scores but no prediction, that is None: its label is that of the largest score. The function raises
-    ``Refused``.
+    ``RejectedRecord``.
     """
     allowed = frozenset(counting.labels) if counting.labels else None
 
-    def said(value: Any, name: str) -> Any:
+    def check_label(value: Any, name: str) -> Any:
         if value is MISSING or value is None:
             return value
         label = value if type(value) in PLAIN else _label(value, name, "label")
         if allowed is not None and label not in allowed:
-            raise Refused("label", f"{name} {label!r} is none of the labels {list(counting.labels)}")
+            raise RejectedRecord("label", f"{name} {label!r} is none of the labels {list(counting.labels)}")
         return label
 
     def check(
@@ -63,8 +63,8 @@ def checker(counting: Counting, soft: Soft) -> Check:
             time = seconds(time)
         if not EARLIEST < time <= latest:
             raise _wrong_time(time, latest)
-        truth = MISSING if truth is None else said(truth, "truth")
-        prediction = said(prediction, "prediction")
+        truth = MISSING if truth is None else check_label(truth, "truth")
+        prediction = check_label(prediction, "prediction")
         classes = None
         if scores is MISSING or scores is None:
             scores = None
@@ -73,28 +73,28 @@ def checker(counting: Counting, soft: Soft) -> Check:
         if weight is MISSING or weight is None:
             weight = None
         elif (type(weight) is not int and type(weight) is not float) or not 0 <= weight <= HEAVIEST:
-            raise Refused("weight", f"weight {weight!r} is not a number from 0 to 2**53")
+            raise RejectedRecord("weight", f"weight {weight!r} is not a number from 0 to 2**53")
         if group is MISSING or group is None:
             group = None
         elif type(group) not in PLAIN:
             group = _label(group, "group", "field")
         if prediction is MISSING and truth is MISSING:
-            raise Refused("field", "neither a prediction, nor scores, nor a truth")
+            raise RejectedRecord("field", "neither a prediction, nor scores, nor a truth")
         return Checked(key, time, truth, prediction, scores, weight, group, classes)
 
     return check
 
 
-class Soft:
+class ScoreParser:
     """Scores of one event after another."""
 
     def __init__(self, counting: Counting) -> None:
         self.kept = counting.scores is not False
         self.low, self.high = (0.0, 1.0) if counting.scores is True else (-sys.float_info.max, sys.float_info.max)
-        self._labels = counting.labels
+        self._labels: tuple[Any, ...] = counting.labels
+        self._allowed = frozenset(counting.labels)
         self._texts = all(type(label) is str for label in counting.labels)
-        self._written = {text: label for label in counting.labels for text in _texts(label)}
-        self._numbers: dict[str, Any] = {}
+        self._named: dict[str, Any] = {}  # labels by key, None for a key that names none
         self._shapes: dict[tuple[tuple[Any, ...], bool], tuple[Any, ...]] = {}
 
     def _may_be(self, score: Any) -> bool:
@@ -120,15 +120,15 @@ class Soft:
             return prediction, packed(scores.values()), tuple(scores)
         return prediction, scores, None
 
-    def _wrong(self, score: Any) -> Refused:
+    def _wrong(self, score: Any) -> RejectedRecord:
         bounds = "in [0, 1]" if self.high == 1.0 else "finite"
-        return Refused("score", f"expected each score to be a number, {bounds}, but got {score!r}")
+        return RejectedRecord("score", f"expected each score to be a number, {bounds}, but got {score!r}")
 
     def _other(self, scores: Any) -> Any:
         """Return a list as a mapping, a single number as it is."""
         if type(scores) is list or type(scores) is tuple:
             if len(scores) != len(self._labels):
-                raise Refused("score", f"{len(scores)} scores in a list for {len(self._labels)} labels")
+                raise RejectedRecord("score", f"{len(scores)} scores in a list for {len(self._labels)} labels")
             return dict(zip(self._labels, scores, strict=True))
         if not self._may_be(scores):
             raise self._wrong(scores)
@@ -137,19 +137,19 @@ class Soft:
     def named(self, scores: dict[Any, Any], hint: Any) -> dict[Any, Any]:
         """Return the scores with labels as their keys."""
         if self._labels:
-            if self._texts and scores.keys() <= self._written.keys():
+            if self._texts and scores.keys() <= self._allowed:
                 return scores
-            names = [self._written.get(key, MISSING) if type(key) is str else key for key in scores]
+            names = [self._label(key) if type(key) is str else key for key in scores]
             wrong = f"one of the labels {list(self._labels)}"
         elif hint is MISSING or type(hint) is str or any(type(key) is not str for key in scores):
             return scores
         else:
-            names = [self._number(key) for key in scores]
+            names = [self._label(key) for key in scores]
             wrong = f"a number, true or false, as {hint!r} is"
-        if MISSING in names or not (not self._labels or set(names) <= set(self._labels)):
-            raise Refused("score", f"expected each key of the scores to be {wrong}, but got {list(scores)[:20]}")
+        if None in names or not (not self._labels or self._allowed.issuperset(names)):
+            raise RejectedRecord("score", f"expected each key of the scores to be {wrong}, but got {list(scores)[:20]}")
         if len(set(names)) < len(names):
-            raise Refused("score", f"two scores of one label, in the keys {list(scores)[:20]}")
+            raise RejectedRecord("score", f"two scores of one label, in the keys {list(scores)[:20]}")
         return dict(zip(names, scores.values(), strict=True))
 
     def shape(self, names: tuple[Any, ...], text: bool) -> tuple[Any, ...] | None:
@@ -162,64 +162,54 @@ class Soft:
                 self._shapes.clear()
             try:
                 self._shapes[key] = tuple(self.named(dict.fromkeys(names, 0.0), MISSING if text else 0))
-            except Refused:
+            except RejectedRecord:
                 return None
         return self._shapes[key]
 
-    def _number(self, text: str) -> Any:
-        if text not in self._numbers:
-            if len(self._numbers) >= MOST_NAMES:
-                self._numbers.clear()
-            try:
-                value = json.loads(text.lower())
-            except ValueError:
-                value = None
-            self._numbers[text] = value if type(value) in (int, float, bool) else MISSING
-        return self._numbers[text]
-
-
-def _texts(label: Any) -> tuple[str, ...]:
-    """Return how a label may be written as a key of JSON."""
-    if isinstance(label, str):
-        return (label,)
-    return (str(label), json.dumps(label)) if isinstance(label, int | float) else (repr(label),)
+    def _label(self, key: str) -> Any:
+        """Return the label that a key names where classes are no text; None if it names none."""
+        if key not in self._named:
+            if len(self._named) >= MOST_NAMES:
+                self._named.clear()
+            self._named[key] = label_named(key, self._labels) if self._labels else number_named(key)
+        return self._named[key]
 
 
 def _largest(scores: Any) -> Any:
     if type(scores) is not dict:
-        raise Refused("score", f"a single score, {scores!r}, names no class where no scores are counted")
+        raise RejectedRecord("score", f"a single score, {scores!r}, names no class where no scores are counted")
     try:
         return most_likely(scores, "scores")
     except StreamMetricsError as error:
-        raise Refused("score", str(error)) from None
+        raise RejectedRecord("score", str(error)) from None
 
 
 def _label(value: Any, name: str, reason: str) -> Any:
     try:
         return canonical(value, name)
     except StreamMetricsError as error:
-        raise Refused(reason, str(error)) from None
+        raise RejectedRecord(reason, str(error)) from None
 
 
 def _key(value: Any) -> Any:
     """Return an id in the one form in which equal ids are written alike."""
     if value is MISSING or value is None:
-        raise Refused("field", "no id")
+        raise RejectedRecord("field", "no id")
     key = _label(value, "id", "field")
     return int(key) if isinstance(key, int | float) and key == int(key) else key
 
 
 def seconds(value: Any) -> float:
-    """Return a time in seconds since 1970; Refused if it is none."""
+    """Return a time in seconds since 1970; RejectedRecord if it is none."""
     if type(value) is int and EARLIEST < value < LATEST:
         return float(value)
     try:
         return nanoseconds(value) / 1e9
     except (TypeError, ValueError) as error:
-        raise Refused("time", str(error)) from None
+        raise RejectedRecord("time", str(error)) from None
 
 
-def _wrong_time(time: float, latest: float) -> Refused:
+def _wrong_time(time: float, latest: float) -> RejectedRecord:
     if not EARLIEST < time < LATEST:
-        return Refused("time", f"time {time!r} is not from 1824 to 2115")
-    return Refused("time", f"time {time!r} is {time - latest:.0f} s further ahead of the clock than is allowed")
+        return RejectedRecord("time", f"time {time!r} is not from 1824 to 2115")
+    return RejectedRecord("time", f"time {time!r} is {time - latest:.0f} s further ahead of the clock than is allowed")

@@ -17,7 +17,7 @@ from typing import Any
 
 from stream_metrics.inputs.times import length
 from stream_metrics.monitor._core.kernels import Reader
-from stream_metrics.monitor.checking import EARLIEST, HEAVIEST, Refused, Soft, checker
+from stream_metrics.monitor.checking import EARLIEST, HEAVIEST, RejectedRecord, ScoreParser, checker
 from stream_metrics.monitor.config import Counting, Fields
 from stream_metrics.monitor.records import MISSING, Event, Events, Record, Rejected
 
@@ -41,7 +41,7 @@ class Decoder:
     """
 
     def __init__(self, fields: Fields, counting: Counting, ahead: str = "1h") -> None:
-        soft = Soft(counting)
+        soft = ScoreParser(counting)
         self._check = checker(counting, soft)
         self._ahead = length(ahead, "ahead", zero=True) / 1e9
         self._decode = None if fields.decoder == "json" else _entry_point(fields)
@@ -78,28 +78,28 @@ class Decoder:
             if time is MISSING or time is None:
                 time = now if record[4] is None else record[4]
             return tuple(self._check(key, time, truth, prediction, scores, weight, group, latest))
-        except Refused as refused:
+        except RejectedRecord as refused:
             self._rejected.append(Rejected(*record[:3], refused.reason, shortened(refused)))
             return None
 
     def _value(self, value: bytes | None) -> Sequence[Any]:
         """Return the seven fields of a record."""
         if value is None:
-            raise Refused("decode", "a record without a value")
+            raise RejectedRecord("decode", "a record without a value")
         if self._decode is None:
             fields = self._fields(_parsed(value))
             if fields[0] is MISSING:
-                raise Refused("field", f"no field {self._names[0]!r} in {value!r:.150}")
+                raise RejectedRecord("field", f"no field {self._names[0]!r} in {value!r:.150}")
             return fields
         try:
             key, time, truth, prediction, scores, weight, group = self._decode(value)
         except Exception as error:  # whatever a foreign decoder raises is about this record
-            raise Refused("decode", f"{type(error).__name__}: {error}") from error
+            raise RejectedRecord("decode", f"{type(error).__name__}: {error}") from error
         return key, time, truth, prediction, scores, weight, group
 
     def _fields(self, value: Any) -> list[Any]:
         if type(value) is not dict:
-            raise Refused("decode", f"no JSON object, but {value!r:.60}")
+            raise RejectedRecord("decode", f"no JSON object, but {value!r:.60}")
         return [_field(value, name) for name in self._names]
 
 
@@ -109,16 +109,17 @@ def shortened(error: object) -> str:
 
 
 def _parsed(line: bytes) -> Any:
-    """Return the value of a record; Refused if it has none."""
+    """Return the value of a record; RejectedRecord if it has none."""
     for parse in (loads, json.loads):
         try:
             return parse(line)
         except json.JSONDecodeError as error:
-            refused = Refused("decode", f"not JSON: {error.msg} at column {error.colno}")
+            refused = RejectedRecord("decode", f"not JSON: {error.msg} at column {error.colno}")
         except UnicodeDecodeError as error:
-            refused = Refused("decode", f"not UTF-8 text: byte 0x{error.object[error.start]:02x} at {error.start}")
+            byte = error.object[error.start]
+            refused = RejectedRecord("decode", f"not UTF-8 text: byte 0x{byte:02x} at {error.start}")
         except ERRORS as error:
-            refused = Refused("decode", f"not JSON: {error}")
+            refused = RejectedRecord("decode", f"not JSON: {error}")
     raise refused
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from stream_metrics.errors import DecodeError
+from stream_metrics.labels.json_names import labels_shown_as
 from stream_metrics.monitor.alerts.rules import Changed, parse
-from stream_metrics.monitor.changes import DriftDetectors, changes_view, labels_shown_as
+from stream_metrics.monitor.changes import DriftDetectors, changes_view
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.pairs import Pair, Rows
