@@ -37,7 +37,7 @@ from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, instant, instants, length, shown
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.intervals import of_window
-from stream_metrics.states.batches import Batch, mergeable
+from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
@@ -276,7 +276,7 @@ class Fading(Portable):
         one_group = is_single(group)
         if not one_group:
             columns["group"] = group
-        batch = Batch(columns, classes=classes, group=group if one_group else None)
+        batch = KeyedBatch(columns, classes=classes, group=group if one_group else None)
         if not batch.n:
             return
         weight = [1.0] * batch.n if w is None else _reals(w, batch.n)
@@ -291,7 +291,7 @@ class Fading(Portable):
                 scaled = [weight[row] * self._scale(places[row], stretch) for row in rows]
                 before = self._states.get(stretch)
                 if rows:
-                    state = batch.counted(np.array(rows, np.int64), self.inner, scaled)
+                    state = batch.count_rows(np.array(rows, np.int64), self.inner, scaled)
                     states[stretch] = state if before is None else before.copy().merge(state)
                 elif before is not None:
                     states[stretch] = before

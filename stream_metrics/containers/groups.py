@@ -21,7 +21,7 @@ from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import is_one_time
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.snapshots.groups import GroupSnapshot
-from stream_metrics.states.batches import Batch, mergeable
+from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST, grown, load_of, room
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
@@ -146,18 +146,18 @@ class ByGroup(GroupFeed, Portable):
         if not is_single(unit):
             columns["unit"] = unit
         beside = {"t": t, "unit": unit, "classes": classes}
-        batch = Batch(columns, **{name: value for name, value in beside.items() if name not in columns})
+        batch = KeyedBatch(columns, **{name: value for name, value in beside.items() if name not in columns})
         names, forms, codes = coded(group, batch.n)
         with self._writing():
             self._count_batch(batch, names, forms, codes)
 
-    def _count_batch(self, batch: Batch, names: list[Label], forms: Any, codes: Any) -> None:
+    def _count_batch(self, batch: KeyedBatch, names: list[Label], forms: Any, codes: Any) -> None:
         remaining = self._kept([*self._slots, *(key for key in names if key not in self._folded)])
         rest = np.array([key not in remaining for key in names] + [False])
         codes = np.where(rest[codes], len(names), codes)  # what is folded is counted as one
         old = [self._slots.get(key) for key in names] + [self._rest]
         states = [None if slot is None else slot.state for slot in old]
-        dealt = batch.deal(codes, states.__getitem__, self.inner)
+        dealt = batch.split_by_key(codes, states.__getitem__, self.inner)
         taken = grown((states[code] for code in dealt), dealt.values()) if self._adds_up else 0
         if taken > self._room:
             self._look_for_room(taken)

@@ -23,7 +23,7 @@ from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, instant, instants, length, shown
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.intervals import of_window
-from stream_metrics.states.batches import Batch, mergeable
+from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import grown, load_of, room
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
@@ -194,14 +194,14 @@ class TimeWindow(PaneFeed, Portable):
         beside = {"group": group, "unit": unit}
         columns |= {name: values for name, values in beside.items() if not is_single(values)}
         alone = {name: value for name, value in beside.items() if is_single(value)}
-        batch = Batch(columns, classes=classes, **alone)
+        batch = KeyedBatch(columns, classes=classes, **alone)
         if not batch.n:
             return
         times = instants(self.clock() if t is None else t, batch.n)
         panes = times // self._length
         with self._writing():
             on_time = panes > self._gone() if self._started else np.ones(batch.n, bool)
-            dealt = batch.deal(panes, self._open.get, self.inner, on_time)
+            dealt = batch.split_by_key(panes, self._open.get, self.inner, on_time)
             taken = grown((self._open.get(pane) for pane in dealt), dealt.values())
             if taken > self._room:
                 self._look_for_room(taken)

@@ -35,11 +35,11 @@ Rows = NDArray[np.int64]
 class Weights:
     """Weights of the rows of a batch, as whole parts and fractions of 2**-64, None if all are whole."""
 
-    __slots__ = ("_numbers", "_positive", "parts", "wholes")
+    __slots__ = ("_numbers", "_positive", "n", "parts", "wholes")
 
     def __init__(self, w: Any, n: int) -> None:
         """Read a column of `n` weights; WeightError names the position of one that is refused."""
-        self._numbers = read_weights(w, n)
+        self._numbers, self.n = read_weights(w, n), n
         self.wholes, self.parts = split_weights(self._numbers)
         self._positive: tuple[Any, Any, Any] | None = None
 
@@ -49,8 +49,12 @@ class Weights:
         numbers = self._numbers
         some._numbers = [numbers[row] for row in rows.tolist()] if isinstance(numbers, list) else numbers[rows]
         some.wholes, some.parts = self.wholes[rows], None if self.parts is None else self.parts[rows]
-        some._positive = None
+        some._positive, some.n = None, len(some.wholes)
         return some
+
+    def numbers(self) -> list[Any]:
+        """Return the weights as Python numbers."""
+        return self._numbers if isinstance(self._numbers, list) else self._numbers.tolist()
 
     def positive(self) -> tuple[Any, Any, Any]:
         """Return the parts such that no positive weight is 0, and which weights were rounded (None: none)."""
@@ -111,7 +115,7 @@ def label_batch(y_true: Any, y_pred: Any, w: Any) -> Batch:
     truth, predicted = as_column(y_true, "y_true", False), as_column(y_pred, "y_pred", True)
     if predicted.n != truth.n:
         raise _wrong_length(LabelError, "y_pred", truth.n, predicted.n)
-    return Batch(truth, None if w is None else Weights(w, truth.n), predicted=predicted)
+    return Batch(truth, _weights(w, truth.n), predicted=predicted)
 
 
 def score_batch(y_true: Any, scores: Any, w: Any, classes: Iterable[Label] | None) -> Batch:
@@ -119,7 +123,7 @@ def score_batch(y_true: Any, scores: Any, w: Any, classes: Iterable[Label] | Non
     names = own_names(scores) if classes is None else unique(classes, "classes")
     truth = as_column(y_true, "y_true", False)
     n = truth.n
-    weights = None if w is None else Weights(w, n)
+    weights = _weights(w, n)
     table = score_table(scores)
     if len(table) != n:
         raise _wrong_length(ScoreError, "scores", n, len(table))
@@ -153,7 +157,7 @@ def mixed_batch(
         raise _wrong_length(LabelError, "y_pred", n, len(y_pred))
     if soft is None and len(table if some is None else some) != n:
         raise _wrong_length(ScoreError, "scores", n, len(table if some is None else some))
-    whole = Batch(truth, None if w is None else Weights(w, n))
+    whole = Batch(truth, _weights(w, n))
     whole.check_truth()
     rows = soft if some is None else np.flatnonzero(some)
     if not n:
@@ -166,6 +170,10 @@ def mixed_batch(
         return whole, Batch(truth, whole.weights, scores=table, classes=names), y_pred
     weights = None if whole.weights is None else whole.weights.take(rows)
     return whole, Batch(truth.take(rows), weights, scores=table, classes=names, rows=rows), y_pred
+
+
+def _weights(w: Any, n: int) -> Weights | None:
+    return w if w is None or isinstance(w, Weights) else Weights(w, n)
 
 
 def _wrong_length(error: type[LabelError | ScoreError], argument: str, n: int, got: int) -> LabelError | ScoreError:

@@ -82,8 +82,14 @@ class Column:
         return self.parts[0]
 
     def take(self, rows: Array) -> Column:
-        """Return some rows, given by their positions or by a mask."""
-        return Column(self.values[rows], self.names)
+        """Return some rows, given by their positions or by a mask; of many names only those that occur."""
+        values = self.values[rows]
+        if self.names is None or len(self.names) <= 32 + 2 * len(values):
+            return Column(values, self.names)
+        used, codes = np.unique(values, return_inverse=True)
+        missing = int(len(used) > 0 and used[0] < 0)
+        names = self.names
+        return Column(codes.astype(np.int32) - missing, [names[code] for code in used[missing:].tolist()])
 
     def objects(self) -> list[Any]:
         """Return the label of each row; None for a missing one."""

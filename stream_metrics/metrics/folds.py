@@ -17,7 +17,7 @@ from stream_metrics.errors import WeightError
 from stream_metrics.inputs.samples import plain_sample
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, canonical
-from stream_metrics.states.batches import Batch
+from stream_metrics.states.batches import KeyedBatch
 from stream_metrics.states.folds import fold_of, folds_of
 from stream_metrics.states.losses import ProbabilityLosses
 
@@ -74,11 +74,11 @@ def revert_unit(owner: MetricBase, unit: Label | None, given: tuple[Any, ...], w
 
 def batch_of(owner: L, columns: Mapping[str, Any], unit: Any, classes: Iterable[Label] | None) -> L:
     """Return a new accumulator that has counted a batch; `unit` is a column, or one unit for all rows."""
-    batch = Batch(columns, classes=classes)
+    batch = KeyedBatch(columns, classes=classes)
     folds = folds_of([unit] * batch.n if is_single(unit) else unit, batch.n, FOLDS)
     empty = _empty(owner)
     whole: L = empty.copy()
-    whole._folds = batch.deal(folds, lambda _: None, empty)
+    whole._folds = batch.split_by_key(folds, lambda _: None, empty)
     for part in whole._folds.values():
         whole._merge_states(part)
     return whole

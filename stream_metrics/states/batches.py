@@ -1,20 +1,22 @@
-"""Batches that are dealt out to several states, row by row: panes, groups, folds."""
+"""Batches that are split over several states by a key of each row: panes, groups, folds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
-from stream_metrics.inputs.columns import Categorical, as_column, check_codes, read_weights
+from stream_metrics.inputs.batch import Weights
+from stream_metrics.inputs.columns import Categorical, Column, as_column, check_codes
 from stream_metrics.inputs.score_tables import materialize
 from stream_metrics.states.confusion import ConfusionMatrix
+from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.ranks import RankSketch
 
-__all__ = ["Batch", "mergeable"]
+__all__ = ["KeyedBatch", "mergeable"]
 
 FEW = 200  # rows of one state that are counted faster one by one than as a batch
 
@@ -28,95 +30,99 @@ def mergeable(state: Any) -> MergeError | None:
     return None
 
 
-class Batch:
-    """The columns of a batch, to be dealt out to states row by row, and arguments that hold for all rows."""
+class KeyedBatch:
+    """The columns of a batch, to be split over states by a key of each row, and arguments that hold for all rows."""
 
     def __init__(self, columns: Mapping[str, Any], **common: Any) -> None:
-        self.columns = {name: materialize(column, name) for name, column in columns.items()}
+        self.columns = {
+            name: column if isinstance(column, Column | Weights) else materialize(column, name)
+            for name, column in columns.items()
+        }
         self.common = {name: value for name, value in common.items() if value is not None}
         self.n = _length(self.columns["y_true"])
-        self._read = False
-        self._rows: list[tuple[Any, ...]] | None = None  # what `_samples` has made
+        self._callers = self.columns  # with all rows, by which errors name positions
+        self._typed: dict[str, Any] | None = None  # the columns, each read once
+        self._rows: list[tuple[Any, ...]] | None = None
 
-    def some(self, rows: NDArray[np.int64]) -> Batch:
-        """Return the batch of some rows."""
-        return Batch({name: _taken(column, rows) for name, column in self.columns.items()}, **self.common)
-
-    def weighted(self, w: list[float]) -> Batch:
-        """Return the batch with these weights."""
-        return Batch({**self.columns, "w": w}, **self.common)
-
-    def add_to(self, state: Any) -> None:
-        """Let a state count all rows."""
-        part = dict(self.columns)
-        first = [part.pop(name, None) for name in ("y_true", "y_pred", "w")]
-        named = {name: column for name, column in part.items() if column is not None}
-        state.update_many(*first, **named, **self.common)
-
-    def counted(self, rows: NDArray[np.int64], empty: Any, w: list[float] | None = None) -> Any:
+    def count_rows(self, rows: NDArray[np.int64], empty: Any, w: list[float] | None = None) -> Any:
         """Return a new state that has counted some rows, with the weights `w` of these rows if they are given.
 
         An error names the position in the whole batch.
         """
         state = empty.copy()
-        samples = self._samples() if w is None and len(rows) <= FEW and _counts_labels(empty) else None
         try:
-            if samples is not None:
+            columns = self._read(_counts_labels(empty)) if _takes_columns(empty) else self.columns
+            given = {name for name, values in columns.items() if values is not None}
+            only_labels = {"y_true", "y_pred"} <= given <= {"y_true", "y_pred", "w"} and not self.common
+            if only_labels and len(rows) <= FEW and w is None and columns is self._typed and _counts_labels(empty):
+                samples = self._samples(columns)
                 for row in rows.tolist():
                     state.update(*samples[row])
             else:
-                part = self.some(rows)
-                (part if w is None else part.weighted(w)).add_to(state)
+                part = {name: _taken(column, rows) for name, column in columns.items()}
+                self._feed(state, part if w is None else {**part, "w": w})
         except (LabelError, ScoreError, WeightError):
-            self.add_to(empty.copy())
+            self._feed(empty.copy(), self._callers)
             raise
         return state
 
-    def _samples(self) -> list[tuple[Any, ...]] | None:
-        """Return every row as arguments of `update`; None if a row is more than labels and a weight, or is bad."""
-        if not self._read:
-            self._read = True
-            given = {name for name, values in self.columns.items() if values is not None}
-            if {"y_true", "y_pred"} <= given <= {"y_true", "y_pred", "w"} and not self.common:
-                with suppress(LabelError, WeightError):
-                    self._rows = list(zip(*self._objects(), strict=True))
+    def _some(self, rows: NDArray[np.int64]) -> KeyedBatch:
+        """Return the batch of some rows."""
+        some = KeyedBatch({name: _taken(column, rows) for name, column in self.columns.items()}, **self.common)
+        some._callers = self._callers
+        return some
+
+    def _feed(self, state: Any, columns: Mapping[str, Any]) -> None:
+        """Let a state count columns."""
+        named = {name: column for name, column in columns.items() if column is not None}
+        first = [named.pop(name, None) for name in ("y_true", "y_pred", "w")]
+        state.update_many(*first, **named, **self.common)
+
+    def _read(self, labels: bool) -> dict[str, Any]:
+        """Return the columns, truth and weights read and checked, and predictions if they are labels."""
+        if self._typed is None:
+            columns = dict(self.columns)
+            columns["y_true"] = _checked_column(columns["y_true"], "y_true")
+            if labels and columns.get("y_pred") is not None:
+                columns["y_pred"] = _checked_column(columns["y_pred"], "y_pred")
+            if columns.get("w") is not None and not isinstance(columns["w"], Weights):
+                columns["w"] = Weights(columns["w"], self.n)
+            self._typed = columns
+        return self._typed
+
+    def _samples(self, columns: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """Return every row as arguments of `update`."""
+        if self._rows is None:
+            labels = columns["y_true"].objects(), columns["y_pred"].objects()
+            weights = columns.get("w")
+            self._rows = list(zip(*labels, *(() if weights is None else (weights.numbers(),)), strict=True))
         return self._rows
 
-    def _objects(self) -> Iterator[list[Any]]:
-        """Yield the columns as Python objects."""
-        for name in ("y_true", "y_pred"):
-            c = as_column(self.columns[name], name, name == "y_pred")
-            if len(c.values):
-                check_codes(c, (int(c.values.min()), int(c.values.max())), name, name == "y_pred")
-            yield c.objects()
-        if self.columns.get("w") is not None:
-            checked = read_weights(self.columns["w"], self.n)
-            yield checked if isinstance(checked, list) else checked.tolist()
-
-    def deal(
+    def split_by_key(
         self,
         keys: NDArray[np.int64],
         old: Callable[[int], Any],
         empty: Any,
-        dealt: NDArray[np.bool_] | None = None,
+        taken: NDArray[np.bool_] | None = None,
     ) -> dict[int, Any]:
         """Return for every key of a row the merge of the old state (or None) with the rows of that key.
 
-        `dealt` says which rows to take. The old states stay as they are.
+        `taken` says which rows to take. The old states stay as they are.
         """
         for name, values in self.columns.items():
             if values is not None and _length(values) != self.n:
                 raise ValueError(
                     f"Expected `{name}` to have as many rows as `y_true`, {self.n}, but got {_length(values)}"
                 )
-        rows = np.arange(self.n) if dealt is None else np.flatnonzero(dealt)
-        order = rows[np.argsort(keys[rows], kind="stable")]
+        if taken is not None and not taken.all():
+            return self._some(np.flatnonzero(taken)).split_by_key(keys[taken], old, empty)
+        order = np.argsort(keys, kind="stable")
         edges = np.flatnonzero(np.diff(keys[order])) + 1
         states, go_on = {}, mergeable(empty) is not None
         for part in np.split(order, edges) if len(order) else []:
             key = int(keys[part[0]])
             before = old(key)
-            state = self.counted(part, before if go_on and before is not None else empty)
+            state = self.count_rows(part, before if go_on and before is not None else empty)
             states[key] = state if go_on or before is None else before.copy().merge(state)
         return states
 
@@ -127,6 +133,23 @@ def _counts_labels(state: Any) -> bool:
     return isinstance(counts, ConfusionMatrix) and getattr(state, "scored", None) is None
 
 
+def _takes_columns(state: Any) -> bool:
+    """Tell whether `update_many` of a state takes columns that were read: one of this package that holds no others."""
+    counts = getattr(state, "state", state)
+    of_package: str = type(state).update_many.__module__
+    return isinstance(counts, ConfusionMatrix | RankSketch | ProbabilityLosses) and of_package.startswith(
+        "stream_metrics."
+    )
+
+
+def _checked_column(values: Any, argument: str) -> Column:
+    """Return a column of labels; LabelError names the first row that has none where there must be one."""
+    c = as_column(values, argument, argument == "y_pred")
+    if c.n:
+        check_codes(c, (int(c.values.min()), int(c.values.max())), argument, argument == "y_pred")
+    return c
+
+
 def _is_coded(column: Any) -> bool:
     """Tell whether a column is codes and the names that they stand for."""
     return hasattr(column, "codes") and hasattr(column, "categories")
@@ -134,6 +157,8 @@ def _is_coded(column: Any) -> bool:
 
 def _length(column: Any) -> int:
     """Return the number of rows of a column."""
+    if isinstance(column, Column | Weights):
+        return column.n
     return len(column.codes if _is_coded(column) else column)
 
 
@@ -141,6 +166,8 @@ def _taken(column: Any, rows: NDArray[np.int64]) -> Any:
     """Return some rows of a column."""
     if column is None:
         return None
+    if isinstance(column, Column | Weights):
+        return column.take(rows)
     if _is_coded(column):
         return Categorical(np.asarray(column.codes)[rows], column.categories)
     if isinstance(column, list | tuple):

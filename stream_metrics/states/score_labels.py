@@ -15,7 +15,7 @@ import numpy as np
 
 from stream_metrics.errors import LabelError, ScoreError
 from stream_metrics.inputs.batch import Batch
-from stream_metrics.inputs.columns import Column, as_column
+from stream_metrics.inputs.columns import Column, as_column, factorize
 from stream_metrics.inputs.score_tables import check_classes, finite_scores, is_mapping, is_soft, row_of_scores
 from stream_metrics.labels import Label, canonical, ordering, sort_key
 
@@ -114,7 +114,7 @@ class LabelRule:
         above = np.asarray(exact >= self.threshold)
         if self.negative is None and not above.all():
             self._of_single(float(exact[int(np.argmin(above))]))
-        for name in batch.truth.names or (0,):
+        for name in (0,) if batch.truth.names is None else factorize(batch.truth)[1]:
             self.check_type(name)
         both = (self.pos_label, *(self.negative or ()))
         labels = Column((~above).view(np.int8), list(both))
