@@ -32,7 +32,7 @@ import streams
 from timing import Line
 
 import stream_metrics as sm
-from stream_metrics.cli.parquet import Reader, joined, units
+from stream_metrics.cli.parquet import Reader, merge_units, units
 from stream_metrics.cli.reading import Fields
 from stream_metrics.cli.scores import Classes
 
@@ -196,7 +196,7 @@ def check(folder: Path, state: Path) -> None:
 
 def alone(folder: Path) -> Iterator[Line]:
     """Yield the cost of reading alone and of reading and counting, in one process without its start."""
-    found = joined(units([str(path) for path in folder.iterdir()], FIELDS), float("inf"))
+    found = merge_units(units([str(path) for path in folder.iterdir()], FIELDS), float("inf"))
     rows = sum(unit.rows for unit in found)
 
     def read(state: sm.MetricSet | None) -> float:

@@ -87,18 +87,18 @@ def make(arguments: argparse.Namespace) -> Any:
         plain = sm.MetricSet(**{name: value for name, value in chosen.items() if value is not None})
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return containers.wrapped(plain, arguments)
+    return containers.wrap_state(plain, arguments)
 
 
 def _resumed(arguments: argparse.Namespace) -> Any:
     state = files.load(arguments.resume)
-    inner = containers.leaf(state)
+    inner = containers.innermost(state)
     has_scores = isinstance(inner, sm.MetricSet) and inner.scored is not None
     if has_scores and arguments.scores is None:
         raise UsageError(f"{arguments.resume} keeps scores: --scores says where they are")
     if arguments.scores is not None and not has_scores:
         raise UsageError(f"{arguments.resume} keeps no scores in a set of metrics, so --scores feeds nothing")
-    containers.check_fed(state, arguments)
+    containers.check_fields(state, arguments)
     return state
 
 
@@ -121,7 +121,7 @@ def _pos_label(arguments: argparse.Namespace) -> Any:
 
 def classes(state: Any) -> Classes:
     """Return what a state knows of its classes."""
-    inner = containers.leaf(state)
+    inner = containers.innermost(state)
     scored = getattr(inner, "scored", None)
     if scored is None:
         return Classes(None, None)

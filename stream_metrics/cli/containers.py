@@ -1,4 +1,4 @@
-"""Windows and groups around the state of ``run``: their options, and what they make of one another.
+"""Windows and groups around the state of ``run``: their options, and how they combine.
 
 A window is of the whole stream and the groups are in it: the last 1000 records are those of all groups together. So the
 values of all groups together exist, and a group that has left the window is gone.
@@ -15,7 +15,7 @@ from stream_metrics.cli.errors import UsageError
 from stream_metrics.containers.inner import walk_inner
 from stream_metrics.inputs.times import length
 
-__all__ = ["add", "check", "check_fed", "is_timed", "leaf", "wrapped"]
+__all__ = ["add", "check", "check_fields", "is_timed", "innermost", "wrap_state"]
 
 CONFIGURED = ("window", "panes", "lateness", "max_groups")
 
@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="steps in which time moves on (default: at most 60)",
     )
-    group.add_argument("--lateness", metavar="5m", help="how late a record may come after its window (default: 0s)")
+    group.add_argument("--lateness", metavar="5m", help="how long after its window a record may come (default: 0s)")
     group.add_argument("--by", metavar="FIELD", help="metrics of each group, such as a country, and how they differ")
     group.add_argument(
         "--max-groups", type=options.positive, metavar="N", help="groups kept apart; others are counted as one"
@@ -86,7 +86,7 @@ def _is_count(text: str) -> bool:
     return text.isascii() and text.isdecimal() and int(text) > 0
 
 
-def wrapped(state: Any, arguments: argparse.Namespace) -> Any:
+def wrap_state(state: Any, arguments: argparse.Namespace) -> Any:
     """Return groups and windows, as the options have them, around an empty state."""
     try:
         if arguments.by is not None:
@@ -107,7 +107,7 @@ def _panes(period: int) -> int:
     return next(number for number in range(60, 0, -1) if period % number == 0)
 
 
-def leaf(state: Any) -> Any:
+def innermost(state: Any) -> Any:
     """Return the state inside all windows and groups; it has their configuration and may be empty."""
     *_, last = walk_inner(state)
     return last
@@ -121,7 +121,7 @@ def is_timed(state: Any) -> bool:
     )
 
 
-def check_fed(state: Any, arguments: argparse.Namespace) -> None:
+def check_fields(state: Any, arguments: argparse.Namespace) -> None:
     """Refuse a resumed state that needs a field which is not named, or has no use for one that is."""
     grouped = any(isinstance(inner, sm.ByGroup) for inner in walk_inner(state))
     for option, value, needs, what in (

@@ -1,7 +1,7 @@
 """Ctrl-C that neither loses a chunk nor counts it twice.
 
-While a record is awaited, Ctrl-C raises KeyboardInterrupt at once, so a silent pipe does not hold us. While a chunk is
-being counted it waits for the end: an exception between counting and forgetting the chunk would count it twice.
+While a record is awaited, Ctrl-C raises KeyboardInterrupt at once, also on a silent pipe. While a chunk is being
+counted, it waits for the end: an exception between counting and clearing the chunk would count it twice.
 """
 
 from __future__ import annotations

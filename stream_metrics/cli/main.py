@@ -1,4 +1,4 @@
-"""Entry point: parse the command line, run one command, turn every foreseen failure into one line and an exit status.
+"""Entry point: parse the command line, run one command, turn every expected error into one line and an exit status.
 
 Exit status: 0 done; 1 bad data or a file that cannot be read or written; 2 wrong usage or a missing optional package;
 130 interrupted by Ctrl-C; 141 the reader of our output went away (what a shell reports for a tool ended by SIGPIPE).
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     for stream in (sys.stdout, sys.stderr):
         if getattr(stream, "errors", None) == "strict" and hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a label that the terminal cannot show is no reason to fail
+            stream.reconfigure(errors="backslashreplace")  # a label that the terminal cannot show must not end the run
     try:
         status = _dispatch(argv)
         if sys.stdout is not None:
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(argv: Sequence[str] | None) -> int:
     try:
         arguments = _parser().parse_args(argv)
-    except SystemExit as end:  # help, version, or wrong usage: all said
+    except SystemExit as end:  # help, version, or wrong usage: printed already
         return int(end.code or 0)
     status: int = arguments.execute(arguments)
     return status

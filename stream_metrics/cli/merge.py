@@ -18,12 +18,12 @@ __all__ = ["add"]
 
 HELP = """\
 The result is the same, byte for byte, as if one process had counted everything,
-in whatever order the files are named. All files must have one configuration.
-If any file is bad, each bad one is named and nothing is written. Files are read
-one after the other. A STATE in quotes may be a pattern, in which ** stands for
-folders, however deep: more files than fit on a command line. Windows of time
-merge pane by pane and groups one by one; the last N records of two workers do
-not merge, since they do not tell which are the last of both.
+whatever the order of the files. All files must have the same configuration. If
+files are bad, each of them is named and nothing is written. Files are read one
+after the other. A STATE in quotes may be a pattern, in which ** matches folders
+of any depth: more files than fit on a command line. Windows of time merge pane
+by pane, and groups one by one; the last N records of two workers do not merge,
+since their common order is unknown.
 
 examples:
   stream-metrics merge shard-*.state -o all.state

@@ -24,14 +24,14 @@ __all__ = ["add", "failures", "usage"]
 HELP = """\
 Records are JSON: {"id": 1, "time": 1700000000, "prediction": "cat", "truth": "cat"},
 or a prediction now and {"id": 1, "time": ..., "truth": "cat"} hours later. The page
-is at http://127.0.0.1:8765 while it runs.
+is served at http://127.0.0.1:8765 while it runs.
 
 A file is read to its end, and a report is printed; --follow waits for more, --stay
-keeps the page. The state file is continued if it is there; a file or pipe that is
-read once, without --config, leaves none unless --store-path names one. Ctrl-C, or
-SIGTERM, writes a last checkpoint and ends.
+keeps the page. An existing state file is continued; a file or pipe that is read
+once, without --config, leaves none unless --store-path names one. Ctrl-C and
+SIGTERM write a last checkpoint and end the run.
 
-rules of alerts: VALUE < NUMBER [for 5m] [until > NUMBER] [with n >= 100]
+alert rules: VALUE < NUMBER [for 5m] [until > NUMBER] [with n >= 100]
   balanced_accuracy[1h] < 0.8 for 5m      recall["cat"][1h] < 0.7
   max_gap(recall, country)[1d] > 0.1      coverage[1h] < 0.9
   n[1h] < 100     delay_p90[1h] > 3600    lag > 10000     rejected > 0
@@ -49,15 +49,15 @@ def add(commands: options.Commands) -> None:
     parser = options.add_command(commands, "monitor", "watch a model: late labels, live page, alerts", HELP)
     parser.usage = "%(prog)s [FILE] [--config FILE] [--TABLE-KEY VALUE ...] [options]"
     parser.add_argument("file", nargs="?", metavar="FILE", help="JSON Lines; - is standard input")
-    parser.add_argument("--config", metavar="FILE", help="TOML file of the keys below; flags win")
+    parser.add_argument("--config", metavar="FILE", help="TOML file with the keys below; flags override it")
     parser.add_argument("--follow", action="store_true", default=None, help="short for --source-follow")
-    parser.add_argument("--stay", action="store_true", help="keep the page when the file has ended, until Ctrl-C")
-    parser.add_argument("--once", action="store_true", help="read what is there, print the report and end; no page")
-    parser.add_argument("--no-page", action="store_true", help="serve nothing")
+    parser.add_argument("--stay", action="store_true", help="serve the page after the end of the file, until Ctrl-C")
+    parser.add_argument("--once", action="store_true", help="read to the current end, print the report, exit; no page")
+    parser.add_argument("--no-page", action="store_true", help="do not serve the page")
     parser.add_argument("--tui", action="store_true", help="show it in the terminal as well")
     parser.add_argument("--format", choices=("table", "json"), default="table", help="of the report (default: table)")
-    parser.add_argument("--print-config", action="store_true", help="print the configuration as TOML and end")
-    parser.add_argument("--export-dashboards", metavar="DIR", help="write Grafana and Prometheus files and end")
+    parser.add_argument("--print-config", action="store_true", help="print the configuration as TOML and exit")
+    parser.add_argument("--export-dashboards", metavar="DIR", help="write Grafana and Prometheus files and exit")
     monitor_flags.add(parser)
     parser.set_defaults(execute=execute)
 
@@ -73,7 +73,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.export_dashboards:
         return _export(arguments.export_dashboards, config)
     if arguments.stay and arguments.once:
-        raise UsageError("--stay keeps the page and --once has none: one of them")
+        raise UsageError("--stay keeps the page and --once has none: use one of them")
     from stream_metrics.cli.monitor_watch import Watch
 
     with usage():

@@ -10,7 +10,7 @@ from typing import Any
 
 import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
-from stream_metrics.cli.containers import is_timed, leaf
+from stream_metrics.cli.containers import innermost, is_timed
 from stream_metrics.cli.errors import UsageError
 from stream_metrics.containers.inner import walk_inner
 from stream_metrics.containers.moments import text_of
@@ -54,11 +54,11 @@ def _level(text: str) -> float:
 
 
 def check_intervals(state: Any, arguments: argparse.Namespace) -> None:
-    """Refuse --anytime where nothing is meant by it."""
+    """Refuse --anytime where it has no meaning."""
     if arguments.anytime and arguments.intervals is None:
-        raise UsageError("--anytime says how --intervals are meant, which is missing")
+        raise UsageError("--anytime changes --intervals, which is missing")
     if arguments.anytime and _slides(state):
-        raise UsageError("--anytime is of a stream from its start; in a window, each interval is for one look")
+        raise UsageError("--anytime needs a stream from its start; in a window, each interval is valid for one look")
 
 
 def _slides(state: Any) -> bool:
@@ -98,7 +98,7 @@ def _narrowed(snapshot: Snapshot, keys: Sequence[str]) -> Snapshot:
 
 def _states(state: Any) -> Any:
     """Return what a state keeps, by what metrics read of it."""
-    return leaf(state).snapshot().evaluation.states
+    return innermost(state).snapshot().evaluation.states
 
 
 def print_snapshot(

@@ -23,7 +23,7 @@ except ImportError as missing:
 from stream_metrics.cli.parquet_columns import Layout
 from stream_metrics.cli.parquet_rows import Batch
 
-__all__ = ["Reader", "Unit", "joined", "units"]
+__all__ = ["Reader", "Unit", "merge_units", "units"]
 
 BUFFER = 1 << 20  # bytes of a column that are read at once
 BATCH = 1 << 19  # values that are counted at once: more leave the cache, of fewer the fixed cost of a call shows
@@ -93,7 +93,7 @@ def units(paths: list[str], fields: Fields) -> list[Unit]:
     return [unit for path in paths for unit in reader.units(path)]
 
 
-def joined(units: list[Unit], least: float) -> list[Unit]:
+def merge_units(units: list[Unit], least: float) -> list[Unit]:
     """Return the same row groups in units of at least so many rows, as far as files have them."""
     joint: list[Unit] = []
     for unit in units:

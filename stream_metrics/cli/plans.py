@@ -26,17 +26,17 @@ Pieces: TypeAlias = "list[tuple[Any, int]]"  # what a process counts at a time, 
 
 
 def count_here(paths: list[str], form: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
-    """Return what counts all files into ``counter``, and its progress."""
+    """Return a function that counts all files into ``counter``, and its progress."""
     return (_tables if form == PARQUET else _lines)(paths, form, fields, counter)
 
 
 def plan_jobs(paths: list[str], form: str | None, fields: Fields, jobs: int) -> tuple[str, Pieces]:
-    """Return the format and the pieces of all files for so many processes."""
+    """Return the format, and the pieces of all files, for this number of processes."""
     if form == PARQUET:
         parquet = _parquet()
         units = parquet.units(paths, fields)
         least = max(sum(unit.rows for unit in units) / jobs / PIECES, SMALLEST)
-        return PARQUET, [(unit, unit.rows) for unit in parquet.joined(units, least)]
+        return PARQUET, [(unit, unit.rows) for unit in parquet.merge_units(units, least)]
     for path in paths:
         with open_input(path, form) as source:
             form = _one_form(source, form)
@@ -67,7 +67,7 @@ def _one_form(source: Source, form: str | None) -> str:
 
 def _tables(paths: list[str], _: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
     parquet = _parquet()
-    units = parquet.joined(parquet.units(paths, fields), math.inf)
+    units = parquet.merge_units(parquet.units(paths, fields), math.inf)
     reader = parquet.Reader(fields)
 
     def feed(tick: Tick) -> None:

@@ -38,7 +38,7 @@ class Progress:
 
     @property
     def tick(self) -> Callable[[], None] | None:
-        """What to call after each record: None where nothing is ever drawn."""
+        """The function to call after each record; None if nothing is drawn."""
         return self._tick if self.live else None
 
     def clear(self) -> None:

@@ -20,7 +20,7 @@ from stream_metrics.cli.output import (
 )
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields
-from stream_metrics.cli.sources import PARQUET, STDIN, expanded, form_of
+from stream_metrics.cli.sources import PARQUET, STDIN, expand_paths, form_of
 from stream_metrics.report.layout import number
 from stream_metrics.states.batches import mergeable
 
@@ -29,39 +29,39 @@ __all__ = ["add"]
 HELP = """\
 Records are JSON Lines, CSV with a header, or rows of Parquet. A prediction that
 is null, or an empty CSV field, is an abstention. FIELD is a key or column, or
-those of nested objects joined by dots. JSON and Parquet values keep their type
-and CSV values are text, so the 1 of a JSON file and the 1 of a CSV are two
+the keys of nested objects joined by dots. JSON and Parquet values keep their
+type and CSV values are text, so the 1 of a JSON file and the 1 of a CSV are two
 classes. Parquet needs the extra stream-metrics[parquet].
 
---scores also keeps the scores of each record, for ROC and PR areas, calibration
-and log loss. In JSON Lines FIELD is an object {"cat": 0.7, "dog": 0.3}, or one
-number, the score of --pos-label; null is no scores. Keys are classes: if the
-truth is a number, true or false, so must they be ("1", "true"); with --labels
-each is the label that is written so. In CSV it is one column, the score of
---pos-label, or a column for each class, as a pattern whose * is the class or as
-a list class=column; fields that are all empty are no scores. Parquet has either,
-objects being structs or maps. Where there are scores, but no --pred or a null
-there, the largest score predicts.
+--scores also counts the scores of each record, for ROC and PR areas, calibration
+and log loss. In JSON Lines, FIELD is an object {"cat": 0.7, "dog": 0.3}, or one
+number, the score of --pos-label; null means no scores. Keys are classes: if the
+truth is a number, true or false, keys are read as such ("1", "true"); with
+--labels, each key is the label with that text. In CSV it is one column, the score
+of --pos-label, or a column for each class, named by a pattern in which * is the
+class or by a list class=column; if all fields are empty, there are no scores.
+Parquet has either; objects are structs or maps. A record with scores and without
+a prediction predicts the class with the largest score.
 
 A record that cannot be counted ends the run with exit status 1: its file, line
-and reason are printed, no result is, and no state is saved. Ctrl-C prints and
-saves what was counted so far and exits with 130.
+and reason are printed, and neither a result nor a state is written. Ctrl-C prints
+and saves what was counted so far and exits with status 130.
 
---window counts the last N records only or, by --time-field, those of the last 5m,
-of all groups together where there is --by. A window of time ends at the latest
-time seen; what comes later than --lateness after its window is not counted. The
-values of --every are those of all groups. Windows of time and groups merge, the
-last N records of two streams do not.
+--window counts the last N records only or, with --time-field, those of the last
+5m; with --by, the last records of all groups together. A window of time ends at
+the latest time seen; a record that comes more than --lateness after its window
+is not counted. --every prints values of all groups together. Windows of time and
+groups merge; the last N records of two streams do not.
 
---intervals prints intervals beside the values, of 95 % or of another level. They
-hold for one look at the end; those of --every, which are looked at again and
-again, hold for all looks together, and so do the others with --anytime. In a
-window, each interval is for one look. All assume independent samples.
+--intervals prints intervals beside the values, at 95 % or another level. They are
+valid for one look at the end. Those of --every, and all with --anytime, are valid
+for any number of looks together. In a window, each interval is valid for one
+look. All assume independent samples.
 
---jobs counts on several processors: the row groups of Parquet, or the files of
-the other formats, are dealt out, and the counts merged to what one process would
-have, byte for byte. Records have no order then: there is no --every, no window of
-the last N, and what comes late is not told apart from what is old.
+--jobs counts with several processes: they share the row groups of Parquet, or the
+files of other formats, and the merged counts equal those of one process, byte for
+byte. Records have no order then, so --every and a window of the last N are not
+possible, and records that come late are not recognised.
 
 examples:
   stream-metrics run predictions.jsonl
@@ -81,7 +81,7 @@ def add(commands: options.Commands) -> None:
     """Add the command to the parser."""
     parser = options.add_command(commands, "run", "count records from files or stdin and print the metrics", HELP)
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="file, unpacked if it ends in .gz; folder; 'pattern-*'; - is stdin"
+        "files", nargs="+", metavar="FILE", help="file (.gz is decompressed), folder, or 'pattern-*'; - is stdin"
     )
     _add_input(parser)
     options.add_output(parser)
@@ -119,7 +119,7 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Count, save, print."""
-    arguments.files = expanded(arguments.files)
+    arguments.files = expand_paths(arguments.files)
     _check(arguments)
     skipped = Skipped(arguments.skip_bad, "row" if arguments.input == PARQUET else "line")
     state = configuration.make(arguments)
@@ -143,7 +143,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _report_late(state: Any) -> None:
-    """Say on stderr how many records came after their time had left the window."""
+    """Report on stderr how many records came after their time had left the window."""
     late = getattr(state, "dropped", 0)
     if late:
         print(f"stream-metrics: {number(late)} too late for the window and not counted (--lateness)", file=sys.stderr)
@@ -158,10 +158,10 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.files.count(STDIN) > 1:
         raise UsageError("stdin can be read once only")
     if arguments.every and arguments.jobs > 1:
-        raise UsageError("--every does not go with --jobs: records that are counted side by side have no order")
+        raise UsageError("--every does not go with --jobs: records that are counted in parallel have no order")
     if PARQUET in formats:
         if STDIN in arguments.files:
-            raise UsageError("Parquet is read from files, not from stdin: what is where stands at its end")
+            raise UsageError("Parquet is read from files, not from stdin: its index is at its end")
         arguments.input = PARQUET
     configuration.check(arguments)
     drawing.check(arguments)
@@ -201,7 +201,7 @@ def _count_apart(
     if reason is not None:
         raise UsageError(f"--jobs does not go with these counts: {reason}")
     if STDIN in arguments.files:
-        raise UsageError("--jobs deals out files, and stdin is none")
+        raise UsageError("--jobs shares files between processes, and stdin is none")
     form, pieces = plans.plan_jobs(arguments.files, arguments.input, fields, arguments.jobs)
     number = min(arguments.jobs, len(pieces))
     if number < 2:
@@ -218,7 +218,7 @@ def _count_apart(
 
 
 def _fields(arguments: argparse.Namespace, state: Any) -> Fields:
-    """Return which fields are read: the prediction, unless it follows from the scores."""
+    """Return the fields to read: with the prediction, unless it follows from the scores."""
     prediction = arguments.pred
     if prediction is None and arguments.scores is None:
         prediction = "y_pred"

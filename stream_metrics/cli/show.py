@@ -15,9 +15,9 @@ from stream_metrics.snapshots.snapshot import Snapshot
 __all__ = ["add"]
 
 HELP = """\
-The kind and configuration of the state are in the file. --metrics also reads
-metrics that are no part of the report, such as fbeta. Values of scores that the
-state does not know exactly come with bounds that are certain.
+The file has the kind and configuration of the state. --metrics also computes
+metrics that the report does not show, such as fbeta. Values of scores that the
+state does not know exactly come with certified bounds.
 
 examples:
   stream-metrics show all.state

@@ -1,4 +1,4 @@
-"""Input files: found, opened, unpacked if the name ends in .gz, their format told, their lines decoded one by one.
+"""Input files: found, opened, decompressed if the name ends in .gz, their format recognised, their lines decoded.
 
 Lines are decoded here and not by a text stream, because that decodes in blocks: a broken byte would be reported far
 from its line, and the good lines before it in the block would be lost.
@@ -27,7 +27,7 @@ __all__ = [
     "STDIN",
     "Source",
     "declared_format",
-    "expanded",
+    "expand_paths",
     "form_of",
     "open_input",
     "total_size",
@@ -90,7 +90,7 @@ def declared_format(path: str) -> str | None:
 
 
 def form_of(path: str) -> str | None:
-    """Return the format that ``path`` declares or, of Parquet, has; None if only its lines can tell."""
+    """Return the format that ``path`` declares, or Parquet if it begins so; None if only its lines can tell."""
     declared = declared_format(path)
     if declared is None and os.path.isfile(path):
         try:
@@ -101,7 +101,7 @@ def form_of(path: str) -> str | None:
     return declared
 
 
-def expanded(paths: Iterable[str]) -> list[str]:
+def expand_paths(paths: Iterable[str]) -> list[str]:
     """Return the files that ``paths`` name: files, stdin, patterns such as 'part-*', folders of files with extensions.
 
     In a folder, as Spark writes them, what begins with _ or . is no data.
@@ -117,7 +117,7 @@ def expanded(paths: Iterable[str]) -> list[str]:
             matching = sorted(glob.glob(path, recursive=True))
             if not matching:
                 raise CliError(f"{path}: no file is named so")
-            files += expanded(matching)
+            files += expand_paths(matching)
         else:
             files.append(path)
     return files
@@ -143,7 +143,7 @@ def open_input(path: str, declared: str | None) -> Iterator[Source]:
 
 
 class Reached:
-    """How many bytes of a row of sources were read."""
+    """How many bytes of several sources were read."""
 
     def __init__(self) -> None:
         self._done = 0

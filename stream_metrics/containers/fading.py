@@ -30,7 +30,7 @@ import numpy as np
 
 from stream_metrics._core.numeric.kernels import Lock, checked_weight, split_weights
 from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder, walk_inner
-from stream_metrics.containers.weighing import has_sketch, scale_weights
+from stream_metrics.containers.rescale import has_sketch, scale_weights
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.columns import read_weights as checked_weights
 from stream_metrics.inputs.tensors import is_single

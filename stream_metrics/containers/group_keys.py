@@ -15,7 +15,7 @@ from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, canonical
 from stream_metrics.wire import encoded
 
-__all__ = ["coded", "rank", "shown"]
+__all__ = ["factorize_groups", "rank", "shown"]
 
 TYPES: tuple[type[Any], ...] = (bool, int, float)
 FORMS: dict[type[Any], int] = {kind: at for at, kind in enumerate(TYPES)}
@@ -38,7 +38,7 @@ def shown(key: Label, forms: tuple[int, ...]) -> Label:
     return key
 
 
-def coded(group: Any, n: int) -> tuple[list[Label], NDArray[np.int64], NDArray[np.int64]]:
+def factorize_groups(group: Any, n: int) -> tuple[list[Label], NDArray[np.int64], NDArray[np.int64]]:
     """Return the keys of a column of groups, the types in which each was seen, and the number of the key of every row.
 
     Types are counted as bool, int, float and anything else.

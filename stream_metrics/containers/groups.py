@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from stream_metrics._core.windows.kernels import GroupFeed, Slot
-from stream_metrics.containers.group_keys import coded, rank, shown
+from stream_metrics.containers.group_keys import factorize_groups, rank, shown
 from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder, walk_inner
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.tensors import is_single
@@ -147,7 +147,7 @@ class ByGroup(GroupFeed, Portable):
             columns["unit"] = unit
         beside = {"t": t, "unit": unit, "classes": classes}
         batch = KeyedBatch(columns, **{name: value for name, value in beside.items() if name not in columns})
-        names, forms, codes = coded(group, batch.n)
+        names, forms, codes = factorize_groups(group, batch.n)
         with self._writing():
             self._count_batch(batch, names, forms, codes)
 
