@@ -1,11 +1,11 @@
 """What formulas read of a table of counters: exact sums, totals per class, and ratios of them.
 
-Sums over classes must neither depend on the order of the classes nor cost a Python call per class, because a metric may be
-read after every sample. Inner products of the totals are exact integers. A mean of ratios adds the correctly rounded
+Sums over classes must neither depend on the order of the classes nor cost a Python call per class, because a metric may
+be read after every sample. Inner products of the totals are exact integers. A mean of ratios adds the correctly rounded
 ratios in fixed point (2^-80 units), which is exact too; adding doubles would depend on the order in which labels came.
 
-A linear form (a, b, c, d) stands for a*diagonal + b*actual + c*predicted + d*total of a class. With whole coefficients it
-is evaluated in integers, so a form that is zero is exactly zero.
+A linear form (a, b, c, d) stands for a*diagonal + b*actual + c*predicted + d*total of a class. With whole coefficients
+it is evaluated in integers, so a form that is zero is exactly zero.
 """
 
 from fractions import Fraction
@@ -38,7 +38,9 @@ cdef Form parse(tuple coefficients) except *:
         form.x[i] = <object> PyTuple_GET_ITEM(coefficients, i)
         form.span += fabs(form.x[i])
         if not form.span < 1e15:
-            raise ValueError(f"Expected the coefficients of a form to be finite and below 1e15, but got {coefficients!r}")
+            raise ValueError(
+                "Expected the coefficients of a form to be finite and below 1e15, "
+                f"but got {coefficients!r}")
         form.n[i] = <int64_t> form.x[i]
         form.exact = form.exact and form.n[i] == form.x[i]
     return form
@@ -151,7 +153,8 @@ cdef class Readings(Cells):
         if self.uneven == 0:
             for i in range(self.used):
                 c = self.totals + i
-                add_product(&high, &low, c.actual if left_actual else c.predicted, c.actual if right_actual else c.predicted)
+                add_product(&high, &low, c.actual if left_actual else c.predicted, c.actual if right_actual
+                            else c.predicted)
             return low if high == 0 else (<object> high << 64) + low
         sum = 0
         for i in range(self.used):
@@ -198,7 +201,8 @@ cdef class Readings(Cells):
 
     @property
     def true_totals(self):
-        """The weight of each true class, in the order of report: int64, or float64 while the weight of a cell has a fraction."""
+        """The weight of each true class, in the order of report: int64, or float64 while the weight of a cell has a
+        fraction."""
         return self.column(0)
 
     @property
@@ -232,8 +236,11 @@ cdef class Readings(Cells):
         cdef Fractions none
         none.actual, none.predicted, none.diagonal = 0, 0, 0
         cdef Fractions *f = &none if self.fractions == NULL else self.fractions + i
-        return (<object> form.n[0] * fixed_units(c.diagonal, f.diagonal) + <object> form.n[1] * fixed_units(c.actual, f.actual)
-                + <object> form.n[2] * fixed_units(c.predicted, f.predicted) + <object> form.n[3] * fixed_units(self.mass, self.mass_part))
+        return (<object> form.n[0] * fixed_units(c.diagonal, f.diagonal) + <object> form.n[1] * fixed_units(c.actual,
+                                                                                                            f.actual)
+                + <object> form.n[2] * fixed_units(c.predicted,
+                                                   f.predicted) + <object> form.n[3] * fixed_units(self.mass,
+                                                                                                   self.mass_part))
 
     cdef double form_double(self, Form *form, Py_ssize_t i) noexcept nogil:
         """A form whose coefficients are not whole, for class i."""
@@ -248,7 +255,8 @@ cdef class Readings(Cells):
         return real
 
     cdef double ratio(self, Form *top, Form *bottom, Py_ssize_t i) except? -1:
-        """The ratio of two forms for class i, nan if the second is 0; correctly rounded if their coefficients are whole."""
+        """The ratio of two forms for class i, nan if the second is 0; correctly rounded if their coefficients are
+        whole."""
         cdef Fixed above, below
         cdef double real
         if not (top.exact and bottom.exact):
@@ -298,7 +306,8 @@ cdef class Readings(Cells):
             if simple:
                 below = <int64_t> whole_form(&bottom, self.totals + i, self.mass)
                 zero = below == 0
-                ratio = 0.0 if zero else <double> <int64_t> whole_form(&top, self.totals + i, self.mass) / <double> below
+                ratio = 0.0 if zero else <double> <int64_t> whole_form(&top, self.totals + i,
+                                                                       self.mass) / <double> below
             else:
                 ratio = self.ratio(&top, &bottom, i)
                 zero = isnan(ratio)
@@ -310,11 +319,13 @@ cdef class Readings(Cells):
             ratio = min(max(ratio, 0.0), 1.0)
             left += 1
             if by_support:
-                add_multiple(&support, 1, self.totals[i].actual, 0 if self.fractions == NULL else self.fractions[i].actual)
+                add_multiple(&support, 1, self.totals[i].actual, 0 if self.fractions == NULL
+                             else self.fractions[i].actual)
                 add_product(&high, &low, <uint64_t> self.totals[i].actual, <uint64_t> (ratio * 4611686018427387904.0))
                 if self.fractions != NULL:
                     piece_high, piece_low = 0, 0
-                    add_product(&piece_high, &piece_low, self.fractions[i].actual, <uint64_t> (ratio * 4611686018427387904.0))
+                    add_product(&piece_high, &piece_low, self.fractions[i].actual,
+                                <uint64_t> (ratio * 4611686018427387904.0))
                     low += piece_high
                     high += low < piece_high
                     low_part += piece_low
@@ -334,11 +345,13 @@ cdef class Readings(Cells):
 
     @property
     def unit(self):
-        """How many units of `unit_totals` and `unit_cells` a weight of 1 is: 1, or 2**64 while the weight of a cell has a fraction."""
+        """How many units of `unit_totals` and `unit_cells` a weight of 1 is: 1, or 2**64 while the weight of a cell has
+        a fraction."""
         return 1 if self.uneven == 0 else UNIT
 
     def unit_totals(self):
-        """True totals, predicted totals and diagonal in the order of report, exact: lists of ints in units of 1 / `unit`."""
+        """True totals, predicted totals and diagonal in the order of report, exact: lists of ints in units of 1 /
+        `unit`."""
         self.enter_reading()
         try:
             return self.exact_totals()
@@ -361,7 +374,8 @@ cdef class Readings(Cells):
         return true, predicted, diagonal
 
     def unit_cells(self):
-        """The non-zero cells in row-major order of report, exact: (rows, columns, list of ints in units of 1 / `unit`)."""
+        """The non-zero cells in row-major order of report, exact: (rows, columns, list of ints in units of 1 /
+        `unit`)."""
         rows, columns, wholes, parts = self.ordered()
         if self.uneven == 0 or parts is None:
             return rows, columns, wholes.tolist()

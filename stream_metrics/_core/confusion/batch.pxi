@@ -1,11 +1,11 @@
 """Batches: columns of labels become codes, pairs of codes become cells. Nothing here keeps a state.
 
-Small integers take the short way: both columns are read once, masked to a few bits, and counted in a table that fits the
-first-level cache; four tables in turn, because consecutive samples often hit the same cell and a store must finish before
-the same place is loaded again. Numbers from 0 to 15 make a byte a pair, which spares the masks, and with the columns fetched
-ahead that is 0.8 ns a sample, little more than reading them takes. Whether a value
-lay outside the table is seen from the bits that were masked away, at the end of every block.
-Everything runs without the interpreter's lock on buffers that no other thread changes; the caller adds the result.
+Small integers take the short way: both columns are read once, masked to a few bits, and counted in a table that fits
+the first-level cache; four tables in turn, because consecutive samples often hit the same cell and a store must finish
+before the same place is loaded again. Numbers from 0 to 15 make a byte a pair, which spares the masks, and with the
+columns fetched ahead that is 0.8 ns a sample, little more than reading them takes. Whether a value lay outside the
+table is seen from the bits that were masked away, at the end of every block. Everything runs without the interpreter's
+lock on buffers that no other thread changes; the caller adds the result.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,8 @@ cdef int FEW_BITS = 5  # up to here four tables share the first-level cache
 cdef int MOST_BITS = 10
 
 
-cdef uint64_t tally(const whole_number *t, const whole_number *p, Py_ssize_t n, whole_number low, int bits, uint32_t *table) noexcept nogil:
+cdef uint64_t tally(const whole_number *t, const whole_number *p, Py_ssize_t n, whole_number low, int bits,
+                    uint32_t *table) noexcept nogil:
     """Count n pairs; return the bits that lay outside the table."""
     cdef uint64_t a, b, outside = 0, mask = (<uint64_t> 1 << bits) - 1
     cdef uint64_t base = <uint64_t> <int64_t> low
@@ -152,7 +153,8 @@ cdef object count_small(const whole_number *t, const whole_number *p, Py_ssize_t
 def count_integers(t, p):
     """Count pairs of two contiguous arrays of one signed integer type whose values lie close together.
 
-    Returns (low, table), where table[a, b] counts the pairs (low + a, low + b), or None if the values are too far apart.
+    Returns (low, table), where table[a, b] counts the pairs (low + a, low + b), or None if the values are too far
+    apart.
     """
     cdef const int8_t[::1] t1, p1
     cdef const int16_t[::1] t2, p2
@@ -245,8 +247,9 @@ cdef inline bint same_text(object a, object b):
 def encode_objects(list values, str argument, bint may_abstain):
     """Number the distinct labels of a list: (codes, canonical labels); -1 stands for an abstention.
 
-    Mappings of scores become their largest label. LabelError and ScoreError name the position. Objects are recognised by
-    identity, short texts by their bytes: fresh texts, as a decoder makes them, would otherwise each be hashed by Python.
+    Mappings of scores become their largest label. LabelError and ScoreError name the position. Objects are recognised
+    by identity, short texts by their bytes: fresh texts, as a decoder makes them, would otherwise each be hashed by
+    Python.
     """
     cdef Py_ssize_t n = len(values), r
     cdef PyObject *known[256]
@@ -281,7 +284,8 @@ def encode_objects(list values, str argument, bint may_abstain):
                 code[r] = -1
                 continue
             else:
-                label = most_likely(value, argument, r) if may_abstain and isinstance(value, Mapping) else canonical(value, argument, r)
+                soft = may_abstain and isinstance(value, Mapping)
+                label = most_likely(value, argument, r) if soft else canonical(value, argument, r)
                 key = typed(label)
             found = PyDict_GetItemWithError(index, key)
             if found == NULL:
@@ -294,7 +298,8 @@ def encode_objects(list values, str argument, bint may_abstain):
             known[at], known_code[at] = <PyObject *> value, code[r]
             Py_XDECREF(old)
             if place >= 0:
-                text[place], text_code[place] = <PyObject *> labels[code[r]], code[r]  # which the list of labels keeps alive
+                # which the list of labels keeps alive
+                text[place], text_code[place] = <PyObject *> labels[code[r]], code[r]
     finally:
         for at in range(256):
             Py_XDECREF(known[at])
@@ -306,10 +311,12 @@ cdef int raise_outside(Py_ssize_t r) except -1 nogil:
         raise LabelError(subject="the codes", position=r, expected="to stand for labels", but="they stand for none")
 
 
-def count_codes(const int32_t[::1] t, const int32_t[::1] p, Py_ssize_t true_labels, Py_ssize_t predicted_labels, wholes, parts):
+def count_codes(const int32_t[::1] t, const int32_t[::1] p, Py_ssize_t true_labels, Py_ssize_t predicted_labels,
+                wholes, parts):
     """Count pairs of codes, with weights or None.
 
-    Returns cells as in `commit`, (appearances of true codes, of predicted codes), abstentions, and samples whose weight is not 1.
+    Returns cells as in `commit`, (appearances of true codes, of predicted codes), abstentions, and samples whose weight
+    is not 1.
     """
     cdef Cells cells = Cells.__new__(Cells)
     cdef const int64_t[::1] whole = wholes

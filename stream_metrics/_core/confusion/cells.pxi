@@ -1,17 +1,18 @@
 """Exact counters of pairs of class indices: a table of cells, and the totals of every class kept as it goes.
 
 A counter is a 128-bit fixed-point number: a signed 64-bit whole part and, once some weight had a fraction, an unsigned
-64-bit part in units of 2^-64. Adding and subtracting such numbers is exact, so states form a commutative group: no order of
-updates, merges and reverts can leave a residue. The fraction arrays do not exist while every weight is a whole number.
+64-bit part in units of 2^-64. Adding and subtracting such numbers is exact, so states form a commutative group: no
+order of updates, merges and reverts can leave a residue. The fraction arrays do not exist while every weight is a whole
+number.
 
-Cells lie in a square array while there are at most DENSE_CLASSES classes and in an open-addressing hash of the occupied ones
-beyond: 16 bytes a slot, key beside value, at a load of 3/8 to 3/4. A class's totals fill one cache line, so that one sample
-touches at most three lines. Cells that fall back to zero stay in the hash until it is next rebuilt.
+Cells lie in a square array while there are at most DENSE_CLASSES classes and in an open-addressing hash of the occupied
+ones beyond: 16 bytes a slot, key beside value, at a load of 3/8 to 3/4. A class's totals fill one cache line, so that
+one sample touches at most three lines. Cells that fall back to zero stay in the hash until it is next rebuilt.
 """
 
 cimport cython
 from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 
 import os
@@ -215,7 +216,9 @@ cdef class Cells(Guarded):
         """Refuse a weight that there is no room for."""
         if not has_room(self, whole):
             with gil:
-                raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {self.mass}")
+                raise WeightError(
+                    "Expected the sum of all weights to stay below 2**63 - 1, "
+                    f"but got {whole} on top of {self.mass}")
         return 0
 
     @cython.final
@@ -313,8 +316,9 @@ cdef class Cells(Guarded):
         self.uneven, self.mass, self.mass_part, self.hit, self.hit_part = 0, 0, 0, 0, 0
 
     cdef tuple export(self):
-        """The non-zero cells as arrays: rows, columns, whole parts, fraction parts (None if there are none); in no order."""
-        cdef Py_ssize_t at, i, j, n = 0, first = self.key != NULL, step = 1 + first
+        """The non-zero cells as arrays: rows, columns, whole parts, fraction parts (None if there are none); in no
+        order."""
+        cdef Py_ssize_t at, n = 0, first = self.key != NULL, step = 1 + first
         cdef Py_ssize_t size = self.places() if first else self.used * self.capacity
         cdef uint64_t key
         for at in range(first, size, step):

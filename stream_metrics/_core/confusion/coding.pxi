@@ -1,8 +1,9 @@
 """The cells of a table as bytes, one encoding for each table.
 
     stream   = mode  number*
-    mode     = 1 byte: bit 0 set if every cell is written (more than half of them are occupied), bit 1 if fractions follow
-    number   = seven bits a byte, lowest first, the high bit set on all but the last byte; always the shortest form
+    mode     = 1 byte: bit 0 set if every cell is written (more than half of them are occupied), bit 1 if fractions
+    follow number   = seven bits a byte, lowest first, the high bit set on all but the last byte; always the shortest
+    form
 
     all cells written:  whole part [fraction] of every cell, row by row
     else:               empty cells skipped, whole part [fraction] of every occupied cell, row by row
@@ -19,8 +20,8 @@ from stream_metrics._core.numeric.varint cimport read_varint, write_varint
 from stream_metrics.errors import DecodeError
 
 
-
-def pack_cells(const int64_t[::1] rows, const int64_t[::1] columns, const int64_t[::1] wholes, parts, Py_ssize_t classes):
+def pack_cells(const int64_t[::1] rows, const int64_t[::1] columns, const int64_t[::1] wholes, parts,
+               Py_ssize_t classes):
     """Encode the occupied cells, given in row-major order."""
     cdef const uint64_t[::1] part = parts
     cdef Py_ssize_t n = rows.shape[0], r, size = 1

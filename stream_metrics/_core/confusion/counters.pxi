@@ -8,8 +8,8 @@ from libc.string cimport memset
 import numpy as np
 
 from stream_metrics._core.numeric.kernels cimport (
-    MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, cache_entry, check_samples, most_type_count, numeric_kind, plain,
-    refuse_samples, remove_type, samples_left, split,
+    MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, cache_entry, check_samples, most_type_count, numeric_kind,
+    plain, refuse_samples, remove_type, samples_left, split,
 )
 from stream_metrics.errors import MergeError, WeightError
 from stream_metrics.labels.label import canonical, ordering
@@ -47,9 +47,11 @@ cdef inline void forget_samples(ConfusionCounters self, int64_t n, int64_t weigh
         self.weighted = min(max(self.weighted - weighted, 0), self.n)
 
 
-cdef int count_labels(ConfusionCounters self, object truth, object predicted, object y_true, object y_pred, int64_t whole,
+cdef int count_labels(ConfusionCounters self, object truth, object predicted, object y_true, object y_pred,
+                      int64_t whole,
                       uint64_t part) except -1:
-    """Count a sample of admitted labels, None for an abstention, and remember the objects that were given; a stretch."""
+    """Count a sample of admitted labels, None for an abstention, and remember the objects that were given; a
+    stretch."""
     cdef Py_ssize_t i, j
     if self.spare <= 0:
         self.look_for_room(1)
@@ -101,7 +103,8 @@ cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_p
 
 cdef inline bint uncount_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole,
                               uint64_t part, bint only_look) except -1:
-    """Take a sample back, unless `only_look`; False, and no change, if there is none. An index is -1 if the label has none.
+    """Take a sample back, unless `only_look`; False, and no change, if there is none. An index is -1 if the label
+    has none.
 
     No fewer samples may be left than cells with a weight.
     """
@@ -205,12 +208,15 @@ cdef class ConfusionCounters(Readings):
         return 0 if self.used == 0 else most_type_count(self.totals.seen, sizeof(Totals), self.used)
 
     def appearances(self):
-        """How often each label that is a number and not fixed was seen as bool, as int and as float: three counts each."""
+        """How often each label that is a number and not fixed was seen as bool, as int and as float: three counts
+        each."""
         self.refresh()
-        return [] if self.used == 0 else self.label_index.type_counts(self.order, self.classes, self.totals.seen, sizeof(Totals))
+        return [] if self.used == 0 else self.label_index.type_counts(self.order, self.classes, self.totals.seen,
+                                                                      sizeof(Totals))
 
     cdef int refresh(self) except -1:
-        """Sort the labels again if there are new ones, and leave dormant classes out. A stretch may follow that reads."""
+        """Sort the labels again if there are new ones, and leave dormant classes out. A stretch may follow that
+        reads."""
         cdef Py_ssize_t a, live = 0
         cdef const int64_t *ranking
         if self.holder != 0:
@@ -303,7 +309,7 @@ cdef class ConfusionCounters(Readings):
             refuse_samples(more, MOST_SAMPLES - self.spare)
         return 0
 
-    cdef int check_samples(self, int64_t n, int64_t abstained, int64_t seen) except -1:
+    cdef int check_more(self, int64_t n, int64_t abstained, int64_t seen) except -1:
         """Refuse more samples, abstentions or appearances of a label than there is room for."""
         check_samples(n, self.n)
         check_samples(abstained, self.abstained)
@@ -357,14 +363,16 @@ cdef class ConfusionCounters(Readings):
         if t.label == <PyObject *> y_true and p.label == <PyObject *> y_pred:
             possible = uncount_cell(self, t.index, p.index, t.kind, p.kind, whole, part, only_look)
         else:
-            truth, predicted = self.label_index.admitted(y_true, "y_true", None), self.label_index.admit_prediction(y_pred)
+            truth, predicted = self.label_index.admitted(y_true, "y_true",
+                                                         None), self.label_index.admit_prediction(y_pred)
             if self.holder != 0:
                 self.wait()
             if predicted is None:
                 possible = self.abstained > 0
                 self.abstained -= possible and not only_look
             else:
-                possible = uncount_cell(self, self.label_index.find(truth), self.label_index.find(predicted), numeric_kind(truth),
+                possible = uncount_cell(self, self.label_index.find(truth), self.label_index.find(predicted),
+                                        numeric_kind(truth),
                                         numeric_kind(predicted), whole, part, only_look)
         if not possible:
             raise WeightError("Expected to revert a sample that was counted, "
@@ -372,8 +380,10 @@ cdef class ConfusionCounters(Readings):
         return 0
 
     def _commit(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained, int64_t weighted):
-        """Count a batch that was checked: cells = (rows, columns, whole parts, fraction parts or None) index the two lists of
-        canonical labels; seen = (appearances of each true label, of each predicted label); of the n samples `weighted` have a
+        """Count a batch that was checked: cells = (rows, columns, whole parts, fraction parts or None) index the two
+        lists of
+        canonical labels; seen = (appearances of each true label, of each predicted label); of the n samples `weighted`
+        have a
         weight other than 1."""
         self.enter()
         try:
@@ -381,14 +391,17 @@ cdef class ConfusionCounters(Readings):
         finally:
             self.leave()
 
-    cdef int add_batch(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained, int64_t weighted) except -1:
+    cdef int add_batch(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained,
+                       int64_t weighted) except -1:
         rows, columns, wholes, parts = cells
         near = wholes.sum(dtype=np.float64) > 2.0**62  # then an int64 sum could overflow
         total = int(wholes.sum(dtype=object if near else np.int64)) + (0 if parts is None else len(parts))
         if total >= 0x7FFFFFFFFFFFFFFF - self.mass:
-            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {total} on top of {self.mass}")
+            raise WeightError(
+                "Expected the sum of all weights to stay below 2**63 - 1, "
+                f"but got {total} on top of {self.mass}")
         if n + abstained >= self.spare:
-            self.check_samples(n, abstained, int(seen[0].max(initial=0)) + int(seen[1].max(initial=0)))
+            self.check_more(n, abstained, int(seen[0].max(initial=0)) + int(seen[1].max(initial=0)))
         to_row, to_column = self.place_labels(truth, rows), self.place_labels(predicted, columns)
         forms_true = np.array([numeric_kind(label) for label in truth], np.int64)
         forms_predicted = np.array([numeric_kind(label) for label in predicted], np.int64)
@@ -472,7 +485,8 @@ cdef class ConfusionCounters(Readings):
         if not isinstance(other, ConfusionCounters):
             raise MergeError(f"Expected to {verb} a ConfusionMatrix, but got {type(other).__name__}")
         cdef ConfusionCounters o = other
-        for name, mine, theirs in (("labels", self.label_index.fixed_labels, o.label_index.fixed_labels), ("other", self.label_index.other, o.label_index.other)):
+        for name, mine, theirs in (("labels", self.label_index.fixed_labels, o.label_index.fixed_labels),
+                                   ("other", self.label_index.other, o.label_index.other)):
             if mine is not theirs and (mine != theirs or shape(mine) != shape(theirs)):
                 raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
         return 0
@@ -483,7 +497,7 @@ cdef class ConfusionCounters(Readings):
         cdef ConfusionCounters o = other
         if o.mass != 0 or o.mass_part != 0:
             self.check_room(o.mass)
-        self.check_samples(o.n, o.abstained, o.most_seen())
+        self.check_more(o.n, o.abstained, o.most_seen())
 
     def merge(self, other):
         """Add the counts of another state.
@@ -594,11 +608,14 @@ cdef class ConfusionCounters(Readings):
     cdef int take_state(self, ConfusionCounters other) except -1:
         cdef ConfusionCounters o = other.twin() if other is self else other
         cdef Py_ssize_t a, form, emptied
-        cdef const int64_t[::1] to = np.array([self.label_index.index.get(name, -1) for name in o.label_index.names], np.int64)
+        cdef const int64_t[::1] to = np.array([self.label_index.index.get(name, -1) for name in o.label_index.names],
+                                              np.int64)
         cells = o.export()
         emptied = self.take_all(to, cells, True)
         if emptied < 0 or self.abstained < o.abstained or self.n - o.n < self.live - emptied:
-            raise WeightError("Expected to subtract a state whose samples are all counted here, but got one that holds others")
+            raise WeightError(
+                "Expected to subtract a state whose samples are all counted here, "
+                "but got one that holds others")
         self.take_all(to, cells, False)
         for a in range(to.shape[0]):
             if to[a] >= 0:
@@ -642,7 +659,8 @@ cdef class ConfusionCounters(Readings):
             self.leave()
 
     cdef ConfusionCounters twin(self):
-        cdef ConfusionCounters twin = type(self).__new__(type(self), self.label_index.fixed_labels, self.label_index.other)
+        cdef ConfusionCounters twin = type(self).__new__(type(self), self.label_index.fixed_labels,
+                                                         self.label_index.other)
         Cells.clear(twin)
         twin.copy_cells(self)
         twin.label_index.copy_from(self.label_index)

@@ -102,14 +102,15 @@ cdef class ConfusionCounters(Readings):
     cdef object mapping(self, ConfusionCounters other)
     cdef int64_t most_seen(self) noexcept
     cdef object shown(self, Py_ssize_t i)
-    cdef int check_samples(self, int64_t n, int64_t abstained, int64_t seen) except -1
+    cdef int check_more(self, int64_t n, int64_t abstained, int64_t seen) except -1
     cdef int look_for_room(self, int64_t more) except -1
     cdef int count(self, object y_true, object y_pred, object w) except -1
     cdef bint try_count(self, object y_true, object y_pred, object w) except -1
     cdef int count_slowly(self, object y_true, object y_pred, object w) except -1
     cdef int uncount(self, object y_true, object y_pred, object w) except -1
     cdef int take_back(self, object y_true, object y_pred, object w, bint only_look) except -1
-    cdef int add_batch(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained, int64_t weighted) except -1
+    cdef int add_batch(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained,
+                       int64_t weighted) except -1
     cdef int add_state(self, ConfusionCounters other) except -1
     cdef int take_state(self, ConfusionCounters other) except -1
     cdef ConfusionCounters twin(self)

@@ -1,20 +1,23 @@
 """Evidence that a rate has changed, bet by bet: one double a bet, a few operations a sample.
 
 A bet stakes the share s on the loss x being above (s > 0) or below (s < 0) the level p: it multiplies its evidence by
-1 + s (x - p), whose mean is at most 1 while the mean loss is at most (at least) p. For x in {0, 1} this is the likelihood ratio
-of the rate p1 against p with s = (p1 - p) / (p (1 - p)). Before it multiplies, the e-SR procedure adds 1 to the evidence (a
-change could begin now), the e-CUSUM procedure takes at least 1. The sum of the evidence of all bets less the number of bets
-times the number of samples is a supermartingale, so the mean number of samples to an alarm at the mean evidence A is at least A.
+1 + s (x - p), whose mean is at most 1 while the mean loss is at most (at least) p. For x in {0, 1} this is the
+likelihood ratio of the rate p1 against p with s = (p1 - p) / (p (1 - p)). Before it multiplies, the e-SR procedure adds
+1 to the evidence (a change could begin now), the e-CUSUM procedure takes at least 1. The sum of the evidence of all
+bets less the number of bets times the number of samples is a supermartingale, so the mean number of samples to an alarm
+at the mean evidence A is at least A.
 
-A level that is not known is compared by ranks ("running"). Among the losses of the reference and all later ones, the rank of each
-new loss from above, with ties broken at random, is uniform on [0, 1] and independent of earlier ranks while the losses are
-exchangeable, whatever their level (Vovk, Gammerman & Shafer 2005, theorem 8.1). So "the rank is at most c" has the known probability c:
-the bets are on that, and the guarantee above holds with no error of estimation. For c near the rate of errors it is the error itself,
-but for a few errors (or others) at random. c comes from the first quarter of the reference, which is not ranked, as the ranks must
-not depend on c. The random numbers are a fixed function of the number of the sample, so bytes are a function of the samples.
+A level that is not known is compared by ranks ("running"). Among the losses of the reference and all later ones, the
+rank of each new loss from above, with ties broken at random, is uniform on [0, 1] and independent of earlier ranks
+while the losses are exchangeable, whatever their level (Vovk, Gammerman & Shafer 2005, theorem 8.1). So "the rank is at
+most c" has the known probability c: the bets are on that, and the guarantee above holds with no error of estimation.
+For c near the rate of errors it is the error itself, but for a few errors (or others) at random. c comes from the first
+quarter of the reference, which is not ranked, as the ranks must not depend on c. The random numbers are a fixed
+function of the number of the sample, so bytes are a function of the samples.
 
-Losses that depend on those shortly before them are bet on in blocks: 1 + s (mean of the block - p) has a mean of at most 1 if that
-of the block is at most p whatever happened before the block. How the losses within a block depend on each other does not matter.
+Losses that depend on those shortly before them are bet on in blocks: 1 + s (mean of the block - p) has a mean of at
+most 1 if that of the block is at most p whatever happened before the block. How the losses within a block depend on
+each other does not matter.
 """
 
 cimport cython
@@ -41,14 +44,17 @@ cdef double simulated_bar[256]
 
 
 cdef class Outcome:
-    """Whether a (truth, prediction) pair is an error in the sense of a rate: 1, 0, or None if the rate is not about it."""
+    """Whether a (truth, prediction) pair is an error in the sense of a rate: 1, 0, or None if the rate is not about
+    it."""
 
     def __cinit__(self, str key not None, label=None):
         if key not in KINDS:
             raise ValueError(f"Expected `key` to be one of {sorted(KINDS)}, but got {key!r}")
         self.key, self.kind = key, KINDS[key]
         if (label is None) != (self.kind == 0):
-            raise ValueError(f"Expected `label` to be {'None' if self.kind == 0 else 'a class'} for {key!r}, but got {label!r}")
+            raise ValueError(
+                f"Expected `label` to be {'None' if self.kind == 0 else 'a class'} for {key!r}, "
+                f"but got {label!r}")
         self.label = None if label is None else canonical(label, "label")
 
     cdef int judge(self, object y_true, object y_pred) except -2:
@@ -92,7 +98,8 @@ cdef inline bint absent(object y_pred):
 cdef class Detector(Guarded):
     """The evidence of up to eight bets in each direction, the level that they are against, and the alarms so far."""
 
-    def _configure(self, of, odds, directions, method, double arl, int64_t reference, restart, bint running, int64_t block):
+    def _configure(self, of, odds, directions, method, double arl, int64_t reference, restart, bint running,
+                   int64_t block):
         """Set what does not change; `reference` is 0 where the level is given."""
         cdef Py_ssize_t at
         self.of = of
@@ -127,7 +134,8 @@ cdef class Detector(Guarded):
     cdef int place_bets(self) noexcept:
         """Compute what each bet stakes: its share makes the odds of the level `odds` times as large, or as small.
 
-        On means of blocks, it is the one that is best on average for independent losses, so far that no mean can lose more than 90 %.
+        On means of blocks, it is the one that is best on average for independent losses, so far that no mean can lose
+        more than 90 %.
         """
         cdef Py_ssize_t at, side
         cdef double p, ratio, q, share
@@ -149,13 +157,16 @@ cdef class Detector(Guarded):
         return 0
 
     cdef double threshold(self) noexcept:
-        """Return the evidence that e-CUSUM reaches once in `arl` independent errors with the level as their rate, or a little less often.
+        """Return the evidence that e-CUSUM reaches once in `arl` independent errors with the level as their rate, or
+        a little less often.
 
-        Simulated, with fixed random numbers, up to a mean run length of some thousands; beyond, it is nearly proportional to the
-        threshold. At most `arl`, which is proven to be enough, and that where runs would take too long.
+        Simulated, with fixed random numbers, up to a mean run length of some thousands; beyond, it is nearly
+        proportional to the threshold. At most `arl`, which is proven to be enough, and that where runs would take too
+        long.
         """
-        cdef double rate = (self.level[0] + self.level[1]) / 2, rare = min(rate, 1 - rate), goal, bar, length, low = 0, high = 0, longer = 1
-        cdef Py_ssize_t at
+        cdef double rate = (self.level[0] + self.level[1]) / 2, rare = min(rate, 1 - rate)
+        cdef double goal, bar, length, low = 0, high = 0, longer = 1
+        cdef Py_ssize_t at, _attempt
         cdef uint64_t key = mixed(self.block * 4 + self.up * 2 + self.down)
         if rare < RAREST or self.block > 500:
             return self.stated
@@ -168,7 +179,7 @@ cdef class Detector(Guarded):
             return simulated_bar[key >> 56]
         goal = min(self.stated, max(2000.0, 20 / rare, 40.0 * self.block))
         bar = goal / 20 + 1
-        for at in range(12):  # to a mean from 1.05 to 1.3 times the goal
+        for _attempt in range(12):  # to a mean from 1.05 to 1.3 times the goal
             length = self.mean_length(rate, bar, <int64_t> (10 * goal) + 1)
             if length < 1.05 * goal:
                 low = bar
@@ -193,11 +204,11 @@ cdef class Detector(Guarded):
         cdef double part = self.part, total
         cdef int64_t filled = self.filled, length, lengths = 0
         cdef uint64_t state = 0
-        cdef Py_ssize_t at, run
+        cdef Py_ssize_t at, _run
         for at in range(2 * self.bets):
             saved[at] = self.mass[at]
         bar *= self.bets * (self.up + self.down)
-        for run in range(SIMULATED):
+        for _run in range(SIMULATED):
             self.filled, self.part, length, total = 0, 0, 0, 0
             for at in range(2 * self.bets):
                 self.mass[at] = 0
@@ -245,7 +256,9 @@ cdef class Detector(Guarded):
             self.watch_one(judged, judged)
             return
         if y_pred is not None:
-            raise ValueError(f"Expected no `y_pred` for a detector of losses: give it `of`, such as outcome('accuracy'), but got {y_pred!r:.60}")
+            raise ValueError(
+                "Expected no `y_pred` for a detector of losses: give it `of`, such as outcome('accuracy'), "
+                f"but got {y_pred!r:.60}")
         if PyFloat_CheckExact(x):
             loss = PyFloat_AS_DOUBLE(x)
         else:
@@ -258,7 +271,8 @@ cdef class Detector(Guarded):
         self.watch_one(0, loss)
 
     cdef int watch_one(self, int judged, double loss) except -1:
-        """Watch a loss, or note a pair that the rate is not about: a stretch, unless the level has been learned then."""
+        """Watch a loss, or note a pair that the rate is not about: a stretch, unless the level has been learned
+        then."""
         if self.holder != 0:
             self.wait()
         check_samples(1, max(self.n, self.abstained))
@@ -298,7 +312,8 @@ cdef class Detector(Guarded):
 
     @cython.final
     cdef double weigh(self, double x) noexcept:
-        """Multiply the evidence of every bet by what it made of a loss, or of the block that it ends; return the sum, or 0."""
+        """Multiply the evidence of every bet by what it made of a loss, or of the block that it ends; return the sum,
+        or 0."""
         if self.block == 1:
             return self.multiply(x, 1)
         self.part += x
@@ -326,7 +341,8 @@ cdef class Detector(Guarded):
 
     @cython.final
     cdef double compare(self, double x, int64_t at) noexcept:
-        """Learn from loss number `at`, or bet on its rank among those of the reference and since; return the evidence."""
+        """Learn from loss number `at`, or bet on its rank among those of the reference and since; return the
+        evidence."""
         cdef double share, place
         if 0 < x < 1:
             x = uniform(at, 0) < x
@@ -372,7 +388,8 @@ cdef class Detector(Guarded):
     def _watch_sum(self, double total, int64_t n):
         """Let every bet see n losses of which only the sum is known, as one step.
 
-        In a section that writes. Whatever the losses are, a bet multiplies by at least (factor of 1)^sum (factor of 0)^(n - sum).
+        In a section that writes. Whatever the losses are, a bet multiplies by at least (factor of 1)^sum (factor of
+        0)^(n - sum).
         """
         cdef Py_ssize_t at, side
         cdef double m, step, evidence = 0
@@ -397,7 +414,8 @@ cdef class Detector(Guarded):
             if not (self.down if side else self.up) or not 0 < self.level[side] < 1:
                 continue
             for at in range(side * self.bets, (side + 1) * self.bets):
-                step = total * log1p(self.share[at] * (1 - self.level[side])) + (n - total) * log1p(-self.share[at] * self.level[side])
+                step = (total * log1p(self.share[at] * (1 - self.level[side]))
+                        + (n - total) * log1p(-self.share[at] * self.level[side]))
                 m = self.mass[at]
                 m = (m if m > 1 else 1) if self.cusum else m + n
                 self.mass[at] = min(m * exp(min(step, 300.0)), 1e300)
@@ -416,7 +434,8 @@ cdef class Detector(Guarded):
         return evidence
 
     def _first_alarm(self, double rate, int64_t longest, uint64_t seed):
-        """Watch random errors of this rate from a new start; return the samples after the reference until an alarm, 0 for none."""
+        """Watch random errors of this rate from a new start; return the samples after the reference until an alarm, 0
+        for none."""
         cdef int64_t at = 0
         cdef uint64_t state = mixed(seed)
         self.reset()
@@ -434,7 +453,8 @@ cdef class Detector(Guarded):
     @property
     def evidence(self):
         """The mean evidence of the bets, to be compared with `arl`; 0 after an alarm and while the level is learned."""
-        return sum([self.mass[at] for at in range(2 * self.bets)]) / (self.bets * (self.up + self.down)) * (self.stated / self.bar)
+        return sum([self.mass[at]
+                    for at in range(2 * self.bets)]) / (self.bets * (self.up + self.down)) * (self.stated / self.bar)
 
     @property
     def changes(self):
@@ -457,25 +477,32 @@ cdef class Detector(Guarded):
         """What changes, as plain data."""
         known = self.learned >= self.apart if self.running else not self.learning
         bets = [] if self.learning else [self.mass[at] for at in range(2 * self.bets)]
-        numbers = [self.n, self.abstained, self.alarms, self.alarm, self.stopped, list(self.times), self.learned, self.total,
+        numbers = [self.n, self.abstained, self.alarms, self.alarm, self.stopped, list(self.times), self.learned,
+                   self.total,
                    [self.level[0], self.level[1]] if known else [], bets]
-        return [*numbers, *([self.first] if self.running else []), *([self.filled, self.part] if self.block > 1 else [])]
+        return [*numbers, *([self.first] if self.running else []),
+                *([self.filled, self.part] if self.block > 1 else [])]
 
     def _take(self, numbers):
         """Become what `_numbers` has written; ValueError for what it cannot have."""
         n, abstained, alarms, alarm, stopped, times, learned, total, levels, bets, *rest = numbers
         first, filled = rest[:self.running], rest[self.running:] or [0, 0.0]
-        if {*map(type, (n, abstained, alarms, learned, *times))} != {int} or not {*map(type, (alarm, stopped))} == {bool}:
+        if {*map(type, (n, abstained, alarms, learned, *times))} != {int} or not {*map(type,
+                                                                                       (alarm, stopped))} == {bool}:
             raise ValueError("whole numbers of samples and alarms")
-        if {*map(type, (total, *levels, *bets, *first))} != {float} or len(first) != self.running or [*map(type, filled)] != [int, float]:
+        if ({*map(type, (total, *levels, *bets, *first))} != {float} or len(first) != self.running
+                or [*map(type, filled)] != [int, float]):
             raise ValueError("levels and evidence as floats")
-        if not (0 <= n <= MOST_SAMPLES and 0 <= abstained <= MOST_SAMPLES and 0 <= learned <= n and 0 <= total <= learned and 0 <= alarms <= n):
+        if not (0 <= n <= MOST_SAMPLES and 0 <= abstained <= MOST_SAMPLES and 0 <= learned <= n
+                and 0 <= total <= learned and 0 <= alarms <= n):
             raise ValueError("no more samples than there were")
         if not (len(times) == min(alarms, MOST_TIMES) and all(a < b for a, b in zip((0, *times), (*times, n + 1)))):
             raise ValueError("alarms one after the other")
-        if not all(0 <= m <= 1e300 for m in bets) or not all(0 <= p <= 1 for p in levels) or (bets and len(bets) != 2 * self.bets):
+        if (not all(0 <= m <= 1e300 for m in bets) or not all(0 <= p <= 1 for p in levels)
+                or (bets and len(bets) != 2 * self.bets)):
             raise ValueError("the evidence of every bet")
-        if not (0 <= filled[1] <= filled[0] < self.block and filled[0] <= n) or len(rest) != self.running + 2 * (self.block > 1):
+        if not (0 <= filled[1] <= filled[0] < self.block
+                and filled[0] <= n) or len(rest) != self.running + 2 * (self.block > 1):
             raise ValueError("a block that is not full")
         if alarm and max(times, default=0) != n:
             raise ValueError("an alarm at the last sample")

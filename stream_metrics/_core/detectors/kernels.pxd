@@ -18,7 +18,8 @@ cdef class Detector(Guarded):
     cdef readonly Outcome of
     cdef int64_t reference, learned  # how many losses to learn from, and how many were
     cdef int64_t apart               # of these, how many the ranks leave out
-    cdef double total, first         # the sum of the losses learned from; with ranks, of those ranked, and its value at the end of the reference
+    # the sum of the losses learned from; with ranks, of those ranked, and its value at the end of the reference
+    cdef double total, first
     cdef int64_t block, filled       # how many losses are bet on together, and how many of them have come
     cdef double part                 # their sum
     cdef Py_ssize_t bets

@@ -66,7 +66,8 @@ cdef int measure_mapping(dict scores, object truth, object position, bint clean,
     cdef double p = -1.0, x
     row.classes, row.higher, row.ties, row.squares.high, row.squares.low = len(scores), 0, 0, 0, 0
     if row.classes > MOST_CLASSES:
-        raise ScoreError(argument="scores", position=position, expected=f"to name at most {MOST_CLASSES} classes", got=row.classes)
+        raise ScoreError(argument="scores", position=position, expected=f"to name at most {MOST_CLASSES} classes",
+                         got=row.classes)
     while not clean and PyDict_Next(scores, &place, &key, &value):
         if needs_cleaning(<object> key, <object> value):
             return measure_mapping(cleaned(scores, position), truth, position, True, s)

@@ -7,9 +7,9 @@ function of the sample. So the sums are exact, whatever the order, and a sample 
 In 128 bits of 2^-64, as cells have them, 36 times a weight could overflow, and a nearly perfect stream would keep few
 digits.
 
-Squares of losses are summed besides, of samples of weight 1 alone, since only these have intervals. A loss is rounded to
-a multiple of 2^-52 first, so that its square is a whole number of units. States that were written before squares were
-counted have none, and what they are merged into loses its own.
+Squares of losses are summed besides, of samples of weight 1 alone, since only these have intervals. A loss is rounded
+to a multiple of 2^-52 first, so that its square is a whole number of units. States that were written before squares
+were counted have none, and what they are merged into loses its own.
 
 The sums change in stretches of `Guarded` only, so a copy of the struct is what was counted at one moment.
 """
@@ -25,8 +25,8 @@ from libc.string cimport memset
 from stream_metrics._core.numeric.kernels cimport Guarded
 from stream_metrics._core.numeric.kernels cimport plain
 from stream_metrics._core.losses.terms cimport (
-    BLOCK, RANKS, Sample, Squares, Sums, count, count_block, finish, forget_squares, in_range, minus_sums, plus_sums, possible, rate_rows,
-    rate_single, rate_singles, real)
+    BLOCK, RANKS, Sample, Squares, Sums, count, count_block, finish, forget_squares, in_range, minus_sums,
+    plus_sums, possible, rate_rows, rate_single, rate_singles, real)
 from stream_metrics._core.numeric.kernels cimport row_values
 from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples, split
 from stream_metrics._core.numeric.wide cimport fixed_units, read_fixed, read_wide, wide_units
@@ -39,7 +39,8 @@ cdef object UNIT = 1 << 64
 
 
 cdef object no_room(int64_t whole, int64_t have, object position):
-    return WeightError(argument="w", position=position, subject="the sum of all weights", expected="to stay below 2**63 - 1", got=whole,
+    return WeightError(argument="w", position=position, subject="the sum of all weights",
+                       expected="to stay below 2**63 - 1", got=whole,
                        but=f"got {whole} on top of {have}", position_last=True)
 
 
@@ -63,7 +64,8 @@ cdef class LossSums(Guarded):
         if truth == self.pos_label:
             return True
         if (self.pos_kind or type(truth) is not bool) and sort_key(truth)[0] != self.pos_kind:
-            raise LabelError(argument="y_true", position=position, got=truth, expected=f"to be of the type of pos_label={self.pos_label!r}, "
+            raise LabelError(argument="y_true", position=position, got=truth,
+                             expected=f"to be of the type of pos_label={self.pos_label!r}, "
                              "because `scores` holds only the probability of that label")
         return False
 
@@ -88,10 +90,12 @@ cdef class LossSums(Guarded):
                 self.measure_single(truth, number(scores, self.pos_label, position), position, s)
                 return True
             if classes is None:
-                raise ScoreError(argument="scores", position=position, subject="`classes` to say which class each of the `scores`",
+                raise ScoreError(argument="scores", position=position,
+                                 subject="`classes` to say which class each of the `scores`",
                                  expected="belongs to", got=scores)
             if len(values) != len(classes):
-                raise ScoreError(argument="scores", position=position, expected=f"to hold {len(classes)} probabilities, one a class",
+                raise ScoreError(argument="scores", position=position,
+                                 expected=f"to hold {len(classes)} probabilities, one a class",
                                  got=len(values))
             measure_mapping(dict(zip(classes, values)), truth, position, False, s)
         return True
@@ -179,14 +183,18 @@ cdef class LossSums(Guarded):
         rest = self.sums
         minus_sums(&rest, &one)
         if not possible(&rest):
-            raise WeightError(f"Expected to revert a sample that was counted, but got y_true={y_true!r:.60}, scores={scores!r:.60}, w={w!r}")
+            raise WeightError(
+                "Expected to revert a sample that was counted, "
+                f"but got y_true={y_true!r:.60}, scores={scores!r:.60}, w={w!r}")
         if not only_look:
             self.sums = rest
         return 0
 
-    def count_rows(self, const real[:, ::1] rows, const int32_t[::1] truth, const int32_t[::1] order, const int64_t[::1] whole,
+    def count_rows(self, const real[:, ::1] rows, const int32_t[::1] truth, const int32_t[::1] order,
+                   const int64_t[::1] whole,
                    const uint64_t[::1] part):
-        """Count rows of probabilities; truth: the column of each row's class or -1; order: the place of each column's label.
+        """Count rows of probabilities; truth: the column of each row's class or -1; order: the place of each
+        column's label.
 
         Returns the first row that is refused (then nothing was counted), or -1.
         """
@@ -200,7 +208,8 @@ cdef class LossSums(Guarded):
             while start < n:
                 size = min(n - start, BLOCK)
                 done = rate_rows(&rows[start, 0], size, k, &truth[start], &order[0], s)
-                counted = count_block(&batch, s, done, &whole[start] if weighted else NULL, &part[start] if fractional else NULL, room)
+                counted = count_block(&batch, s, done, &whole[start] if weighted else NULL, &part[start] if fractional
+                                      else NULL, room)
                 if counted < size:
                     break
                 start += size
@@ -209,7 +218,8 @@ cdef class LossSums(Guarded):
         self.commit(&batch)
         return -1
 
-    def count_singles(self, const real[::1] scores, const uint8_t[::1] positive, const int64_t[::1] whole, const uint64_t[::1] part):
+    def count_singles(self, const real[::1] scores, const uint8_t[::1] positive, const int64_t[::1] whole,
+                      const uint64_t[::1] part):
         """Count probabilities of `pos_label`; returns as `count_rows` does."""
         cdef Sums batch
         cdef Sample s[BLOCK]
@@ -221,7 +231,8 @@ cdef class LossSums(Guarded):
             while start < n:
                 size = min(n - start, BLOCK)
                 done = rate_singles(&scores[start], size, &positive[start], s)
-                counted = count_block(&batch, s, done, &whole[start] if weighted else NULL, &part[start] if fractional else NULL, room)
+                counted = count_block(&batch, s, done, &whole[start] if weighted else NULL, &part[start] if fractional
+                                      else NULL, room)
                 if counted < size:
                     break
                 start += size
@@ -231,7 +242,8 @@ cdef class LossSums(Guarded):
         return -1
 
     @cython.boundscheck(True)  # the list of scores is the caller's, who may change it while scores are read
-    def count_objects(self, list labels, const int32_t[::1] code, list scores, classes, const int64_t[::1] whole, const uint64_t[::1] part):
+    def count_objects(self, list labels, const int32_t[::1] code, list scores, classes, const int64_t[::1] whole,
+                      const uint64_t[::1] part):
         """Count scores of any form, one a row, whose true labels are labels[code]."""
         cdef Sums batch
         cdef Sample s
@@ -329,7 +341,9 @@ cdef class LossSums(Guarded):
         cdef Sums rest = self.sums, theirs = (<LossSums> other).sums
         minus_sums(&rest, &theirs)
         if not possible(&rest):
-            raise WeightError("Expected to subtract a state whose samples are all counted here, but got one that holds others")
+            raise WeightError(
+                "Expected to subtract a state whose samples are all counted here, "
+                "but got one that holds others")
         self.sums = rest
         return self
 
@@ -355,14 +369,15 @@ cdef class LossSums(Guarded):
         """The state as integers: samples, abstentions, weights (of all, of two classes, by rank), sums of losses."""
         cdef Sums s = self.sums
         cdef int r
-        return [s.n, s.abstained, fixed_units(s.weight), fixed_units(s.two), *[fixed_units(s.rank[r]) for r in range(RANKS)],
+        return [s.n, s.abstained, fixed_units(s.weight), fixed_units(s.two),
+                *[fixed_units(s.rank[r]) for r in range(RANKS)],
                 wide_units(s.log_loss), wide_units(s.brier), wide_units(s.spherical)]
 
     def squares(self):
         """Squares of losses as integers: samples of other weights, samples beyond, sums; None where they are not known.
 
-        Of log loss, Brier score and spherical score, in units of 2^-104, of the samples of weight 1. A Brier loss above 2,
-        which only rows have that do not sum to 1, is beyond and has no square.
+        Of log loss, Brier score and spherical score, in units of 2^-104, of the samples of weight 1. A Brier loss above
+        2, which only rows have that do not sum to 1, is beyond and has no square.
         """
         cdef Squares s = self.sums.squares
         if s.unknown:
@@ -370,7 +385,8 @@ cdef class LossSums(Guarded):
         return [s.weighted, s.beyond, wide_units(s.log_loss), wide_units(s.brier), wide_units(s.spherical)]
 
     def restore(self, numbers, squares=None):
-        """Fill an empty state with what `numbers` and `squares` returned; ValueError names what cannot have been counted."""
+        """Fill an empty state with what `numbers` and `squares` returned; ValueError names what cannot have been
+        counted."""
         cdef Sums s
         cdef int r
         if [type(x) for x in numbers] != [int] * (RANKS + 7):

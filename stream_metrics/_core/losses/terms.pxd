@@ -182,7 +182,8 @@ cdef inline void count(Sums *sums, Sample *s, int64_t whole, uint64_t part) noex
         plus_fixed(&sums.two, whole, part)
 
 
-cdef inline Py_ssize_t count_block(Sums *sums, Sample *s, Py_ssize_t n, const int64_t *whole, const uint64_t *part, int64_t room) noexcept nogil:
+cdef inline Py_ssize_t count_block(Sums *sums, Sample *s, Py_ssize_t n, const int64_t *whole, const uint64_t *part,
+                                   int64_t room) noexcept nogil:
     """Count rated samples; return the first whose weight is too large, or n."""
     cdef inline Py_ssize_t r
     finish(s, n)
@@ -196,7 +197,8 @@ cdef inline Py_ssize_t count_block(Sums *sums, Sample *s, Py_ssize_t n, const in
     return n
 
 
-cdef inline Py_ssize_t rate_rows(const real *p, Py_ssize_t n, Py_ssize_t k, const int32_t *truth, const int32_t *order, Sample *s) noexcept nogil:
+cdef inline Py_ssize_t rate_rows(const real *p, Py_ssize_t n, Py_ssize_t k, const int32_t *truth, const int32_t *order,
+                                 Sample *s) noexcept nogil:
     """Rate n rows of k probabilities; return the first that holds something else, or n."""
     cdef inline Py_ssize_t r, i, t, rank
     cdef Row row
@@ -296,7 +298,8 @@ cdef inline bint possible_squares(const Squares *s, int64_t n) noexcept nogil:
 
 
 cdef inline bint possible(const Sums *s) noexcept nogil:
-    """Whether a state can hold this: nothing below zero, nothing without weight, and a sample for every rank with a weight."""
+    """Whether a state can hold this: nothing below zero, nothing without weight, and a sample for every rank with a
+    weight."""
     cdef int r, ranks = 0
     cdef Fixed ranked
     ranked.whole, ranked.part = 0, 0

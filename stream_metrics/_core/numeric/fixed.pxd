@@ -9,7 +9,8 @@ cdef struct Fixed:
 
 cdef inline void add_product(uint64_t *high, uint64_t *low, uint64_t a, uint64_t b) noexcept nogil:
     """Add a * b to the 128-bit number (high, low)."""
-    cdef uint64_t ll = (a & <uint64_t> 0xFFFFFFFF) * (b & <uint64_t> 0xFFFFFFFF), lh = (a & <uint64_t> 0xFFFFFFFF) * (b >> 32), hl = (a >> 32) * (b & <uint64_t> 0xFFFFFFFF)
+    cdef uint64_t ll = (a & <uint64_t> 0xFFFFFFFF) * (b & <uint64_t> 0xFFFFFFFF)
+    cdef uint64_t lh = (a & <uint64_t> 0xFFFFFFFF) * (b >> 32), hl = (a >> 32) * (b & <uint64_t> 0xFFFFFFFF)
     cdef uint64_t middle = (ll >> 32) + (lh & <uint64_t> 0xFFFFFFFF) + (hl & <uint64_t> 0xFFFFFFFF)
     cdef uint64_t bottom = (ll & <uint64_t> 0xFFFFFFFF) | (middle << 32)
     low[0] += bottom
@@ -87,12 +88,12 @@ cdef inline void normalize(uint64_t *high, uint64_t *low, int *shift) noexcept n
 cdef inline double quotient(uint64_t high, uint64_t low, uint64_t below_high, uint64_t below_low) noexcept nogil:
     """The nearest double to the quotient of two 128-bit numbers, the second one not 0: 64 bits by long division."""
     cdef uint64_t q = 0, carry = 0
-    cdef int shift = 0, below_shift = 0, bit
+    cdef int shift = 0, below_shift = 0, _bit
     if high == 0 and low == 0:
         return 0.0
     normalize(&high, &low, &shift)
     normalize(&below_high, &below_low, &below_shift)
-    for bit in range(64):
+    for _bit in range(64):
         q <<= 1
         if carry or high > below_high or (high == below_high and low >= below_low):
             high = high - below_high - (low < below_low)

@@ -4,14 +4,16 @@ There are two ways to touch what an object counts:
 
 - a *stretch*: C code that runs no Python and keeps the interpreter's lock, so no other thread can see a part of it. It
   starts with `if self.holder != 0: self.wait()`.
-- a *section*, between `enter` or `enter_reading` and `leave`: code that may run Python (also by allocating an object that
-  the garbage collector tracks, which may run finalizers), and so may let other threads run. These wait until it is closed.
+- a *section*, between `enter` or `enter_reading` and `leave`: code that may run Python (also by allocating an object
+  that
+  the garbage collector tracks, which may run finalizers), and so may let other threads run. These wait until it is
+  closed.
 
-What a caller passes to a counter is turned into plain labels and numbers before either, because that may run any code at
-all. Where several states count one sample together (sets of scores, windows and groups of these, `Fading`), and in batches
-for windows and groups, labels may be read in the section, and so may not use the object that reads them.
-Sections that only read can be nested. A call that would write in a section of its own thread, or read in one that writes,
-comes from a finalizer or a signal handler in the middle of the section: RuntimeError.
+What a caller passes to a counter is turned into plain labels and numbers before either, because that may run any code
+at all. Where several states count one sample together (sets of scores, windows and groups of these, `Fading`), and in
+batches for windows and groups, labels may be read in the section, and so may not use the object that reads them.
+Sections that only read can be nested. A call that would write in a section of its own thread, or read in one that
+writes, comes from a finalizer or a signal handler in the middle of the section: RuntimeError.
 
 The lock of a container is taken before those of the states inside it, and those of two objects in the order of their
 addresses, so threads cannot wait for each other in a circle.
@@ -169,8 +171,8 @@ cdef class Guarded:
 
     cdef int refuse(self) except -1:
         raise RuntimeError(
-            f"Expected no call of a {type(self).__name__} in the middle of another one of the same thread, but got one: "
-            "from a finalizer, a signal handler, or a function that was called to read it")
+            f"Expected no call of a {type(self).__name__} in the middle of another one of the same thread, but got "
+            "one: from a finalizer, a signal handler, or a function that was called to read it")
 
     def _writing(self):
         """Return the context of a section that writes."""

@@ -41,7 +41,8 @@ cdef extern from * nogil:
     """
     #define MOST_SAMPLES (INT64_MAX - 2)
     """
-    const int64_t MOST_SAMPLES  # the most samples, and the most abstentions, that are counted, written and read: 2^63 - 3
+    # the most samples, and the most abstentions, that are counted, written and read: 2^63 - 3
+    const int64_t MOST_SAMPLES
 
 cdef int split(object weight, int64_t *whole, uint64_t *part) except -1
 cdef bint split_some(object weight, int64_t *whole, uint64_t *part) except -1
@@ -55,7 +56,8 @@ cdef inline int check_samples(int64_t more, int64_t have) except -1:
 
 
 cdef inline int64_t samples_left(int64_t n, int64_t abstained, int64_t type_count, int64_t per_sample) noexcept:
-    """How many samples can come before a counter of samples is full; one sample adds up to `per_sample` to a type count."""
+    """How many samples can come before a counter of samples is full; one sample adds up to `per_sample` to a type
+    count."""
     return min(MOST_SAMPLES - max(n, abstained), (INT64_MAX - type_count) // per_sample)
 
 

@@ -1,11 +1,11 @@
 """Labels and indices: which class of a table a label is, and under which label a class is reported.
 
 One dict maps a label to its index. In front of it a small cache remembers by identity the label objects that came last,
-because streams repeat the same few objects: a hit costs one comparison and needs neither hash nor dict. The cache keeps a
-reference to each object, so an address cannot come to mean another label.
+because streams repeat the same few objects: a hit costs one comparison and needs neither hash nor dict. The cache keeps
+a reference to each object, so an address cannot come to mean another label.
 
-The table that owns an index counts per class in which types a number appeared (bool, int, float) and takes the counts back
-with the samples, so the label that is shown is a function of what is counted, whatever the order in which it came.
+The table that owns an index counts per class in which types a number appeared (bool, int, float) and takes the counts
+back with the samples, so the label that is shown is a function of what is counted, whatever the order in which it came.
 """
 
 from collections.abc import Mapping
@@ -182,12 +182,14 @@ cdef class LabelIndex:
                          expected=f"to be one of the fixed labels {list(self.fixed_labels)}")
 
     cdef object admit_prediction(self, object y_pred):
-        """The canonical label to count for a prediction: a label or the largest of a mapping; None for an abstention."""
+        """The canonical label to count for a prediction: a label or the largest of a mapping; None for an
+        abstention."""
         if y_pred is None:
             return None
         if plain(y_pred):
             return self.admitted(y_pred, "y_pred", None)
-        soft = type(y_pred) is dict or isinstance(y_pred, Mapping)  # the first test is usually enough, and takes no time
+        # the first test is usually enough, and takes no time
+        soft = type(y_pred) is dict or isinstance(y_pred, Mapping)
         if soft and not y_pred:
             return None
         return self.admitted(most_likely(y_pred) if soft else y_pred, "y_pred", None)
@@ -233,7 +235,8 @@ cdef class LabelIndex:
         return name
 
     cdef list type_counts(self, const int64_t *order, Py_ssize_t classes, const int64_t *first, Py_ssize_t stride):
-        """How often each label in this order that is a number and not fixed was seen as bool, int and float: three each."""
+        """How often each label in this order that is a number and not fixed was seen as bool, int and float: three
+        each."""
         cdef Py_ssize_t a, i, kind
         cdef list counts = []
         for a in range(classes):

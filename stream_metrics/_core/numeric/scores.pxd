@@ -1,7 +1,7 @@
 # The score code: a monotone map from doubles to 64-bit integers, and the hash of a code.
 #
-# Written without branches: on unsorted scores a wrong guess of the branch costs more than the whole code, and a processor
-# that computes four scores at once can do so (0.6 ns a score for 3.6).
+# Written without branches: on unsorted scores a wrong guess of the branch costs more than the whole code, and a
+# processor that computes four scores at once can do so (0.6 ns a score for 3.6).
 from libc.stdint cimport uint64_t
 
 cdef extern from *:

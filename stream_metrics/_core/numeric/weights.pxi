@@ -36,7 +36,8 @@ cdef int refuse_samples(int64_t more, int64_t have) except -1:
 
 
 cdef object refusal(object weight, object position):
-    return WeightError(argument="w", position=position, expected="to be a finite number from 0 to 2**63 - 1024", got=weight,
+    return WeightError(argument="w", position=position, expected="to be a finite number from 0 to 2**63 - 1024",
+                       got=weight,
                        but=f"got {weight!r}")
 
 
@@ -115,7 +116,8 @@ def split_some_weights(weights):
 def split_weights(weights):
     """Split a float64 or int64 array, or a list of numbers, into whole parts and fractions (None if all are whole).
 
-    WeightError names the position. A list is read number by number: as an array, 2**53 + 1 beside a float would be rounded.
+    WeightError names the position. A list is read number by number: as an array, 2**53 + 1 beside a float would be
+    rounded.
     """
     cdef Py_ssize_t r, n = len(weights)
     cdef uint64_t any_part = 0

@@ -1,9 +1,10 @@
-# Loss terms and their sums as integers in units of 2^-104, and the arithmetic that makes a term the same on every machine.
+# Loss terms and their sums as integers in units of 2^-104, and the arithmetic that makes a term the same on every
+# machine.
 #
 # A probability is held as a multiple of 2^-52, so its square is a whole number of units and a sum of squares does not
-# depend on the order of the classes. The logarithm is computed here because the C library's differs between systems (and
-# between processors on one system) in the last bit, and such a bit could not be taken back by a revert elsewhere. All it
-# needs are the four basic operations, which IEEE 754 fixes; the build forbids fusing them.
+# depend on the order of the classes. The logarithm is computed here because the C library's differs between systems
+# (and between processors on one system) in the last bit, and such a bit could not be taken back by a revert elsewhere.
+# All it needs are the four basic operations, which IEEE 754 fixes; the build forbids fusing them.
 cimport cython
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint64_t
@@ -20,7 +21,8 @@ cdef struct Wide:  # a sum of terms times weights, below 2^87
 
 
 cdef inline Term as_term(double x) noexcept nogil:
-    """Round to the nearest unit, exactly from 2^-52 on; 40, 32 and 32 bits at a time, so that no branch depends on them."""
+    """Round to the nearest unit, exactly from 2^-52 on; 40, 32 and 32 bits at a time, so that no branch depends on
+    them."""
     cdef Term term
     cdef int64_t high, middle
     x *= 1099511627776.0  # 2^40
@@ -34,7 +36,8 @@ cdef inline Term as_term(double x) noexcept nogil:
 
 
 cdef inline Term times(Term term, int64_t whole, uint64_t part, uint64_t *top) noexcept nogil:
-    """Multiply by a weight and round to the nearest unit, exactly for a whole weight; bits from 2^128 on go to `top`."""
+    """Multiply by a weight and round to the nearest unit, exactly for a whole weight; bits from 2^128 on go to
+    `top`."""
     cdef uint64_t high = 0, middle = 0, low = 0, above = 0, unit = 0, below = 0
     cdef Term product
     add_product(&middle, &low, term.low, <uint64_t> whole)
@@ -94,7 +97,8 @@ cdef inline uint64_t grid(double p) noexcept nogil:
 
 cdef inline double root(Term squares) noexcept nogil:
     """The square root of a sum of squares, in units of 2^-52."""
-    cdef double low = <double> <int64_t> (squares.low >> 32) * 4294967296.0 + <double> <int64_t> (squares.low & <uint64_t> 0xFFFFFFFF)
+    cdef double low = <double> <int64_t> (squares.low >> 32) * 4294967296.0
+    low = low + <double> <int64_t> (squares.low & <uint64_t> 0xFFFFFFFF)
     return sqrt(<double> <int64_t> squares.high * 18446744073709551616.0 + low)
 
 
@@ -102,9 +106,9 @@ cdef inline double root(Term squares) noexcept nogil:
 cdef inline double surprise(double p) noexcept nogil:
     """-ln p for p in [2^-52, 1], within 1 ulp.
 
-    p = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)]; ln(1 + f) = 2 artanh(s), s = f/(2 + f), by its power series, arranged
-    so that the leading term is f itself: 2s = f - s f (the arrangement of Sun's fdlibm). ln 2 is split so that k times its
-    head is exact.
+    p = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)]; ln(1 + f) = 2 artanh(s), s = f/(2 + f), by its power series,
+    arranged so that the leading term is f itself: 2s = f - s f (the arrangement of Sun's fdlibm). ln 2 is split so that
+    k times its head is exact.
     """
     cdef uint64_t bits, above
     cdef double f, s, z, w, v, series, half, k
@@ -119,7 +123,8 @@ cdef inline double surprise(double p) noexcept nogil:
     w = z * z
     v = w * w
     series = z * (((2.0 / 3 + z * (2.0 / 5)) + w * (2.0 / 7 + z * (2.0 / 9)))
-                  + v * (((2.0 / 11 + z * (2.0 / 13)) + w * (2.0 / 15 + z * (2.0 / 17))) + v * (2.0 / 19 + z * (2.0 / 21))))
+                  + v * (((2.0 / 11 + z * (2.0 / 13)) + w * (2.0 / 15 + z * (2.0 / 17)))
+                         + v * (2.0 / 19 + z * (2.0 / 21))))
     half = 0.5 * f * f
     return ((half - (s * (half + series) + k * 1.90821492927058770002e-10)) - f) - k * 6.93147180369123816490e-01
 

@@ -1,8 +1,9 @@
-"""The joint counters of two models: samples become cells of (fold, true label, prediction of one, prediction of the other).
+"""The joint counters of two models: samples become cells of (fold, true label, prediction of one, prediction of the
+other).
 
-Two confusion matrices do not say how often both models are right about the same sample, and the uncertainty of a difference
-hangs on that. So the cells are triples of labels. They lie in a hash of the occupied ones, whose key holds the fold in its 10
-highest bits and three label indices of 18 bits each: a cube of K classes would be nearly empty.
+Two confusion matrices do not say how often both models are right about the same sample, and the uncertainty of a
+difference hangs on that. So the cells are triples of labels. They lie in a hash of the occupied ones, whose key holds
+the fold in its 10 highest bits and three label indices of 18 bits each: a cube of K classes would be nearly empty.
 
 Folds are handed in; the last one, number `folds`, holds the samples that belong to none.
 """
@@ -79,7 +80,8 @@ cdef class JointCounters(Triples):
             self.wait()
         if self.spare <= 0:
             self.look_for_room(1)
-        t, a, b = cache_entry(self.label_index, y_true), cache_entry(self.label_index, pred_a), cache_entry(self.label_index, pred_b)
+        t, a, b = cache_entry(self.label_index, y_true), cache_entry(self.label_index,
+                                                                     pred_a), cache_entry(self.label_index, pred_b)
         if (t.label != <PyObject *> y_true or a.label != <PyObject *> pred_a or b.label != <PyObject *> pred_b
                 or (whole | <int64_t> part) == 0):
             return self.count_new(y_true, pred_a, pred_b, whole, part, fold)
@@ -133,17 +135,21 @@ cdef class JointCounters(Triples):
 
     cdef int64_t most_seen(self) noexcept:
         """The largest type count."""
-        return 0 if self.capacity == 0 else most_type_count(self.classes.seen, sizeof(PairedClass), self.label_index.used)
+        return 0 if self.capacity == 0 else most_type_count(self.classes.seen, sizeof(PairedClass),
+                                                            self.label_index.used)
 
     cdef list order(self):
         """The indices of the classes in the order of report; in a section."""
         cdef Py_ssize_t a
         self.label_index.sort()
-        return [self.label_index.ranking[a] for a in range(self.label_index.ranked) if self.is_class(self.label_index.ranking[a])]
+        return [self.label_index.ranking[a] for a in range(self.label_index.ranked)
+                if self.is_class(self.label_index.ranking[a])]
 
     cdef int check_room(self, int64_t whole) except -1:
         if whole >= LARGEST - 1 - self.mass:
-            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {whole} on top of {self.mass}")
+            raise WeightError(
+                "Expected the sum of all weights to stay below 2**63 - 1, "
+                f"but got {whole} on top of {self.mass}")
         return 0
 
     cdef int64_t absent_samples(self) noexcept:
@@ -165,14 +171,16 @@ cdef class JointCounters(Triples):
                 raise too_many_labels(n)
         return 0
 
-    cdef int count_new(self, object y_true, object pred_a, object pred_b, int64_t whole, uint64_t part, Py_ssize_t fold) except -1:
+    cdef int count_new(self, object y_true, object pred_a, object pred_b, int64_t whole, uint64_t part,
+                       Py_ssize_t fold) except -1:
         """Count a sample some of whose labels are not remembered, or whose weight is 0."""
         cdef list checked = self._checked(y_true, pred_a, pred_b)
         if self.holder != 0:
             self.wait()
         return self.count_checked(y_true, pred_a, pred_b, checked, whole, part, fold)
 
-    cdef int count_checked(self, object y_true, object pred_a, object pred_b, list checked, int64_t whole, uint64_t part,
+    cdef int count_checked(self, object y_true, object pred_a, object pred_b, list checked, int64_t whole,
+                           uint64_t part,
                            Py_ssize_t fold) except -1:
         """Count a sample whose labels were admitted, None for an abstention; runs no Python code."""
         cdef Py_ssize_t at
@@ -277,8 +285,8 @@ cdef class JointCounters(Triples):
     def _commit(self, list labels, codes, fold, wholes, parts):
         """Count a batch that was checked.
 
-        labels: three lists of admitted labels; codes: three arrays that index them, -1 for an abstention; fold: the fold of
-        each row; wholes, parts: the weights, None for 1 and for no fractions.
+        labels: three lists of admitted labels; codes: three arrays that index them, -1 for an abstention; fold: the
+        fold of each row; wholes, parts: the weights, None for 1 and for no fractions.
         """
         self.enter()
         try:
@@ -293,17 +301,19 @@ cdef class JointCounters(Triples):
         cdef Py_ssize_t r, rows = t.shape[0]
         cdef int64_t w = 1
         cdef uint64_t f = 0
-        cdef int kind
         total = rows if wholes is None else sum(wholes.tolist()) + (0 if parts is None else len(parts))
         if total >= LARGEST - 1 - self.mass:
-            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 1, but got {total} on top of {self.mass}")
+            raise WeightError(
+                "Expected the sum of all weights to stay below 2**63 - 1, "
+                f"but got {total} on top of {self.mass}")
         if rows > self.spare:
             self.look_for_room(rows)
         if len(self.label_index.names) + sum(map(len, labels)) > MOST_LABELS:
             counts = (codes[1] >= 0) & (codes[2] >= 0)
             if weights:
                 counts &= (wholes != 0) if parts is None else (wholes != 0) | (parts != 0)
-            self.check_labels(list({names[code] for names, of in zip(labels, codes) for code in np.unique(of[counts]).tolist()}))
+            used = {names[code] for names, of in zip(labels, codes) for code in np.unique(of[counts]).tolist()}
+            self.check_labels([*used])
         if fractional:
             self.make_fractional()
         at = [np.full(len(names) + 1, -1, np.int64) for names in labels]
@@ -349,7 +359,8 @@ cdef class JointCounters(Triples):
         self.check_labels([name for b, name in enumerate(o.label_index.names) if o.classes[b].counted])
 
     def _merge(self, JointCounters other):
-        """Add the counts of another state of the same configuration; in a section that writes here and reads the other."""
+        """Add the counts of another state of the same configuration; in a section that writes here and reads the
+        other."""
         self._check_room(other)
         cdef JointCounters o = other._twin() if other is self else other
         cdef Py_ssize_t i, at, form
@@ -357,11 +368,13 @@ cdef class JointCounters(Triples):
         cdef const int64_t[::1] to
         if o.fraction != NULL:
             self.make_fractional()
-        to = np.array([self.intern(name) if o.classes[b].counted else -1 for b, name in enumerate(o.label_index.names)], np.int64)
+        to = np.array([self.intern(name) if o.classes[b].counted else -1 for b,
+                       name in enumerate(o.label_index.names)], np.int64)
         for at in range(o.slots):
             key = o.key[at]
             if key != 0:
-                self.add(key_of(<Py_ssize_t> (key >> 54) - 1, to[(key >> 36) & 0x3FFFF], to[(key >> 18) & 0x3FFFF], to[key & 0x3FFFF]),
+                self.add(key_of(<Py_ssize_t> (key >> 54) - 1, to[(key >> 36) & 0x3FFFF], to[(key >> 18) & 0x3FFFF],
+                                to[key & 0x3FFFF]),
                          o.value[at], 0 if o.fraction == NULL else o.fraction[at])
         for i in range(to.shape[0]):
             if to[i] >= 0:
@@ -416,7 +429,8 @@ cdef class JointCounters(Triples):
                 and numeric_kind(self.label_index.names[i]) < 3 for kind in range(3)]
 
     def cells(self):
-        """The occupied cells in order: folds, true labels, predictions of both models, whole parts, fractions (or None).
+        """The occupied cells in order: folds, true labels, predictions of both models, whole parts, fractions (or
+        None).
 
         Labels are given by their places in `labels`; the fold `folds` holds what came without a unit.
         """
@@ -462,11 +476,14 @@ cdef class JointCounters(Triples):
                 raise ValueError("every label once, in its plain form")
         mass, total = counters[0], sum(wholes)
         _, n, keyed, weighted, *alone = counters
-        if not (0 <= n <= MOST_SAMPLES and min(alone) >= 0 and sum(alone) <= MOST_SAMPLES and 0 <= min(keyed, weighted) <= max(keyed, weighted) <= n):
+        if not (0 <= n <= MOST_SAMPLES and min(alone) >= 0 and sum(alone) <= MOST_SAMPLES
+                and 0 <= min(keyed, weighted) <= max(keyed, weighted) <= n):
             raise ValueError(f"numbers of samples from 0 to {MOST_SAMPLES}")
         if not all(0 <= x <= LARGEST for x in appearances):
             raise ValueError("counts of appearances that are not negative")
-        if any(x < 0 for column in cells for x in column) or not max(total, n - weighted) <= mass <= min(total + weighted, LARGEST - 2):
+        if any(x < 0 for column in cells for x in column) or not max(total,
+                                                                     n - weighted) <= mass <= min(total + weighted,
+                                                                                                  LARGEST - 2):
             raise ValueError("weights that add up, below 2**63")
         units = sum([fold < self.folds for fold in folds])
         if units > keyed or len(folds) - units > n - keyed:

@@ -1,7 +1,7 @@
 """A hash of counters by a 64-bit key.
 
-Counters are those of the confusion matrix: whole parts, and fractions in units of 2^-64 once a weight has one. The hash is
-open-addressing, at most half full, and has no order that anybody sees.
+Counters are those of the confusion matrix: whole parts, and fractions in units of 2^-64 once a weight has one. The hash
+is open-addressing, at most half full, and has no order that anybody sees.
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree

@@ -49,8 +49,10 @@ cdef class JointCounters(Triples):
     cdef int check_labels(self, list labels) except -1
     cdef int start(self) except -1
     cdef int count(self, object y_true, object pred_a, object pred_b, object w, Py_ssize_t fold) except -1
-    cdef int count_new(self, object y_true, object pred_a, object pred_b, int64_t whole, uint64_t part, Py_ssize_t fold) except -1
-    cdef int count_checked(self, object y_true, object pred_a, object pred_b, list checked, int64_t whole, uint64_t part, Py_ssize_t fold) except -1
+    cdef int count_new(self, object y_true, object pred_a, object pred_b, int64_t whole, uint64_t part,
+                       Py_ssize_t fold) except -1
+    cdef int count_checked(self, object y_true, object pred_a, object pred_b, list checked, int64_t whole,
+                           uint64_t part, Py_ssize_t fold) except -1
     cdef int add_batch(self, list labels, codes, fold, wholes, parts) except -1
     cdef tuple in_order(self)
     cdef int locate(self, object given, object label) except -1

@@ -1,6 +1,7 @@
 """What is read of a column: its cells in order, the weights and mean places of two groups of classes, their samples.
 
-The order of the cells is kept until a cell is added or removed, that of a sample until a code is, so reading again after every sample costs no sorting.
+The order of the cells is kept until a cell is added or removed, that of a sample until a code is, so reading again
+after every sample costs no sorting.
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
@@ -111,7 +112,8 @@ cdef Py_ssize_t together(Drawn *drawn, Py_ssize_t n, Py_ssize_t size) noexcept n
     qsort(drawn, n, sizeof(Drawn), by_hash)
     for at in range(n):
         if held and drawn[held - 1].hash == drawn[at].hash:
-            add_fixed(<uint64_t *> &drawn[held - 1].whole, &drawn[held - 1].part, <uint64_t> drawn[at].whole, drawn[at].part)
+            add_fixed(<uint64_t *> &drawn[held - 1].whole, &drawn[held - 1].part, <uint64_t> drawn[at].whole,
+                      drawn[at].part)
         elif held == size:
             break
         else:
@@ -193,7 +195,8 @@ cdef tuple read_sample(Column *c, const int64_t *groups, Py_ssize_t count):
         PyMem_RawFree(drawn)
 
 
-cdef inline double gather(Column *c, Py_ssize_t cell, const int64_t *groups, Py_ssize_t n, double scale, int64_t *count, uint64_t *part) noexcept nogil:
+cdef inline double gather(Column *c, Py_ssize_t cell, const int64_t *groups, Py_ssize_t n, double scale,
+                          int64_t *count, uint64_t *part) noexcept nogil:
     """Sum the weights of some groups of a cell; return their mean place in the cell, NAN where it is not known."""
     cdef Py_ssize_t at, g
     cdef uint64_t *record = record_of(c, cell)
@@ -222,7 +225,9 @@ cdef inline double gather(Column *c, Py_ssize_t cell, const int64_t *groups, Py_
     return unsigned_double(moment, low) / span
 
 
-cdef Py_ssize_t read_cells(Column *c, const int64_t *rest, Py_ssize_t many, const int64_t *own, Py_ssize_t few, uint64_t *key, uint64_t *sole, double *offset, int64_t *count, uint64_t *part, uint64_t *bits) noexcept nogil:
+cdef Py_ssize_t read_cells(Column *c, const int64_t *rest, Py_ssize_t many, const int64_t *own, Py_ssize_t few,
+                           uint64_t *key, uint64_t *sole, double *offset, int64_t *count, uint64_t *part,
+                           uint64_t *bits) noexcept nogil:
     """Read the cells in order, without those of neither side; return how many there are."""
     cdef Py_ssize_t at, n = 0
     cdef uint64_t *record
@@ -256,8 +261,11 @@ cdef class RankReadings(RankSamples):
         return numbers([other] if other >= 0 else []), numbers([i] if i >= 0 else [])
 
     def arrays(self, label, own=None, rest=None):
-        """A column as `RankColumn` has it: level, keys, sole codes, weights of rest and own, offsets, totals, samples."""
-        label, own, rest = canonical(label), None if own is None else canonical(own, "own"), None if rest is None else canonical(rest, "rest")
+        """A column as `RankColumn` has it: level, keys, sole codes, weights of rest and own, offsets, totals,
+        samples."""
+        label = canonical(label)
+        own = None if own is None else canonical(own, "own")
+        rest = None if rest is None else canonical(rest, "rest")
         self.enter_reading()
         try:
             return self.read_column(label, own, rest)
@@ -280,7 +288,8 @@ cdef class RankReadings(RankSamples):
         cdef bint above = c != NULL and (c.above if c.level > WIDE else above_one(c))
         if held:
             sort_cells(c)
-            n = read_cells(c, theirs, many, mine, few, <uint64_t *> cnp.PyArray_DATA(keys), <uint64_t *> cnp.PyArray_DATA(soles),
+            n = read_cells(c, theirs, many, mine, few, <uint64_t *> cnp.PyArray_DATA(keys),
+                           <uint64_t *> cnp.PyArray_DATA(soles),
                            <double *> cnp.PyArray_DATA(offsets), <int64_t *> cnp.PyArray_DATA(counts),
                            <uint64_t *> cnp.PyArray_DATA(parts), &bits)
             if n < held:
@@ -296,12 +305,15 @@ cdef class RankReadings(RankSamples):
         if places:
             wide = places > 61 or (sum(whole_totals) + 2) >> (63 - places) > 0
             totals, counts = in_units(totals, part_totals, places, wide), in_units(counts, parts, places, wide)
-            rest_wholes, own_wholes = (in_units(rest_wholes, rest_parts, places, wide), in_units(own_wholes, own_parts, places, wide))
-        return (level, keys, soles, counts, offsets, totals, (rest_codes, own_codes), (rest_wholes, own_wholes), (rest_tau, own_tau),
+            rest_wholes, own_wholes = (in_units(rest_wholes, rest_parts, places, wide),
+                                       in_units(own_wholes, own_parts, places, wide))
+        return (level, keys, soles, counts, offsets, totals, (rest_codes, own_codes), (rest_wholes, own_wholes),
+                (rest_tau, own_tau),
                 <object> 1 << places, self.rounded * UNIT, above, self.weight / <double> self.n if places else 1.0)
 
     cdef tuple group_totals(self, Py_ssize_t j, object rest_groups, object own_groups):
-        """The weights of rest and own, zeros included: a list of whole parts, an array of fractions in units of 2^-64."""
+        """The weights of rest and own, zeros included: a list of whole parts, an array of fractions in units of
+        2^-64."""
         cdef Py_ssize_t side, k
         cdef uint64_t whole[2]
         cdef uint64_t part[2]

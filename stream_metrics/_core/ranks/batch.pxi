@@ -1,9 +1,9 @@
 """A batch of samples, counted into columns of its own without the interpreter's lock, to be merged into a state.
 
 Its columns start at the levels and with the sample bounds of the state that they are meant for, so that a batch is not
-counted more finely than its target, and merging costs no more than the batch has cells. Where the state has no bound yet,
-a large batch guesses one, under which a few more codes than the sample's size should lie: most codes are then refused at
-once. If too few came, as with many equal scores, the samples are drawn again without a bound.
+counted more finely than its target, and merging costs no more than the batch has cells. Where the state has no bound
+yet, a large batch guesses one, under which a few more codes than the sample's size should lie: most codes are then
+refused at once. If too few came, as with many equal scores, the samples are drawn again without a bound.
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
@@ -43,7 +43,8 @@ cdef object occurrences(const code_t[::1] codes, Py_ssize_t labels):
     return table.sum(axis=0)[:labels]
 
 
-cdef inline void encode_column(const double[:, :] x, Py_ssize_t k, Py_ssize_t start, Py_ssize_t n, uint64_t *code) noexcept nogil:
+cdef inline void encode_column(const double[:, :] x, Py_ssize_t k, Py_ssize_t start, Py_ssize_t n,
+                               uint64_t *code) noexcept nogil:
     cdef double line[LINE]
     cdef Py_ssize_t r
     if x.strides[0] == sizeof(double):
@@ -61,7 +62,9 @@ cdef class Batch:
         cdef Py_ssize_t k
         self.n, self.pairs, self.size = len(truth), pairs, len(labels)
         self.wholes, self.fractions = weights
-        used = None if self.wholes is None else (self.wholes != 0) if self.fractions is None else (self.wholes != 0) | (self.fractions != 0)
+        used = None if self.wholes is None else self.wholes != 0
+        if self.fractions is not None:
+            used |= self.fractions != 0
         counts = occurrences(truth if used is None else truth[used], len(truths))
         numbers, self.truths = unified(truths)
         self.truth_seen = np.zeros((len(self.truths), 4), np.int64)
@@ -99,11 +102,13 @@ cdef class Batch:
         if self.wholes is None:
             return self.occurs.tolist(), [0] * len(self.truths)
         near = self.n and self.wholes.max() > (2**62) // self.n  # then a sum could overflow
-        weight, parts = np.zeros(len(self.truths), object if near else np.int64), np.zeros((2, len(self.truths)), np.int64)
+        weight, parts = np.zeros(len(self.truths), object if near else np.int64), np.zeros((2, len(self.truths)),
+                                                                                           np.int64)
         np.add.at(weight, self.codes, self.wholes)
         if self.fractions is not None:
             for half, shift in enumerate((0, 32)):  # halves of 32 bits, so that no sum can overflow
-                np.add.at(parts[half], self.codes, (self.fractions >> np.uint64(shift) & np.uint64(2**32 - 1)).astype(np.int64))
+                np.add.at(parts[half], self.codes,
+                          (self.fractions >> np.uint64(shift) & np.uint64(2**32 - 1)).astype(np.int64))
         return weight.tolist(), [low + (high << 32) for low, high in zip(*parts.tolist())]
 
     cdef int start(self, Ranked into) except -1:
@@ -152,7 +157,8 @@ cdef class Batch:
 
     def count_matrix(self, Ranked into, const double[:, :] x):
         """Count finite scores, a column for each label."""
-        cdef Py_ssize_t start = 0, r, k, n, rows = x.shape[0], block = max(4 * LINE, min(16384, (1 << 17) // max(self.size, 1)))
+        cdef Py_ssize_t start = 0, r, k, n, rows = x.shape[0], block = max(4 * LINE,
+                                                                           min(16384, (1 << 17) // max(self.size, 1)))
         cdef uint64_t *code
         cdef int64_t fed = 0
         cdef CodeRows row
@@ -227,7 +233,8 @@ cdef class Batch:
                     rows.part = &part[a]
                 if feed(self.column[k], &code[a], &rows, b - a) < 0:
                     raise MemoryError("no memory for a batch of scores")
-                if self.guessed[k] and guessed_too_low(self.column[k]) and resample(self.column[k], &code[a], &rows, b - a) < 0:
+                if self.guessed[k] and guessed_too_low(self.column[k]) and resample(self.column[k], &code[a], &rows,
+                                                                                    b - a) < 0:
                     raise MemoryError("no memory for a batch of scores")
         self.finish()
 

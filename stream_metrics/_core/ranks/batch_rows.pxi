@@ -13,8 +13,10 @@ cdef inline bint weightless(const CodeRows *rows, Py_ssize_t r) noexcept nogil:
     return rows.whole != NULL and rows.whole[r] == 0 and (rows.part == NULL or rows.part[r] == 0)
 
 
-cdef inline Py_ssize_t glide(Column *c, const uint64_t *code, const CodeRows *rows, Py_ssize_t r, Py_ssize_t n, int64_t *skipped) noexcept nogil:
-    """Count whole weights from row r on while each score is 0 or meets its cell at once, which is mixed, and is not sampled."""
+cdef inline Py_ssize_t glide(Column *c, const uint64_t *code, const CodeRows *rows, Py_ssize_t r, Py_ssize_t n,
+                             int64_t *skipped) noexcept nogil:
+    """Count whole weights from row r on while each score is 0 or meets its cell at once, which is mixed, and is not
+    sampled."""
     cdef Py_ssize_t g, cell, width = 2 + 2 * c.groups
     cdef const cell_t *slot = c.slot
     cdef const Bottom *sample = c.sample
@@ -85,7 +87,8 @@ cdef inline int resample(Column *c, const uint64_t *code, const CodeRows *rows, 
         if code[r] != ZERO and mixed(code[r]) <= s.bound and not weightless(rows, r):
             if not bottom_ready(s, parts) and bottom_reserve(s, 1, parts) < 0:
                 return -1
-            bottom_add(s, mixed(code[r]), 1 if rows.whole == NULL else rows.whole[r], rows.part[r] if parts else 0, c.scratch)
+            bottom_add(s, mixed(code[r]), 1 if rows.whole == NULL else rows.whole[r], rows.part[r] if parts else 0,
+                       c.scratch)
     return 0
 
 

@@ -1,9 +1,9 @@
 """The weights of the `size` smallest hashes seen: a sample that any split of a stream, merged in any order, agrees on.
 
-An element of the final sample has fewer than `size` smaller hashes in every part of the stream, so it was held there from
-its first occurrence on and its weight is complete. Half as many again are held between prunings, so that a new hash costs a
-probe and no heap; a hash above the bound is refused at once. The hashes are uniform, so their low bits are the place in
-the table, and pruning moves the survivors within it and needs no memory: it cannot fail.
+An element of the final sample has fewer than `size` smaller hashes in every part of the stream, so it was held there
+from its first occurrence on and its weight is complete. Half as many again are held between prunings, so that a new
+hash costs a probe and no heap; a hash above the bound is refused at once. The hashes are uniform, so their low bits are
+the place in the table, and pruning moves the survivors within it and needs no memory: it cannot fail.
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree

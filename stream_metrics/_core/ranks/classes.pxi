@@ -10,10 +10,10 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from stream_metrics._core.numeric.fixed cimport add_fixed, unsigned_double
-from stream_metrics._core.numeric.kernels import whole
 from stream_metrics._core.numeric.kernels cimport (
     MOST_SAMPLES, Guarded, LabelIndex, most_type_count, numeric_kind, refuse_samples, samples_left,
 )
+from stream_metrics._core.numeric.kernels import whole as whole_option
 from stream_metrics.errors import ScoreError, WeightError
 from stream_metrics.labels.label import canonical
 
@@ -27,7 +27,8 @@ cdef class Ranked(Guarded):
     """The classes and totals of a rank sketch."""
 
     def __cinit__(self, buckets=1024, sample=512, pos_label=True, pairs=True):
-        self.buckets, self.sample = whole(buckets, "buckets", 2, MOST_BUCKETS), whole(sample, "sample", 1, MOST_BUCKETS)
+        self.buckets, self.sample = whole_option(buckets, "buckets", 2, MOST_BUCKETS), whole_option(sample, "sample",
+                                                                                                    1, MOST_BUCKETS)
         self.pairs = pairs
         self.pos_label = canonical(pos_label, "pos_label")
         self.label_index = LabelIndex.__new__(LabelIndex)
@@ -113,7 +114,9 @@ cdef class Ranked(Guarded):
     cdef int check_units(self, object units) except -1:
         """Refuse more weight, in units of 2^-64, than the sum has room for."""
         if (<object> self.mass << 64) + self.mass_part + units > MOST_UNITS:
-            raise WeightError(f"Expected the sum of all weights to stay below 2**63 - 2, but got {units >> 64} on top of {self.mass}")
+            raise WeightError(
+                "Expected the sum of all weights to stay below 2**63 - 2, "
+                f"but got {units >> 64} on top of {self.mass}")
         return 0
 
     cdef void add_mass(self, int64_t whole, fraction_t part) noexcept:
@@ -144,7 +147,8 @@ cdef class Ranked(Guarded):
         """The label of class i, a number in the narrowest type in which it was seen."""
         cdef const int64_t *seen = self.classes[i].seen
         name = self.label_index.names[i]
-        if numeric_kind(name) < 3 and seen[0] == 0 and seen[1] == 0 and seen[2] == 0:  # the label of a single number is only implied
+        # the label of a single number is only implied
+        if numeric_kind(name) < 3 and seen[0] == 0 and seen[1] == 0 and seen[2] == 0:
             return self.pos_label if name == self.pos_label else name
         return self.label_index.shown(i, seen)
 
@@ -181,7 +185,8 @@ cdef class Ranked(Guarded):
         return total
 
     def appearances(self):
-        """How often the label of each class that is a number was seen as bool, as int and as float: three counts each."""
+        """How often the label of each class that is a number was seen as bool, as int and as float: three counts
+        each."""
         self.enter_reading()
         try:
             self.label_index.sort()

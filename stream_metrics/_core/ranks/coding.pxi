@@ -5,12 +5,13 @@
     sample  = hashes  (gap weight)*                         one for each group, from level 1 on
     weight  = whole part [fraction]
 
-All are whole numbers as in `varint.pxd`, cells by key, groups in the order of report. A fraction has as many binary places as the
-sketch says, 20 if it says nothing. 64 is added to the level if a score above 1 lies in the cell of 1, and no cell tells. `pure` and what follows from it are left out
-at level 0, where every cell is one code: `pure` is 1 if the cell holds one code only, which is then `place` codes above its
-first; `groups` is the set of groups with a weight, a bit for each; the moment, less that of as many codes at the start of the
-cell, is written for cells that are not pure (with its fraction if the mode is 1). The state that is read is written again
-and must give the same bytes, so whatever has no single form here is refused there.
+All are whole numbers as in `varint.pxd`, cells by key, groups in the order of report. A fraction has as many binary
+places as the sketch says, 20 if it says nothing. 64 is added to the level if a score above 1 lies in the cell of 1, and
+no cell tells. `pure` and what follows from it are left out at level 0, where every cell is one code: `pure` is 1 if the
+cell holds one code only, which is then `place` codes above its first; `groups` is the set of groups with a weight, a
+bit for each; the moment, less that of as many codes at the start of the cell, is written for cells that are not pure
+(with its fraction if the mode is 1). The state that is read is written again and must give the same bytes, so whatever
+has no single form here is refused there.
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
@@ -26,12 +27,12 @@ cdef enum:
     ABOVE = 64  # added to the level
 
 
-
 cdef inline Py_ssize_t put_fraction(uint8_t *out, uint64_t part, int places) noexcept:
     return write_varint(out, part >> (64 - places))
 
 
-cdef inline int get_fraction(const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t *part, int places) except -1:
+cdef inline int get_fraction(const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t *part,
+                             int places) except -1:
     read_varint(data, size, at, part)
     if places < 64 and part[0] >> places:
         raise ValueError("every fraction below 1")
@@ -73,7 +74,8 @@ cdef bint column_within(Column *c, Py_ssize_t group, uint64_t whole, uint64_t pa
     cdef uint64_t sum = 0, parts = 0
     if group < c.groups:
         for cell in range(c.held):
-            add_fixed(&sum, &parts, record_of(c, cell)[2 + 2 * group], 0 if c.tail == NULL else tail_of(c, cell)[2 * group])
+            add_fixed(&sum, &parts, record_of(c, cell)[2 + 2 * group], 0 if c.tail == NULL
+                      else tail_of(c, cell)[2 * group])
             if sum > whole:
                 return False
     return sum < whole or parts <= part
@@ -117,7 +119,7 @@ cdef bytes pack_column(Column *c, const int64_t[::1] groups, int places):
 
 
 cdef Py_ssize_t pack_cells(Column *c, const int64_t[::1] groups, int places, uint8_t *out) except -1:
-    cdef Py_ssize_t size, at, cell, k, g
+    cdef Py_ssize_t size, at, cell, k
     cdef uint64_t previous = 0, mask
     cdef uint64_t *record
     size = write_varint(out, c.level + (ABOVE if c.above and not above_one(c) else 0))
@@ -224,7 +226,8 @@ cdef int read_column(Column *c, bytes stream, Py_ssize_t groups, int places) exc
     return 0
 
 
-cdef bint read_cell(Column *c, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t *key, bint first, int places) except -1:
+cdef bint read_cell(Column *c, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t *key, bint first,
+                    int places) except -1:
     """Read a cell; return whether it holds several codes."""
     cdef uint64_t gap, pure = 1, place = 0, mask, sole, base
     cdef Py_ssize_t g, cell
@@ -254,7 +257,8 @@ cdef bint read_cell(Column *c, const uint8_t *data, Py_ssize_t size, Py_ssize_t 
     return not pure
 
 
-cdef int read_group(Column *c, Py_ssize_t cell, Py_ssize_t g, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t code, bint pure, int places) except -1:
+cdef int read_group(Column *c, Py_ssize_t cell, Py_ssize_t g, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at,
+                    uint64_t code, bint pure, int places) except -1:
     """Read what a group has in a cell; its moment is above that of as many samples of `code`."""
     cdef uint64_t whole, part = 0, moment = 0, low = 0, start, start_low = 0
     read_varint(data, size, at, &whole)
@@ -275,17 +279,18 @@ cdef int read_group(Column *c, Py_ssize_t cell, Py_ssize_t g, const uint8_t *dat
     return 0
 
 
-cdef int decode_sample(Column *c, Py_ssize_t g, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, int places) except -1:
+cdef int decode_sample(Column *c, Py_ssize_t g, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at,
+                       int places) except -1:
     """Read a sample, and compare it with the cells: what it holds is there, and all that is there if it is not full."""
     cdef uint64_t held, gap, hash = 0, code, whole, part = 0
-    cdef Py_ssize_t k, cell
+    cdef Py_ssize_t _entry, cell
     cdef uint64_t[:, ::1] seen = np.zeros((c.held, 2), np.uint64)  # whole weight, fraction of the samples of a cell
     read_varint(data, size, at, &held)
     if held > <uint64_t> c.size or held > <uint64_t> size:
         raise ValueError("no more hashes than a sample has")
     if bottom_reserve(c.sample + g, held, places > 0) < 0:
         raise MemoryError("no memory for a sample")
-    for k in range(<Py_ssize_t> held):
+    for _entry in range(<Py_ssize_t> held):
         read_varint(data, size, at, &gap)
         read_varint(data, size, at, &whole)
         if places:

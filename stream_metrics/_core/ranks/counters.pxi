@@ -1,7 +1,7 @@
 """Rank sketches as a whole: merging, batches, copies, and what is read of a column.
 
-Whatever can fail comes first: labels get their indices and memory is reserved, which no reading shows. After that nothing
-can fail.
+Whatever can fail comes first: labels get their indices and memory is reserved, which no reading shows. After that
+nothing can fail.
 """
 
 from cpython.mem cimport PyMem_RawCalloc
@@ -19,7 +19,6 @@ cdef enum:
     COARSE_PLACES = 20  # binary places of the fractions in bytes that do not say how many
 
 
-
 cdef class RankCounters(RankReadings):
     """Exact, mergeable counts of (score column, score cell, true class)."""
 
@@ -29,7 +28,8 @@ cdef class RankCounters(RankReadings):
         return 0
 
     def commit(self, Batch batch, int64_t abstained, int64_t rounded):
-        """Add a counted batch of which some weights were rounded; False, and nothing has changed, if the state was reset since it was begun."""
+        """Add a counted batch of which some weights were rounded; False, and nothing has changed, if the state was
+        reset since it was begun."""
         self.enter()
         try:
             return self.add_batch(batch, abstained, rounded)
@@ -157,7 +157,8 @@ cdef class RankCounters(RankReadings):
         cdef int64_t[::1] to, groups
         o = other.twin() if other is self else other
         try:
-            to = np.array([-1 if name is None else self.intern(name) for name in o.label_index.names] + [0, 0], np.int64)
+            to = np.array([-1 if name is None else self.intern(name) for name in o.label_index.names] + [0, 0],
+                          np.int64)
             groups = to if self.pairs else np.array([0, 1], np.int64)
             for i in range(o.used):
                 if to[i] >= 0 and o.classes[i].column != NULL and o.classes[i].column.held:
@@ -209,7 +210,8 @@ cdef class RankCounters(RankReadings):
                 if twin.classes[i].column == NULL:
                     raise MemoryError("no memory for the copy of a column")
         twin.label_index.copy_from(self.label_index)
-        twin.n, twin.abstained, twin.rounded, twin.mass, twin.mass_part = self.n, self.abstained, self.rounded, self.mass, self.mass_part
+        twin.n, twin.abstained, twin.rounded = self.n, self.abstained, self.rounded
+        twin.mass, twin.mass_part = self.mass, self.mass_part
         return twin
 
     def reset(self):
@@ -223,7 +225,8 @@ cdef class RankCounters(RankReadings):
     def pack(self):
         """What is counted, in the order of report: labels, appearances, weights, and the columns as bytes.
 
-        If any weight is no multiple of 2^-20 or was rounded: also the number of binary places, and how many were rounded.
+        If any weight is no multiple of 2^-20 or was rounded: also the number of binary places, and how many were
+        rounded.
         """
         self.enter_reading()
         try:
@@ -255,7 +258,8 @@ cdef class RankCounters(RankReadings):
             zeros += 1
         return 64 - zeros
 
-    def restore(self, list labels, appearances, bytes weights, columns, int64_t n, int64_t abstained, int places, int64_t rounded):
+    def restore(self, list labels, appearances, bytes weights, columns, int64_t n, int64_t abstained, int places,
+                int64_t rounded):
         """Fill an empty state with what was read of another; ValueError names what cannot have been counted."""
         cdef Py_ssize_t i, form, at = 0
         if not (0 <= n <= MOST_SAMPLES and 0 <= abstained <= MOST_SAMPLES and 0 <= rounded <= n):

@@ -1,10 +1,12 @@
-"""One column of a rank sketch: weights by (cell of the score, group), with a moment, a sole code, and a sample per group.
+"""One column of a rank sketch: weights by (cell of the score, group), with a moment, a sole code, and a sample per
+group.
 
-A cell is a prefix of the score's code: all codes with the same `code >> level`. The level is the *smallest* at which at most
-`buckets` cells are occupied. Since the number of occupied cells never rises with the level and never falls when samples
-are added, a part of a stream never has a higher level than the whole, a pass never overshoots, and the state is a
-function of the multiset of samples alone. (Coarsening further than needed, to coarsen less often, would depend on when the
-budget was hit.) At level 0 every cell is one code: everything is exact, samples can be taken back, and nothing is sampled.
+A cell is a prefix of the score's code: all codes with the same `code >> level`. The level is the *smallest* at which at
+most `buckets` cells are occupied. Since the number of occupied cells never rises with the level and never falls when
+samples are added, a part of a stream never has a higher level than the whole, a pass never overshoots, and the state is
+a function of the multiset of samples alone. (Coarsening further than needed, to coarsen less often, would depend on
+when the budget was hit.) At level 0 every cell is one code: everything is exact, samples can be taken back, and nothing
+is sampled.
 
 Sole code: while all samples of a cell have one code they are tied, which a cell alone could not tell. The codes of the
 largest scores saturate, so their cells count as mixed.
@@ -35,7 +37,8 @@ cdef inline Py_ssize_t append(Column *c, Py_ssize_t at, uint64_t key, uint64_t s
     return c.held - 1
 
 
-cdef inline void put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part, fraction_t low) noexcept nogil:
+cdef inline void put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part,
+                     fraction_t low) noexcept nogil:
     """Add a weight (whole, part) and a moment (moment, low) to a group of a cell."""
     cdef uint64_t *t = record_of(c, cell) + 2 + 2 * group
     cdef fraction_t *tail
@@ -50,7 +53,8 @@ cdef inline void put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole
         add_fixed(c.sum + 2 * group, c.sum + 2 * group + 1, <uint64_t> whole, part)
 
 
-cdef void column_put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part, fraction_t low) noexcept nogil:
+cdef void column_put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part,
+                     fraction_t low) noexcept nogil:
     put(c, cell, group, whole, moment, part, low)
 
 

@@ -83,7 +83,8 @@ cdef Py_ssize_t column_bytes(const Column *c) noexcept nogil:
     if c.sample != NULL:
         total += fullest(c.size) * sizeof(uint64_t) + c.groups * sizeof(Bottom)
         for g in range(c.groups):
-            total += c.sample[g].slots * (sizeof(uint64_t) * 2 + (sizeof(fraction_t) if c.sample[g].part != NULL else 0))
+            total += c.sample[g].slots * (sizeof(uint64_t) * 2 + (sizeof(fraction_t) if c.sample[g].part != NULL
+                                                                  else 0))
             total += 0 if c.sample[g].order == NULL else c.size * sizeof(slot_t)
     return total
 

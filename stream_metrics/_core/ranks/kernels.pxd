@@ -76,7 +76,8 @@ cdef struct Column:
     int level
     int bits              # of the number of slots
     bint sorted           # whether `order` holds
-    bint above            # beyond level WIDE, where the cell of 1 holds smaller scores too: whether any score is above 1
+    # beyond level WIDE, where the cell of 1 holds smaller scores too: whether any score is above 1
+    bint above
     cell_t *slot          # cell number + 1, by hash of the key
     uint64_t *record      # per cell: key, sole code or MIXED, then per group: whole weight, moment
     fraction_t *tail      # per cell and group: the fractions of weight and moment; NULL while all weights are whole
@@ -92,7 +93,8 @@ cdef void column_take(Column *c, uint64_t code, Py_ssize_t group, int64_t whole,
 cdef void column_absorb(Column *c, const Column *o, const int64_t *to) noexcept nogil
 cdef bint above_one(const Column *c) noexcept nogil
 cdef Py_ssize_t column_cell(Column *c, uint64_t key, uint64_t sole) noexcept nogil
-cdef void column_put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part, fraction_t low) noexcept nogil
+cdef void column_put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part,
+                     fraction_t low) noexcept nogil
 
 
 cdef inline uint64_t *record_of(const Column *c, Py_ssize_t cell) noexcept nogil:
@@ -198,16 +200,19 @@ cdef class RankSamples(Ranked):
     cdef int count(self, object y_true, object scores, object w, object classes) except -1
     cdef Py_ssize_t known_class(self, object label) except -2
     cdef Py_ssize_t glance(self, object scores, Entry *entry) except -2
-    cdef int update_slowly(self, object y_true, object scores, int64_t whole, fraction_t part, bint rounded, object classes) except -1
+    cdef int update_slowly(self, object y_true, object scores, int64_t whole, fraction_t part, bint rounded,
+                           object classes) except -1
     cdef int note(self, Entry *entry, object label, double x, bint new) except -1
-    cdef int count_sample(self, Py_ssize_t i, int form, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) except -1
+    cdef int count_sample(self, Py_ssize_t i, int form, Entry *entry, Py_ssize_t n, int64_t whole,
+                          fraction_t part) except -1
     cdef void weigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept
     cdef Column *own_column(self, Py_ssize_t j) except NULL
     cdef int reserve(self, Py_ssize_t j, Py_ssize_t group, bint fractional) except -1
     cdef Py_ssize_t groups(self) noexcept
     cdef int take_back(self, object y_true, object scores, object w, object classes, bint only_look) except -1
     cdef Py_ssize_t needed(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) noexcept
-    cdef bint take_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part, bint only_look) except -1
+    cdef bint take_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part,
+                          bint only_look) except -1
     cdef bint holds(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) noexcept
     cdef void unweigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept
     cdef int unsee(self, Py_ssize_t i, int form) except -1

@@ -1,11 +1,13 @@
 """Counters of a rank sketch: the weight of every true class, and a column of cells for every score.
 
-A class without a score has score 0, and a score of 0 enters no cell: the zeros of a class are what its total exceeds its cells
-by, so stated and absent zeros are the same and cost nothing. A column comes into being with its first other score.
-With `pairs`, a column counts every true class apart (which one-vs-one measures need); without, its own class and the rest.
+A class without a score has score 0, and a score of 0 enters no cell: the zeros of a class are what its total exceeds
+its cells by, so stated and absent zeros are the same and cost nothing. A column comes into being with its first other
+score. With `pairs`, a column counts every true class apart (which one-vs-one measures need); without, its own class and
+the rest.
 
-A sample is read into entries on the stack, without a call into Python if its labels are known and its values plain; then
-memory is reserved; then it is counted, which cannot fail. All that follows the last call into Python is a stretch of `Guarded`.
+A sample is read into entries on the stack, without a call into Python if its labels are known and its values plain;
+then memory is reserved; then it is counted, which cannot fail. All that follows the last call into Python is a stretch
+of `Guarded`.
 """
 
 cimport cython
@@ -86,7 +88,8 @@ cdef class RankSamples(Ranked):
 
     @cython.final
     cdef Py_ssize_t known_class(self, object label) except -2:
-        """The index of a plain label that is known, else -1; the object that came last and `pos_label` are not looked up."""
+        """The index of a plain label that is known, else -1; the object that came last and `pos_label` are not looked
+        up."""
         cdef Py_ssize_t i
         if label is self.pos_label:
             if self.pos_at < 0:
@@ -123,7 +126,8 @@ cdef class RankSamples(Ranked):
             n += x != 0.0
         return n
 
-    cdef int update_slowly(self, object y_true, object scores, int64_t whole, fraction_t part, bint rounded, object classes) except -1:
+    cdef int update_slowly(self, object y_true, object scores, int64_t whole, fraction_t part, bint rounded,
+                           object classes) except -1:
         """Count a sample with a label that is new or a value that is not plain."""
         cdef Entry near[FEW]
         cdef Entry *entry = near
@@ -166,7 +170,8 @@ cdef class RankSamples(Ranked):
         entry.column = self.intern(label) if new and entry.code != ZERO else self.find(label)
         return 0
 
-    cdef int count_sample(self, Py_ssize_t i, int form, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) except -1:
+    cdef int count_sample(self, Py_ssize_t i, int form, Entry *entry, Py_ssize_t n, int64_t whole,
+                          fraction_t part) except -1:
         """Count a sample: first all that can fail, then all that cannot."""
         cdef Py_ssize_t at
         cdef Column *c
@@ -174,7 +179,8 @@ cdef class RankSamples(Ranked):
         for at in range(n):
             if entry[at].code != ZERO:
                 c = self.classes[entry[at].column].column
-                if c == NULL or not column_ready(c, entry[at].code, i if self.pairs else i == entry[at].column, part != 0):
+                if c == NULL or not column_ready(c, entry[at].code, i if self.pairs else i == entry[at].column,
+                                                 part != 0):
                     self.reserve(entry[at].column, i if self.pairs else i == entry[at].column, part != 0)
         for at in range(n):
             if entry[at].code != ZERO:
@@ -266,11 +272,14 @@ cdef class RankSamples(Ranked):
                 self.n -= 1
                 self.rounded -= rounded
         if not possible:
-            raise WeightError(f"Expected to revert a sample that was counted, but got y_true={y_true!r}, scores={scores!r}, w={w!r}")
+            raise WeightError(
+                "Expected to revert a sample that was counted, "
+                f"but got y_true={y_true!r}, scores={scores!r}, w={w!r}")
         return 0
 
     cdef Py_ssize_t needed(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) noexcept:
-        """The samples that there are at least without this one (of class i, -1 for none): one for each true class with a
+        """The samples that there are at least without this one (of class i, -1 for none): one for each true class
+        with a
         weight, and in every column one for each cell."""
         cdef Py_ssize_t j, at, cells, most = 0, classes = 0
         cdef Class *c
@@ -286,9 +295,10 @@ cdef class RankSamples(Ranked):
             most = max(most, cells)
         return max(most, classes)
 
-    cdef bint take_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part, bint only_look) except -1:
+    cdef bint take_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part,
+                          bint only_look) except -1:
         """Take a sample back if everything that it added is there, unless `only_look`."""
-        cdef Py_ssize_t i = self.find(truth), at, j, n = 0
+        cdef Py_ssize_t i = self.find(truth), at, n = 0
         cdef Entry *entry
         cdef bint possible
         if i < 0:

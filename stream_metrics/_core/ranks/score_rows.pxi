@@ -36,7 +36,8 @@ cdef double number(object score, object label, object position) except? -1.0:
     """A score as a finite double; ScoreError if it is none."""
     cdef double x = 0.0
     if not to_double(score, &x) or not isfinite(x):
-        raise ScoreError(argument="scores", position=position, subject="every score", expected="to be a finite number", got=score,
+        raise ScoreError(argument="scores", position=position, subject="every score", expected="to be a finite number",
+                         got=score,
                          but=f"got {score!r:.60} for {label!r:.60}")
     return x
 
@@ -51,20 +52,24 @@ cdef tuple read_scores(object scores, object pos_label, object classes, object p
             return None, None
         values = [number(scores[label], label, position) for label in scores]
         if len(set(labels)) < len(labels):
-            raise ScoreError(argument="scores", position=position, subject="one score", expected="for every label", got=labels,
+            raise ScoreError(argument="scores", position=position, subject="one score", expected="for every label",
+                             got=labels,
                              but=f"got the labels {labels!r:.200}", position_last=True)
         return labels, values
     values = None if type(scores) is float else row_values(scores)
     if values is None and classes is None:
         return [None], [number(scores, pos_label, position)]
     if values is None:
-        raise ScoreError(argument="scores", position=position, expected="to be a row of scores in the order of `classes`", got=scores)
+        raise ScoreError(argument="scores", position=position,
+                         expected="to be a row of scores in the order of `classes`", got=scores)
     if classes is None:
-        raise ScoreError(argument="scores", position=position, subject="`classes`", expected="to name the classes of a row of scores",
+        raise ScoreError(argument="scores", position=position, subject="`classes`",
+                         expected="to name the classes of a row of scores",
                          got=scores, position_last=True)
     names = names_of(classes)
     if len(values) != len(names):
-        raise ScoreError(argument="scores", position=position, expected=f"to have one score for each of {len(names)} classes", got=len(values))
+        raise ScoreError(argument="scores", position=position,
+                         expected=f"to have one score for each of {len(names)} classes", got=len(values))
     return names, [number(x, label, position) for x, label in zip(values, names)]
 
 
@@ -130,7 +135,8 @@ cdef class Rows:
             self.make_room(len(labels))
             for label, x in zip(labels, values):
                 self.add(r, pos_label if label is None else label, x, 3 if label is None else numeric_kind(label))
-        self.row, self.label, self.code, self.form = (x[:self.held] for x in (self.row, self.label, self.code, self.form))
+        self.row, self.label, self.code, self.form = (x[:self.held]
+                                                      for x in (self.row, self.label, self.code, self.form))
 
     cdef bint glance(self, dict scores, Py_ssize_t r) except -1:
         """Read a dict of plain labels and floats; False if it is anything else."""

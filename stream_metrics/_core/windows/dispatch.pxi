@@ -1,17 +1,17 @@
 """The way of a sample to its state: the pane of its time, or the state of its group.
 
-Finding the state must not cost more than counting, so it is compiled, and where the state is one of labels its counters are
-fed without a call in between. What happens rarely (a new pane, a new group, panes that expire) is done in Python by the class
-that is derived from the feed. A state that is new gets its place only after it has counted the sample, so a sample that is
-refused leaves nothing behind.
+Finding the state must not cost more than counting, so it is compiled, and where the state is one of labels its counters
+are fed without a call in between. What happens rarely (a new pane, a new group, panes that expire) is done in Python by
+the class that is derived from the feed. A state that is new gets its place only after it has counted the sample, so a
+sample that is refused leaves nothing behind.
 
-A sample of plain labels for a state that is at hand is counted in a stretch of `Guarded`; all else is a section, so no two
-threads make a state for the same pane or group, and none counts in a state that was given up.
+A sample of plain labels for a state that is at hand is counted in a stretch of `Guarded`; all else is a section, so no
+two threads make a state for the same pane or group, and none counts in a state that was given up.
 """
 
 from cpython.datetime cimport (
-    datetime_day, datetime_hour, datetime_microsecond, datetime_minute, datetime_month, datetime_second, datetime_tzinfo,
-    datetime_year, import_datetime)
+    datetime_day, datetime_hour, datetime_microsecond, datetime_minute, datetime_month, datetime_second,
+    datetime_tzinfo, datetime_year, import_datetime)
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
 from libc.math cimport fabs, rint
@@ -59,10 +59,12 @@ cdef inline bint is_utc(object moment):
 
 cdef inline int64_t since_1970(object moment):
     """Nanoseconds of a datetime in UTC or without a zone; days are counted from the first of March (Hinnant 2013)."""
-    cdef int64_t month = datetime_month(moment), year = datetime_year(moment) - (month <= 2), era = year // 400, of_era = year - era * 400
+    cdef int64_t month = datetime_month(moment), year = datetime_year(moment) - (month <= 2), era = year // 400
+    cdef int64_t of_era = year - era * 400
     cdef int64_t of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + datetime_day(moment) - 1
     cdef int64_t days = era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
-    cdef int64_t seconds = days * 86400 + datetime_hour(moment) * 3600 + datetime_minute(moment) * 60 + datetime_second(moment)
+    cdef int64_t hours = days * 24 + datetime_hour(moment)
+    cdef int64_t seconds = hours * 3600 + datetime_minute(moment) * 60 + datetime_second(moment)
     return (seconds * 1000000 + datetime_microsecond(moment)) * 1000
 
 
@@ -72,8 +74,8 @@ cdef dict named(object t, object group, object scores, object classes, object un
     return {name: value for name, value in given if value is not None}
 
 
-cdef inline int deliver(object state, ConfusionCounters counts, object y_true, object y_pred, object w, object t, object group, object scores,
-                 object classes, object unit) except -1:
+cdef inline int deliver(object state, ConfusionCounters counts, object y_true, object y_pred, object w, object t,
+                        object group, object scores, object classes, object unit) except -1:
     """Let the state count a sample."""
     if t is None and group is None and scores is None and classes is None and unit is None:
         if counts is not None:
@@ -99,7 +101,8 @@ cdef int64_t cost_of_weight(object w) except -1:
 
 
 cdef inline int64_t cost(object w) except -1:
-    """What a sample takes at most of the room that all states of a container have together: its weight, or 3 appearances."""
+    """What a sample takes at most of the room that all states of a container have together: its weight, or 3
+    appearances."""
     return 3 if w is UNIT_WEIGHT else cost_of_weight(w)
 
 
@@ -199,7 +202,8 @@ cdef class PaneFeed(Guarded):
             return
         self.count_slowly(now, t is not None, y_true, y_pred, w, group, scores, classes, unit)
 
-    cdef int count_slowly(self, int64_t now, bint timed, object y_true, object y_pred, object w, object group, object scores,
+    cdef int count_slowly(self, int64_t now, bint timed, object y_true, object y_pred, object w, object group,
+                          object scores,
                           object classes, object unit) except -1:
         """Count one sample in a section; labels and a weight are read before it."""
         if self.counted and group is None and scores is None and classes is None and unit is None:
@@ -378,7 +382,8 @@ cdef class GroupFeed(Guarded):
             elif self._rest is not None and key in self._folded:
                 slot = self._rest
             if (slot is not None and slot.counts is not None and self.holder == 0
-                    and taken <= self._room and slot.seen[form] < MOST_SAMPLES and slot.counts.try_count(y_true, y_pred, w)):
+                    and taken <= self._room and slot.seen[form] < MOST_SAMPLES and slot.counts.try_count(y_true,
+                                                                                                         y_pred, w)):
                 slot.seen[form] += 1
                 self._room -= taken
                 return
@@ -429,7 +434,9 @@ cdef class GroupFeed(Guarded):
         try:
             slot = self._slots.get(key)
             if slot is None:
-                raise WeightError(f"Expected to revert a sample that was counted, but got one of the group {group!r}, which has none")
+                raise WeightError(
+                    "Expected to revert a sample that was counted, "
+                    f"but got one of the group {group!r}, which has none")
             slot.state.revert(y_true, y_pred, w, **named(t, None, scores, classes, unit))
             slot.unsee(numeric_kind(key))
             if not slot.state.n and not slot.state.abstained:

@@ -77,6 +77,7 @@ cdef class WindowArea:
         self.side[0].held, self.side[1].held, self.twice = 0, 0, 0
 
     cdef double area(self, int scale, int shift) noexcept:
-        """scale * area + shift, NAN without own or without rest; both integers are below 2^53, so it is rounded once."""
+        """scale * area + shift, NAN without own or without rest; both integers are below 2^53, so it is rounded
+        once."""
         cdef int64_t twice_all = 2 * <int64_t> self.side[0].held * self.side[1].held
         return <double> (scale * self.twice + shift * twice_all) / <double> twice_all if twice_all else NAN

@@ -1,4 +1,5 @@
-# cython: language_level=3, auto_pickle=False, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, auto_pickle=False, boundscheck=False, wraparound=False
+# cython: initializedcheck=False, cdivision=True
 """Compiled updates of containers: windows over the last samples, panes by time, groups."""
 
 cdef object UNIT_WEIGHT = 1

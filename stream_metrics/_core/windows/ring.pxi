@@ -1,8 +1,8 @@
 """The last N samples: a ring of references.
 
 A sample takes three references, 24 bytes, which the ring owns. What is in the ring was made plain before
-(`windows.samples`) and holds no reference to anything that could refer to the ring, so the cycle collector need not look
-into it.
+(`windows.samples`) and holds no reference to anything that could refer to the ring, so the cycle collector need not
+look into it.
 """
 
 cimport cython
@@ -20,7 +20,8 @@ cdef class Kept:
 
 
 cdef class Ring(Guarded):
-    """The last samples, oldest first. Methods that start with `cdef` are called in a stretch or a section of `Guarded`."""
+    """The last samples, oldest first. Methods that start with `cdef` are called in a stretch or a section of
+    `Guarded`."""
 
     def __dealloc__(self):
         self.clear()

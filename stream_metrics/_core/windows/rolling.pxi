@@ -1,11 +1,11 @@
 """The last N samples, and the state that counts exactly these.
 
-The samples in the ring point to the labels that the counters keep, so samples of text hold no text of their own; scores are
-copied by who calls.
+The samples in the ring point to the labels that the counters keep, so samples of text hold no text of their own; scores
+are copied by who calls.
 
-When the ring is full, the oldest sample leaves ring and state first, then the new one is counted; if that fails, the oldest
-one is counted again and goes back to its place. Counting first would let sketches and sums hold N + 1 samples, and refuse
-what a fresh state takes. All of this is one section of `Guarded`, or for plain labels one stretch.
+When the ring is full, the oldest sample leaves ring and state first, then the new one is counted; if that fails, the
+oldest one is counted again and goes back to its place. Counting first would let sketches and sums hold N + 1 samples,
+and refuse what a fresh state takes. All of this is one section of `Guarded`, or for plain labels one stretch.
 """
 
 from cpython.dict cimport PyDict_Next
@@ -13,7 +13,7 @@ from cpython.ref cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t, uint64_t
 
-from stream_metrics._core.confusion.kernels cimport ConfusionCounters, Feed, SetFeed, has_room
+from stream_metrics._core.confusion.kernels cimport ConfusionCounters, has_room
 from stream_metrics._core.numeric.kernels cimport IdentityCacheEntry, LabelIndex, cache_entry, plain, split
 
 cdef object MISSING = object()
@@ -181,7 +181,8 @@ cdef class RollingFeed(Ring):
         other_weight = <PyObject *> weight != old.weight
         if other_weight:
             split(weight, &whole, &part)
-        if counts.label_index.fixed_labels is not None or type(truth) is float or type(predicted) is float:  # others are never refused
+        # others are never refused
+        if counts.label_index.fixed_labels is not None or type(truth) is float or type(predicted) is float:
             counts.label_index.admitted(truth, "y_true", None)
             counts.label_index.admit_prediction(predicted)
         counts.uncount(<object> old.truth, <object> old.predicted, <object> old.weight)
@@ -193,7 +194,8 @@ cdef class RollingFeed(Ring):
         except BaseException:  # no memory for a new label
             counts.count(<object> old.truth, <object> old.predicted, <object> old.weight)
             raise
-        keep(self.sample + self.head, self.shared(truth), self.shared(predicted), weight)  # the ring is full: in its place
+        # the ring is full: in its place
+        keep(self.sample + self.head, self.shared(truth), self.shared(predicted), weight)
         self.head = self.head + 1 if self.head + 1 < self.room else 0
         release(old)
         return 0
@@ -209,7 +211,8 @@ cdef class RollingFeed(Ring):
         return old
 
     cdef object shared(self, object label):
-        """The object that the counters keep for a label, if it is of the same type: many samples then hold one object."""
+        """The object that the counters keep for a label, if it is of the same type: many samples then hold one
+        object."""
         cdef LabelIndex labels = self.counts.label_index
         cdef IdentityCacheEntry *entry = cache_entry(labels, label)
         cdef Py_ssize_t i = entry.index if entry.label == <PyObject *> label else labels.find(label)
@@ -263,7 +266,8 @@ cdef class RollingFeed(Ring):
         return False
 
     def _refill(self, live, list samples):
-        """Hold these samples instead of what was held; `live` has counted them, or is None to be made when it is read."""
+        """Hold these samples instead of what was held; `live` has counted them, or is None to be made when it is
+        read."""
         self.enter()
         try:
             self.refill(live, samples)

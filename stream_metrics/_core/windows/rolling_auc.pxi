@@ -1,9 +1,9 @@
 """A rolling window whose answer is the ROC area of one class.
 
 There is no state at all but `WindowArea`, until something else than the area is read: it is then made from the ring. A
-sample that the area cannot take (weighted, or of scores that share a code) is *odd*; the state counts as usual until no odd
-one is in the window. To change over takes time proportional to the window, and happens at most twice in the time that a
-window needs to go by.
+sample that the area cannot take (weighted, or of scores that share a code) is *odd*; the state counts as usual until no
+odd one is in the window. To change over takes time proportional to the window, and happens at most twice in the time
+that a window needs to go by.
 """
 
 from cpython.dict cimport PyDict_GetItemWithError
@@ -15,7 +15,8 @@ from libc.stdint cimport uint64_t
 from stream_metrics._core.numeric.kernels cimport plain
 from stream_metrics._core.numeric.scores cimport encode
 
-cdef uint64_t LAST = <uint64_t> 0xFFFFFFFFFFFFFFFE  # the codes of very large scores, 1 and this, are each shared by many
+# the codes of very large scores, 1 and this, are each shared by many
+cdef uint64_t LAST = <uint64_t> 0xFFFFFFFFFFFFFFFE
 cdef enum:
     ODD = 0
     ABSTAINED = 1
@@ -30,7 +31,8 @@ cdef class AreaFeed(RollingFeed):
     """A feed that keeps the area instead of the state, where that is all that is asked for."""
 
     def _set_area(self, positive, int scale, int shift, double instead):
-        """Answer `get` by scale * area + shift of the scores of `positive`, and by `instead` where that is undefined."""
+        """Answer `get` by scale * area + shift of the scores of `positive`, and by `instead` where that is
+        undefined."""
         self.area = WindowArea.__new__(WindowArea)
         self.positive, self.scale, self.shift, self.instead = positive, scale, shift, instead
         self.odd = 0
@@ -76,7 +78,8 @@ cdef class AreaFeed(RollingFeed):
         self.area.reserve(own)
         full = self.held >= self.window
         if full:
-            old_kind = self.read(<object> self.sample[self.head].truth, <object> self.sample[self.head].predicted, &old_code, &old_own)
+            old_kind = self.read(<object> self.sample[self.head].truth, <object> self.sample[self.head].predicted,
+                                 &old_code, &old_own)
             old = self.take_oldest()
         if old_kind == SCORED:
             self.area.remove(old_code, old_own)

@@ -1,8 +1,8 @@
 """Records to the columns that the monitor's join takes: parsed, checked, scores cut to bytes, one record after another.
 
-Each record is dealt with while it is in the cache, and what was parsed of it is freed before the next. Only plain events are
-known here: ids that are text or whole numbers, times in seconds, labels that are text, whole numbers or truth values, and
-scores by class. Everything else goes, record by record, to a function in Python, to the same end.
+Each record is dealt with while it is in the cache, and what was parsed of it is freed before the next. Only plain
+events are known here: ids that are text or whole numbers, times in seconds, labels that are text, whole numbers or
+truth values, and scores by class. Everything else goes, record by record, to a function in Python, to the same end.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize
@@ -29,14 +29,15 @@ cdef enum:
 cdef class Reader:
     """Reads records into columns.
 
-    `parse` makes a value of bytes; `names` are the fields in a mapping, or `fields` is a function that finds the seven of
-    them in a value. `unusual(record, now, latest)` returns an event as a tuple, or None, for what is not plain. `shape(keys,
-    text)` returns the classes that keys of scores stand for, or None; text tells whether the labels beside them are.
-    `labels` are those that are fixed, if any. `low` and `high` bound scores; they are not looked at, where there is a prediction, unless they are `kept`.
-    `heaviest` is the largest weight.
+    `parse` makes a value of bytes; `names` are the fields in a mapping, or `fields` is a function that finds the seven
+    of them in a value. `unusual(record, now, latest)` returns an event as a tuple, or None, for what is not plain.
+    `shape(keys, text)` returns the classes that keys of scores stand for, or None; text tells whether the labels beside
+    them are. `labels` are those that are fixed, if any. `low` and `high` bound scores; they are not looked at, where
+    there is a prediction, unless they are `kept`. `heaviest` is the largest weight.
     """
 
-    cdef object parse, fields, unusual, shape, missing, allowed, id_, time_, truth_, prediction_, scores_, weight_, group_
+    cdef object parse, fields, unusual, shape, missing, allowed, id_, time_, truth_, prediction_, scores_, weight_
+    cdef object group_
     cdef double low, high, earliest, heaviest
     cdef bint kept, shape_text
     cdef tuple labels, shape_names, shape_classes

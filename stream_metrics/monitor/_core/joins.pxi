@@ -1,8 +1,8 @@
 """Fast path of the join: a prediction waits, a label meets a prediction that waits, or both come together.
 
-These three are compiled, since nearly every event is one of them. The joiner does everything else in Python, in the order
-of events, and lets entries expire. A joined pair is appended to columns, which are counted together, and stored as bytes
-among the joined ones.
+These three are compiled, since nearly every event is one of them. The joiner does everything else in Python, in the
+order of events, and lets entries expire. A joined pair is appended to columns, which are counted together, and stored
+as bytes among the joined ones.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -91,8 +91,8 @@ cdef class Joins:
             column.clear()
 
     cpdef int add(
-            self, long long number, object key, object truth, object prediction, object scores, object weight, object group,
-            object predicted, object labelled, object origin, object classes, dict done) except -1:
+            self, long long number, object key, object truth, object prediction, object scores, object weight,
+            object group, object predicted, object labelled, object origin, object classes, dict done) except -1:
         """Put a joined pair into `done` and among those that are to be counted."""
         weight = 1 if weight is None else weight
         body = entry_bytes((number, JOINED, truth, prediction, scores, weight, group, predicted, labelled, classes))
@@ -111,10 +111,12 @@ cdef class Joins:
         return 0
 
     def run(self, tuple events, long long number, double watermark, counts):
-        """Take one event after another; return the times of new predictions, and how many came alone, as labels, as both."""
+        """Take one event after another; return the times of new predictions, and how many came alone, as labels, as
+        both."""
         cdef list ids = events[0], times = events[1], truths = events[2], predictions = events[3], scores = events[4]
         cdef list weights = events[5], groups = events[6], sets = events[7], origins = events[8], made = []
-        cdef dict waiting = self.joiner.waiting.entries, done = self.joiner.done.entries, near = self.joiner.prefetched()
+        cdef dict waiting = self.joiner.waiting.entries, done = self.joiner.done.entries
+        cdef dict near = self.joiner.prefetched()
         cdef long long alone = 0, labels = 0, both = 0
         cdef Py_ssize_t i, room = self.joiner.waiting.capacity(), room_done = self.joiner.done.capacity()
         cdef double time, edge = self.joiner.edge()
@@ -148,8 +150,8 @@ cdef class Joins:
                 continue
             else:
                 self.add(
-                    number + i, key, truth, prediction, scores[i], weights[i], groups[i], times[i], times[i], origins[i],
-                    sets[i], done)
+                    number + i, key, truth, prediction, scores[i], weights[i], groups[i], times[i], times[i],
+                    origins[i], sets[i], done)
                 PyList_Append(made, times[i])
                 both += 1
             if PyDict_Size(done) > room_done:

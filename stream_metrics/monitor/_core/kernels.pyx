@@ -1,4 +1,5 @@
-# cython: language_level=3, auto_pickle=False, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, auto_pickle=False, boundscheck=False, wraparound=False
+# cython: initializedcheck=False, cdivision=True
 """Compiled parts of the monitor: reading of lines and events, the join, entries of its store."""
 
 include "events.pxi"

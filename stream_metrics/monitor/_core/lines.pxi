@@ -1,7 +1,7 @@
 """Lines to records, as the monitor reads them from files.
 
-The garbage collector is told not to look at records, since nothing that they hold can hold them. They are many and live for
-a while, which otherwise has it look at everything there is, again and again.
+The garbage collector is told not to look at records, since nothing that they hold can hold them. They are many and live
+for a while, which otherwise has it look at everything there is, again and again.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -14,7 +14,8 @@ cdef extern from "Python.h":
 
 
 def cut(bytes data not None, str topic, long long offset, type record not None):
-    """Return a record (topic, 0, offset, next, None, None, line) of every line that is not empty; the last one has an end.
+    """Return a record (topic, 0, offset, next, None, None, line) of every line that is not empty; the last one has
+    an end.
 
     The first byte is at `offset`; `next` is where the next such record starts, or the end.
     """
