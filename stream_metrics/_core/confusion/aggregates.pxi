@@ -67,12 +67,12 @@ cdef inline object exact(int64_t whole, uint64_t part):
     return whole if part == 0 else Fraction(fixed_units(whole, part), UNIT)
 
 
-cdef class Readings(Cells):
+cdef class ConfusionAggregates(Cells):
     """A table of counters that can be read; `order` holds the class indices in the order of report."""
 
-    cdef Readings against_rest(self, Py_ssize_t i):
+    cdef ConfusionAggregates against_rest(self, Py_ssize_t i):
         """The table of class i, 0, against the rest, 1; i < 0 stands for a class without samples."""
-        cdef Readings table = Readings.__new__(Readings)
+        cdef ConfusionAggregates table = ConfusionAggregates.__new__(ConfusionAggregates)
         cdef Totals *c
         cdef Fractions *f
         cdef Fixed tp, fn, fp, tn

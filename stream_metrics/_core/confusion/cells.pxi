@@ -19,13 +19,14 @@ import os
 
 import numpy as np
 
+from stream_metrics._core.numeric.hashing cimport home_slot
 from stream_metrics._core.numeric.kernels cimport Guarded
 from stream_metrics.errors import WeightError
 
 cdef Py_ssize_t DENSE_CLASSES = 1024  # 8 MB of cells
 cdef Py_ssize_t FIRST_CAPACITY = 8
 cdef Py_ssize_t FIRST_SLOTS = 4096
-cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")  # no input can be made to collide; no order is ever shown
+cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")
 
 
 cdef void *allocate(Py_ssize_t count, Py_ssize_t size) except NULL nogil:
@@ -34,11 +35,6 @@ cdef void *allocate(Py_ssize_t count, Py_ssize_t size) except NULL nogil:
         with gil:
             raise MemoryError(f"no memory for {count} counters of {size} bytes")
     return block
-
-
-cdef inline Py_ssize_t home(uint64_t key, Py_ssize_t slots) noexcept nogil:
-    cdef uint64_t mixed = (key ^ SEED) * <uint64_t> 0x9E3779B97F4A7C15
-    return <Py_ssize_t> ((mixed ^ (mixed >> 32)) & <uint64_t> (slots - 1))
 
 
 cdef inline void plus(int64_t *whole, uint64_t *part, int64_t w, uint64_t f) noexcept nogil:
@@ -164,7 +160,7 @@ cdef class Cells(Guarded):
     cdef Py_ssize_t find(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
         """Where the value of a cell lies in the hash."""
         cdef uint64_t key = ((<uint64_t> i << 32) | <uint64_t> j) + 1
-        cdef Py_ssize_t at = 2 * home(key, self.slots)
+        cdef Py_ssize_t at = 2 * home_slot(key, SEED, self.slots)
         while self.key[at] != key:
             if self.key[at] == 0:
                 if (self.occupied + 1) * 4 > self.slots * 3:
@@ -199,7 +195,7 @@ cdef class Cells(Guarded):
                 raise MemoryError(f"no memory for {slots} cells")
         for at in range(1, 2 * self.slots, 2):
             if value[at] != 0 or (fraction != NULL and fraction[at] != 0):
-                to = 2 * home(key[at - 1], slots) + 1
+                to = 2 * home_slot(key[at - 1], SEED, slots) + 1
                 while fresh[to - 1] != 0:
                     to = (to + 2) & (2 * slots - 1)
                 fresh[to - 1], fresh[to] = <int64_t> key[at - 1], value[at]

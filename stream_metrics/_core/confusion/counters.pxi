@@ -124,11 +124,11 @@ cdef inline bint uncount_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j
     return True
 
 
-cdef class ConfusionCounters(Readings):
+cdef class ConfusionCounters(ConfusionAggregates):
     """Exact counts of (true label, predicted label).
 
-    A class whose totals are zero and that belongs to no fixed set is *dormant*: no aggregate shows it, and its index is
-    given back once dormant classes are many. So labels that left a window cost nothing.
+    A class whose totals are zero and that belongs to no fixed set is *empty*: no aggregate shows it, and its index is
+    given back once empty classes are many. So labels that left a window cost nothing.
     """
 
     def __cinit__(self, labels=None, other=None):
@@ -140,7 +140,7 @@ cdef class ConfusionCounters(Readings):
     cdef int clear_labels(self) except -1:
         """Forget all labels but the fixed ones; the cells are empty."""
         self.label_index.clear()
-        self.dormant = 0
+        self.empty_classes = 0
         self.reserve(self.label_index.used)
         self.used = self.label_index.used
         return 0
@@ -175,20 +175,20 @@ cdef class ConfusionCounters(Readings):
         """Take appearances of class i back; a class without weight has none."""
         if empty(self, i):
             memset(self.totals[i].seen, 0, sizeof(self.totals[i].seen))
-            self.dormant += i >= self.label_index.fixed
+            self.empty_classes += i >= self.label_index.fixed
         else:
             remove_type(self.totals[i].seen, kind, times)
 
     @cython.final
     cdef int reclaim(self) except -1:
-        """Give back the indices of dormant classes once they are many."""
+        """Give back the indices of empty classes once they are many."""
         cdef Py_ssize_t i
-        if self.dormant < 64 or self.dormant * 2 < len(self.label_index.index):
+        if self.empty_classes < 64 or self.empty_classes * 2 < len(self.label_index.index):
             return 0
         for i in range(self.label_index.fixed, self.used):
             if self.label_index.names[i] is not None and empty(self, i):
                 self.label_index.remove(i)
-        self.dormant = 0
+        self.empty_classes = 0
         return 0
 
     cdef object mapping(self, ConfusionCounters other):
@@ -215,7 +215,7 @@ cdef class ConfusionCounters(Readings):
                                                                       sizeof(Totals))
 
     cdef int refresh(self) except -1:
-        """Sort the labels again if there are new ones, and leave dormant classes out. A stretch may follow that
+        """Sort the labels again if there are new ones, and leave empty classes out. A stretch may follow that
         reads."""
         cdef Py_ssize_t a, live = 0
         cdef const int64_t *ranking
@@ -229,13 +229,13 @@ cdef class ConfusionCounters(Readings):
                 self.ordered_at = self.label_index.changes
             finally:
                 self.leave()
-        elif self.dormant == 0:
+        elif self.empty_classes == 0:
             return 0
-        self.dormant = 0
+        self.empty_classes = 0
         ranking = self.label_index.ranking
         for a in range(self.label_index.ranked):
             if ranking[a] >= self.label_index.fixed and empty(self, ranking[a]):
-                self.dormant += 1
+                self.empty_classes += 1
             else:
                 self.order[live] = ranking[a]
                 live += 1
@@ -664,7 +664,7 @@ cdef class ConfusionCounters(Readings):
         Cells.clear(twin)
         twin.copy_cells(self)
         twin.label_index.copy_from(self.label_index)
-        twin.dormant = self.dormant
+        twin.empty_classes = self.empty_classes
         if self.ordered_at == self.label_index.changes:
             twin.set_order(self.label_index.ranking, self.label_index.ranked)
             twin.ordered_at = twin.label_index.changes

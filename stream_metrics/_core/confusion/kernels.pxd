@@ -64,7 +64,7 @@ cdef struct Form:
     double x[4]
     double span  # the sum of the absolute coefficients
 
-cdef class Readings(Cells):
+cdef class ConfusionAggregates(Cells):
     cdef int64_t *order  # indices of the classes in the order of report
     cdef Py_ssize_t classes
 
@@ -80,16 +80,16 @@ cdef class Readings(Cells):
     cdef tuple in_order(self)
     cdef tuple exact_totals(self)
     cdef tuple ordered_square(self)
-    cdef Readings against_rest(self, Py_ssize_t i)
+    cdef ConfusionAggregates against_rest(self, Py_ssize_t i)
 
 
 cdef int read_cells(Cells table, bytes stream, Py_ssize_t classes) except -1
 
 
-cdef class ConfusionCounters(Readings):
+cdef class ConfusionCounters(ConfusionAggregates):
     cdef LabelIndex label_index
     cdef int64_t ordered_at   # the number of changes of the labels at which `order` was written
-    cdef Py_ssize_t dormant   # classes without weight that belong to no fixed set, as far as they are known
+    cdef Py_ssize_t empty_classes   # classes without weight that belong to no fixed set, as far as they are known
     cdef readonly int64_t n
     cdef readonly int64_t abstained
     cdef readonly int64_t weighted  # samples whose weight was not 1, as far as they are known

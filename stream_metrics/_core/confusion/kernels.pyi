@@ -14,7 +14,7 @@ class Cells(Guarded): ...
 DENSE_LIMIT: int
 
 @disjoint_base
-class Readings(Cells):
+class ConfusionAggregates(Cells):
     @property
     def labels(self) -> tuple[Any, ...]: ...
     @property
@@ -74,7 +74,7 @@ def count_codes(
 ) -> tuple[tuple[Any, Any, Any, Any], tuple[ndarray[Any, Any], ndarray[Any, Any]], int, int]: ...
 
 @disjoint_base
-class ConfusionCounters(Readings):
+class ConfusionCounters(ConfusionAggregates):
     def __new__(cls, labels: Any = None, other: Any = None) -> Self: ...
     @property
     def fixed_labels(self) -> tuple[Any, ...] | None: ...

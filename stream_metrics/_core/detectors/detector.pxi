@@ -29,7 +29,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.numeric.kernels cimport Guarded
 from stream_metrics._core.numeric.kernels cimport plain
-from stream_metrics._core.numeric.scores cimport mixed
+from stream_metrics._core.numeric.hashing cimport splitmix64
 from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples
 from stream_metrics.errors import WeightError
 from stream_metrics.labels.label import canonical, most_likely
@@ -88,7 +88,8 @@ cdef class Outcome:
 
 cdef inline double uniform(int64_t at, uint64_t use) noexcept nogil:
     """The random number in [0, 1) of a sample, one for each `use` below 4."""
-    return (mixed((4 * <uint64_t> at + use + 1) * <uint64_t> 0x9E3779B97F4A7C15) >> 11) * (1.0 / 9007199254740992.0)
+    cdef uint64_t hash = splitmix64((4 * <uint64_t> at + use + 1) * <uint64_t> 0x9E3779B97F4A7C15)
+    return (hash >> 11) * (1.0 / 9007199254740992.0)
 
 
 cdef inline bint absent(object y_pred):
@@ -167,14 +168,14 @@ cdef class Detector(Guarded):
         cdef double rate = (self.level[0] + self.level[1]) / 2, rare = min(rate, 1 - rate)
         cdef double goal, bar, length, low = 0, high = 0, longer = 1
         cdef Py_ssize_t at, _attempt
-        cdef uint64_t key = mixed(self.block * 4 + self.up * 2 + self.down)
+        cdef uint64_t key = splitmix64(self.block * 4 + self.up * 2 + self.down)
         if rare < RAREST or self.block > 500:
             return self.stated
         for at in range(self.bets):
-            key = mixed(key + (<uint64_t *> &self.odds[at])[0])
+            key = splitmix64(key + (<uint64_t *> &self.odds[at])[0])
         for at in range(2):
-            key = mixed(key + (<uint64_t *> &self.level[at])[0])
-        key = mixed(key + (<uint64_t *> &self.stated)[0]) | 1
+            key = splitmix64(key + (<uint64_t *> &self.level[at])[0])
+        key = splitmix64(key + (<uint64_t *> &self.stated)[0]) | 1
         if simulated_key[key >> 56] == key:
             return simulated_bar[key >> 56]
         goal = min(self.stated, max(2000.0, 20 / rare, 40.0 * self.block))
@@ -215,7 +216,7 @@ cdef class Detector(Guarded):
             while total < bar and length < longest:
                 state += <uint64_t> 0x9E3779B97F4A7C15
                 length += 1
-                total = self.weigh((mixed(state) >> 11) * (1.0 / 9007199254740992.0) < rate)
+                total = self.weigh((splitmix64(state) >> 11) * (1.0 / 9007199254740992.0) < rate)
             lengths += length
         for at in range(2 * self.bets):
             self.mass[at] = saved[at]
@@ -437,7 +438,7 @@ cdef class Detector(Guarded):
         """Watch random errors of this rate from a new start; return the samples after the reference until an alarm, 0
         for none."""
         cdef int64_t at = 0
-        cdef uint64_t state = mixed(seed)
+        cdef uint64_t state = splitmix64(seed)
         self.reset()
         self.n = state >> 24  # where other random numbers break ties
         while at < longest:
@@ -445,7 +446,7 @@ cdef class Detector(Guarded):
             self.n += 1
             state += <uint64_t> 0x9E3779B97F4A7C15
             self.alarm = False
-            self.watch((mixed(state) >> 11) * (1.0 / 9007199254740992.0) < rate)
+            self.watch((splitmix64(state) >> 11) * (1.0 / 9007199254740992.0) < rate)
             if self.alarm:
                 return at
         return 0

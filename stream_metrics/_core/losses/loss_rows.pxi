@@ -11,7 +11,7 @@ from cpython.ref cimport PyObject
 from stream_metrics._core.numeric.kernels cimport plain
 from stream_metrics._core.losses.terms cimport Row, Sample, add_square, clamp, finish, in_range, rate
 from stream_metrics._core.numeric.kernels cimport to_double
-from stream_metrics._core.numeric.wide cimport grid
+from stream_metrics._core.numeric.wide cimport quantize52
 from stream_metrics.errors import ScoreError
 from stream_metrics.labels.label import canonical, sort_key
 
@@ -81,7 +81,7 @@ cdef int measure_mapping(dict scores, object truth, object position, bint clean,
             raise no_probability(x, <object> key, position)
         row.higher += x > p
         row.ties += x == p
-        add_square(&row.squares, grid(clamp(x)))
+        add_square(&row.squares, quantize52(clamp(x)))
     rank = row.classes + 1
     if found != NULL:
         rank = row.higher + 1 + (earlier_ties(scores, truth, p) if row.ties > 1 else 0)

@@ -12,7 +12,7 @@ from libc.string cimport memset
 
 from stream_metrics._core.numeric.fixed cimport Fixed
 from stream_metrics._core.numeric.wide cimport (
-    Term, Wide, as_term, grid, minus_fixed, minus_wide, plus_fixed, plus_wide, root, surprise, times)
+    Term, Wide, as_term, minus_fixed, minus_wide, plus_fixed, plus_wide, quantize52, root, surprise, times)
 
 ctypedef fused real:
     float
@@ -88,11 +88,11 @@ cdef inline bint scan(const real *p, Py_ssize_t n, double p_true, Row *row) noex
             x = p[i]
             higher += x > p_true
             ties += x == p_true
-            q = grid(x)
+            q = quantize52(x)
             if q > <uint64_t> 1 << 52:  # beyond the place of probability 1
                 if not in_range(x):
                     return False
-                q = grid(clamp(x))
+                q = quantize52(clamp(x))
             a = q >> 26
             b = q & 0x3FFFFFF
             aa += a * a
@@ -108,7 +108,7 @@ cdef inline bint scan(const real *p, Py_ssize_t n, double p_true, Row *row) noex
 cdef inline void rate(Sample *s, double p, Row *row, Py_ssize_t rank, bint found) noexcept nogil:
     """Fill in what needs no logarithm, from the probability of the true class and the squares of its row."""
     cdef Term brier = row.squares
-    cdef uint64_t q = grid(p) if found else 0
+    cdef uint64_t q = quantize52(p) if found else 0
     s.p = p if found and p > 2.0**-52 else 2.0**-52
     s.share = <double> <int64_t> q / root(row.squares) if q else 0.0
     s.share = s.share if s.share < 1.0 else 1.0
@@ -134,8 +134,8 @@ cdef inline void rate_single(Sample *s, double p, bint positive) noexcept nogil:
     cdef bint ahead = p > 0.5
     p = clamp(p)
     row.classes, row.squares.high, row.squares.low = 2, 0, 0
-    add_square(&row.squares, grid(p))
-    add_square(&row.squares, grid(1.0 - p))  # as in a mapping: 2^52 - grid(p) may be one more or less
+    add_square(&row.squares, quantize52(p))
+    add_square(&row.squares, quantize52(1.0 - p))  # as in a mapping: 2^52 - quantize52(p) may be one more or less
     rate(s, fabs(<double> (not positive) - p), &row, 1 if ahead == positive else 2, True)
 
 

@@ -1,4 +1,4 @@
-# The score code: a monotone map from doubles to 64-bit integers, and the hash of a code.
+# The score code: a monotone map from doubles to 64-bit integers.
 #
 # Written without branches: on unsorted scores a wrong guess of the branch costs more than the whole code, and a
 # processor that computes four scores at once can do so (0.6 ns a score for 3.6).
@@ -53,16 +53,3 @@ cdef extern from *:
     # bits(a) up to 1/2, 2 bits(1/2) - bits(1-a) below 1, bits(a-1) + 105 octaves from 1 to 3/2, bits(a) + 103.5 beyond.
     uint64_t encode "rank_encode"(double x) nogil
     void encode_all "rank_encode_all"(const double *x, uint64_t *code, Py_ssize_t n) nogil
-
-
-cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
-    """The splitmix64 finaliser: a bijection, so a hash stands for its code."""
-    x = (x ^ (x >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
-    x = (x ^ (x >> 27)) * <uint64_t> 0x94D049BB133111EB
-    return x ^ (x >> 31)
-
-
-cdef inline uint64_t unmixed(uint64_t x) noexcept nogil:
-    x = (x ^ (x >> 31) ^ (x >> 62)) * <uint64_t> 0x319642B2D24D8EC3
-    x = (x ^ (x >> 27) ^ (x >> 54)) * <uint64_t> 0x96DE1B173F119089
-    return x ^ (x >> 30) ^ (x >> 60)

@@ -87,7 +87,7 @@ cdef inline void minus_fixed(Fixed *sum, int64_t whole, uint64_t part) noexcept 
     sum.part -= part
 
 
-cdef inline uint64_t grid(double p) noexcept nogil:
+cdef inline uint64_t quantize52(double p) noexcept nogil:
     """A probability in [0, 1] as a multiple of 2^-52, rounded to the nearest: the bits of 1 + p beyond those of 1."""
     cdef uint64_t bits
     p += 1.0

@@ -43,7 +43,7 @@ cdef inline bint absent(object predicted):
     return predicted is None or (not plain(predicted) and isinstance(predicted, Mapping) and not predicted)
 
 
-cdef class JointCounters(Triples):
+cdef class JointCounters(HashCounter):
     """Exact counts of (fold, true label, prediction of one model, prediction of the other)."""
 
     def __cinit__(self, *args, **kwargs):

@@ -9,18 +9,14 @@ from libc.stdint cimport int64_t, uint64_t
 
 import os
 
+from stream_metrics._core.numeric.hashing cimport home_slot
 from stream_metrics._core.numeric.kernels cimport Guarded
 
 cdef Py_ssize_t FIRST_SLOTS = 256
-cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")  # no input can be made to collide; no order is ever shown
+cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")
 
 
-cdef inline Py_ssize_t home(uint64_t key, Py_ssize_t slots) noexcept nogil:
-    cdef uint64_t mixed = (key ^ SEED) * <uint64_t> 0x9E3779B97F4A7C15
-    return <Py_ssize_t> ((mixed ^ (mixed >> 32)) & <uint64_t> (slots - 1))
-
-
-cdef class Triples(Guarded):
+cdef class HashCounter(Guarded):
     """Counters by key, none of which is 0."""
 
     def __dealloc__(self):
@@ -46,7 +42,7 @@ cdef class Triples(Guarded):
 
     cdef Py_ssize_t find(self, uint64_t key) except -1:
         """Where the value of a cell lies; there is room for it afterwards."""
-        cdef Py_ssize_t at = home(key, self.slots)
+        cdef Py_ssize_t at = home_slot(key, SEED, self.slots)
         while self.key[at] != key:
             if self.key[at] == 0:
                 if (self.occupied + 1) * 2 > self.slots:
@@ -73,7 +69,7 @@ cdef class Triples(Guarded):
             raise MemoryError(f"no memory for {slots} cells")
         for at in range(self.slots):
             if self.key[at] != 0:
-                to = home(self.key[at], slots)
+                to = home_slot(self.key[at], SEED, slots)
                 while key[to] != 0:
                     to = (to + 1) & (slots - 1)
                 key[to], value[to] = self.key[at], self.value[at]

@@ -11,7 +11,7 @@ cdef struct PairedClass:
     int64_t seen[4]  # appearances as bool, int, float and as anything else; the last is written and never read
     bint counted     # whether a sample has the label
 
-cdef class Triples(Guarded):
+cdef class HashCounter(Guarded):
     cdef uint64_t *key
     cdef int64_t *value
     cdef uint64_t *fraction
@@ -25,7 +25,7 @@ cdef class Triples(Guarded):
     cdef int add(self, uint64_t key, int64_t whole, uint64_t part) except -1
 
 
-cdef class JointCounters(Triples):
+cdef class JointCounters(HashCounter):
     cdef LabelIndex label_index
     cdef PairedClass *classes
     cdef Py_ssize_t capacity        # of `classes`

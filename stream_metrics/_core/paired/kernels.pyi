@@ -6,10 +6,10 @@ from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics.labels import Label
 
 @disjoint_base
-class Triples(Guarded): ...
+class HashCounter(Guarded): ...
 
 @disjoint_base
-class JointCounters(Triples):
+class JointCounters(HashCounter):
     @property
     def n(self) -> int: ...
     @property

@@ -13,7 +13,7 @@ import numpy as np
 cimport numpy as cnp
 
 from stream_metrics._core.numeric.fixed cimport add_fixed, add_product, take_fixed, unsigned_double
-from stream_metrics._core.numeric.scores cimport unmixed
+from stream_metrics._core.numeric.hashing cimport inverse_splitmix64
 from stream_metrics.labels.label import canonical
 
 cnp.import_array()
@@ -132,7 +132,8 @@ cdef Py_ssize_t draw(Column *c, const int64_t *groups, Py_ssize_t count, Drawn *
             s = c.sample + groups[k]
             for i in range(s.held):
                 at = s.order[i]
-                drawn[n].hash, drawn[n].code, drawn[n].whole = s.at[at].hash, unmixed(s.at[at].hash), s.at[at].whole
+                drawn[n].hash, drawn[n].code = s.at[at].hash, inverse_splitmix64(s.at[at].hash)
+                drawn[n].whole = s.at[at].whole
                 drawn[n].part = 0 if s.part == NULL else s.part[at]
                 n += 1
     return n
@@ -151,7 +152,7 @@ cdef int sort_sample(Bottom *s) except -1:
     by = room_for(max(s.held, 1))
     for at in range(s.slots):
         if s.at[at].hash != 0:
-            by[n].key, by[n].place = unmixed(s.at[at].hash), at
+            by[n].key, by[n].place = inverse_splitmix64(s.at[at].hash), at
             n += 1
     qsort(by, n, sizeof(Keyed), by_key)
     for at in range(n):
@@ -243,7 +244,7 @@ cdef Py_ssize_t read_cells(Column *c, const int64_t *rest, Py_ssize_t many, cons
 
 
 cdef class RankReadings(RankSamples):
-    """Readings of a rank sketch."""
+    """ConfusionAggregates of a rank sketch."""
 
     cdef tuple group_numbers(self, Py_ssize_t j, object own, object rest):
         """The classes to compare: the rest, its own; arrays of groups of the column, of which some may be unknown."""

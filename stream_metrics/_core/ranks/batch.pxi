@@ -186,7 +186,7 @@ cdef class Batch:
                     count[k] += fed
                 start += n
             for k in range(self.size):
-                if fed >= 0 and self.guessed[k] and guessed_too_low(self.column[k]):
+                if fed >= 0 and self.guessed[k] and threshold_too_low(self.column[k]):
                     fed = self.draw_again(k, x, code)
         PyMem_RawFree(code)
         if fed < 0:
@@ -233,8 +233,8 @@ cdef class Batch:
                     rows.part = &part[a]
                 if feed(self.column[k], &code[a], &rows, b - a) < 0:
                     raise MemoryError("no memory for a batch of scores")
-                if self.guessed[k] and guessed_too_low(self.column[k]) and resample(self.column[k], &code[a], &rows,
-                                                                                    b - a) < 0:
+                if (self.guessed[k] and threshold_too_low(self.column[k])
+                        and resample(self.column[k], &code[a], &rows, b - a) < 0):
                     raise MemoryError("no memory for a batch of scores")
         self.finish()
 

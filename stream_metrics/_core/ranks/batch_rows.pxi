@@ -3,7 +3,7 @@
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint64_t
 
-from stream_metrics._core.numeric.scores cimport mixed
+from stream_metrics._core.numeric.hashing cimport splitmix64
 
 cdef inline Py_ssize_t group_of(const CodeRows *rows, Py_ssize_t r) noexcept nogil:
     return rows.group[r] if rows.own == -1 else rows.group[r] == rows.own
@@ -13,10 +13,9 @@ cdef inline bint weightless(const CodeRows *rows, Py_ssize_t r) noexcept nogil:
     return rows.whole != NULL and rows.whole[r] == 0 and (rows.part == NULL or rows.part[r] == 0)
 
 
-cdef inline Py_ssize_t glide(Column *c, const uint64_t *code, const CodeRows *rows, Py_ssize_t r, Py_ssize_t n,
-                             int64_t *skipped) noexcept nogil:
-    """Count whole weights from row r on while each score is 0 or meets its cell at once, which is mixed, and is not
-    sampled."""
+cdef inline Py_ssize_t count_fast_run(Column *c, const uint64_t *code, const CodeRows *rows, Py_ssize_t r, Py_ssize_t n,
+                                      int64_t *skipped) noexcept nogil:
+    """Count whole weights from row r on while each score is 0 or meets its cell, which is mixed, and is not sampled."""
     cdef Py_ssize_t g, cell, width = 2 + 2 * c.groups
     cdef const cell_t *slot = c.slot
     cdef const Bottom *sample = c.sample
@@ -33,7 +32,7 @@ cdef inline Py_ssize_t glide(Column *c, const uint64_t *code, const CodeRows *ro
         key = x >> level
         cell = slot[(key * <uint64_t> 0x9E3779B97F4A7C15) >> shift]
         record = records + cell * width
-        if cell == 0 or mixed(x) <= sample[g].bound or record[0] != key or record[1] != MIXED:
+        if cell == 0 or splitmix64(x) <= sample[g].bound or record[0] != key or record[1] != MIXED:
             return r
         record += 2 + 2 * g
         if rows.whole == NULL:
@@ -52,7 +51,7 @@ cdef inline int64_t feed(Column *c, const uint64_t *code, const CodeRows *rows, 
     cdef bint parts = rows.part != NULL
     while r < n:
         if c.level > 0 and not parts:
-            r = glide(c, code, rows, r, n, &skipped)
+            r = count_fast_run(c, code, rows, r, n, &skipped)
             if r == n:
                 break
         if code[r] == ZERO or weightless(rows, r):
@@ -84,10 +83,10 @@ cdef inline int resample(Column *c, const uint64_t *code, const CodeRows *rows, 
     cdef bint parts = rows.part != NULL
     for r in range(n):
         s = c.sample + group_of(rows, r)
-        if code[r] != ZERO and mixed(code[r]) <= s.bound and not weightless(rows, r):
+        if code[r] != ZERO and splitmix64(code[r]) <= s.bound and not weightless(rows, r):
             if not bottom_ready(s, parts) and bottom_reserve(s, 1, parts) < 0:
                 return -1
-            bottom_add(s, mixed(code[r]), 1 if rows.whole == NULL else rows.whole[r], rows.part[r] if parts else 0,
+            bottom_add(s, splitmix64(code[r]), 1 if rows.whole == NULL else rows.whole[r], rows.part[r] if parts else 0,
                        c.scratch)
     return 0
 
@@ -98,7 +97,7 @@ cdef inline uint64_t guess(Py_ssize_t n, Py_ssize_t size) noexcept nogil:
     return MIXED if want >= <double> n else <uint64_t> (want / <double> n * 18446744073709551616.0)
 
 
-cdef inline bint guessed_too_low(Column *c) noexcept nogil:
+cdef inline bint threshold_too_low(Column *c) noexcept nogil:
     """Whether a sample lacks codes that were refused by a guess; then all are cleared."""
     cdef Py_ssize_t g
     cdef bint short = False

@@ -20,7 +20,7 @@ from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
 import numpy as np
 
 from stream_metrics._core.numeric.fixed cimport add_fixed, add_product, take_fixed
-from stream_metrics._core.numeric.scores cimport unmixed
+from stream_metrics._core.numeric.hashing cimport inverse_splitmix64
 from stream_metrics._core.numeric.varint cimport read_varint, write_varint
 
 cdef enum:
@@ -298,7 +298,7 @@ cdef int decode_sample(Column *c, Py_ssize_t g, const uint8_t *data, Py_ssize_t 
         if gap == 0 or hash + gap < gap or whole > <uint64_t> INT64_MAX or (whole | part) == 0:
             raise ValueError("hashes in ascending order, each with a weight")
         hash += gap
-        code = unmixed(hash)
+        code = inverse_splitmix64(hash)
         cell = <Py_ssize_t> c.slot[find(c, code >> c.level)] - 1
         if cell < 0 or code == ZERO or (record_of(c, cell)[1] != MIXED and record_of(c, cell)[1] != code):
             raise ValueError("samples of the codes that are in the cells")

@@ -21,7 +21,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from stream_metrics._core.numeric.fixed cimport add_fixed, add_product, take_fixed
-from stream_metrics._core.numeric.scores cimport mixed
+from stream_metrics._core.numeric.hashing cimport splitmix64
 
 
 cdef inline Py_ssize_t append(Column *c, Py_ssize_t at, uint64_t key, uint64_t sole) noexcept nogil:
@@ -86,7 +86,7 @@ cdef inline void add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, 
             add_product(&moment, &low, part, shifted)
         put(c, cell, group, whole, moment, part, low)
     if c.level > 0:
-        hash = mixed(code)
+        hash = splitmix64(code)
         if hash <= c.sample[group].bound:
             bottom_add(c.sample + group, hash, whole, part, c.scratch)
         if code > ONE and c.level > WIDE:
@@ -173,7 +173,7 @@ cdef void seed(Column *c) noexcept nogil:
         record = record_of(c, cell)
         for g in range(c.groups):
             if occupied(c, cell, g):
-                bottom_add(c.sample + g, mixed(record[0]), <int64_t> record[2 + 2 * g],
+                bottom_add(c.sample + g, splitmix64(record[0]), <int64_t> record[2 + 2 * g],
                            0 if c.tail == NULL else c.tail[2 * (c.groups * cell + g)], c.scratch)
 
 
@@ -283,7 +283,7 @@ cdef void column_absorb(Column *c, const Column *o, const int64_t *to) noexcept 
                 part, low = o.tail[2 * (o.groups * cell + g)], o.tail[2 * (o.groups * cell + g) + 1]
             put(c, into, to[g], <int64_t> record[2 + 2 * g], record[3 + 2 * g], part, low)
             if o.level == 0 and c.level > 0:
-                bottom_add(c.sample + to[g], mixed(record[0]), <int64_t> record[2 + 2 * g], part, c.scratch)
+                bottom_add(c.sample + to[g], splitmix64(record[0]), <int64_t> record[2 + 2 * g], part, c.scratch)
         if c.held > c.buckets:
             settle(c)
     if o.level > 0:

@@ -25,7 +25,7 @@ cdef inline Py_ssize_t below(const Codes *side, uint64_t code) noexcept nogil:
     return (base - side.code) + (base[0] < code)
 
 
-cdef class WindowArea:
+cdef class ExactAuc:
     """Sorted codes of own and rest, and the pairs in order between them."""
 
     def __dealloc__(self):

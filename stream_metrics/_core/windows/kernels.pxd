@@ -46,7 +46,7 @@ cdef struct Codes:
     uint64_t *code  # ascending
     Py_ssize_t held, room
 
-cdef class WindowArea:
+cdef class ExactAuc:
     cdef Codes side[2]  # the rest, its own
     cdef int64_t twice  # twice the pairs of own above rest, and once the tied ones
 
@@ -86,7 +86,7 @@ cdef class RollingFeed(Ring):
 
 
 cdef class AreaFeed(RollingFeed):
-    cdef WindowArea area   # of the scores in the window while none is odd; None where it is not asked for
+    cdef ExactAuc area   # of the scores in the window while none is odd; None where it is not asked for
     cdef object positive
     cdef int scale, shift
     cdef double instead

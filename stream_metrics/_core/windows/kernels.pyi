@@ -24,7 +24,7 @@ class Ring(Guarded):
     def _samples(self) -> list[tuple[Any, Any, Any]]: ...
 
 @disjoint_base
-class WindowArea:
+class ExactAuc:
     def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
 
 @disjoint_base

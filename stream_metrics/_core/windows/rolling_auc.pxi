@@ -1,6 +1,6 @@
 """A rolling window whose answer is the ROC area of one class.
 
-There is no state at all but `WindowArea`, until something else than the area is read: it is then made from the ring. A
+There is no state at all but `ExactAuc`, until something else than the area is read: it is then made from the ring. A
 sample that the area cannot take (weighted, or of scores that share a code) is *odd*; the state counts as usual until no
 odd one is in the window. To change over takes time proportional to the window, and happens at most twice in the time
 that a window needs to go by.
@@ -33,7 +33,7 @@ cdef class AreaFeed(RollingFeed):
     def _set_area(self, positive, int scale, int shift, double instead):
         """Answer `get` by scale * area + shift of the scores of `positive`, and by `instead` where that is
         undefined."""
-        self.area = WindowArea.__new__(WindowArea)
+        self.area = ExactAuc.__new__(ExactAuc)
         self.positive, self.scale, self.shift, self.instead = positive, scale, shift, instead
         self.odd = 0
 
