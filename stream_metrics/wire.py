@@ -263,11 +263,11 @@ _items = msgspec.msgpack.Decoder(list[msgspec.Raw])
 def _encode_rare(value: object) -> bytes:
     """Encode what msgspec refuses: text with lone surrogates, and ints outside 64 bits."""
     if isinstance(value, list | tuple):
-        return _encoder.encode([msgspec.Raw(_encode_rare(item)) for item in value])
+        return _encoder.encode([msgspec.Raw(encoded(item)) for item in value])
     if isinstance(value, dict):
         n = len(value)
         head = _encoder.encode(dict.fromkeys(range(n)))[: 1 if n < 2**4 else 3 if n < 2**16 else 5]
-        return head + b"".join(_encode_rare(key) + _encode_rare(item) for key, item in value.items())
+        return head + b"".join([encoded(key) + encoded(item) for key, item in value.items()])
     if isinstance(value, str):
         text = value.encode("utf-8", "surrogatepass")
         return _encoder.encode("x" * len(text))[: -len(text) or None] + text
@@ -301,8 +301,9 @@ def _decode_rare(data: bytes) -> Any:
 def _with_tuples(value: Any) -> Any:
     """Return a decoded value with its lists as tuples."""
     if type(value) is list:
-        kinds = set(map(type, value))
-        return tuple([_with_tuples(item) for item in value] if list in kinds or dict in kinds else value)
+        if len(value) > 16 and not {list, dict} & set(map(type, value)):  # copied at once
+            return tuple(value)
+        return tuple([_with_tuples(item) if type(item) is list or type(item) is dict else item for item in value])
     if type(value) is dict:
         return {key: _with_tuples(item) for key, item in value.items()}
     return value
