@@ -136,7 +136,18 @@ class IntervalReadings:
         return twin  # type: ignore[no-any-return]
 
     def displayed_interval(self, key: str) -> Any:
-        """Return the interval of a key as it is shown; None if none are shown, or the metric has none."""
+        """Return the interval of a key as it is shown.
+
+        Parameters
+        ----------
+        key : str
+            Key of the metric.
+
+        Returns
+        -------
+        Interval or dict of Label to Interval or None
+            None if no intervals are shown, or the metric has none.
+        """
         if self.interval_display is None:
             return None
         if key not in self._intervals:
@@ -148,5 +159,11 @@ class IntervalReadings:
         return self._intervals[key]
 
     def interval_problem(self) -> str:
-        """Return why no value has an interval although they are shown; empty if nothing speaks against them."""
+        """Return why no value has an interval although they are shown.
+
+        Returns
+        -------
+        str
+            The reason; empty if nothing speaks against them.
+        """
         return "" if self.interval_display is None else weight_problem(self.evaluation)

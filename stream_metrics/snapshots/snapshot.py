@@ -100,14 +100,31 @@ class Snapshot(ScoreReadings, IntervalReadings):
         self._obstacles: dict[str, Obstacle] | None = None
 
     def default_keys(self) -> tuple[str, ...]:
-        """Return the keys of a snapshot of these states that names none."""
+        """Return the keys of a snapshot of these states that names none.
+
+        Returns
+        -------
+        tuple of str
+            Keys of the catalog, in its order.
+        """
         states = self.evaluation.states
         if states.keys() == {"counts"}:
             return DEFAULT
         return tuple(key for key, row in CATALOG.items() if row.default and row.state in states)
 
     def with_keys(self, keys: Sequence[str]) -> Snapshot:
-        """Return a snapshot of the same states with other chosen keys."""
+        """Return a snapshot of the same states with other chosen keys.
+
+        Parameters
+        ----------
+        keys : sequence of str
+            Keys of the catalog.
+
+        Returns
+        -------
+        Snapshot
+            A new snapshot.
+        """
         evaluation = self.evaluation
         folds, zero_division = evaluation.folds, evaluation.zero_division
         snapshot = Snapshot(**evaluation.states, folds=folds, keys=keys, zero_division=zero_division)
@@ -313,7 +330,13 @@ class Snapshot(ScoreReadings, IntervalReadings):
         return f"<Snapshot n={self.n}, classes={len(self.labels)}{accuracy}>"
 
     def obstacles(self) -> dict[str, Obstacle]:
-        """Return why chosen keys cannot be computed, by key."""
+        """Return why chosen keys cannot be computed.
+
+        Returns
+        -------
+        dict of str to Obstacle
+            The reason, by key.
+        """
         if self._obstacles is None:
             self._obstacles = {}
             for keys in _conditional(self.chosen_keys, tuple(self.evaluation.states)):
@@ -322,7 +345,13 @@ class Snapshot(ScoreReadings, IntervalReadings):
         return self._obstacles
 
     def computable_keys(self) -> tuple[str, ...]:
-        """Return the chosen keys that can be computed."""
+        """Return the chosen keys that can be computed.
+
+        Returns
+        -------
+        tuple of str
+            Keys of the catalog, in the order of the choice.
+        """
         refused = self.obstacles()
         return tuple([key for key in self.chosen_keys if key not in refused]) if refused else self.chosen_keys
 
