@@ -92,7 +92,7 @@ class MetricBase(Feed, Portable):
         self.state._check_merge(other.state)
 
     def _states(self) -> list[Any]:
-        """Return the states of all samples."""
+        """Return the states of all samples, without those of the folds."""
         return [self.state]
 
     def _merge_states(self, other: Self) -> None:
@@ -101,7 +101,7 @@ class MetricBase(Feed, Portable):
 
     @property
     def _reads(self) -> Literal["labels", "scores", "both"]:
-        """What a sample is made of."""
+        """Whether a sample has labels, scores or both."""
         raise NotImplementedError
 
     def _update_unit(self, unit: Label, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:

@@ -1,10 +1,10 @@
-"""The folds of a metric or a set of metrics: what the samples of each group of units have counted.
+"""Folds of a metric or a set of metrics: counts of the samples of some of the units.
 
-Samples of one unit (a customer, a session, an hour) depend on each other, so formulas of independent samples give
-intervals that are too narrow. A unit belongs to one of `FOLDS` folds by a hash of its value, whatever the shard, and
-the uncertainty of any value comes from leaving out one fold at a time (see `inference.fold_intervals`). Every fold is
-an accumulator like the whole one, so folds merge, copy, revert and are written as everything else is. The samples are
-counted twice: in their fold, and in the whole, whose values are read as ever.
+Samples of one unit (a customer, a session, an hour) depend on each other, so formulas for independent samples give
+intervals that are too narrow. A hash of the unit selects one of `FOLDS` folds, the same in every shard, and the
+uncertainty of any value comes from leaving out one fold at a time (see `inference.intervals.folds`). A fold is an
+accumulator like its owner, so folds merge, copy, revert and are written like any other. Each sample is counted twice:
+in its fold and in the owner, whose values are read as without folds.
 """
 
 from __future__ import annotations
@@ -107,11 +107,11 @@ def written(owner: MetricBase) -> list[Any]:
 
 def read_folds(owner: MetricBase, configuration: Any, content: Any) -> None:
     """Give a restored accumulator the folds that `written` returned; ValueError for what cannot have been written."""
-    for held in content:
-        folds = [fold for fold, _ in held]
+    for folds_content in content:
+        folds = [fold for fold, _ in folds_content]
         if not folds or {*map(type, folds)} != {int} or folds != sorted({*folds} & {*range(FOLDS)}):
             raise ValueError(f"folds from 0 to {FOLDS - 1} in their order")
-        for fold, states in held:
+        for fold, states in folds_content:
             part = type(owner)._restore((configuration, *states))
             if not _size(part) or part._folds:
                 raise ValueError("samples in every fold")
@@ -121,13 +121,13 @@ def read_folds(owner: MetricBase, configuration: Any, content: Any) -> None:
 
 
 def _holds_folds(owner: MetricBase) -> bool:
-    """Tell whether the whole can hold the samples of all folds, so that whatever it can merge they can."""
+    """Return whether the owner has all samples of its folds, so that folds can merge whatever the owner can."""
     parts = owner._folds.values()
     if sum(part.n for part in parts) > owner.n or sum(part.abstained for part in parts) > owner.abstained:
         return False
-    for whole, *held in zip(owner._states(), *(part._states() for part in parts), strict=True):
+    for whole, *in_folds in zip(owner._states(), *(part._states() for part in parts), strict=True):
         most, labels = whole._load(), set(getattr(whole, "labels", ()))
-        for state in held:
+        for state in in_folds:
             if any(x > y for x, y in zip(state._load(), most, strict=True)):
                 return False
             if not labels.issuperset(getattr(state, "labels", ())):
@@ -149,7 +149,7 @@ def _empty(owner: MetricBase) -> Any:
 
 
 def _plain(owner: MetricBase, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> tuple[Any, ...]:
-    """Return truth, prediction, weight and what stands beside them, as values that run no code of the caller."""
+    """Return truth, prediction, weight and other arguments, as values that run no code of the caller."""
     classes = owner.state.classes if isinstance(owner.state, ProbabilityLosses) else None
     truth, predicted, weight = plain_sample(owner._reads, given, w, more, classes)
     if type(predicted) is Kept:

@@ -116,8 +116,8 @@ class Metric(MetricBase):
         if not hasattr(self, "row"):
             raise TypeError("Metric has no formula of its own; use a class such as stream_metrics.MacroF1")
         row, options = self.row, arguments
-        instead = options.pop("zero_division")
-        self.zero_division = checked_zero_division(row.zero_division if instead is None else instead)
+        zero_division = options.pop("zero_division")
+        self.zero_division = checked_zero_division(row.zero_division if zero_division is None else zero_division)
         kind, names = STATES[row.state]
         for_state = {name: options.pop(name) for name in names}
         pos_label = for_state["pos_label"] if "pos_label" in for_state else options.pop("pos_label", None)
@@ -172,11 +172,11 @@ class Metric(MetricBase):
         Snapshot
             The metrics at this moment; later updates do not change it.
         """
-        reads: str = self.row.state
+        name: str = self.row.state
         with self._reading():
             state, parts = self.state.copy(), copied(self)
-        folds = {fold: {reads: part.state} for fold, part in parts.items()}
-        return Snapshot(**{reads: state}, folds=folds, zero_division=self.zero_division)
+        folds = {fold: {name: part.state} for fold, part in parts.items()}
+        return Snapshot(**{name: state}, folds=folds, zero_division=self.zero_division)
 
     @property
     def _reads(self) -> Literal["labels", "scores", "both"]:
@@ -213,7 +213,7 @@ class Metric(MetricBase):
         bool
             False if river was not imported.
         """
-        base = sys.modules.get("river.base")  # who has a model of river has loaded it
+        base = sys.modules.get("river.base")  # a caller with a model of river has imported it
         if base is None:
             return False
         others = {"counts": (base.Clusterer,), "ranks": (base.AnomalyDetector, base.AnomalyFilter)}
@@ -225,18 +225,18 @@ class Metric(MetricBase):
 
     @classmethod
     def _restore(cls, content: Any) -> Metric:
-        (key, zero_division, pos_label, options), held, *folds = content
+        (key, zero_division, pos_label, options), state_content, *folds = content
         row = find(key)
-        kind, taken = STATES[row.state]
-        state = kind._restore(held)
-        kwargs = {name: getattr(state, "fixed_labels" if name == "labels" else name) for name in taken}
+        kind, names = STATES[row.state]
+        state = kind._restore(state_content)
+        for_state = {name: getattr(state, "fixed_labels" if name == "labels" else name) for name in names}
         if pos_label:
-            kwargs["pos_label"] = pos_label[0]
+            for_state["pos_label"] = pos_label[0]
         named = METRIC_CLASSES.get(key)
         if named is None:
             raise ValueError(f"a metric that has a class; {key!r} has none, but MetricSet([{key!r}]) reads it")
         metric_class = cls if issubclass(cls, named) else named
-        metric = metric_class(zero_division=zero_division, **kwargs, **options)
+        metric = metric_class(zero_division=zero_division, **for_state, **options)
         if metric.state._content()[0] != state._content()[0] and row.state == "ranks":
             raise ValueError("a sketch such as this metric makes")
         metric._attach(state)
@@ -304,5 +304,5 @@ def _checked_formula(row: MetricSpec, formula: Callable[..., Any], state: Any) -
 
 
 def _sketched(row: MetricSpec) -> dict[str, bool]:
-    """Return what a row needs of its sketch: every class apart, if it compares pairs of classes."""
+    """Return the options of the sketch of a row: every class is counted apart if it compares pairs of classes."""
     return {"pairs": row.quadratic} if row.state == "ranks" else {}

@@ -23,7 +23,7 @@ from stream_metrics.states.score_states import ScoreStates
 __all__ = ["MetricSet"]
 
 LARGEST = 2**24  # numbers of buckets and of sampled scores
-KEPT = {True: {"ranks", "confidence", "losses"}, "any": {"ranks"}, False: set[str]()}
+STATES_OF_SCORES = {True: {"ranks", "confidence", "losses"}, "any": {"ranks"}, False: set[str]()}
 
 
 class MetricSet(SetFeed, MetricBase):
@@ -122,7 +122,7 @@ class MetricSet(SetFeed, MetricBase):
         self.zero_division = None if zero_division is None else checked_zero_division(zero_division)
         self._attach(ConfusionMatrix(labels, other))
         self.labels, self.other = self.state.fixed_labels, self.state.other
-        needed = KEPT[scores] | {CATALOG[key].state for key in self.metrics or ()} - {"counts"}
+        needed = STATES_OF_SCORES[scores] | {CATALOG[key].state for key in self.metrics or ()} - {"counts"}
         size = (whole(buckets, "buckets", 2, LARGEST), whole(sample, "sample", 1, LARGEST))
         paired = pairs and (self.metrics is None or any(CATALOG[key].quadratic for key in self.metrics))
         threshold = (0.0 if scores == "any" else 0.5) if threshold is None else real(threshold, "threshold")
@@ -303,21 +303,23 @@ class MetricSet(SetFeed, MetricBase):
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
-        (metrics, zero_division, *rest), state, *held = content
-        counts = ConfusionMatrix._restore(state)
+        (metrics, zero_division, *rest), counts_content, *contents = content
+        counts = ConfusionMatrix._restore(counts_content)
         names = ("scores", "pos_label", "threshold", "buckets", "sample", "pairs")
         options = dict(zip(names, rest, strict=bool(rest)))
-        made = cls(metrics, labels=counts.fixed_labels, other=counts.other, zero_division=zero_division, **options)
-        made._attach(counts)
-        states = [] if made.scored is None else made.scored.states()
-        for mine, content_held in zip(states, held[: len(states)], strict=True):
-            mine.merge(type(mine)._restore(content_held))
-        if made.scored is not None:
-            made.scored.check()
-        if len(held) > len(states) + 1:
+        metric_set = cls(
+            metrics, labels=counts.fixed_labels, other=counts.other, zero_division=zero_division, **options
+        )
+        metric_set._attach(counts)
+        states = [] if metric_set.scored is None else metric_set.scored.states()
+        for state, state_content in zip(states, contents[: len(states)], strict=True):
+            state.merge(type(state)._restore(state_content))
+        if metric_set.scored is not None:
+            metric_set.scored.check()
+        if len(contents) > len(states) + 1:
             raise ValueError("the states of a set, and its folds")
-        read_folds(made, content[0], held[len(states) :])
-        return made._checked(content)
+        read_folds(metric_set, content[0], contents[len(states) :])
+        return metric_set._checked(content)
 
     def __repr__(self) -> str:
         which = "every metric" if self.metrics is None else f"{len(self.metrics)} metrics"
@@ -325,7 +327,7 @@ class MetricSet(SetFeed, MetricBase):
 
 
 def _by_name(counts: Any, scored: ScoreStates | None) -> dict[str, Any]:
-    """Return the states that there are, by what reads them."""
+    """Return the states by their names in the catalog, without those that are missing."""
     states = {"counts": counts}
     if scored is not None:
         states |= {"ranks": scored.ranks, "confidence": scored.confidence, "losses": scored.losses}
