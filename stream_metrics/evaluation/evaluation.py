@@ -1,7 +1,7 @@
 """The frozen states of one stream, and the metrics read from them, each computed once.
 
 Snapshots, intervals, reports and figures all read values here, so that a value that several of them need is computed
-once. Nothing is computed before it is asked for.
+once. Nothing is computed before its first use.
 """
 
 from __future__ import annotations

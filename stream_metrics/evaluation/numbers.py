@@ -1,4 +1,4 @@
-"""One number of evaluated states, whichever kind of key is asked for."""
+"""One number of evaluated states, for every kind of key."""
 
 from __future__ import annotations
 

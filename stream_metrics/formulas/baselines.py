@@ -1,6 +1,6 @@
 """Baselines: the metrics of a guess that knows how frequent the classes are and nothing else.
 
-A guess names class j with probability r_j whatever the sample: the most frequent class always, every class alike,
+A guess names class j with probability r_j for every sample: the most frequent class always, every class alike,
 each class as often as it occurs, or by a given prior. The values are metrics of the expected matrix t_i r_j, not
 expectations of the metric. Bleik and Gauher 2016; the strategies are those of scikit-learn's DummyClassifier.
 """

@@ -1,8 +1,8 @@
-"""What a formula may read: the exact counts of a confusion matrix.
+"""What a formula reads: the exact counts of a confusion matrix.
 
 The protocol is narrow on purpose. Sums over classes come as exact numbers (`total`, `hits`, the three inner
 products), ratios per class come from linear forms (`ratios`, `mean_ratio`), and cells come sparse (`cells`), so that
-a formula costs O(1), O(K) or O(non-zero cells) whatever keeps the counts.
+a formula costs O(1), O(K) or O(non-zero cells) in every implementation.
 
 Types are those of one matrix. The formulas also take counts of many matrices, whose numbers are arrays with one element
 for each matrix, and arrays per class have the matrices first. They return such arrays then.
@@ -104,7 +104,7 @@ class Counts(Protocol):
         """
 
     def mean_ratio(self, numerator: Form, denominator: Form, undefined: float, by_support: bool = False) -> float:
-        """Return the mean over the classes of ratios in [0, 1], whatever the order of the classes.
+        """Return the mean over the classes of ratios in [0, 1]; their order does not matter.
 
         A class whose denominator is 0 counts as `undefined`, or is left out if that is nan; nan if no class is left.
         With `by_support` the classes are weighted by t_k.

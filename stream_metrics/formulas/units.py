@@ -1,6 +1,6 @@
 """Counts as whole numbers: in units of 2^-64 once a weight had a fraction.
 
-Weights are kept as whole numbers of 2^-64, but an array of weights with fractions is float64, and a difference of two
+Weights are stored as whole numbers of 2^-64, but an array of weights with fractions is float64, and a difference of two
 rounded products can be anything. A formula that takes differences, or that must tell whether two values are equal,
 reads `in_units(c)` instead: the same counts, whose numbers are all whole. There is one body for both kinds of weights.
 """
@@ -25,7 +25,7 @@ class UnitCounts:
     """Counts of weights with fractions in units of 1 / `unit`; arrays hold Python ints, which have any size."""
 
     def __init__(self, counts: Counts) -> None:
-        """Read the totals; cells are read when they are asked for."""
+        """Read the totals; cells are read on first use."""
         self._counts = counts
         self.k, self.labels, self.unit = counts.k, counts.labels, 1
         true, predicted, diagonal = counts.unit_totals()

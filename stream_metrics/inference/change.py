@@ -1,4 +1,4 @@
-"""What a change detector measures against, and what is known of it at one moment."""
+"""The levels that a change detector measures against, and a view of the detector at one moment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a metric can move when missing labels arrive: the worst case and the best case, without any chance.
+"""How far a metric can move when missing labels arrive: the worst case and the best case.
 
 Some predictions have no label yet, or never get one. If nothing is assumed of why, a metric of all predictions lies
 between its values for the least and the most favourable labels; no number of samples makes these bounds narrower.
@@ -58,7 +58,7 @@ MEANS = {
 
 
 def label_bounds(key: str, c: Counts, unlabelled: int) -> Bounds | None:
-    """Return the least and the most a whole value can be, whatever the missing labels; None if no bound is known."""
+    """Return the least and the most a whole value can be for any missing labels; None if no bound is known."""
     n, hits, u = int(c.total), int(c.hits), unlabelled
     share = SHARES.get(key)
     if key == "zero_one_loss":

@@ -1,9 +1,9 @@
-"""What holds for values that were chosen because they are the largest or the smallest of many.
+"""Intervals and tests for values that were chosen because they are the largest or the smallest of many.
 
 The interval of one group holds with its level if that group was named beforehand. Of 20 equal groups the one with the
 worst value was far from the common truth by chance, so its interval of 95 % holds it in 58 % of samples only. Intervals
 at 1 - (1 - level) / m of each of m groups hold all together with `level` (Bonferroni), however the groups depend on
-each other; so whichever is picked, and by whatever rule, its interval holds, and so does what follows from all of them.
+each other; so the interval of a group picked by any rule holds, and so does every conclusion from all of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Estimates whose intervals contain the exact value whatever was rounded: weights, quotients, sums.
+"""Estimates whose intervals contain the exact value although weights, quotients and sums were rounded.
 
 Bounds that are ratios of integers are rounded down or up once. Bounds that were computed in floats are moved outwards
 by what their rounding errors can add up to. A value that is known exactly has an interval of width 0 and is correctly

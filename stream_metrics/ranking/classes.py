@@ -1,8 +1,8 @@
 """From the score columns of all classes to metrics: one class against the rest, means over classes, pairs of classes.
 
-Each measure of one column (`ranks`, `curves`, `average_precision`, `calibration`) becomes a value for each class, or a
+Each measure of one column (`areas`, `curves`, `average_precision`, `calibration`) becomes a value for each class, or a
 mean over them. A column is read once per snapshot, an area once. Classes for which a measure is undefined are left out
-of a mean whatever stands for 0/0 elsewhere.
+of a mean, also where 0/0 is replaced by a number elsewhere.
 
 A class that never has a score has the score 0 throughout. Not so where two classes occur and only `pos_label` has
 scores: then the scores were single numbers, the question is a binary one, and it has one answer, that of `pos_label`.
@@ -128,11 +128,11 @@ def _with_options(formula: Callable[..., Any], measure: Measure) -> Callable[...
 def directed_areas(r: Ranks) -> list[list[Certified]]:
     """A(i|j) for every pair of classes: own i, rest j, the score of class i; the diagonal is undefined.
 
-    Undefined: one of the two does not occur, or pairs are not kept. Source: Hand and Till 2001; Doering 2018.
+    Undefined: one of the two does not occur, or the state has no pairs. Source: Hand and Till 2001; Doering 2018.
     """
-    labels, asked = r.labels, classes(r) if r.pairs else ()
+    labels, measured = r.labels, classes(r) if r.pairs else ()
     return [
-        [UNDEFINED if a == b or a not in asked else ranks.roc_auc(r.column(a, a, b)) for b in labels] for a in labels
+        [UNDEFINED if a == b or a not in measured else ranks.roc_auc(r.column(a, a, b)) for b in labels] for a in labels
     ]
 
 
@@ -148,7 +148,7 @@ def hand_till(r: Ranks) -> Certified:
     """The mean ROC area over all pairs of classes that occur, M.
 
     Formula: 2/(c(c-1)) sum_{i<j} A(i,j), A(i,j) the mean of both directions. Range: [0, 1]. Undefined: fewer than two
-    classes occur, or pairs are not kept. Insensitive to class frequencies. Source: Hand and Till 2001, eq. 7.
+    classes occur, or the state has no pairs. Insensitive to class frequencies. Source: Hand and Till 2001, eq. 7.
     """
     return ranks.hand_till(directed_areas(r)) if r.pairs else UNDEFINED
 

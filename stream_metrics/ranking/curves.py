@@ -1,6 +1,6 @@
-"""Curves over all thresholds, and what is read off them, from one column of scores.
+"""Curves over all thresholds, and single points of them, from one column of scores.
 
-A threshold lets through the scores that are at least as high. Points at the start of a cell are exact whatever the
+A threshold lets through the scores that are at least as high. Points at the start of a cell are exact at any
 level, so a maximum over them is a certified lower bound; between two of them the curve lies in the rectangle that they
 span, so the best corners are a certified upper bound.
 """

@@ -1,4 +1,4 @@
-"""What a formula may read of one column of scores, and what an estimate from it looks like.
+"""The scores of one column as formulas read them, and estimates with their certified intervals.
 
 A column is a histogram over `code >> level`, where the code is a monotone 64-bit image of the score (`score_codes`) and
 the level is the smallest one at which the histogram fits. At level 0 every cell holds one score and all formulas are
@@ -34,7 +34,7 @@ class RankColumn(NamedTuple):
     sole: Codes
     """The only code seen in a cell, or MIXED; at level 0 the same as `cells`."""
     counts: Numbers
-    """(cells, 2): weight of rest and own, as integer numbers of units; Python integers where int64 has no room."""
+    """(cells, 2): weight of rest and own, as integer numbers of units; Python integers where int64 is too small."""
     offsets: Floats
     """(cells, 2): mean place within the cell, in [0, 1); nan where it is not known."""
     totals: Numbers

@@ -2,7 +2,7 @@
 
 A uniform sample of *distinct* codes misses an atom (one code with much of the mass) with high probability, but the
 exact count of the cell tells that mass is missing and the exact mean tells where. Codes that are known to be heavy are
-kept out of both corrections. Without a missing atom the sample is moved linearly to the exact mean; exponential
+excluded from both corrections. Without a missing atom the sample is moved linearly to the exact mean; exponential
 tilting would put the weight on outliers.
 """
 

@@ -1,6 +1,6 @@
 """A column from its highest scores down: what a falling threshold lets through, row by row.
 
-The start of every row is a threshold at which the counts are exact, whatever the level. The fine steps also go through
+The start of every row is a threshold at which the counts are exact at any level. The fine steps also go through
 the dense cells code by code; those points are estimates. Ordinary mixed rows stay whole.
 """
 

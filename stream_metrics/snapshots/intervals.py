@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from stream_metrics.evaluation.evaluation import Evaluation
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.inference.intervals.conditions import check_interval_options, refuse_looks, weight_problem
-from stream_metrics.inference.intervals.of_snapshot import has_interval, interval
+from stream_metrics.inference.intervals.dispatch import has_interval, interval
 from stream_metrics.inference.intervals.resampling import enough_draws
 
 if TYPE_CHECKING:

@@ -1,12 +1,12 @@
-"""A frozen view of the states of one stream: every metric of the catalogue, computed when it is asked for.
+"""A frozen view of the states of one stream: every metric of the catalogue, computed on first use.
 
-A snapshot holds its own copies of the states, so later updates do not move it. Values are computed on first access
-and kept. No formula stands here: each value comes from the catalogue. How a snapshot reads scores is in
-`snapshot_scores`, how it becomes data in `report.data`.
+A snapshot holds its own copies of the states, so later updates do not move it. Its `evaluation` computes each value on
+first access and stores it. The readings of scores are in `scores`, intervals in `intervals`, and rendering is in
+`report`.
 
 **Which keys.** `keys` (by default, the default rows of the catalogue) decide what iteration, `in`, `undefined`,
-`to_dict` and the report contain. `snapshot[key]` answers every other row of the catalogue as well: the counters are
-there, so refusing would only cost the caller a second snapshot.
+`to_dict` and the report contain. `snapshot[key]` works for every other row of the catalogue as well, because the
+counters are there.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ class Snapshot(ScoreReadings, IntervalReadings):
         keys: Sequence[str] | None = None,
         zero_division: float | None = None,
     ) -> None:
-        """Take over the states, which nobody else may change from now on; at least one must be given.
+        """Take over the states, which must not change from now on; at least one must be given.
 
-        `folds` are the states of the samples of each fold of units, by the same names; see `metric_folds`.
+        `folds` are the states of the samples of each fold of units, by the same names; see `metrics.folds`.
         """
         given = {"counts": counts, "ranks": ranks, "confidence": confidence, "losses": losses}
         self.evaluation = Evaluation(given, folds, zero_division)

@@ -1,8 +1,8 @@
 """Quantiles of the normal, Student's and the beta distribution, without SciPy.
 
-The beta distribution itself is in `formulas.tails`. Its quantiles are found on the logit scale, where the derivative of
-the distribution function is the term that it is computed from, and where no quantile lies too close to 0 or 1 to be
-told from it.
+The beta distribution itself is in `formulas.stats.tails`. Its quantiles are computed on the logit scale: there the
+derivative of the distribution function is the term that it is computed from, and no quantile is so close to 0 or 1
+that it would be rounded to it.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 @lru_cache(maxsize=4096)  # groups and simulations ask for the same counts again
 def beta_quantile(q: float, a: float, b: float) -> float:
-    """Return the x with I_x(a, b) = q, for q in (0, 1) and a, b > 0, by Newton's steps held within a bracket."""
+    """Return the x with I_x(a, b) = q, for q in (0, 1) and a, b > 0, by Newton's steps inside a bracket."""
     low, high = -FARTHEST, FARTHEST
     u = min(max(math.log(a / b) + normal_quantile(q) * math.sqrt(1 / a + 1 / b), -30.0), 30.0)
     for _ in range(STEPS):

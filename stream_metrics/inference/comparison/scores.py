@@ -1,4 +1,4 @@
-"""What is read of the scores of two models."""
+"""Values of the scores of two models."""
 
 from __future__ import annotations
 

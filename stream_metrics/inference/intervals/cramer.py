@@ -18,13 +18,13 @@ NEAR = 25.0  # chi-square over the square of its degrees of freedom: beyond, the
 
 
 def folded(low: float, high: float) -> tuple[float, float]:
-    """Return the interval of the absolute value of what lies between two ends."""
+    """Return the interval of the absolute value of a number between two ends."""
     ends = sorted((abs(low), abs(high)))
     return (0.0 if low <= 0 <= high else ends[0]), ends[1]
 
 
 def unbiased_bounds(c: Any, value: float, ends: tuple[float, float], level: float, bias: int) -> tuple[float, float]:
-    """Return the interval of V from one that was made without regard to the bias, of more than two classes.
+    """Return the interval of V for more than two classes from one that ignores the bias.
 
     `bias` is how often the noise of the cells is in it: once in the value itself, twice where matrices are drawn.
     """

@@ -1,7 +1,7 @@
 """Intervals of one model whose samples have units: from the value without each fold in turn.
 
 Samples of one unit (a customer, a session, an hour) depend on each other; those of different units do not. Units are
-spread over at most 32 folds by a hash, so folds are independent, whatever happens inside them. With the values
+spread over at most 32 folds by a hash, so folds are independent of each other. With the values
 theta_f that the metric has without fold f, of F folds that have samples, SE^2 = (F - 1)/F sum (theta_f - mean)^2, and
 the interval is value -+ t SE, on the logit scale of the metric's range. Student's t has as many degrees of freedom as
 there are folds less one, fewer if folds are of different size: (sum n_f)^2 / sum n_f^2 - 1. This needs no

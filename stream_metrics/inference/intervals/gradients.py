@@ -98,7 +98,7 @@ def _accuracy(c: BatchedCounts, _: float) -> Gradient:
 
 
 def _of_accuracy(slope: Callable[[NumberOrArray, int], NumberOrArray]) -> Callable[[BatchedCounts, float], Gradient]:
-    """Return the gradient of what follows from the accuracy a and K, by its slope in a."""
+    """Return the gradient of a function of the accuracy a and of K, by its slope in a."""
 
     def of(c: BatchedCounts, _: float) -> Gradient:
         zero = np.zeros_like(c.true_totals)

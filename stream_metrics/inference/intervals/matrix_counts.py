@@ -1,4 +1,4 @@
-"""A plain matrix as the counts that formulas read: what a user's formula, or one with options, is given for a draw."""
+"""A plain matrix as the counts that formulas read, for a user's formula and for formulas with options."""
 
 from __future__ import annotations
 

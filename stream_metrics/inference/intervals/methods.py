@@ -1,4 +1,4 @@
-"""Which metrics can have an interval, by which methods, and which is taken if nobody says.
+"""Which metrics can have an interval, by which methods, and the default of each.
 
 **Defaults**, by measured coverage (`benchmarks/coverage.py`; the figures stand in `benchmarks/README.md`):
 
@@ -17,9 +17,9 @@ other counts  "delta": the standard error from the gradient, the interval on the
 areas         "delong" for ROC areas, "influence" for average precision and the area by trapezoids, on the logit scale,
               with the standard error of the sketch and never inside its certified interval. Where a few samples make
               up the standard error it is widened, and below 10 samples of a class (20 for precision) there is a note.
-              Means over classes, and scores of all classes pooled, are wider than they had to be, because a sketch
+              Means over classes, and scores of all classes pooled, are wider than necessary, because a sketch
               does not keep which scores belong to one sample: measured coverage 97 to 100 %.
-units         "folds" for all of these, and for losses and micro areas, once samples have units; see `fold_intervals`.
+units         "folds" for all of these, and for losses and micro areas, once samples have units; see `folds`.
 losses        "student" from sums and sums of squares: the mean on the logit scale, and one more sample with the worst
               loss (`losses`).
 calibration   "noncentral" for the error without the noise of the bins: what a chi-square distribution does not refute.
@@ -56,7 +56,7 @@ __all__ = [
 
 
 class Share(NamedTuple):
-    """A metric that rises or falls with a proportion: the forms of its numerator and denominator, and how."""
+    """A metric as a function of a proportion, which is given by the forms of its numerator and denominator."""
 
     numerator: Form
     denominator: Form

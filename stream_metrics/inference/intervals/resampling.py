@@ -8,7 +8,7 @@ then has the posterior beta(hits + 1/2, misses + 1/2), that of Jeffreys' prior, 
 et al. 2010. Of more classes the prior is as weak: one sample for each of many would pull a mean over them. A value of
 one class has the posterior of its own table against the rest, with 1/2 in each of the four cells.
 
-Draws come from a generator that is seeded anew for every matrix, so the same counts give the same interval, and all
+The generator is seeded again for every matrix, so the same counts give the same interval, and all
 metrics of one matrix use the same draws.
 """
 
@@ -31,7 +31,7 @@ __all__ = ["DRAWS", "SEED", "drawn", "drawn_classes", "enough_draws", "evaluated
 DRAWS = 1000  # enough for the tails of 95 %
 MOST_BY_DEFAULT = 10_000
 SEED = 20101
-AT_ONCE = 2**22  # numbers in memory: draws beyond are made and read in runs
+AT_ONCE = 2**22  # numbers in memory: more draws are processed in runs
 DENSE = 48  # classes; beyond, the prior is spread over the cells that occur
 
 

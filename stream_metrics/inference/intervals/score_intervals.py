@@ -1,4 +1,4 @@
-"""Intervals of what is read from scores: areas, points of curves, and the accuracy of the k largest.
+"""Intervals of metrics of scores: areas, points of curves, and the accuracy of the k largest.
 
 The samples are a sample of the population, and above level 0 the sketch leaves a little open besides. The first is
 measured by the influence of each sample on the value (for the ROC area: DeLong et al. 1988), on the logit scale and
@@ -60,7 +60,7 @@ __all__ = ["average_precision_se", "interval", "resampled"]
 FEW_SCORES, FEW_PRECISIONS = 10, 20  # samples of a class
 ALONE, MOST_ALONE = "more than 5 % of the samples are alone in a bin, and left out", 0.05
 DRAWN = ("bootstrap", "posterior")
-MOST_UNITS = 2**30  # of all samples together, so that a product of two sums has room
+MOST_UNITS = 2**30  # of all samples together, so that a product of two sums fits into int64
 
 
 def interval(
