@@ -1,5 +1,8 @@
 """Baselines: the metrics of a guess that knows how frequent the classes are and nothing else.
 
+if TYPE_CHECKING:
+    from stream_metrics.labels import Label
+
 A guess names class j with probability r_j for every sample: the most frequent class always, every class alike,
 each class as often as it occurs, or by a given prior. The values are metrics of the expected matrix t_i r_j, not
 expectations of the metric. Bleik and Gauher 2016; the strategies are those of scikit-learn's DummyClassifier.
@@ -8,6 +11,7 @@ expectations of the metric. Bleik and Gauher 2016; the strategies are those of s
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +20,9 @@ from stream_metrics.formulas.counts import prevalence
 from stream_metrics.formulas.protocol import Counts, Floats
 from stream_metrics.formulas.units import in_units
 from stream_metrics.formulas.weights import PerClass, per_class_numbers
-from stream_metrics.labels import Label
+
+if TYPE_CHECKING:
+    from stream_metrics.labels import Label
 
 STRATEGIES = ("most_frequent", "uniform", "stratified")
 

@@ -11,12 +11,14 @@ for each matrix, and arrays per class have the matrices first. They return such 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.labels import Label
+if TYPE_CHECKING:
+    from stream_metrics.labels import Label
+
 
 Exact: TypeAlias = int | Fraction
 Form: TypeAlias = tuple[float, float, float, float]

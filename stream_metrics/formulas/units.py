@@ -8,7 +8,7 @@ reads `in_units(c)` instead: the same counts, whose numbers are all whole. There
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from stream_metrics.formulas.arithmetic import dot
 from stream_metrics.formulas.memoized import MemoizedCounts, memoized
 from stream_metrics.formulas.protocol import Counts, Floats, Form, Numbers
-from stream_metrics.labels import Label
+
+if TYPE_CHECKING:
+    from stream_metrics.labels import Label
 
 __all__ = ["in_units", "in_weights"]
 

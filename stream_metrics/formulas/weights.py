@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from numbers import Real
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from stream_metrics.formulas.protocol import Counts, Floats
-from stream_metrics.labels import Label
 
-PerClass: TypeAlias = Mapping[Label, float] | Sequence[float] | Floats
+if TYPE_CHECKING:
+    from stream_metrics.labels import Label
+
+PerClass: TypeAlias = "Mapping[Label, float] | Sequence[float] | Floats"
 
 
 def per_class_numbers(c: Counts, given: PerClass, name: str) -> Floats:
