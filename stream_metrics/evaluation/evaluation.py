@@ -127,7 +127,7 @@ class Evaluation:
         pair = self._values.get(key)
         if pair is None:
             row = find(key)
-            view = self.view(row.state, key)
+            view = self.views.get(row.state) or self.view(row.state, key)
             computed = compute(row, view, self.zero_division)
             if row.state != "counts":
                 self._estimates[key] = computed

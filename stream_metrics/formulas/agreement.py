@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_metrics.formulas.arithmetic import NAN, clipped, divide, dot, exact, ratio, sums_by
+from stream_metrics.formulas.arithmetic import NAN, clipped, divide, dot, exact, per_class, ratio, sums_by
 from stream_metrics.formulas.memoized import memoized
 from stream_metrics.formulas.protocol import Counts, Floats, NumberOrArray, Numbers
-from stream_metrics.formulas.two_classes import TwoByTwo, one_vs_all, wide_table
+from stream_metrics.formulas.two_classes import TwoByTwo
 from stream_metrics.formulas.units import in_units
 
 
@@ -24,9 +24,12 @@ def expected_accuracy_term(c: Counts | TwoByTwo) -> Floats:
 
     t_k p_k / N^2, in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 30, 34.
     """
-    table = wide_table(one_vs_all(c), c.total)
-    total = table.total
-    terms: Floats = divide(exact((table.tp + table.fn) * (table.tp + table.fp)), exact(total * total))
+    if isinstance(c, TwoByTwo):
+        true, predicted, total = c.tp + c.fn, c.tp + c.fp, c.total
+    else:
+        c = in_units(c)
+        true, predicted, total = c.true_totals, c.predicted_totals, per_class(c.total)
+    terms: Floats = divide(exact(true) * exact(predicted), total * total)
     return terms
 
 

@@ -25,6 +25,7 @@ Number: TypeAlias = Exact | float | Numbers
 F = TypeVar("F", float, Floats)
 N = TypeVar("N", bound=Number)
 NAN = math.nan
+FLOAT = np.dtype(np.float64)  # compared by identity, which is five times as fast as `==`
 SAFE = 2**31  # products of two counts up to here fit into int64
 
 
@@ -39,9 +40,12 @@ def ratio(a: NumberOrArray, b: NumberOrArray) -> float:
 
 
 def divide(a: NumberOrArray, b: NumberOrArray) -> NumberOrArray:
-    """Return a / b elementwise, nan where b is 0; correctly rounded for Python ints."""
-    if a.dtype == b.dtype == object:
-        return np.array([x / y if y else NAN for x, y in zip(a.tolist(), b.tolist(), strict=True)], np.float64)
+    """Return a / b elementwise, nan where b is 0; correctly rounded for Python ints, of which b may be one."""
+    if a.dtype.kind == "O":
+        if isinstance(b, int):
+            return np.array([x / b if b else NAN for x in a.tolist()], np.float64)
+        if b.dtype.kind == "O":
+            return np.array([x / y if y else NAN for x, y in zip(a.tolist(), b.tolist(), strict=True)], np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         return _quotients(real(a), real(b))
 
@@ -88,7 +92,7 @@ def count(values: Numbers) -> NumberOrArray:
 
 def real(a: Numbers) -> Numbers:
     """Return Python integers as float64, other arrays as they are."""
-    return a.astype(np.float64) if a.dtype == object else a
+    return a.astype(np.float64) if a.dtype.kind == "O" else a
 
 
 def floats(a: Numbers) -> Numbers:
@@ -152,14 +156,14 @@ def geometric_of_two(a: Floats, b: Floats) -> Floats:
 
 def clipped(values: F, low: float = -1.0, high: float = 1.0) -> F:
     """Return floats moved into a range that rounding may have left; numbers of other types as they are."""
-    if isinstance(values, np.ndarray) and values.dtype == np.float64:
+    if isinstance(values, np.ndarray) and values.dtype is FLOAT:
         return np.maximum(np.minimum(values, high), low)
     return values
 
 
 def has_nan(values: Floats) -> bool:
     """Tell whether there is a nan; of one vector three times as fast as `isnan` and `any` for a few classes."""
-    if _is_vector(values):
+    if type(values) is np.ndarray and values.ndim == 1 and values.dtype is FLOAT:
         return math.isnan(values.dot(values))
     return bool(np.isnan(values).any())
 
@@ -177,7 +181,7 @@ def components(values: Floats, zero_division: float) -> Floats:
 def mean_of(values: Floats, zero_division: float, weights: Numbers | float = 1.0) -> float:
     """Return the means over the last axis; nan counts as `zero_division`, or is left out if that is nan."""
     values = components(values, zero_division)
-    if values.ndim == 1 and values.dtype == np.float64 and isinstance(weights, float):
+    if values.ndim == 1 and values.dtype is FLOAT and isinstance(weights, float):
         return float(values.sum() / len(values)) if len(values) else NAN
     weights = np.broadcast_to(weights, values.shape)
     lost = np.isnan(values)

@@ -71,7 +71,9 @@ def power_means(values: Floats, p: float, zero_division: float) -> NumberOrArray
     if math.isinf(p):
         return (np.fmax if p > 0 else np.fmin).reduce(values, axis=-1)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        if p == 0:
+        if p == -1:
+            means = 1 / mean_of(1 / values, NAN)
+        elif p == 0:
             means = np.exp(mean_of(np.log(np.where(values == 0, 1.0, values)), NAN))
         else:
             means = mean_of(values**p, NAN) ** (1 / p)

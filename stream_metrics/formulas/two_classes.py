@@ -37,9 +37,9 @@ class TwoByTwo(NamedTuple):
 
     @property
     def covariances(self) -> tuple[NumberOrArray, NumberOrArray, NumberOrArray]:
-        """c N - sum t_k p_k, N^2 - sum t_k^2 and N^2 - sum p_k^2: a covariance and two variances, times N^2."""
+        """Half of c N - sum t_k p_k, N^2 - sum t_k^2 and N^2 - sum p_k^2: a covariance and two variances, times N^2."""
         tp, fn, fp, tn = self
-        return 2 * (tp * tn - fp * fn), 2 * (tp + fn) * (tn + fp), 2 * (tp + fp) * (tn + fn)
+        return tp * tn - fp * fn, (tp + fn) * (tn + fp), (tp + fp) * (tn + fn)
 
     @property
     def beyond_chance(self) -> tuple[NumberOrArray, NumberOrArray]:
