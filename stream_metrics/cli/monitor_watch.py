@@ -48,7 +48,7 @@ class Watch:
     ) -> None:
         self._config, self._lines = config, _Lines()
         validate(config)  # before a state file is created
-        self._screen = _screen(self._lines.kept) if tui and sys.stdout.isatty() else None
+        self._screen = _screen(self._lines.recent) if tui and sys.stdout.isatty() else None
         store = Store(config.store.path, config.store.shared) if keeps else None
         with ExitStack() as undo:
             if store is not None:
@@ -115,11 +115,11 @@ class _Lines:
     """What goes to stderr; while the terminal shows a view, the last lines are kept, and said afterwards."""
 
     def __init__(self) -> None:
-        self.kept: deque[str] = deque(maxlen=LINES)
+        self.recent: deque[str] = deque(maxlen=LINES)
         self._quiet = False
 
     def say(self, text: str) -> None:
-        self.kept.append(text)
+        self.recent.append(text)
         if not self._quiet:
             with suppress(OSError):  # a closed stderr must not stop the thread that logs
                 print(f"stream-metrics: {text}", file=sys.stderr, flush=True)
@@ -146,7 +146,7 @@ class _Lines:
             LOG.propagate = spreads
             if quiet:
                 self._quiet = False
-                for text in list(self.kept):
+                for text in list(self.recent):
                     self.say(text)
 
 

@@ -129,11 +129,11 @@ def _compared(groups: GroupSnapshot) -> dict[str, Any]:
 
 
 class RunningValues:
-    """Prints one line of values at a time: columns under one header, or one JSON object a line; ``kept`` has them.
+    """Prints one line of values at a time: columns under one header, or one JSON object a line; ``points`` has them.
 
     A line begins with the number of samples; in a window, with the number of records counted or the latest time. Where
     there are groups the values are of all groups together. ``level`` adds intervals that hold for all lines together,
-    in a window for each line alone; ``bounds`` has those of ``kept``.
+    in a window for each line alone; ``bounds`` has those of ``points``.
     """
 
     def __init__(self, keys: Sequence[str] | None, form: str, keep: bool = False, level: float | None = None) -> None:
@@ -141,7 +141,7 @@ class RunningValues:
         self._json = form == "json"
         self._started = False
         self._level = level
-        self.kept: list[tuple[Any, dict[str, Any]]] | None = [] if keep else None
+        self.points: list[tuple[Any, dict[str, Any]]] | None = [] if keep else None
         self.bounds: list[dict[str, Any]] | None = [] if keep and level is not None else None
 
     def print(self, state: Any, records: int) -> None:
@@ -154,8 +154,8 @@ class RunningValues:
             raise UsageError("--every prints metrics of the whole matrix, but --metrics names none")
         head = _head(state, snapshot, records)
         bounds = self._bounds(snapshot, values, "fixed" if _slides(state) else "anytime")
-        if self.kept is not None:
-            self.kept.append((next(iter(head.values())), values))
+        if self.points is not None:
+            self.points.append((next(iter(head.values())), values))
         if self.bounds is not None:
             self.bounds.append(bounds)
         print(self._line(head, values, bounds), flush=True)

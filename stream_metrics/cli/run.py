@@ -135,8 +135,8 @@ def execute(arguments: argparse.Namespace) -> int:
     print_snapshot(taken, arguments.format, extra, indent=None if arguments.every else 2)
     skipped.report()
     _report_late(state)
-    if running.kept is not None:
-        drawing.draw(running.kept, arguments.plot, running.bounds)
+    if running.points is not None:
+        drawing.draw(running.points, arguments.plot, running.bounds)
     if interrupted:
         print("stream-metrics: interrupted; what was read until then is counted", file=sys.stderr)
     return 130 if interrupted else 0

@@ -1,9 +1,9 @@
 """A model watched in production: predictions are joined with late labels, counted, checkpointed, and served.
 
-    made = Config(counting=config.Counting(scores=True))
-    monitor = Monitor(made, Store("monitor.sqlite"))
-    monitor.assign([0])                         # offsets, from where to go on
-    monitor.step(found)                         # a list of Record, of whatever client
+    configuration = Config(counting=config.Counting(scores=True))
+    monitor = Monitor(configuration, Store("monitor.sqlite"))
+    monitor.assign([0])                         # returns the next offsets
+    monitor.step(records)                       # a list of Record, from any client
     monitor.view()["by_window"]["1h"]["metrics"]["accuracy"]
 
 `load` reads a configuration from TOML, `make_source` makes the source that it names, and `Runner` runs a source, a

@@ -1,17 +1,17 @@
-"""Detectors of changes, one for each rule `changed(...)` and partition, fed with the pairs that the counts take.
+"""Drift detectors, one for each rule `changed(...)` and partition, fed with the counted pairs.
 
 **Order.** A detector sees the outcomes of its partition in the order in which their pairs are counted, which is a
 function of the records alone; so its bytes, which are in the same row of the state file as the next offsets, do not
-depend on batches, restarts or kills. A pair that the counts refuse is no outcome, nor is an abstention. A corrected
-label takes no outcome back and adds none: what the first label said was evidence when it came. A weight is not looked
-at: one pair is one outcome.
+depend on batches, restarts or kills. A refused pair is no outcome, nor is an abstention. A corrected label neither
+reverts an outcome nor adds one: the first label was evidence when it came. Weights are ignored: one pair is one
+outcome.
 
 **Partitions.** Their detectors cannot be merged, and each raises its own alarm. Let M(k) be the evidence of partition k
 after n(k) outcomes. Each M(k) - n(k) is a supermartingale while nothing changes, and so is their sum. When the first
 M(k) reaches `arl`, their sum has as well: therefore the mean number of outcomes of all partitions together until a
-false alarm is at least `arl`, for independent losses, however many partitions there are; and an alarm within n
-outcomes has a probability of at most n / `arl`. The mean of the M(k) against
-`arl`, which is at most the largest, would alarm later. The evidence shown is the largest.
+false alarm is at least `arl`, for independent losses, however many partitions there are; and an alarm within n outcomes
+has a probability of at most n / `arl`. The mean of the M(k) against `arl`, which is at most the largest, would alarm
+later. The evidence shown is the largest.
 
 **After an alarm** the partition learns a new level from its next `reference` outcomes, or watches on against `p0`. The
 change `holds` until so many outcomes have come without another alarm.
@@ -118,13 +118,13 @@ class DriftDetectors:
             watch.see(truths, labels)
 
     def content(self) -> list[Any]:
-        """Return what a checkpoint has to write: nothing without rules, else one list."""
+        """Return the content of a checkpoint: nothing without rules, else one list."""
         if not self._watches:
             return []
         return [[[text, self._watches[text].detector.to_bytes()] for text in sorted(self._watches)]]
 
     def load(self, content: Iterable[tuple[str, bytes]] = ()) -> None:
-        """Take over what was written, of the rules that are still there."""
+        """Load the detectors of rules that still exist."""
         for text, data in content:
             if text in self._watches:
                 watch = self._watches[text]

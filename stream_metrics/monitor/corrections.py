@@ -1,8 +1,8 @@
-"""Taking a pair back: from the total, from windows, from groups, from all of them or from none.
+"""Reverting a pair: in the total, windows and groups, in all of them or in none.
 
-Whatever is to change is changed in a copy first, one pane of each window, so that a refusal halfway leaves nothing. A
-rank sketch can take back as long as every score has a cell of its own; a group that is folded, or that would vanish
-where others are folded, cannot be told from what it is folded with.
+Every state is changed in a copy first, one pane of each window, so that a failure halfway changes nothing. A rank
+sketch can revert as long as every score has a cell of its own. A folded group, or one that would become empty while
+others are folded, cannot be reverted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Of how many predictions the label has come, and how long labels took, by window.
+"""The share of predictions that have their label, and how long labels took, by window.
 
-Coverage is of predictions, so it goes by their time: of those that reached the age `due` within the window, the share
-that has a label. With `due` 0 that is every prediction of the window. A pane is due when all of it is. Delays go by the
-clock of the window, like everything else that is counted of pairs.
+Coverage goes by the time of predictions: of those that reached the age `due` within the window, the share that has a
+label. With `due` 0 these are all predictions of the window. A pane is due when all of it is. Delays go by the clock of
+the window, like all counts of pairs.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Entries by id, in the order in which they came, bounded by age and number, and written as a log.
 
-An entry is a tuple that starts with the number of the event by which it came; so entries stand in the order of these
-numbers, and to let the old ones go is to take from the front. Age is measured in steps, 64 of them in the time that
-entries are kept, by the largest event time seen: an entry goes when that has moved on by this time and at most one step
-more. That makes it independent of how events are cut into batches, and keeps the front of the dict from being searched
-with every event.
+An entry is a tuple that starts with the number of the event by which it came. Entries are in the order of these
+numbers, so the oldest are at the front. Age is measured by the largest event time seen, in steps of a 64th of the time
+that entries are kept: an entry expires when that time, and at most one step more, has passed. So expiry does not depend
+on how events are cut into batches, and the front of the dict is not searched with every event.
 
-Each checkpoint appends one segment to the log: ids that have left since the last one, and entries that have come and
-are still here. Most entries come and go within one interval and are never written; none is written in place; segments
-are deleted from the front, once all that they brought has left. (Rows by id, inserted and deleted one by one, would be
-simpler. With random ids each of them changes a page of its own: 4 kB for 100 bytes, which a disk takes for thousands of
-events a second, but not for a hundred thousand.) Only what outlives the memory is moved to such rows, by ``spill``.
+Each checkpoint appends one segment to the log: the ids removed since the last checkpoint, and the entries that came and
+are still here. Most entries come and go within one interval and are never written, and none is written in place.
+Segments are deleted from the front, once all their entries were removed. (Rows by id, inserted and deleted one by one,
+would be simpler. With random ids each of them changes a page of its own: 4 kB for 100 bytes, which a disk takes for
+thousands of events a second, but not for a hundred thousand.) Only entries that do not fit into memory are moved to
+such rows, by ``spill``.
 
 Memory: 300 bytes for an entry with an id of 16 characters and scores of three classes.
 """

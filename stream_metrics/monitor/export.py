@@ -1,8 +1,8 @@
-"""States in a file of their own, for backup, and for those who merge the counts of many monitors.
+"""States in a separate file: a backup, and a way to merge the counts of many monitors.
 
-It has the state, the counts and the next offsets of every partition, but not what waits in the join. So a state file
-that is restored from it goes on reading where the export was made and counts everything once; what waited then has
-expired, and the partitions say that they are incomplete.
+An export has the state, the counts and the next offsets of every partition, but not the entries that wait in the join.
+A state file restored from it resumes reading where the export was made and counts every record once. Entries that
+waited then have expired, and the partitions are marked as incomplete.
 """
 
 from __future__ import annotations

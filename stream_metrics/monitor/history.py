@@ -1,7 +1,7 @@
-"""Trend lines: how the headline metrics of each window went, in a bounded number of points.
+"""Trend lines: the headline metrics of each window over time, in a bounded number of points.
 
-Points are at least an interval apart. When there are 360, every other one is dropped and the interval doubles, so the
-lines reach back to the start however long that is, with 180 to 360 points. The newest reading is always the last point.
+Points are at least an interval apart. At 360 points every other one is dropped and the interval doubles. So the lines
+always reach back to the start, with 180 to 360 points, and the newest reading is always the last point.
 """
 
 from __future__ import annotations

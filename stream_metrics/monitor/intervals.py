@@ -1,12 +1,12 @@
-"""How sure the shown values are: an interval beside each metric and each rate of a class that can have one.
+"""The uncertainty of the shown values: an interval for each metric, and each rate of a class, that can have one.
 
-A window slides, so what it estimates moves: its intervals are for one look. The total starts once and is looked at all
-the time: its intervals are valid for all looks together, and wider. Areas by class have none here, since the page reads
-them a few times a second and each takes milliseconds.
+A window slides, so the quantity that it estimates changes: its intervals are valid for one look. The total has one
+start and is read all the time: its intervals are valid for all looks together, and wider. Areas by class have no
+intervals here, since the page reads them a few times a second and each takes milliseconds.
 
-An interval is about chance alone. It says nothing of labels that are missing, late or corrected, unless these do not
-depend on whether the prediction was right: if wrong predictions are labelled later, the error rate of those that have a
-label is too low at every look. `assumption` says so in words, and `label_bounds` what the missing labels can change.
+An interval covers chance alone. It does not cover labels that are missing, late or corrected, unless that is
+independent of whether the prediction was right: if wrong predictions are labelled later, the error rate of the labelled
+ones is too low at every look. `assumption` says so in words, and `label_bounds` has what the missing labels can change.
 """
 
 from __future__ import annotations

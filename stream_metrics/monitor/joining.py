@@ -1,23 +1,23 @@
 """Predictions meet their labels, by id, in either order.
 
 A prediction waits for its label, or a label for its prediction, until the largest event time seen has moved on by `ttl`
-(64ths of it are the grain, see ``entry_log``), or until there are more than `max_pending` of them. Age is counted from
-the event time reached when an entry came, not from its own: so one that arrives late has its time too, and those that
-go are always the oldest. A prediction that expires leaves its id behind, by which a late label is known.
+(in steps of a 64th of it, see ``entry_log``), or until there are more than `max_pending` of them. Age is counted from
+the event time reached when an entry came, not from its own time. So an entry that arrives late waits as long as others,
+and the oldest always expire first. A prediction that expires leaves its id behind, by which a late label is recognised.
 
-Joined pairs are remembered for `keep_joined`, at most `max_joined` of them. A second label that says the same is a
-duplicate, and so is one that is older than the label that counts; another one is a correction, which takes the pair
-back and counts the new one, if the counts can do that. Of two predictions the first stays.
+Joined pairs are kept for `keep_joined`, at most `max_joined` of them. A second label with the same truth is a
+duplicate, and so is one that is older than the label that counts. Any other is a correction: the pair is reverted and
+counted with the new label, if the counts can do that. Of two predictions the first one counts.
 
-What comes of an event depends on the events before it and on nothing else: not on batches, checkpoints, or restarts.
-So every correction has to be made when its turn has come, with all pairs before it counted and none after it.
+The result of an event depends on the events before it and on nothing else: not on batches, checkpoints, or restarts. So
+every correction is made in turn, after all pairs before it were counted and before any pair after it.
 
     predictions = pending + joined + predictions_expired + predictions_duplicate + refused
     labels = labels_waiting + joined + labels_expired + labels_late + labels_duplicate
              + corrections + corrections_refused + refused + labels_refused
 
-The time of an event is believed up to `ahead` of the clock, beyond which it was rejected before it came here: one
-time far in the future would have everything expire at once. A time in the past delays nothing.
+The time of an event may be at most `ahead` of the clock; events beyond that were rejected earlier, since one time far
+in the future would expire everything at once. A time in the past delays nothing.
 """
 
 from __future__ import annotations

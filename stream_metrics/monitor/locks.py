@@ -1,7 +1,7 @@
 """Which processes may write a state file: one for as long as it lives, or several in turns.
 
-`flock` on files beside it: `.lock` is held for life, alone or together, and `.turn`, where several write, for each
-transaction. The locks of a process go with it, however it ends; one that is stopped keeps them.
+They use `flock` on two files beside it: `.lock`, exclusive or shared, for the life of the process, and `.turn`, where
+several write, for each transaction. Locks are released when a process ends, however it ends; a stopped one keeps them.
 """
 
 from __future__ import annotations

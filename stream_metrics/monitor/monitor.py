@@ -1,4 +1,4 @@
-"""The monitor: records in, counts and numbers about them out, all of it checkpointed.
+"""The monitor: reads records, joins and counts them, and writes checkpoints.
 
     monitor = Monitor(config, Store(config.store.path))
     offsets = monitor.assign([0])               # where to go on reading

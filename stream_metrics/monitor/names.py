@@ -1,4 +1,4 @@
-"""Labels as text: distinct labels stay distinct, and none is longer than a page can bear."""
+"""Labels as text: distinct labels stay distinct, and their length is bounded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of predictions and labels, in numbers."""
+"""Counters of predictions and labels, and their sums over partitions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class JoinCounters:
 
 
 class JoinStats(NamedTuple):
-    """What became of predictions and labels so far; `counters` has all counters."""
+    """The outcomes of predictions and labels so far; `counters` has all counters."""
 
     pending: int
     joined: int

@@ -1,7 +1,7 @@
 """One partition: the join, the counts, the next offset of each topic, and what was rejected; the unit of state.
 
-Both topics of a join, if there are two, have one such state for each partition number: to store what they share apart
-would be the end of exactly once.
+If a join has two topics, each partition number has one such state for both: stored separately, a crash could count a
+pair twice or not at all.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Partition:
         return unread
 
     def take(self, records: Sequence[Record], events: Events, bad: list[Rejected]) -> list[Rejected]:
-        """Take records that were not read before, with what was found in them; return all that is rejected."""
+        """Process records that were not read before, with their events; return all that is rejected."""
         if not self.good:
             self._check_hope(records, events.origins, bad)
         self.changed = True
@@ -115,7 +115,7 @@ class Partition:
         return Change(self.number, self._epoch, self._previous, following, state, changed, dropped, waiting, done)
 
     def state(self, moving: int = 0) -> bytes:
-        """Return everything but counts and entries as bytes; so many entries are about to be moved to rows."""
+        """Return everything but counts and entries as bytes; `moving` entries are about to be moved to rows."""
         waiting, done = len(self.joiner.waiting), len(self.joiner.done)
         rejected = sorted(self.rejected.items())
         numbers = [self.read, self.good, rejected, self.incomplete, self.event_time, waiting, done]

@@ -1,8 +1,7 @@
-"""What waits in the state file only: the oldest entries, once there are more than are kept in memory.
+"""Pending entries that are in the state file only: the oldest ones, if there are more than fit into memory.
 
-Rows are numbered in the order in which their entries came, so that the oldest are found without an index by age. What
-is taken since the last checkpoint is noted here and deleted by the next one: until that is written, the file is as it
-was.
+Rows are numbered in the order in which their entries came, so the oldest are found without an index by age. Rows taken
+since the last checkpoint are noted here and deleted by the next one: until that is written, the file does not change.
 """
 
 from __future__ import annotations

@@ -41,13 +41,13 @@ class Change(NamedTuple):
 
 @dataclass
 class _Alert:
-    """The state of one rule; `held` are the seconds for which what would change the state has been seen."""
+    """The state of one rule; `elapsed` is for how many seconds a change of the state has been due."""
 
     state: str = OK
     since: float | None = None
-    held: float = 0.0
+    elapsed: float = 0.0
     value: float | None = None
-    counting: bool = False  # whether the value before was one that counts towards `held`
+    counting: bool = False  # whether the value before was one that counts towards `elapsed`
     told: dict[str, int] = field(default_factory=dict)  # alarms of changes that were seen, by partition
     note: str | None = None  # of a rule about changes, in words
 
@@ -95,11 +95,11 @@ class Engine:
             alert.counting = False
             return None
         if alert.state == OK:
-            alert.state, alert.since, alert.held = PENDING, now, 0.0
+            alert.state, alert.since, alert.elapsed = PENDING, now, 0.0
         elif alert.counting:
-            alert.held += elapsed
+            alert.elapsed += elapsed
         alert.counting = True
-        if alert.held < rule.hold:
+        if alert.elapsed < rule.hold:
             return None
         return self._changed(rule, alert, FIRING, now, now)
 
@@ -108,12 +108,12 @@ class Engine:
         assert alert.value is not None
         well = not broken if rule.until is None else rule.until.true_of(alert.value)
         if not well:
-            alert.held, alert.counting = 0.0, False
+            alert.elapsed, alert.counting = 0.0, False
             return None
         if alert.counting:
-            alert.held += elapsed
+            alert.elapsed += elapsed
         alert.counting = True
-        if rule.until is None and alert.held < rule.hold:
+        if rule.until is None and alert.elapsed < rule.hold:
             return None
         return self._changed(rule, alert, OK, now, now if alert.since is None else alert.since)
 
@@ -138,7 +138,7 @@ class Engine:
 
     def _changed(self, rule: Rule | Changed, alert: _Alert, state: str, now: float, began: float) -> Change:
         assert alert.value is not None
-        alert.state, alert.since, alert.held, alert.counting = state, now, 0.0, False
+        alert.state, alert.since, alert.elapsed, alert.counting = state, now, 0.0, False
         text = "\n".join((self.title, rule.text, state, repr(now)))
         name = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
         return Change(name, self.title, rule.text, state, now, began, alert.value)
@@ -154,7 +154,7 @@ class Engine:
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint has to keep, as plain data."""
         return {
-            rule: [alert.state, alert.since, alert.held, *([alert.told] if alert.told else [])]
+            rule: [alert.state, alert.since, alert.elapsed, *([alert.told] if alert.told else [])]
             for rule, alert in self._alerts.items()
         }
 

@@ -23,14 +23,14 @@ class MemorySource:
 
     def __init__(self, records: Iterable[Record] = (), at_once: int = 1000) -> None:
         self.ended = False
-        self._held = list(records)
+        self._records = list(records)
         self._at_once = at_once
         self._at = 0
-        self._partitions = {record.partition for record in self._held} | {0}
+        self._partitions = {record.partition for record in self._records} | {0}
 
     def add(self, more: Iterable[Record]) -> None:
         """Have more records, of the partitions that were there at the start."""
-        self._held += more
+        self._records += more
 
     def start(self, monitor: Monitor) -> None:
         """Have the monitor assigned the partitions; it skips what it has read."""
@@ -38,14 +38,14 @@ class MemorySource:
 
     def poll(self, timeout: float) -> list[Record]:
         """Return the next records, without waiting."""
-        records = self._held[self._at : self._at + self._at_once]
+        records = self._records[self._at : self._at + self._at_once]
         self._at += len(records)
         return records
 
     def lag(self) -> dict[tuple[str, int], int]:
         """Return how many records were not handed over, by topic and partition."""
         behind: dict[tuple[str, int], int] = {}
-        for record in self._held[self._at :]:
+        for record in self._records[self._at :]:
             where = record.topic, record.partition
             behind[where] = behind.get(where, 0) + 1
         return behind
