@@ -18,7 +18,7 @@ from stream_metrics._core.numeric.kernels import Lock
 from stream_metrics.errors import LabelError, MergeError
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.states.batches import mergeable
-from stream_metrics.states.limits import Load, load_of, room
+from stream_metrics.states.limits import Load, capacity_left, load_of
 from stream_metrics.wire import Portable, from_bytes, packed, unpacked, written_as
 
 __all__ = ["Aggregate", "Worker", "merge"]
@@ -178,7 +178,7 @@ class Aggregate(Portable):
             old = self._entries[key].load if key in self._entries else (0, 0, 0)
             weight, samples = weight + entry.load[0] - old[0], samples + entry.load[1] - old[1]
             abstentions += entry.load[2] - old[2]
-        room((weight, samples, abstentions))
+        capacity_left((weight, samples, abstentions))
         return weight, samples, abstentions
 
     def _check_fits(self, state: Any) -> None:

@@ -117,7 +117,7 @@ class Fading(Portable):
         with self._lock:
             self._states: dict[int, Any] = {}  # by the number of the stretch at whose start they began
             self._latest: int | None = None  # time, or number of updates
-            self._room = 0.0  # how much weight can come; a lower bound
+            self._capacity = 0.0  # how much weight can come; a lower bound
             self.dropped = 0
 
     def _place(self, t: Any) -> int:
@@ -190,8 +190,8 @@ class Fading(Portable):
             if own < newest - 1:
                 self.dropped += 1
                 return
-            if float(weight) + 1 > self._room or newest != self._newest(self._latest or 0):
-                self._look_for_room(self._states, latest, float(weight) + 1)
+            if float(weight) + 1 > self._capacity or newest != self._newest(self._latest or 0):
+                self._find_capacity(self._states, latest, float(weight) + 1)
             states = {}
             for stretch in (newest - 1, newest):
                 state = self._states.get(stretch)
@@ -201,7 +201,7 @@ class Fading(Portable):
                 if state is not None:
                     states[stretch] = state
             self._states, self._latest = states, latest
-            self._room -= float(weight) + 1
+            self._capacity -= float(weight) + 1
 
     def _shown(self, states: dict[int, Any], latest: int) -> float:
         """Return a bound of the sum of weights that is read at the latest time."""
@@ -211,11 +211,11 @@ class Fading(Portable):
         weights: int = states[first]._load()[0]
         return weights / self._scale(latest, first)
 
-    def _look_for_room(self, states: dict[int, Any], latest: int, taken: float) -> None:
+    def _find_capacity(self, states: dict[int, Any], latest: int, taken: float) -> None:
         """Find out how much weight can come until a new state begins; WeightError if that is less than `taken`."""
         newest = self._newest(latest)
         states = {stretch: state for stretch, state in states.items() if stretch >= newest - 1}
-        shown, self._room = self._shown(states, latest), 0.0
+        shown, self._capacity = self._shown(states, latest), 0.0
         left = MOST_FADED - shown
         rooms = [(MOST - max(state._load()), stretch) for stretch, state in states.items()]
         least = 3 if taken else 0  # appearances
@@ -224,7 +224,7 @@ class Fading(Portable):
                 f"Expected the sum of faded weights to stay below 2**62, but got {taken:g} on top of {shown:g}"
             )
         end = (newest + 1) * self._stretch  # where weights are largest
-        self._room = min([left, *(free / self._scale(end, stretch) for free, stretch in rooms)])
+        self._capacity = min([left, *(free / self._scale(end, stretch) for free, stretch in rooms)])
 
     def _load(self) -> tuple[int, int, int]:
         loads = [state._load() for state in (self._read(), *self._states.values())]
@@ -295,7 +295,7 @@ class Fading(Portable):
                     states[stretch] = state if before is None else before.copy().merge(state)
                 elif before is not None:
                     states[stretch] = before
-            self._look_for_room(states, latest, 0)
+            self._find_capacity(states, latest, 0)
             if self._latest is not None:
                 self.dropped += sum(mine < self._newest(self._latest) - 1 for mine in own)
             self._states, self._latest = states, latest
@@ -339,7 +339,7 @@ class Fading(Portable):
                     states[stretch] = mine if theirs is None else mine.copy().merge(theirs)
                 elif theirs is not None:
                     states[stretch] = theirs.copy()
-            self._look_for_room(states, latest, 0)
+            self._find_capacity(states, latest, 0)
             self._states, self._latest = states, latest
         return self
 
@@ -472,7 +472,7 @@ class Fading(Portable):
             if older.n < newer.n or older.abstained < newer.abstained:
                 raise ValueError("a first state with all samples of the second")
         if self._states:
-            self._look_for_room(self._states, self._latest or 0, 0)
+            self._find_capacity(self._states, self._latest or 0, 0)
 
     def __repr__(self) -> str:
         return f"Fading({self.inner!r}, half-life {self.half_life}, {self.n} samples)"

@@ -22,7 +22,7 @@ from stream_metrics.inputs.times import is_one_time
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.states.batches import KeyedBatch, mergeable
-from stream_metrics.states.limits import MOST, grown, load_of, room
+from stream_metrics.states.limits import MOST, capacity_left, grown, load_of
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["ByGroup"]
@@ -159,8 +159,8 @@ class ByGroup(GroupFeed, Portable):
         states = [None if slot is None else slot.state for slot in old]
         dealt = batch.split_by_key(codes, states.__getitem__, self.inner)
         taken = grown((states[code] for code in dealt), dealt.values()) if self._adds_up else 0
-        if taken > self._room:
-            self._look_for_room(taken)
+        if taken > self._capacity:
+            self._find_capacity(taken)
         slots, others = self._slots.copy(), self._rest
         for code, state in dealt.items():
             if code < len(names):
@@ -170,7 +170,7 @@ class ByGroup(GroupFeed, Portable):
             else:
                 others = Slot(state)
         self._put(slots, others)
-        self._room -= taken
+        self._capacity -= taken
 
     def _kept(self, keys: Iterable[Label]) -> set[Label]:
         """Return the keys that are kept apart if these are all there are."""
@@ -215,9 +215,9 @@ class ByGroup(GroupFeed, Portable):
     def _load(self) -> tuple[int, int, int]:
         return load_of(slot.state for slot in (*self._slots.values(), *([] if self._rest is None else [self._rest])))
 
-    def _look_for_room(self, taken: int) -> None:
+    def _find_capacity(self, taken: int) -> None:
         """Find out how much can be counted; WeightError if that is less than `taken`."""
-        self._room = room(self._load(), taken) if self._adds_up else 2**62
+        self._capacity = capacity_left(self._load(), taken) if self._adds_up else 2**62
 
     def merge(self, other: Self) -> Self:
         """Add the groups of another shard.
@@ -242,12 +242,12 @@ class ByGroup(GroupFeed, Portable):
         if reason is not None:
             raise reason
         with self._merging(other):
-            room(load_of((self, other)))
+            capacity_left(load_of((self, other)))
             fresh = {key: _both(self._slots.get(key), slot) for key, slot in other._slots.items()}
             rest = self._rest if other._rest is None else _both(self._rest, other._rest)
             self._put({**self._slots, **fresh}, rest)
             self._folded.clear()
-            self._room = 0
+            self._capacity = 0
         return self
 
     def copy(self) -> Self:
@@ -402,7 +402,7 @@ class ByGroup(GroupFeed, Portable):
             raise ValueError("as many groups as are kept apart")
         if not written_as(groups_state, content):
             raise ValueError("what these groups would be written as")
-        groups_state._look_for_room(0)
+        groups_state._find_capacity(0)
         return groups_state
 
     def __repr__(self) -> str:

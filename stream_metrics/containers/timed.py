@@ -24,7 +24,7 @@ from stream_metrics.inputs.times import Length, Time, instant, instants, length,
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
-from stream_metrics.states.limits import grown, load_of, room
+from stream_metrics.states.limits import capacity_left, grown, load_of
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["TimeWindow"]
@@ -203,10 +203,10 @@ class TimeWindow(PaneFeed, Portable):
             on_time = panes > self._gone() if self._started else np.ones(batch.n, bool)
             dealt = batch.split_by_key(panes, self._open.get, self.inner, on_time)
             taken = grown((self._open.get(pane) for pane in dealt), dealt.values())
-            if taken > self._room:
-                self._look_for_room(taken)
+            if taken > self._capacity:
+                self._find_capacity(taken)
             self._open.update(dealt)
-            self._room -= taken
+            self._capacity -= taken
             self._drop(int((~on_time).sum()))
             self._timed |= t is not None
             self._move(int(times.max()))
@@ -216,9 +216,9 @@ class TimeWindow(PaneFeed, Portable):
     def _load(self) -> tuple[int, int, int]:
         return load_of([*self._open.values(), *self._merges.frozen.values()])
 
-    def _look_for_room(self, taken: int) -> None:
+    def _find_capacity(self, taken: int) -> None:
         """Find out how much can be counted; WeightError if that is less than `taken`."""
-        self._room = room(self._load(), taken)
+        self._capacity = capacity_left(self._load(), taken)
 
     def advance(self, t: Time | None = None) -> None:
         """Move the time on without a sample: panes expire and windows close.
@@ -312,7 +312,7 @@ class TimeWindow(PaneFeed, Portable):
         """
         check_same(self, other, CONFIGURATION)
         with self._merging(other):
-            room(load_of((self, other)))
+            capacity_left(load_of((self, other)))
             theirs = other._merges.with_late(other._open)
             panes = self._merges.with_late(self._open)
             merged = {pane: panes[pane].copy().merge(state) for pane, state in theirs.items() if pane in panes}
@@ -332,7 +332,7 @@ class TimeWindow(PaneFeed, Portable):
         self._merges = TwoStackAggregator()
         self._open.clear()
         self._open.update(panes)
-        self._room = 0
+        self._capacity = 0
         self._due = self._falls_due(min(panes)) if panes else NEVER
         if self._started:
             self._move(self._latest)
@@ -476,7 +476,7 @@ class TimeWindow(PaneFeed, Portable):
             window._expire()
         if not written_as(window, content) or any(pane > window._latest // pane_length for pane in window._open):
             raise ValueError("what this window would be written as")
-        window._look_for_room(0)
+        window._find_capacity(0)
         return window
 
     def __repr__(self) -> str:

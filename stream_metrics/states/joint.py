@@ -34,7 +34,7 @@ from stream_metrics.inputs.score_tables import (
 )
 from stream_metrics.labels import Label, canonical
 from stream_metrics.states.folds import content_fold, fold_of, folds_of, units_of
-from stream_metrics.states.limits import MOST, Load, load_of, room, sample_cost
+from stream_metrics.states.limits import MOST, Load, capacity_left, load_of, sample_cost
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.score_states import ScoreStates, count_sample
@@ -143,8 +143,8 @@ class Comparison(JointCounters, Portable):
                 for scored, pred in zip(pair, (pred_a, pred_b), strict=True)
             )
             truth, label_a, label_b = self._checked(y_true, head_a[1][1], head_b[1][1])
-            self._room(w, {truth, label_a, label_b})
-            self._take_room(sample_cost(w))
+            self._capacity(w, {truth, label_a, label_b})
+            self._take_capacity(sample_cost(w))
             # losses refuse what they cannot take, so they come first
             count_sample(sorted(rest_a + rest_b, key=lambda step: not isinstance(step[0], ProbabilityLosses)))
             self._count(truth, label_a, label_b, w, fold)
@@ -158,10 +158,10 @@ class Comparison(JointCounters, Portable):
             raise ScoreError(argument=argument, expected=expected, got=pred)
         return finite_scores(pred)
 
-    def _take_room(self, taken: int) -> None:
+    def _take_capacity(self, taken: int) -> None:
         """Raise WeightError unless the states of scores can count that much more, all folds together."""
         if taken > self._left:
-            self._left = min([room(load, taken) for load in self._loads()], default=MOST)
+            self._left = min([capacity_left(load, taken) for load in self._loads()], default=MOST)
         self._left -= taken
 
     def _empty(self) -> ScoreStates:
@@ -271,9 +271,9 @@ class Comparison(JointCounters, Portable):
             if repr(mine) != repr(theirs):
                 raise MergeError(f"Expected `{name}` to be the same in both, but got {mine!r} and {theirs!r}")
         with self._merging(other):
-            self._check_room(other)
+            self._check_capacity(other)
             for mine, more in zip(self._loads(), other._loads()):  # noqa: B905
-                room(x + y for x, y in zip(mine, more, strict=True))
+                capacity_left(x + y for x, y in zip(mine, more, strict=True))
             theirs = {fold: (a.copy(), b.copy()) for fold, (a, b) in other._scored.items()}
             for fold, pair in theirs.items():
                 for scored, mine in zip(pair, self._scored.get(fold, ()), strict=False):
@@ -304,7 +304,7 @@ class Comparison(JointCounters, Portable):
         if self.scores and (samples != self.n or weights > self._mass):
             raise ValueError("scores of all samples that were compared")
         for load in self._loads():
-            room(load)
+            capacity_left(load)
 
     def copy(self) -> Self:
         """Return an independent copy of configuration and counts.

@@ -1,7 +1,7 @@
 """How much several states can still count so that their merge can count all of it.
 
 A window or a group is read as the merge of its states, so what it has counted must fit into one. The states of a
-container are looked at together only when a bound of the room that was left is used up: a sample costs one
+container are looked at together only when a bound of the capacity left is used up: a sample costs one
 subtraction. `_load` of a state returns three bounds of what a merge adds up: the sum of weights, the number of samples
 (or of appearances of a label), the number of abstentions.
 """
@@ -18,7 +18,7 @@ from stream_metrics._core.numeric.kernels import checked_weight
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.batch import Batch
 
-__all__ = ["MOST", "Load", "cost", "grown", "load_of", "room", "sample_cost"]
+__all__ = ["MOST", "Load", "capacity_left", "cost", "grown", "load_of", "sample_cost"]
 
 MOST = 2**63 - 3  # the sum of weights, and the number of samples, of all states together
 Load: TypeAlias = tuple[int, int, int]
@@ -33,7 +33,7 @@ def load_of(states: Iterable[Any]) -> Load:
     return weight, samples, abstentions
 
 
-def room(load: Iterable[int], taken: int = 0) -> int:
+def capacity_left(load: Iterable[int], taken: int = 0) -> int:
     """Return how much more, of weight or of samples, can be counted so that one state could count all of it.
 
     WeightError if that is less than `taken`.
@@ -48,18 +48,18 @@ def room(load: Iterable[int], taken: int = 0) -> int:
 
 
 def grown(before: Iterable[Any], after: Iterable[Any]) -> int:
-    """Return how much states have grown, in the units of `room`; a state that was not there is None."""
+    """Return how much states have grown, in the units of `capacity_left`; a state that was not there is None."""
     old, new = load_of(state for state in before if state is not None), load_of(after)
     return max(b - a for a, b in zip(old, new, strict=True))
 
 
 def sample_cost(w: Any) -> int:
-    """Return what one sample takes of the room of a state: its weight, or 3 appearances if that is more."""
+    """Return what one sample takes of the capacity of a state: its weight, or 3 appearances if that is more."""
     return max(3, math.ceil(checked_weight(w)))
 
 
 def cost(batch: Batch) -> int:
-    """Return what a batch takes of the room of a state: its weight, or 3 appearances a row; more if that is small."""
+    """Return what a batch takes of the capacity of a state: its weight, or 3 appearances a row; more if it is small."""
     if batch.weights is None:
         return 3 * batch.n
     wholes, parts = batch.split_weights()

@@ -16,7 +16,7 @@ from stream_metrics.inputs.batch import Batch, mixed_batch
 from stream_metrics.inputs.columns import Column
 from stream_metrics.inputs.score_tables import is_abstention, is_mapping, is_soft
 from stream_metrics.labels import Label, canonical, unique
-from stream_metrics.states.limits import cost, room, sample_cost
+from stream_metrics.states.limits import capacity_left, cost, sample_cost
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.score_labels import Decisions, LabelRule, fill_predictions
@@ -41,7 +41,7 @@ class ScoreStates:
         self.labels, self.threshold = labels, threshold
         self.rule = LabelRule(ranks.pos_label, labels, threshold)
         self.negative = self.rule.negative
-        self._room = 0  # weight or samples that each state can still count; a lower bound
+        self._capacity = 0  # weight or samples that each state can still count; a lower bound
 
     def copy(self) -> ScoreStates:
         """Return an independent copy."""
@@ -49,14 +49,14 @@ class ScoreStates:
         losses = None if self.losses is None else self.losses.copy()
         return ScoreStates(self.ranks.copy(), confidence, losses, self.labels, self.threshold)
 
-    def _take_room(self, taken: int) -> None:
+    def _take_capacity(self, taken: int) -> None:
         """Raise WeightError unless every state can count that much more, of weight and of samples.
 
         So the last state cannot refuse what those before it have counted, which a sketch could not take back.
         """
-        if taken > self._room:
-            self._room = room([max(state._load()) for state in self.states()], taken)
-        self._room -= taken
+        if taken > self._capacity:
+            self._capacity = capacity_left([max(state._load()) for state in self.states()], taken)
+        self._capacity -= taken
 
     def check_merge(self, other: ScoreStates) -> None:
         """Raise what `merge` would."""
@@ -68,7 +68,7 @@ class ScoreStates:
         self.check_merge(other)
         for mine, theirs in zip(self.states(), other.states(), strict=True):
             mine.merge(theirs)
-        self._room = 0
+        self._capacity = 0
 
     def check(self) -> None:
         """Raise ValueError unless all states can have counted the same samples, with the same weights."""
@@ -94,9 +94,9 @@ class ScoreStates:
             self.count(steps, taken)
 
     def count(self, steps: Steps, taken: int) -> None:
-        """Count one sample, which takes so much room, in all states or in none."""
+        """Count one sample, which takes so much capacity, in all states or in none."""
         if len(steps) > 1:
-            self._take_room(taken)
+            self._take_capacity(taken)
         count_sample(steps)
 
     def revert(self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
@@ -124,7 +124,7 @@ class ScoreStates:
         decisions = self.rule.of_batch(scored)
         whole.predicted = fill_predictions(y_pred, decisions.labels, scored, whole.n)
         with owner._writing():
-            self._take_room(cost(scored))
+            self._take_capacity(cost(scored))
             add_counts = counts._prepare(whole)
             try:
                 adds = self._prepare(scored, decisions)

@@ -267,7 +267,7 @@ cdef class JointCounters(HashCounter):
         split(w, &whole, &part)
         self.count_checked(y_true, pred_a, pred_b, self._checked(y_true, pred_a, pred_b), whole, part, fold)
 
-    def _room(self, w, labels):
+    def _capacity(self, w, labels):
         """Raise WeightError or LabelError if a sample of this weight and of these admitted labels cannot be counted."""
         if self.spare <= 0:
             self.look_for_room(1)
@@ -348,7 +348,7 @@ cdef class JointCounters(HashCounter):
         self.classes[i].counted = True
         self.classes[i].seen[form] += times
 
-    def _check_room(self, JointCounters o):
+    def _check_capacity(self, JointCounters o):
         """Raise WeightError or LabelError if the counts of another state of the same configuration cannot be added."""
         if o.mass:
             self.check_room(o.mass)
@@ -359,9 +359,8 @@ cdef class JointCounters(HashCounter):
         self.check_labels([name for b, name in enumerate(o.label_index.names) if o.classes[b].counted])
 
     def _merge(self, JointCounters other):
-        """Add the counts of another state of the same configuration; in a section that writes here and reads the
-        other."""
-        self._check_room(other)
+        """Add the counts of another state of the same configuration, in a section that locks both."""
+        self._check_capacity(other)
         cdef JointCounters o = other._twin() if other is self else other
         cdef Py_ssize_t i, at, form
         cdef uint64_t key

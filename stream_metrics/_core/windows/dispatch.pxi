@@ -129,7 +129,7 @@ cdef class PaneFeed(Guarded):
     cdef public bint _started, _timed
     cdef public bint _watched  # whether `_expire` has more to give up than open panes
     cdef object spare  # an empty state that an expired pane has left
-    cdef public int64_t _room  # what all panes together can still count; a lower bound, see `cost`
+    cdef public int64_t _capacity  # what all panes together can still count; a lower bound, see `cost`
     cdef readonly int64_t dropped
 
     def __cinit__(self, *args, **kwargs):
@@ -195,8 +195,8 @@ cdef class PaneFeed(Guarded):
             now = self._instant(moment)
         if (group is None and scores is None and classes is None and unit is None and self.first <= now < self.last
                 and (now <= self._latest or now < self._due) and self.counts is not None and self.holder == 0
-                and taken <= self._room and self.counts.try_count(y_true, y_pred, w)):
-            self._room -= taken
+                and taken <= self._capacity and self.counts.try_count(y_true, y_pred, w)):
+            self._capacity -= taken
             self._timed |= t is not None
             self._latest = max(self._latest, now)
             return
@@ -237,10 +237,10 @@ cdef class PaneFeed(Guarded):
             if self.counted:
                 counts = counters_in(state)
         taken = cost(w)
-        if taken > self._room:
-            self._look_for_room(taken)
+        if taken > self._capacity:
+            self._find_capacity(taken)
         deliver(state, counts, y_true, y_pred, w, None, group, scores, classes, unit)
-        self._room -= taken
+        self._capacity -= taken
         if moved:
             if new:
                 self.spare = None
@@ -293,7 +293,7 @@ cdef class PaneFeed(Guarded):
         self._open = {}
         self.state = self.counts = self.spare = None
         self.first, self.last, self._due = 1, 0, NEVER
-        self._latest, self._started, self._timed, self.dropped, self._room = 0, False, False, 0, 0
+        self._latest, self._started, self._timed, self.dropped, self._capacity = 0, False, False, 0, 0
 
     def _drop(self, int64_t samples):
         self.dropped += samples
@@ -331,7 +331,7 @@ cdef class GroupFeed(Guarded):
     cdef public dict _slots  # by key
     cdef public dict _folded  # keys that are known to be folded
     cdef public object _rest  # the slot of what is folded, or None
-    cdef public int64_t _room  # what all groups together can still count; a lower bound, see `cost`
+    cdef public int64_t _capacity  # what all groups together can still count; a lower bound, see `cost`
 
     def __cinit__(self, *args, **kwargs):
         self._slots, self._folded = {}, {}
@@ -382,10 +382,10 @@ cdef class GroupFeed(Guarded):
             elif self._rest is not None and key in self._folded:
                 slot = self._rest
             if (slot is not None and slot.counts is not None and self.holder == 0
-                    and taken <= self._room and slot.seen[form] < MOST_SAMPLES and slot.counts.try_count(y_true,
-                                                                                                         y_pred, w)):
+                    and taken <= self._capacity and slot.seen[form] < MOST_SAMPLES
+                    and slot.counts.try_count(y_true, y_pred, w)):
                 slot.seen[form] += 1
-                self._room -= taken
+                self._capacity -= taken
                 return
         self.count_slowly(key, form, y_true, y_pred, w, t, scores, classes, unit)
 
@@ -406,13 +406,13 @@ cdef class GroupFeed(Guarded):
             if new:
                 slot = self._admit(key)
             check_samples(1, slot.seen[form])
-            if taken > self._room:
-                self._look_for_room(taken)
+            if taken > self._capacity:
+                self._find_capacity(taken)
             deliver(slot.state, slot.counts, y_true, y_pred, w, t, None, scores, classes, unit)
             if new:
                 self._settle(key, slot)
             slot.seen[form] += 1
-            self._room -= taken
+            self._capacity -= taken
         finally:
             self.leave()
         return 0

@@ -84,7 +84,7 @@ class PaneFeed(Guarded):
     @property
     def _latest(self) -> int: ...
     _due: int
-    _room: int
+    _capacity: int
     _started: bool
     _timed: bool
     _watched: bool
@@ -119,7 +119,7 @@ class GroupFeed(Guarded):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
     _slots: dict[Any, Slot]
     _folded: dict[Any, None]
-    _room: int
+    _capacity: int
     _rest: Slot | None
     def update(
         self,

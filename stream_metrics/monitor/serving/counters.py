@@ -1,10 +1,9 @@
-"""Counters that never fall, and names of which there are not too many: what Prometheus needs, and a view does not give.
+"""Counters that never fall, and a bounded number of label values, both of which Prometheus needs.
 
-Prometheus takes a counter that falls for one that was reset, and adds all of it once more. Counts of the total
-fall when a label is corrected, and when a partition goes to another worker, so a counter shows the highest count so
-far; and when the partitions change it goes on from where it is, since what a partition brings with it was counted by
-somebody else, and what leaves with one has been counted here. Over a restart counts go on where the checkpoint has
-them.
+Prometheus takes a counter that falls for one that was reset, and adds all of it once more. Counts of the total fall
+when a label is corrected, and when a partition goes to another worker. So a counter shows the highest count so far.
+When the partitions change it goes on from its value, since the counts of a new partition were shown by its earlier
+owner, and those of a lost one were shown here. After a restart counts go on from the checkpoint.
 
 Names become label values first come, first served, and keep their place, so that series do not come and go.
 """

@@ -55,7 +55,7 @@ class Bounded(io.RawIOBase):
 
     def renew(self) -> None:
         """Begin a request."""
-        self._until, self._room = time.monotonic() + ARRIVES, LONGEST
+        self._until, self._capacity = time.monotonic() + ARRIVES, LONGEST
 
     def readable(self) -> bool:
         """Return True."""
@@ -66,11 +66,11 @@ class Bounded(io.RawIOBase):
         left = self._until - time.monotonic()
         if left <= 0:
             raise TimeoutError("the request took too long")
-        if self._room <= 0:
+        if self._capacity <= 0:
             raise TooLong
         self._connection.settimeout(left)
-        size = self._connection.recv_into(buffer, min(len(buffer), self._room))
-        self._room -= size
+        size = self._connection.recv_into(buffer, min(len(buffer), self._capacity))
+        self._capacity -= size
         return size
 
 

@@ -1,13 +1,13 @@
 """Streams of events: one thread sends each new view to all clients, and waits for none of them.
 
-Every client has one place, for the message that it is being sent. When that has left, it gets the newest view, so one
-that is slow misses views and holds up neither others nor the monitor. A message that takes longer than `patience` ends
-the stream, so at most that many seconds of views are in memory, however many clients do not read; what the system holds
-for each of them is bounded as well. (A thread for each client was slower: beside a busy thread each has to wait for the
-interpreter's lock several times for each view.)
+Each client has one message under way. When that is sent, the newest view follows, so a slow client misses views and
+delays neither others nor the monitor. A message that takes longer than `patience` ends the stream. So at most that many
+seconds of views are in memory, however many clients do not read, and the system's buffer for each of them is bounded as
+well. (A thread for each client was slower: beside a busy thread each has to wait for the interpreter's lock several
+times for each view.)
 
-Views come at most four times a second, and so seldom, down to one in 0.6 seconds, that making them takes a quarter of
-the time. Without news one comes every few seconds, since ages and delays grow. Without clients one is made every
+Views come at most four times a second, and less often, down to one in 0.6 seconds, so that making them takes a quarter
+of the time. Without news one comes every few seconds, since ages and delays grow. Without clients one is made every
 other second, for the trend lines.
 """
 
