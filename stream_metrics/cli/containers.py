@@ -13,7 +13,7 @@ import stream_metrics as sm
 from stream_metrics.cli import options
 from stream_metrics.cli.errors import UsageError
 from stream_metrics.containers.inner import walk_inner
-from stream_metrics.inputs.times import length
+from stream_metrics.inputs.times import parse_duration
 
 __all__ = ["add", "check", "check_fields", "is_timed", "innermost", "wrap_state"]
 
@@ -76,7 +76,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 def _check_length(option: str, text: str, zero: bool = False) -> None:
     try:
-        length(text, option, zero=zero)
+        parse_duration(text, option, zero=zero)
     except ValueError:
         reason = f"expected {option} to be a length of time such as 30s, 5m, 1h, 2d, but got {text!r}"
         raise UsageError(reason) from None
@@ -92,7 +92,7 @@ def wrap_state(state: Any, arguments: argparse.Namespace) -> Any:
         if arguments.by is not None:
             state = sm.ByGroup(state, arguments.max_groups)
         if arguments.time_field is not None:
-            panes = arguments.panes or _panes(length(arguments.window, "period"))
+            panes = arguments.panes or _panes(parse_duration(arguments.window, "period"))
             return sm.TimeWindow(state, arguments.window, panes, arguments.lateness or "0s")
         return state if arguments.window is None else sm.Rolling(state, int(arguments.window))
     except ValueError as error:

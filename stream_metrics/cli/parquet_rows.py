@@ -22,7 +22,7 @@ from stream_metrics.cli.reading import Row, weight_of
 from stream_metrics.cli.scores import JsonScores, Scores
 from stream_metrics.cli.sources import BadRecord
 from stream_metrics.containers.moments import nanoseconds
-from stream_metrics.inputs.times import instant
+from stream_metrics.inputs.times import to_epoch_ns
 from stream_metrics.integrations import tables
 
 __all__ = ["Batch"]
@@ -182,7 +182,7 @@ def _nanoseconds(value: Any) -> int:
     if not isinstance(value, np.datetime64):
         return nanoseconds(value)
     try:
-        return instant(value)
+        return to_epoch_ns(value)
     except ValueError:
         raise ValueError(f"expected the time to be from 1824 to 2115, but got {value}") from None
 

@@ -34,7 +34,7 @@ from stream_metrics.containers.rescale import has_sketch, scale_weights
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.columns import read_weights as checked_weights
 from stream_metrics.inputs.tensors import is_single
-from stream_metrics.inputs.times import Length, Time, instant, instants, length, shown
+from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
@@ -91,7 +91,7 @@ class Fading(Portable):
             raise ValueError(f"Expected `inner` of a Fading to be mergeable, but: {reason}")
         self.by_count = not isinstance(half_life, str | timedelta)
         if not self.by_count:
-            self._half: int | float = length(half_life, "half_life")
+            self._half: int | float = parse_duration(half_life, "half_life")
         elif isinstance(half_life, bool) or not isinstance(half_life, int | float) or not 0.01 <= half_life <= 1e15:
             raise ValueError(f"Expected `half_life` to be a number of samples, or of time, but got {half_life!r}")
         else:
@@ -105,7 +105,7 @@ class Fading(Portable):
     @property
     def half_life(self) -> int | float | str:
         """The number of samples, or the length of time, after which a sample counts half as much."""
-        return self._half if self.by_count else shown(int(self._half))
+        return self._half if self.by_count else format_duration(int(self._half))
 
     @property
     def latest(self) -> float | None:
@@ -123,7 +123,7 @@ class Fading(Portable):
     def _place(self, t: Any) -> int:
         """Return where the next sample lies on the axis of time, or of updates."""
         if not self.by_count:
-            return instant(self.clock() if t is None else t)
+            return to_epoch_ns(self.clock() if t is None else t)
         if t is not None:
             raise ValueError(f"Expected no `t` where samples fade by count, but got {t!r}")
         if self._latest is not None and self._latest >= MOST:
@@ -307,7 +307,7 @@ class Fading(Portable):
             times = [first + row if self.by_count else first for row in range(n)]
             if self.by_count and times[-1] > MOST:
                 raise WeightError(f"Expected fewer than 2**63 - 2 samples where they fade by count, but got {n} more")
-        return times or instants(t, n).tolist()
+        return times or column_to_epoch_ns(t, n).tolist()
 
     def merge(self, other: Self) -> Self:
         """Add another shard, as of the later time of both.
@@ -453,7 +453,7 @@ class Fading(Portable):
         for seen in latest:
             if type(seen) is not int or (by_count and not 0 < seen <= MOST):
                 raise ValueError("the latest time, or the number of updates")
-            window._latest = seen if by_count else instant(np.datetime64(seen, "ns"))
+            window._latest = seen if by_count else to_epoch_ns(np.datetime64(seen, "ns"))
         restored = state_decoder(template)
         for stretch, data in states:
             window._states[stretch] = restored(data)

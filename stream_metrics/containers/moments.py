@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics.inputs.times import instant
+from stream_metrics.inputs.times import to_epoch_ns
 
 __all__ = ["nanoseconds", "text_of"]
 
@@ -20,7 +20,7 @@ __all__ = ["nanoseconds", "text_of"]
 def nanoseconds(value: Any) -> int:
     """Return the time that a field holds; ValueError if it is none, or not from 1824 to 2115."""
     try:
-        return instant(_read(value) if isinstance(value, str) else value)
+        return to_epoch_ns(_read(value) if isinstance(value, str) else value)
     except (ValueError, OverflowError):
         raise ValueError(
             f"expected the time to be seconds since 1970 or ISO 8601 text, from 1824 to 2115, but got "

@@ -20,7 +20,7 @@ from stream_metrics.containers.closing import Closed, closing
 from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder
 from stream_metrics.containers.two_stack import TwoStackAggregator
 from stream_metrics.inputs.tensors import is_single
-from stream_metrics.inputs.times import Length, Time, instant, instants, length, shown
+from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
@@ -103,12 +103,12 @@ class TimeWindow(PaneFeed, Portable):
             raise ValueError(f"Expected `inner` of a TimeWindow to be mergeable, but: {reason}")
         if not isinstance(panes, int) or isinstance(panes, bool) or not 1 <= panes <= MOST_PANES:
             raise ValueError(f"Expected `panes` to be a whole number from 1 to {MOST_PANES}, but got {panes!r}")
-        whole, late = length(period, "period"), length(lateness, "lateness", zero=True)
+        whole, late = parse_duration(period, "period"), parse_duration(lateness, "lateness", zero=True)
         if whole % panes:
             fewer = next(number for number in range(min(panes, whole), 0, -1) if whole % number == 0)
             raise ValueError(
                 f"Expected `period` to be `panes` times a whole number of nanoseconds, "
-                f"but got {shown(whole)} for {panes} panes: {fewer} would do"
+                f"but got {format_duration(whole)} for {panes} panes: {fewer} would do"
             )
         if not (on_close is None or on_close == "keep" or callable(on_close)):
             raise ValueError(f"Expected `on_close` to be a function, 'keep' or None, but got {on_close!r}")
@@ -122,7 +122,7 @@ class TimeWindow(PaneFeed, Portable):
     @property
     def period(self) -> str:
         """The length of the window."""
-        return shown(self._length * self._panes)
+        return format_duration(self._length * self._panes)
 
     @property
     def panes(self) -> int:
@@ -132,7 +132,7 @@ class TimeWindow(PaneFeed, Portable):
     @property
     def lateness(self) -> str:
         """How late a sample may come after the window that it is in."""
-        return shown(self._lateness)
+        return format_duration(self._lateness)
 
     @property
     def latest(self) -> float | None:
@@ -140,7 +140,7 @@ class TimeWindow(PaneFeed, Portable):
         return self._latest / 1e9 if self._started else None
 
     def _instant(self, t: object) -> int:
-        return instant(t)
+        return to_epoch_ns(t)
 
     def update_many(
         self,
@@ -197,7 +197,7 @@ class TimeWindow(PaneFeed, Portable):
         batch = KeyedBatch(columns, classes=classes, **alone)
         if not batch.n:
             return
-        times = instants(self.clock() if t is None else t, batch.n)
+        times = column_to_epoch_ns(self.clock() if t is None else t, batch.n)
         panes = times // self._length
         with self._writing():
             on_time = panes > self._gone() if self._started else np.ones(batch.n, bool)
@@ -228,7 +228,7 @@ class TimeWindow(PaneFeed, Portable):
         t : float or datetime or numpy.datetime64, optional
             The time; that of the clock by default.
         """
-        latest = instant(self.clock() if t is None else t)
+        latest = to_epoch_ns(self.clock() if t is None else t)
         with self._writing():
             self._timed |= t is not None
             self._move(latest)
@@ -365,11 +365,11 @@ class TimeWindow(PaneFeed, Portable):
         """Return the time at which the window is read by default."""
         if self._timed:
             return self._latest
-        return max(instant(self.clock()), self._latest if self._started else -NEVER)
+        return max(to_epoch_ns(self.clock()), self._latest if self._started else -NEVER)
 
     def _window(self, t: Time | None) -> tuple[int, int]:
         """Return the newest pane before the window at `t`, and the newest in it."""
-        at = self._now() if t is None else instant(t)
+        at = self._now() if t is None else to_epoch_ns(t)
         high = at // self._length
         if self._started and high < self._gone() + self._panes:
             raise ValueError(

@@ -22,8 +22,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from stream_metrics.errors import LabelError
-from stream_metrics.inputs import pieces
-from stream_metrics.inputs.pieces import Array, Part, gathered, least
+from stream_metrics.inputs import chunked
+from stream_metrics.inputs.chunked import Array, Part, concat_codes, min_int_dtype
 from stream_metrics.labels import canonical
 from stream_metrics.labels.label import LONGEST
 
@@ -86,7 +86,7 @@ def labels(values: Any, argument: str) -> Read:
     if is_.is_temporal(kind) or is_.is_decimal(kind):
         return _refused(values, argument)
     if is_.is_boolean(kind):
-        return gathered([_part(chunk) for chunk in chunks_of(values)], np.dtype(np.int8)), [False, True]
+        return concat_codes([_part(chunk) for chunk in chunks_of(values)], np.dtype(np.int8)), [False, True]
     if is_.is_integer(kind):
         return (
             _nullable(values, argument) if values.null_count else ([_raw(chunk) for chunk in chunks_of(values)], None)
@@ -185,8 +185,9 @@ def _nullable(values: Any, argument: str) -> Read:
     low = 0 if 0 < low < 256 else low
     if high - low >= min(NARROW, 512 + len(values)):
         return _from_dictionary(values.dictionary_encode(), argument)
-    found = list(range(low, high + 1))
-    return gathered([_part(chunk, pieces.shifted(low)) for chunk in chunks_of(values)], least(len(found))), found
+    names = list(range(low, high + 1))
+    parts = [_part(chunk, chunked.subtract_codes(low)) for chunk in chunks_of(values)]
+    return concat_codes(parts, min_int_dtype(len(names))), names
 
 
 def _floats(values: Any, argument: str) -> Read:
@@ -235,7 +236,7 @@ def _shared(indices: list[Any], dictionary: Any) -> tuple[Array | list[Array], l
     """Return the codes and the names of arrays with one dictionary."""
     found = dictionary.to_pylist()
     if any(array.null_count for array in indices):
-        return gathered([_part(array) for array in indices], least(len(found))), found
+        return concat_codes([_part(array) for array in indices], min_int_dtype(len(found))), found
     codes = [_raw(array) for array in indices]
     signed = np.dtype(f"i{codes[0].itemsize}")
     fit = len(found) <= np.iinfo(signed).max
@@ -246,15 +247,15 @@ def _unified(indices: list[Any], dictionaries: list[Any], place: list[int]) -> t
     """Number the values of all dictionaries anew; a null among them is a missing label."""
     pa = pyarrow()
     together = _widened(pa.concat_arrays(dictionaries)).dictionary_encode()
-    found, dtype = together.dictionary.to_pylist(), least(len(together.dictionary))
-    numbered = gathered([_part(together.indices)] if len(together) else [], dtype)
+    found, dtype = together.dictionary.to_pylist(), min_int_dtype(len(together.dictionary))
+    numbered = concat_codes([_part(together.indices)] if len(together) else [], dtype)
     ends = np.cumsum([0, *map(len, dictionaries)]).tolist()
     tables = [np.append(numbered[at:end], dtype.type(-1)) for at, end in pairwise(ends)]
-    changes = [pieces.looked_up(table) for table in tables]
-    return gathered([_part(array, changes[at]) for array, at in zip(indices, place, strict=True)], dtype), found
+    changes = [chunked.lookup_codes(table) for table in tables]
+    return concat_codes([_part(array, changes[at]) for array, at in zip(indices, place, strict=True)], dtype), found
 
 
-def _part(array: Any, change: Any = pieces.narrowed) -> Part:
+def _part(array: Any, change: Any = chunked.copy_codes) -> Part:
     return Part(_raw(array), change, (array.buffers()[0], array.offset) if array.null_count else None)
 
 
@@ -262,6 +263,6 @@ def _raw(array: Any) -> Array:
     """Return the integers of an array as they lie in memory, whatever stands where it is null."""
     _, data = array.buffers()
     if types().is_boolean(array.type):
-        return pieces.bits(data, array.offset, len(array))
+        return chunked.bits(data, array.offset, len(array))
     dtype = np.dtype(str(array.type))
     return np.frombuffer(data, dtype, len(array), array.offset * dtype.itemsize)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stream_metrics.inputs.arrow import as_array, chunks_of, compute, is_number, numbers, pyarrow, types
-from stream_metrics.inputs.pieces import Array, stacked
+from stream_metrics.inputs.chunked import Array, stack_columns
 
 __all__ = ["given", "is_soft", "names", "scores"]
 
@@ -53,7 +53,8 @@ def scores(values: Any) -> Array | list[Any]:
     columns = values.columns if table else values.flatten()
     if all(is_number(column.type) and not column.null_count for column in columns):
         single = all(types().is_float32(column.type) for column in columns)
-        return stacked([as_array(column) for column in columns], len(values), np.float32 if single else np.float64)
+        arrays = [as_array(column) for column in columns]
+        return stack_columns(arrays, len(values), np.float32 if single else np.float64)
     rows = zip(*(list(numbers(column)) for column in columns), strict=True)
     return [None if all(score is None for score in row) else row for row in rows]
 

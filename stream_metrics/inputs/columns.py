@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stream_metrics._core.confusion.kernels import count_codes, count_integers, encode_bytes, encode_objects
 from stream_metrics.errors import LabelError, WeightError
 from stream_metrics.inputs import arrow
-from stream_metrics.inputs.pieces import Array, common_edges, cut, joined
+from stream_metrics.inputs.chunked import Array, common_edges, concat, split_at
 from stream_metrics.inputs.tensors import as_container, native
 from stream_metrics.labels import Label, canonical
 from stream_metrics.labels.label import LONGEST
@@ -78,7 +78,7 @@ class Column:
     def values(self) -> Array:
         """The integers as one array; they are joined when this is first read."""
         if len(self.parts) != 1:
-            self.parts = [joined(self.parts, None if self.names is None else len(self.names))]
+            self.parts = [concat(self.parts, None if self.names is None else len(self.names))]
         return self.parts[0]
 
     def take(self, rows: Array) -> Column:
@@ -258,7 +258,7 @@ def _in_pieces(t: list[Array], p: list[Array]) -> tuple[int, Array] | None:
     if len(edges) == 2 or edges[-1] < SHORTEST * len(edges):
         return None
     totals: dict[tuple[int, int], Array] = {}
-    for a, b in zip(cut(t, edges), cut(p, edges), strict=True):
+    for a, b in zip(split_at(t, edges), split_at(p, edges), strict=True):
         counted = count_integers(*_alike(a, b))
         if counted is None or counted[1].size > LARGEST:
             return None

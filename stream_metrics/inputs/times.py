@@ -21,7 +21,7 @@ from stream_metrics.inputs.arrow import as_pyarrow
 from stream_metrics.inputs.arrow import times as times_of_arrow
 from stream_metrics.inputs.tensors import as_container, is_single
 
-__all__ = ["Length", "Time", "instant", "instants", "is_one_time", "length", "shown"]
+__all__ = ["Length", "Time", "to_epoch_ns", "column_to_epoch_ns", "is_one_time", "parse_duration", "format_duration"]
 
 Time: TypeAlias = "int | float | datetime | np.datetime64"
 Length: TypeAlias = "int | float | str | timedelta"
@@ -34,7 +34,7 @@ LONGEST_TEXT = 100  # characters of a length of time; the pattern below takes qu
 PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s|m|h|d)")
 
 
-def length(value: Length, argument: str, *, zero: bool = False) -> int:
+def parse_duration(value: Length, argument: str, *, zero: bool = False) -> int:
     """Return a length of time in nanoseconds: a number of seconds, a timedelta, or text such as "1h", "30s", "1h30m".
 
     Raises ``ValueError`` naming the argument if it is none, not above 0 (or, with `zero`, below 0), or more than 73
@@ -64,7 +64,7 @@ def _length(value: object) -> int | None:
     return None
 
 
-def instant(t: object, position: int | None = None) -> int:
+def to_epoch_ns(t: object, position: int | None = None) -> int:
     """Return a time in nanoseconds since 1970; ``ValueError`` for anything that is no time, or out of range."""
     found = _instant(t)
     if found is None or not -LIMIT < found < LIMIT:
@@ -104,10 +104,10 @@ def is_one_time(t: Any) -> bool:
     return is_single(t) or isinstance(t, datetime | np.datetime64)
 
 
-def instants(column: Any, n: int) -> NDArray[np.int64]:
+def column_to_epoch_ns(column: Any, n: int) -> NDArray[np.int64]:
     """Return the times of `n` rows: a column of times, or one time for all of them; errors name the position."""
     if is_one_time(column):
-        return np.full(n, instant(column), np.int64)
+        return np.full(n, to_epoch_ns(column), np.int64)
     found = as_pyarrow(column)
     if found is not None:
         column = times_of_arrow(found)
@@ -122,7 +122,7 @@ def instants(column: Any, n: int) -> NDArray[np.int64]:
         quick = _quick(values)
         if quick is not None:
             return quick
-    return np.fromiter((instant(t, position) for position, t in enumerate(values)), np.int64, n)
+    return np.fromiter((to_epoch_ns(t, position) for position, t in enumerate(values)), np.int64, n)
 
 
 def _quick(values: NDArray[Any]) -> NDArray[np.int64] | None:
@@ -140,7 +140,7 @@ def _quick(values: NDArray[Any]) -> NDArray[np.int64] | None:
     return values.astype(np.int64) * SECOND
 
 
-def shown(nanoseconds: int) -> str:
+def format_duration(nanoseconds: int) -> str:
     """Return a length of time as text, in the largest unit of which it is a whole number."""
     unit = max((unit for unit in UNITS if nanoseconds % UNITS[unit] == 0), key=UNITS.__getitem__)
     return f"{nanoseconds // UNITS[unit]}{unit}"

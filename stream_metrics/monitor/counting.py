@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from stream_metrics.catalog.table import find
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import MergeError, StreamMetricsError, WeightError
-from stream_metrics.inputs.times import instant, length
+from stream_metrics.inputs.times import parse_duration, to_epoch_ns
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.corrections import corrected
@@ -77,7 +77,7 @@ class Counts:
             raise ValueError(f"Expected `windows` to be different lengths of time, but got {list(config.windows)}")
         self.config, self.due = config, due
         labels: Any = config.labels or None
-        age = length(due, "due", zero=True)
+        age = parse_duration(due, "due", zero=True)
         sketch: dict[str, Any] = {"buckets": BUCKETS, "sample": SAMPLE, "pairs": False}
         self.total = MetricSet(scores=config.scores, pos_label=config.pos_label, labels=labels, **sketch)  # type: ignore[arg-type]
         self.empty = self.total.copy()  # of which batches are made
@@ -107,7 +107,7 @@ class Counts:
 
     def advance(self, t: float) -> None:
         """Say that the time is `t`, where no events say so: what is too old is no longer read. Not in the bytes."""
-        self._advanced = max(instant(t), self._advanced or instant(t))
+        self._advanced = max(to_epoch_ns(t), self._advanced or to_epoch_ns(t))
 
     def predictions(self, times: Sequence[float]) -> None:
         """Count predictions made at these times, each once, for coverage."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import entry_points
 from typing import Any
 
-from stream_metrics.inputs.times import length
+from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor._core.kernels import Reader
 from stream_metrics.monitor.checking import EARLIEST, HEAVIEST, RejectedRecord, ScoreParser, checker
 from stream_metrics.monitor.config import Counting, Fields
@@ -43,7 +43,7 @@ class Decoder:
     def __init__(self, fields: Fields, counting: Counting, ahead: str = "1h") -> None:
         soft = ScoreParser(counting)
         self._check = checker(counting, soft)
-        self._ahead = length(ahead, "ahead", zero=True) / 1e9
+        self._ahead = parse_duration(ahead, "ahead", zero=True) / 1e9
         self._decode = None if fields.decoder == "json" else _entry_point(fields)
         self._names = (
             fields.id, fields.time, fields.truth, fields.prediction, fields.scores, fields.weight, fields.group,

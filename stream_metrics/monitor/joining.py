@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from stream_metrics.errors import StreamMetricsError
-from stream_metrics.inputs.times import length
+from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor._core.kernels import Joins, first_of
 from stream_metrics.monitor.config import Join
 from stream_metrics.monitor.counting import Columns, Counts, Pair
@@ -54,8 +54,8 @@ class Joiner:
     """
 
     def __init__(self, config: Join, spill: Spill | None = None) -> None:
-        keep = length(config.keep_joined, "keep_joined", zero=True) / 1e9
-        ttl, most = length(config.ttl, "ttl") / 1e9, config.max_joined if keep else 0
+        keep = parse_duration(config.keep_joined, "keep_joined", zero=True) / 1e9
+        ttl, most = parse_duration(config.ttl, "ttl") / 1e9, config.max_joined if keep else 0
         self.waiting = EntryLog(ttl, config.max_pending, spill, config.in_memory)
         self.done = EntryLog(keep, most, drop_values=True)
         self.spill = spill

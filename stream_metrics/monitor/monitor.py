@@ -25,7 +25,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from stream_metrics.inputs.times import length
+from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.decoding import Decoder
@@ -73,7 +73,7 @@ class Monitor:
         self._dead_letters: deque[Rejected] = deque(
             [] if store is None else store.letters(DEAD_LETTERS)[::-1], DEAD_LETTERS
         )
-        self._every = length(str(config.store.every_seconds) + "s", "every_seconds") / 1e9
+        self._every = parse_duration(str(config.store.every_seconds) + "s", "every_seconds") / 1e9
         self._events = 0  # since the last checkpoint
         self._ended = time.monotonic()  # the last checkpoint, or attempt
         self._spent = 0.0  # on it, in seconds

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from stream_metrics.containers.timed import TimeWindow
 from stream_metrics.containers.two_stack import TwoStackAggregator
 from stream_metrics.errors import DecodeError, MergeError
-from stream_metrics.inputs.times import shown
+from stream_metrics.inputs.times import format_duration
 from stream_metrics.monitor.pairs import Rows
 
 __all__ = ["Panes", "parted_by"]
@@ -64,7 +64,7 @@ class Panes:
     @property
     def period(self) -> str:
         """The length of the window."""
-        return shown(self.length * self.panes)
+        return format_duration(self.length * self.panes)
 
     @property
     def gone(self) -> int | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from stream_metrics.inputs.times import instant
+from stream_metrics.inputs.times import to_epoch_ns
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.coverage import Covered
 
@@ -47,7 +47,7 @@ def read(parts: Iterable[Counts], at: float | None = None) -> dict[str, Reading]
     """
     parts = list(parts)
     seen = [part.seen for part in parts if part.seen is not None]
-    when = max(seen, default=0) if at is None else max([instant(at), *seen])
+    when = max(seen, default=0) if at is None else max([to_epoch_ns(at), *seen])
     total: dict[str, Reading] = {}
     for part in parts:
         for name, reading in _read(part, when).items():

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from support.arrow_columns import INDICES, TYPES, columns, listed, pa, pairs
 
 import stream_metrics as sm
+from stream_metrics.inputs import chunked
 from stream_metrics.inputs import columns as reading
-from stream_metrics.inputs import pieces
 from stream_metrics.inputs.columns import as_column
 
 
@@ -37,7 +37,7 @@ def test_columns_are_counted_as_lists(batch: tuple[Any, Any, Any]) -> None:
 def test_the_length_of_pieces_does_not_matter(batch: tuple[Any, Any, Any], length: int, largest: int) -> None:
     """However short the pieces in which columns are copied and counted, the bytes are those of the lists."""
     with (
-        patch.multiple(pieces, BLOCK=length, LENGTH=length + 1),
+        patch.multiple(chunked, BLOCK=length, LENGTH=length + 1),
         patch.multiple(reading, SHORTEST=0, LARGEST=largest),
     ):
         state = in_batch(*batch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from stream_metrics.inputs.times import length
+from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.config import Join
 from stream_metrics.monitor.counting import Columns, Pair
 from stream_metrics.monitor.delays import BOUNDS
@@ -80,7 +80,7 @@ class Oracle:
     watermark: float = float("-inf")
 
     def __post_init__(self) -> None:
-        self.grains = [length(text, "") / 1e9 / 64 for text in (self.config.ttl, self.config.keep_joined)]
+        self.grains = [parse_duration(text, "") / 1e9 / 64 for text in (self.config.ttl, self.config.keep_joined)]
 
     def of_kinds(self, *kinds: str) -> list[Entry]:
         """Return the entries of some kinds, the oldest first."""

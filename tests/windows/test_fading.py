@@ -13,7 +13,7 @@ import pytest
 import stream_metrics as sm
 from stream_metrics.containers.fading import FIRST, REACH
 from stream_metrics.containers.rolling import Rolling
-from stream_metrics.inputs.times import instant
+from stream_metrics.inputs.times import to_epoch_ns
 
 NO_RATIOS = {
     "tp_sum",
@@ -93,7 +93,7 @@ def test_by_time_values_are_those_of_faded_weights(case: str) -> None:
     for i, (t, drawn) in enumerate(stream):
         shards[i % 3].update(*drawn, t=t)
         whole.update(*drawn, t=t)
-    at = [(instant(t) - 17 * 10**17) / 1e9 for t, _ in stream]  # to the nanosecond, which a float of today is not
+    at = [(to_epoch_ns(t) - 17 * 10**17) / 1e9 for t, _ in stream]  # to the nanosecond, which a float of today is not
     assert max(at) > 5000
     expected = values(by_hand(make, [(t / 2, drawn) for t, (_, drawn) in zip(at, stream, strict=True)], max(at) / 2))
 

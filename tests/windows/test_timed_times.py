@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics.inputs.times import instant, instants, length, shown
+from stream_metrics.inputs.times import column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
 
 SECOND = 10**9
 
@@ -27,8 +27,8 @@ SECOND = 10**9
 )  # fmt: skip
 def test_lengths(text: Any, expected: int) -> None:
     """Seconds, timedeltas and text with units; what is shown reads back."""
-    assert length(text, "period") == expected
-    assert length(shown(expected), "period") == expected
+    assert parse_duration(text, "period") == expected
+    assert parse_duration(format_duration(expected), "period") == expected
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ def test_lengths(text: Any, expected: int) -> None:
 def test_bad_lengths(bad: Any) -> None:
     """Anything else is refused by name and value."""
     with pytest.raises(ValueError, match="Expected `half_life` to be a length of time"):
-        length(bad, "half_life")
+        parse_duration(bad, "half_life")
 
 
 @pytest.mark.parametrize("text", ["9" * 100_000, "1s" * 51, " " * 100_000 + "1s"])
 def test_long_text_is_no_length(text: str) -> None:
     """It is refused without a search that takes minutes, and not repeated in the message."""
     with pytest.raises(ValueError, match="Expected `half_life` to be a length of time") as caught:
-        length(text, "half_life")
+        parse_duration(text, "half_life")
     assert len(str(caught.value)) < 300
 
 
@@ -64,8 +64,8 @@ def test_long_text_is_no_length(text: str) -> None:
 )  # fmt: skip
 def test_instants(t: Any, expected: int) -> None:
     """Every form of a time, alone and in a column; without a zone it is in UTC."""
-    assert instant(t) == expected
-    assert instants([t, t], 2).tolist() == [expected] * 2
+    assert to_epoch_ns(t) == expected
+    assert column_to_epoch_ns([t, t], 2).tolist() == [expected] * 2
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_bad_times(bad: Any) -> None:
         with pytest.raises(ValueError, match="Expected `t` to be"):
             window.update(1, 1, t=bad)
     with pytest.raises(ValueError, match="`t` at position 1"):
-        instants([0, bad], 2)
+        column_to_epoch_ns([0, bad], 2)
     with pytest.raises(ValueError, match="`t` at position 1"):
-        instants(np.array([0, bad], object), 2)
+        column_to_epoch_ns(np.array([0, bad], object), 2)
     assert window == sm.TimeWindow(sm.Accuracy(), 10, 1)
 
 
@@ -99,7 +99,7 @@ def test_the_compiled_way_reads_the_same_time(t: Any) -> None:
     window = sm.TimeWindow(sm.Accuracy(), 1, 1)
     window.update(1, 1, t=t)
 
-    assert window._latest == instant(t)
+    assert window._latest == to_epoch_ns(t)
 
 
 @given(st.lists(st.floats(-4e9, 4e9)))
@@ -107,5 +107,5 @@ def test_arrays_are_read_as_their_elements(times: list[float]) -> None:
     """An array of floats, or of dates, gives to the bit what its elements do."""
     dates = np.array([np.datetime64(round(t), "s") for t in times], "datetime64[s]")
 
-    assert instants(np.array(times), len(times)).tolist() == [instant(t) for t in times]
-    assert instants(dates, len(times)).tolist() == [instant(t) for t in dates]
+    assert column_to_epoch_ns(np.array(times), len(times)).tolist() == [to_epoch_ns(t) for t in times]
+    assert column_to_epoch_ns(dates, len(times)).tolist() == [to_epoch_ns(t) for t in dates]

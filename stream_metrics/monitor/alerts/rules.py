@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from stream_metrics.errors import StreamMetricsError
-from stream_metrics.inputs.times import length
+from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.alerts.values import CLASS, METRICS, OPERATION, TOTAL, WINDOW, Value, suggestion
 from stream_metrics.monitor.config import Counting
 
@@ -245,7 +245,7 @@ class _Reader:
 
     def _length(self, text: str, at: int) -> float:
         try:
-            return length(text, "for", zero=True) / 1e9 if text != "0" else 0.0
+            return parse_duration(text, "for", zero=True) / 1e9 if text != "0" else 0.0
         except ValueError:
             self.fail("Expected a length of time, such as 30s, 5m or 1h", at)
 

@@ -17,14 +17,14 @@ __all__ = [
     "Part",
     "bits",
     "common_edges",
-    "cut",
-    "gathered",
-    "joined",
-    "least",
-    "looked_up",
-    "narrowed",
-    "shifted",
-    "stacked",
+    "split_at",
+    "concat_codes",
+    "concat",
+    "min_int_dtype",
+    "lookup_codes",
+    "copy_codes",
+    "subtract_codes",
+    "stack_columns",
 ]
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -43,12 +43,12 @@ class Part(NamedTuple):
     valid: tuple[Any, int] | None
 
 
-def least(count: int) -> np.dtype[Any]:
+def min_int_dtype(count: int) -> np.dtype[Any]:
     """Return the narrowest type that has room for codes below `count` and for -1."""
     return np.min_scalar_type(-max(count, 1))
 
 
-def gathered(parts: Sequence[Part], dtype: np.dtype[Any]) -> Array:
+def concat_codes(parts: Sequence[Part], dtype: np.dtype[Any]) -> Array:
     """Return parts as one column of codes, -1 for what is missing."""
     out = np.empty(sum(len(values) for values, _, _ in parts), dtype)
     at = 0
@@ -69,23 +69,23 @@ def bits(data: Any, start: int, n: int) -> Array:
     return np.unpackbits(held, count=start % 8 + n, bitorder="little")[start % 8 :]
 
 
-def narrowed(piece: Array, codes: Array) -> None:
+def copy_codes(piece: Array, codes: Array) -> None:
     """Take over integers that fit."""
     np.copyto(codes, piece, casting="unsafe")
 
 
-def shifted(low: int) -> Change:
+def subtract_codes(low: int) -> Change:
     """Return the change that takes `low` off, right modulo 2**64 whatever the type."""
     if low == 0:
-        return narrowed
+        return copy_codes
     base = np.uint64(low % 2**64)
     return lambda piece, codes: np.copyto(codes, piece.astype(np.uint64) - base, casting="unsafe")
 
 
-def looked_up(table: Array) -> Change:
+def lookup_codes(table: Array) -> Change:
     """Return the change that looks up new codes for old ones; those beyond the table have the last of it."""
     if np.array_equal(table[:-1], np.arange(len(table) - 1)):
-        return narrowed
+        return copy_codes
     return lambda piece, codes: np.take(table, piece.astype(np.intp), out=codes, mode="clip")
 
 
@@ -99,7 +99,7 @@ def common_edges(t: Sequence[Array], p: Sequence[Array]) -> list[int]:
     return sorted({0, *ends, *short})
 
 
-def cut(arrays: Sequence[Array], edges: Sequence[int]) -> Iterator[Array]:
+def split_at(arrays: Sequence[Array], edges: Sequence[int]) -> Iterator[Array]:
     """Yield the pieces of a column between edges, among which are the ends of its arrays."""
     start, rest = 0, iter(arrays)
     array = next(rest)
@@ -110,16 +110,16 @@ def cut(arrays: Sequence[Array], edges: Sequence[int]) -> Iterator[Array]:
         yield array[low - start : high - start]
 
 
-def joined(arrays: Sequence[Array], names: int | None) -> Array:
+def concat(arrays: Sequence[Array], names: int | None) -> Array:
     """Return arrays of integers, codes of so many names if this is no None, as one array."""
     if not arrays:
         return np.empty(0, np.int8)
-    dtype = np.dtype(np.int8) if names is None else least(names)
+    dtype = np.dtype(np.int8) if names is None else min_int_dtype(names)
     small = _fitted(arrays, dtype) if dtype.itemsize < arrays[0].itemsize else None
     return np.concatenate(arrays) if small is None else small
 
 
-def stacked(columns: Sequence[Array], n: int, dtype: Any) -> Array:
+def stack_columns(columns: Sequence[Array], n: int, dtype: Any) -> Array:
     """Return columns as a table, a row a sample."""
     table = np.empty((n, len(columns)), dtype)
     step = max(256, CELLS // max(len(columns), 1))
