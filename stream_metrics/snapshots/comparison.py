@@ -108,7 +108,7 @@ class ComparisonSnapshot:
     ((0, 15), True)
     """
 
-    __slots__ = ("_kept", "_scored", "_sides", "_units", "_weighted", "abstentions", "joint", "n", "names")
+    __slots__ = ("_left_out", "_scored", "_sides", "_units", "_weighted", "abstentions", "joint", "n", "names")
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class ComparisonSnapshot:
         self.names, self.joint, self._scored, self.n, self.abstentions = names, joint, scored, n, abstentions
         self._units, self._weighted = keyed, weighted
         self._sides = methods.sides(joint)
-        self._kept: dict[str, Any] = {}
+        self._left_out: dict[str, Any] = {}
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -384,9 +384,9 @@ class ComparisonSnapshot:
             )
         if 0 < self._units < self.n:
             raise ValueError(f"Expected all samples or none to have a unit, but got {self._units} of {self.n} with one")
-        if row.state not in self._kept:
-            self._kept[row.state] = left_out(self._scored, row.state)
-        wholes, rest = self._kept[row.state]
+        if row.state not in self._left_out:
+            self._left_out[row.state] = left_out(self._scored, row.state)
+        wholes, rest = self._left_out[row.state]
         a, b = (scores.read(row, state, label) for state in wholes)
         if not self._units and scores.uneven(self._scored, self.joint.parts):
             return a, b, "folds", math.nan, 0

@@ -261,7 +261,7 @@ def test_windows_have_one_look_only(records, capsys):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["--anytime"], "--intervals are meant"), (["--intervals", "95"], "between 0 and 1"), (["--intervals", "x"], "x")],
+    [(["--anytime"], "changes --intervals"), (["--intervals", "95"], "between 0 and 1"), (["--intervals", "x"], "x")],
 )
 def test_wrong_usage(records, capsys, arguments, message):
     """One line and exit status 2."""
