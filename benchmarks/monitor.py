@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from support.monitor_events import START, both, later, pending
+from monitor_events import START, both, later, pending
 from timing import Line, clock
 
 from stream_metrics.monitor.config import Config, Counting, Join
