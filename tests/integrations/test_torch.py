@@ -13,7 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs PyTorch")
 
-import torch_ranks as ranks  # noqa: E402
+from support import torch_ranks as ranks  # noqa: E402
 
 import stream_metrics as sm  # noqa: E402
 from stream_metrics.inputs.columns import as_column, read_weights  # noqa: E402
