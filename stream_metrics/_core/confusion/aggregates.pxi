@@ -201,8 +201,7 @@ cdef class ConfusionAggregates(Cells):
 
     @property
     def true_totals(self):
-        """The weight of each true class, in the order of report: int64, or float64 while the weight of a cell has a
-        fraction."""
+        """The weight of each true class, in the order of report: int64, or float64 if a cell has a fraction."""
         return self.column(0)
 
     @property
@@ -345,13 +344,11 @@ cdef class ConfusionAggregates(Cells):
 
     @property
     def unit(self):
-        """How many units of `unit_totals` and `unit_cells` a weight of 1 is: 1, or 2**64 while the weight of a cell has
-        a fraction."""
+        """Units of `unit_totals` and `unit_cells` in a weight of 1: 1, or 2**64 if a cell has a fraction."""
         return 1 if self.uneven == 0 else UNIT
 
     def unit_totals(self):
-        """True totals, predicted totals and diagonal in the order of report, exact: lists of ints in units of 1 /
-        `unit`."""
+        """True totals, predicted totals and diagonal in the order of report, as ints in units of 1 / `unit`."""
         self.enter_reading()
         try:
             return self.exact_totals()
@@ -374,8 +371,7 @@ cdef class ConfusionAggregates(Cells):
         return true, predicted, diagonal
 
     def unit_cells(self):
-        """The non-zero cells in row-major order of report, exact: (rows, columns, list of ints in units of 1 /
-        `unit`)."""
+        """The non-zero cells in row-major order of report: rows, columns, ints in units of 1 / `unit`."""
         rows, columns, wholes, parts = self.ordered()
         if self.uneven == 0 or parts is None:
             return rows, columns, wholes.tolist()

@@ -208,8 +208,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         return 0 if self.used == 0 else most_type_count(self.totals.seen, sizeof(Totals), self.used)
 
     def appearances(self):
-        """How often each label that is a number and not fixed was seen as bool, as int and as float: three counts
-        each."""
+        """How often each number that is no fixed label was seen as bool, as int and as float: three counts each."""
         self.refresh()
         return [] if self.used == 0 else self.label_index.type_counts(self.order, self.classes, self.totals.seen,
                                                                       sizeof(Totals))

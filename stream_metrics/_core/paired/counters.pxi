@@ -428,10 +428,9 @@ cdef class JointCounters(HashCounter):
                 and numeric_kind(self.label_index.names[i]) < 3 for kind in range(3)]
 
     def cells(self):
-        """The occupied cells in order: folds, true labels, predictions of both models, whole parts, fractions (or
-        None).
+        """The occupied cells in order: folds, true labels, predictions of both models, whole parts, fractions.
 
-        Labels are given by their places in `labels`; the fold `folds` holds what came without a unit.
+        Fractions are None if all weights are whole. Labels are given by their places in `labels`; the fold `folds` holds what came without a unit.
         """
         self.enter_reading()
         try:

@@ -185,8 +185,7 @@ cdef class Ranked(Guarded):
         return total
 
     def appearances(self):
-        """How often the label of each class that is a number was seen as bool, as int and as float: three counts
-        each."""
+        """How often each label that is a number was seen as bool, as int and as float: three counts each."""
         self.enter_reading()
         try:
             self.label_index.sort()
