@@ -24,7 +24,7 @@ def expected_accuracy_term(c: Counts | TwoByTwo) -> Floats:
 
     t_k p_k / N^2, in [0, 1]; 0/0 without data. Grandini et al. 2020, eq. 30, 34.
     """
-    if isinstance(c, TwoByTwo):
+    if type(c) is TwoByTwo:
         true, predicted, total = c.tp + c.fn, c.tp + c.fp, c.total
     else:
         c = in_units(c)
@@ -49,7 +49,7 @@ def cohen_kappa(c: Counts | TwoByTwo) -> float:
     (P_o - P_e) / (1 - P_e) = (c N - sum t p) / (N^2 - sum t p), in [-1, 1]; 0/0 if there is one single class, both
     true and predicted. Cohen 1960; Grandini et al. 2020, eq. 28, 40.
     """
-    if isinstance(c, TwoByTwo):
+    if type(c) is TwoByTwo:
         beyond, most = c.beyond_chance
     else:
         total, chance = c.total, c.true_dot_predicted

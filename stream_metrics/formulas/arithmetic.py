@@ -61,13 +61,11 @@ def correlation(covariance: NumberOrArray, a: NumberOrArray, b: NumberOrArray) -
     Of exact numbers it is at most one unit in the last place off: the square is a quotient of two exact numbers,
     exactly 1 where they are equal, and never more.
     """
-    if isinstance(a, np.ndarray):
-        with np.errstate(invalid="ignore", divide="ignore"):
-            values: float = clipped(_quotients(real(covariance), np.sqrt(real(a) * 1.0 * real(b))))
-            return values
-    if a <= 0 or b <= 0:
-        return NAN
-    return copysign(sqrt(covariance * covariance / (a * b)), covariance)
+    if type(a) is int or not isinstance(a, np.ndarray):  # the usual case first: metrics are read after single samples
+        return copysign(sqrt(covariance * covariance / (a * b)), covariance) if a > 0 and b > 0 else NAN
+    with np.errstate(invalid="ignore", divide="ignore"):
+        values: float = clipped(_quotients(real(covariance), np.sqrt(real(a) * 1.0 * real(b))))
+        return values
 
 
 def plain(a: Exact) -> int | float:
@@ -87,7 +85,7 @@ def exact(counts: Numbers) -> Numbers:
 
 def count(values: Numbers) -> NumberOrArray:
     """Return how many numbers are not 0 along the last axis."""
-    return np.count_nonzero(values) if values.ndim == 1 else np.count_nonzero(values, axis=-1)
+    return int(np.count_nonzero(values)) if values.ndim == 1 else np.count_nonzero(values, axis=-1)
 
 
 def real(a: Numbers) -> Numbers:
@@ -111,6 +109,16 @@ def sum_of(values: Floats) -> float:
     """Return the sums over the last axis, correctly rounded for one vector."""
     sums: float = math.fsum(values.tolist()) if _is_vector(values) else values.sum(-1)
     return sums
+
+
+def total_of(values: Numbers) -> NumberOrArray:
+    """Return the sums over the last axis; for one vector, of whole numbers, an int."""
+    return int(values.sum()) if values.ndim == 1 else values.sum(-1)
+
+
+def at(values: Numbers, places: Integers) -> Numbers:
+    """Return the values at places of the last axis."""
+    return values[places] if values.ndim == 1 else values.take(places, -1)
 
 
 def sums_by(places: Integers, values: Numbers, size: int) -> Numbers:

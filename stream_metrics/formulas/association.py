@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.formulas.arithmetic import (
     NAN,
+    at,
     clipped,
     correlation,
     count,
@@ -22,6 +23,7 @@ from stream_metrics.formulas.arithmetic import (
     per_class,
     ratio,
     sum_of,
+    total_of,
     wide,
 )
 from stream_metrics.formulas.memoized import memoized
@@ -38,7 +40,7 @@ def matthews_corrcoef(c: Counts | TwoByTwo) -> float:
     (c N - sum t_k p_k) / sqrt((N^2 - sum p_k^2)(N^2 - sum t_k^2)), in [-1, 1]; 0/0 if all samples are of one class,
     or all predictions. Gorodkin 2004; Grandini et al. 2020, eq. 24, 25.
     """
-    if isinstance(c, TwoByTwo):
+    if type(c) is TwoByTwo:
         return correlation(*c.covariances)
     c = in_units(c)
     total = c.total
@@ -99,7 +101,8 @@ def _determinants(c: Counts, alpha: float) -> Floats:
 @memoized
 def occurring(c: Counts) -> NDArray[np.bool_]:
     """Tell for every class whether it is true or predicted."""
-    return np.asarray((c.true_totals != 0) | (c.predicted_totals != 0))
+    occurs: NDArray[np.bool_] = (c.true_totals != 0) | (c.predicted_totals != 0)
+    return occurs
 
 
 def smoothed(c: Counts, alpha: float = 0.0) -> Numbers:
@@ -137,13 +140,13 @@ def _chi2(c: Counts) -> float:
     """Return chi-square as the sum over the cells, plus the expectation of the other cells in one exact difference."""
     unit, c = c.unit, in_units(c)
     total, (rows, columns, values) = c.total, c.cells()
-    products = wide(c.true_totals, total).take(rows, -1) * wide(c.predicted_totals, total).take(columns, -1)
+    products = at(wide(c.true_totals, total), rows) * at(wide(c.predicted_totals, total), columns)
     deviations = floats(wide(values, total) * per_class(total) - products)
     expected = floats(products)
     if expected.ndim > 1:  # a cell of one matrix may be empty in another
         expected = np.where(expected == 0, 1.0, expected)
     among_cells = sum_of(deviations * deviations / expected)
-    return ratio(among_cells + (total * total - products.sum(-1)), total * unit)
+    return ratio(among_cells + (total * total - total_of(products)), total * unit)
 
 
 def chi2(c: Counts) -> float:

@@ -7,7 +7,7 @@ sums over the classes there is a difference of two products here, which loses fe
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from stream_metrics.formulas.protocol import Counts, Floats, Form, NumberOrArray
 from stream_metrics.formulas.units import in_units
 
 
+@final
 class TwoByTwo(NamedTuple):
     """Counts of two classes, in numbers or in arrays of one shape; values per class are those of the first class."""
 
