@@ -430,8 +430,8 @@ cdef class JointCounters(HashCounter):
     def cells(self):
         """The occupied cells in order: folds, true labels, predictions of both models, whole parts, fractions.
 
-        Fractions are None if all weights are whole. Labels are given by their places in `labels`; the fold `folds` holds
-        what came without a unit.
+        Fractions are None if all weights are whole. Labels are given by their places in `labels`; the fold `folds`
+        holds what came without a unit.
         """
         self.enter_reading()
         try:
