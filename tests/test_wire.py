@@ -59,6 +59,23 @@ def test_golden_states_are_written_as_ever(name: str) -> None:
     assert writer().STATES[name]().to_bytes() == (GOLDEN / f"{name}.bin").read_bytes()
 
 
+UNLISTED: dict[str, Any] = json.loads((GOLDEN / "unlisted_metrics_v1.json").read_text())
+
+
+@pytest.mark.parametrize("key", UNLISTED)
+def test_bytes_of_metrics_that_lost_their_class_are_read_as_ever(key: str) -> None:
+    """They have the value and the bytes that they had, can be pickled, and merge with each other alone."""
+    data = bytes.fromhex(UNLISTED[key]["bytes"])
+    metric, twin = sm.from_bytes(data), sm.Metric.from_bytes(data)
+
+    assert repr(metric.get()) == UNLISTED[key]["value"]
+    assert metric.to_bytes() == data
+    assert pickle.loads(pickle.dumps(metric)) == metric == twin == metric.copy()
+    assert metric.merge(twin).state.n == 2 * twin.state.n
+    with pytest.raises(sm.MergeError):
+        metric.merge(sm.Accuracy())
+
+
 def test_every_golden_file_is_in_the_manifest() -> None:
     """No state is without its file, no file without its state."""
     assert (

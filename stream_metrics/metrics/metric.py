@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar, Literal
 
 from stream_metrics._core.numeric.kernels import real_number
@@ -27,6 +27,7 @@ from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
+from stream_metrics.wire import from_bytes
 
 __all__ = ["METRIC_CLASSES", "STATES", "Metric", "OneClassMetric", "ScoreMetric"]
 
@@ -107,10 +108,15 @@ class Metric(MetricBase):
         """Look up the row of a class that has a key of its own."""
         super().__init_subclass__(**options)
         if "key" in cls.__dict__:
-            cls.row = find(cls.key)
-            cls.bigger_is_better = cls.row.direction == "higher"
-            cls.requires_labels = cls.row.state == "counts"
+            cls._use(cls.key)
             METRIC_CLASSES.setdefault(cls.key, cls)
+
+    @classmethod
+    def _use(cls, key: str) -> None:
+        """Make a class that of a key."""
+        cls.key, cls.row = key, find(key)
+        cls.bigger_is_better = cls.row.direction == "higher"
+        cls.requires_labels = cls.row.state == "counts"
 
     def __init__(self, **arguments: Any) -> None:
         if not hasattr(self, "row"):
@@ -232,9 +238,7 @@ class Metric(MetricBase):
         for_state = {name: getattr(state, "fixed_labels" if name == "labels" else name) for name in names}
         if pos_label:
             for_state["pos_label"] = pos_label[0]
-        named = METRIC_CLASSES.get(key)
-        if named is None:
-            raise ValueError(f"a metric that has a class; {key!r} has none, but MetricSet([{key!r}]) reads it")
+        named = METRIC_CLASSES.get(key) or _unlisted(key)
         metric_class = cls if issubclass(cls, named) else named
         metric = metric_class(zero_division=zero_division, **for_state, **options)
         if metric.state._content()[0] != state._content()[0] and row.state == "ranks":
@@ -242,6 +246,10 @@ class Metric(MetricBase):
         metric._attach(state)
         read_folds(metric, content[0], folds)
         return metric._checked(content)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        listed = METRIC_CLASSES.get(self.key)
+        return super().__reduce__() if listed else (from_bytes, (self.to_bytes(),))
 
     def __repr__(self) -> str:
         try:
@@ -283,6 +291,22 @@ class ScoreMetric(Metric):
             computed = self._read(self._formula)
         value: float = point_value(computed)
         return value if value == value else self.zero_division
+
+
+@cache
+def _unlisted(key: str) -> type[Metric]:
+    """Return a class for a key that has none of its own any more, so that bytes of format 1 stay readable."""
+    row = find(key)
+    if row.state != "counts":
+        raise ValueError(f"a metric that has a class, not {key!r}")
+    base = OneClassMetric if row.kind == "per_class" else Metric
+
+    class UnlistedMetric(base):  # type: ignore[misc, valid-type]
+        __doc__ = base.__doc__
+
+    UnlistedMetric.__name__ = f"Metric[{key}]"
+    UnlistedMetric._use(key)
+    return UnlistedMetric
 
 
 def _plain(value: Any, argument: str) -> Any:
