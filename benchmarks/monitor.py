@@ -2,7 +2,7 @@
 
 An event is one line of JSON: a prediction with scores of three classes and its label ("both"), or a prediction, or a
 label that comes later ("later": half of the lines are labels). What is timed is the whole chain, from a file on disk to
-a state file on disk: lines, parsing with msgspec if it is installed, checks, the join, counting in the total and in
+a state file on disk: lines, parsing with msgspec, checks, the join, counting in the total and in
 windows of an hour and a day, checkpoints at the default pace. The peer reads the same file and parses each line with
 the same library, and does nothing else. The clock counts processor time of this process, and the garbage collector is
 on, as it is in production; the best of some rounds counts, in which the contenders take turns.
