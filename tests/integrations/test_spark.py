@@ -31,6 +31,7 @@ from stream_metrics.integrations import spark as adapter  # noqa: E402
 from stream_metrics.integrations import spark_workers  # noqa: E402
 from stream_metrics.integrations.spark import accumulate, accumulate_by, evaluate, merge_states  # noqa: E402
 from stream_metrics.integrations.tables import Fields  # noqa: E402
+from stream_metrics.report.headlines import REPORT, TABLE_OF_SCORES  # noqa: E402
 
 N = 1500
 NAMES = ("cat", "cow", "dog")
@@ -343,8 +344,8 @@ def test_evaluate_shows_the_headline(df: Any) -> None:
     scores = evaluate(df, y_true="is cat", y_pred=None, scores="p", group_by="country")
     other = evaluate(df, y_true="truth", y_pred="guess", group_by="day", metrics=["recall"], pos_label="hen")
 
-    assert labels.columns[2:-1] == list(adapter.HEADLINE)
-    assert scores.columns[2:-1] == [*adapter.HEADLINE, *adapter.SCORED]
+    assert labels.columns[2:-1] == list(REPORT)
+    assert scores.columns[2:-1] == [*REPORT, *TABLE_OF_SCORES]
     assert all(not math.isnan(value) for row in scores.collect() for value in row[2:-1])
     assert [math.isnan(row.recall) for row in other.collect()] == [True, True]
 
