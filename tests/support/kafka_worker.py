@@ -15,7 +15,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from stream_metrics.monitor import config
@@ -38,7 +37,7 @@ class Workers:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
 
     def start(self, **order: Any) -> int:
