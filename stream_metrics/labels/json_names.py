@@ -42,7 +42,7 @@ def number_named(text: str) -> int | float | bool | None:
     """Return the number, or true or false, that a key of JSON is; None if it is none."""
     try:
         value = json.loads(text.lower())
-    except ValueError:
+    except (ValueError, RecursionError):  # brackets in brackets, too deep
         return None
     return value if type(value) in (int, float, bool) else None
 
@@ -56,7 +56,7 @@ def label_named(text: str, labels: Collection[Label]) -> Label | None:
         return text
     value = number_named(text)
     if value is not None and value in labels:
-        return value
+        return next(label for label in labels if label == value)  # 1 for the key "1.0" or "true"
     return next((label for label in labels if not isinstance(label, str) and repr(label) == text), None)
 
 

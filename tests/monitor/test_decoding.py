@@ -72,6 +72,8 @@ EVENTS: list[tuple[dict[str, Any], Counting, dict[str, Any]]] = [
     (event(scores=[0.25, 0.75]), FIXED, {"prediction": None, "scores": {"cat": 0.25, "dog": 0.75}}),
     (event(prediction="cat", scores={"dog": 0.5}), FIXED, {"prediction": "cat", "scores": {"dog": 0.5}}),
     (event(scores={"0": 0.5, "2.5": 0.5}), NUMBERS, {"prediction": None, "scores": {0: 0.5, 2.5: 0.5}}),
+    (event(scores={"true": 0.25, "2.5": 0.5}), NUMBERS, {"prediction": None, "scores": {1: 0.25, 2.5: 0.5}}),
+    (event(scores={"1.0": 0.75, "0": 0.25}), Counting(labels=(0, 1)), {"prediction": 1}),
     (event(prediction=1, scores={"1": 0.5, "true": 0.5}), SCORED, {"prediction": 1, "scores": None}),
     (event(prediction=2, scores={"2": 0.5, "3": 0.5}), SCORED, {"prediction": 2, "scores": {2: 0.5, 3: 0.5}}),
     (event(truth=True, scores={"True": 1}), SCORED, {"truth": True, "prediction": None, "scores": {True: 1}}),
@@ -85,12 +87,14 @@ def test_an_event_says_what_it_says(said: Any, counting: Counting, expected: dic
     """Truth, prediction and scores in all their forms; what is not said is MISSING or None."""
     found = read(said, counting)
 
-    if expected.get("prediction") == 1:
+    if expected.get("prediction") == 1 and counting is SCORED:
         assert found == ("score", "two scores of one label, in the keys ['1', 'true']")
         return
     blank = Event("x", NOW, MISSING, MISSING, None, None, None)
     assert found == blank._replace(**expected)
     assert [type(value) for value in found[2:4]] == [type(value) for value in blank._replace(**expected)[2:4]]
+    if type(found.scores) is dict:
+        assert list(map(type, found.scores)) == list(map(type, expected["scores"]))
 
 
 REFUSED: list[tuple[Any, Counting, str, str]] = [
@@ -129,6 +133,9 @@ REFUSED: list[tuple[Any, Counting, str, str]] = [
     (event(scores=True), SCORED, "score", "but got True"),
     (event(scores=[0.5]), FIXED, "score", "1 scores in a list for 2 labels"),
     (event(scores={"owl": 0.5}), FIXED, "score", "each key of the scores to be one of the labels ['cat', 'dog']"),
+    (event(scores={"[" * 100_000: 0.5}), FIXED, "score", "each key of the scores to be one of the labels"),
+    (event(truth=1, scores={"[" * 100_000: 0.5}), SCORED, "score", "to be a number, true or false, as 1 is"),
+    (event(scores={"1": 0.5, "1.0": 0.5}), NUMBERS, "score", "two scores of one label, in the keys ['1', '1.0']"),
     (event(prediction=1, scores={"one": 0.5}), SCORED, "score", "to be a number, true or false, as 1 is"),
     (event(scores=0.5), Counting(), "score", "a single score, 0.5, names no class"),
     (event(truth=1, weight=-1), SCORED, "weight", "weight -1 is not a number from 0 to 2**53"),
