@@ -125,22 +125,23 @@ class ScoreStates:
         whole.predicted = fill_predictions(y_pred, decisions.labels, scored, whole.n)
         with owner._writing():
             self._take_capacity(cost(scored))
-            add_counts = counts._prepare(whole)
+            adds = [(counts, counts._prepare(whole))]
             try:
-                adds = self._prepare(scored, decisions)
+                adds += self._prepare(scored, decisions)
             except StreamMetricsError as error:
                 raise scored.with_caller_position(error) from None
-            add_counts()
-            for add in adds:
-                add()
+            _add_all(adds)
 
-    def _prepare(self, batch: Batch, decisions: Decisions) -> list[Callable[[], object]]:
+    def _prepare(self, batch: Batch, decisions: Decisions) -> list[tuple[Any, Callable[[], object]]]:
         """Count a batch apart for each state; the functions returned add it, and fail only for want of memory."""
-        adds = [] if self.losses is None else [self.losses._prepare(batch)]
-        adds.append(self.ranks._prepare(batch))
+        adds: list[tuple[Any, Callable[[], object]]] = []
+        if self.losses is not None:
+            adds.append((self.losses, self.losses._prepare(batch)))
+        adds.append((self.ranks, self.ranks._prepare(batch)))
         if self.confidence is not None:
             right = Column(decisions.right.view("i1"), [False, True])
-            adds.append(self.confidence._prepare(Batch(right, batch.weights, scores=decisions.confidence)))
+            sure = Batch(right, batch.weights, scores=decisions.confidence)
+            adds.append((self.confidence, self.confidence._prepare(sure)))
         return adds
 
     def steps(self, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> Steps:
@@ -160,6 +161,24 @@ class ScoreStates:
         if self.confidence is not None:
             steps.append((self.confidence, (label == canonical(y_true, "y_true"), largest, w)))
         return steps
+
+
+def _add_all(adds: list[tuple[Any, Callable[[], object]]]) -> None:
+    """Let each state add a batch that was counted apart; if the first refuses it, none does.
+
+    After an interrupt such as Ctrl-C the states that have not added it yet still do, because a sketch could not take
+    it back.
+    """
+    before = [state.n + state.abstained for state, _ in adds]
+    try:
+        for _, add in adds:
+            add()
+    except BaseException:
+        if adds[0][0].n + adds[0][0].abstained > before[0]:
+            for (state, add), samples in zip(adds, before, strict=True):
+                if state.n + state.abstained == samples:
+                    add()
+        raise
 
 
 def count_sample(steps: Steps) -> None:
