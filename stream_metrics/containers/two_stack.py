@@ -82,16 +82,19 @@ class TwoStackAggregator:
 
     def freeze(self, panes: dict[int, Any], before: int) -> None:
         """Take over the panes before `before` that are newer than all taken so far."""
-        for pane in sorted(panes):
-            if pane < before and (self._top is None or pane > self._top):
-                state = panes.pop(pane)
-                self._top = pane
-                stored = self.frozen[pane] = self._form.freeze(pane, state)
-                if self._back is not None:
-                    self._back.merge(state)
-                else:
-                    self._back = self._form.thaw(stored) if stored is state else state
-                    self._first_back = pane
+        newer = sorted(pane for pane in panes if pane < before and (self._top is None or pane > self._top))
+        stale, self._stale = self._stale, self._stale or bool(newer)  # if a merge is interrupted, all are built again
+        for pane in newer:
+            stored = self._form.freeze(pane, panes[pane])
+            state = panes.pop(pane)
+            self.frozen[pane] = stored
+            self._top = pane
+            if self._back is not None:
+                self._back.merge(state)
+            else:
+                self._back = self._form.thaw(stored) if stored is state else state
+                self._first_back = pane
+        self._stale = stale
 
     def merged(self, panes: dict[int, Any], low: int, high: int, empty: Any) -> Any:
         """Return a new state, the merge of all panes that are newer than `low` and not newer than `high`.
@@ -116,20 +119,22 @@ class TwoStackAggregator:
 
     def _flip(self, panes: dict[int, Any]) -> None:
         """Build the front of all frozen panes and what came late for them."""
+        self._stale = True  # until all is built: a reading that is interrupted leaves no half of it
         for pane in [pane for pane in panes if self._top is not None and pane <= self._top]:
-            late = panes.pop(pane)
+            late = panes[pane]
             if pane in self.frozen:
-                state = self._form.read(self.frozen[pane])
-                late = state.merge(late)
-            self.frozen[pane] = self._form.freeze(pane, late)
-        self.forget_merges()
-        self._keys, self._stale = sorted(self.frozen), False
+                late = self._form.thaw(self.frozen[pane]).merge(late)
+            stored = self._form.freeze(pane, late)
+            del panes[pane]
+            self.frozen[pane] = stored
+        keys, front = sorted(self.frozen), []
         total: Any = None
-        for pane in reversed(self._keys):
+        for pane in reversed(keys):
             stored = self.frozen[pane]
             total = self._form.thaw(stored) if total is None else total.merge(self._form.read(stored))
-            self._front.append(self._form.keep(total))
-        self._front.reverse()
+            front.append(self._form.keep(total))
+        self.forget_merges()
+        self._keys, self._front, self._stale = keys, front[::-1], False
 
     def drop(self, gone: int) -> None:
         """Forget the panes up to `gone`."""

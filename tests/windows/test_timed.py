@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -279,3 +280,39 @@ def test_memory_is_that_of_the_panes() -> None:
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     assert grown < 200_000
+
+
+@pytest.mark.parametrize("call", range(6))
+@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+def test_a_reading_that_is_interrupted_changes_no_later_one(
+    monkeypatch: pytest.MonkeyPatch, call: int, late: bool
+) -> None:
+    """Ctrl-C while panes are merged, before or after any of the merges: the next reading has every sample once."""
+
+    def fed() -> sm.TimeWindow:
+        window = sm.TimeWindow(sm.ConfusionMatrix(), 4, panes=4, lateness=4)
+        for t in (0, 1, 2, 3):
+            window.update(t, t, t=t)
+        window.snapshot()
+        for t in (5, 2, 3, 6):
+            window.update(t, "late", t=t)
+        return window
+
+    window, expected = fed(), fed().merged()
+    merge, calls = sm.ConfusionMatrix.merge, iter(range(100))
+
+    def interrupted(self: sm.ConfusionMatrix, other: sm.ConfusionMatrix) -> sm.ConfusionMatrix:
+        now = next(calls) == call
+        if late or not now:
+            merge(self, other)
+        if now:
+            raise KeyboardInterrupt
+        return self
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sm.ConfusionMatrix, "merge", interrupted)
+        with suppress(KeyboardInterrupt):
+            window.snapshot()
+
+    assert window.merged() == expected
+    assert window.merged() == expected
