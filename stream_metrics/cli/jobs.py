@@ -22,7 +22,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor
 from concurrent.futures import wait as wait_for
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -217,6 +217,8 @@ class WorkerPool:
                 interrupted = True
         except BrokenProcessPool:
             raise self._ended_process() from None
+        except MemoryError:
+            raise CliError("out of memory") from None
         finally:
             for process in self._processes:
                 process.kill()  # whatever it does; and an interpreter takes a tenth of a second to exit
@@ -233,8 +235,13 @@ class WorkerPool:
             self._processes = [child for child in multiprocessing.active_children() if child not in earlier]
 
     def _wait(self, progress: Progress) -> None:
-        """Wait for all workers; with a timeout, since Windows does not interrupt a wait without one."""
-        while wait_for(self._futures, INTERVAL).not_done:
+        """Wait for all workers, or raise at once what nobody expected in one of them.
+
+        With a timeout, since Windows does not interrupt a wait without one.
+        """
+        while (futures := wait_for(self._futures, INTERVAL, FIRST_EXCEPTION)).not_done:
+            for future in futures.done:
+                future.result()
             if progress.tick is not None:
                 progress.tick()
 

@@ -17,6 +17,11 @@ import pytest
 
 import stream_metrics as sm
 from stream_metrics.cli import plans
+from stream_metrics.cli.counting import Skipped
+from stream_metrics.cli.jobs import Task, WorkerPool
+from stream_metrics.cli.progress import Progress
+from stream_metrics.cli.reading import Fields
+from stream_metrics.cli.scores import Classes
 
 pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow with Parquet")
@@ -269,3 +274,18 @@ def test_progress_of_all_processes(large):
 
     assert b"% [" in drawn
     assert b" records  " in drawn
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_an_unexpected_error_in_a_process_ends_the_others(tmp_path):
+    """A worker that fails in a way nobody expected ends the run at once, though another one waits for its input."""
+    os.mkfifo(tmp_path / "endless")
+    fields = Fields("y_true", "y_pred", None, None, Classes(None, None))
+    pieces = [(str(tmp_path / "endless"), 1), (("no", "file"), 1)]
+    task = Task("jsonl", fields, sm.ConfusionMatrix().to_bytes(), False, pieces)
+    pool = WorkerPool(task, 2)
+
+    with pytest.raises(AttributeError):
+        pool.count(sm.ConfusionMatrix(), Skipped(False), Progress(pool.progress, 2))
+
+    assert not any(process.is_alive() for process in pool._processes)
