@@ -31,7 +31,7 @@ def test_everything_is_read(cluster: Cluster, topic: str, state: str, options: d
         read(monitor, source, lambda: source.lag() == dict.fromkeys(ends(found), 0))
         last = at(monitor)
     asking = confluent_kafka.Consumer({"bootstrap.servers": cluster.servers, "group.id": topic + "2"})
-    told = asking.committed([confluent_kafka.TopicPartition(*place) for place in ends(found)], timeout=5)
+    told = asking.committed([confluent_kafka.TopicPartition(*place) for place in ends(found)], timeout=30)
     asking.close()
 
     assert first != {}
