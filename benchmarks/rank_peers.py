@@ -34,7 +34,7 @@ import stream_metrics as sm
 from stream_metrics.ranking.areas import roc_auc
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-shapes: Any = importlib.import_module("rank_shapes")
+shapes: Any = importlib.import_module("support.rank_shapes")
 
 N, DRAWS = 1_000_000, 4
 BYTES = 65536
