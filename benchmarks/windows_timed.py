@@ -139,7 +139,7 @@ def window_readings(pairs: streams.Pairs) -> Iterator[Line]:
         window.update("class_1", "class_1", t=window.latest + 60)
         window.merged()
 
-    panes = list({**window._open, **window._merges.sealed}.values())
+    panes = list({**window._open, **window._merges.frozen}.values())
 
     def all_panes() -> None:
         total = panes[0].copy()
