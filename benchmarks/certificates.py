@@ -5,7 +5,7 @@ of the range of doubles, weights, 16 to 1024 buckets, samples of 64 to 512, and 
 The area of the raw scores is counted in integers, so an interval that misses it by the last bit is a violation. Weights
 count as the sketch states: rounded to multiples of 2^-64.
 
-Then the default sketch meets the named shapes of `tests/support/rank_shapes.py` with a million scores each. A trial is one
+Then the default sketch meets the shapes of `tests/support/rank_shapes.py` with a million scores each. A trial is one
 shape with one seed; the median over trials is the one that has a target, and the medians of the largest error and of
 the median error of each shape stand beside it. Where the sketch is exact, and says so, there is nothing to announce:
 those trials do not count among errors within three standard errors.
