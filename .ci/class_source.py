@@ -259,10 +259,10 @@ def _example(row):
     arguments = {**options, **({} if label is None else {"pos_label": label})}
     if row.key == "roc_auc_single_score":
         arguments["pos_label"] = "spam"
-    made = ", ".join(f"{name}={_literal(value)}" for name, value in arguments.items()).replace("'", '"')
+    call = ", ".join(f"{name}={_literal(value)}" for name, value in arguments.items()).replace("'", '"')
     return [
         f"    >>> from stream_metrics import {row.class_name}",
-        f"    >>> metric = {row.class_name}({made})",
+        f"    >>> metric = {row.class_name}({call})",
         *(f"    {line}" for line in fed),
         "    >>> round(metric.get(), 4)",
         f"    {round(value, 4)!r}",

@@ -96,7 +96,7 @@ def test_kernels_need_the_global_lock() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=name)
 def test_every_module_is_built_has_a_stub_and_includes_all_parts(path: Path) -> None:
-    """The module of a folder is one of at most nine; a part that it does not include would be compiled by nobody."""
+    """The module of a folder is one of at most nine; a part that it does not include would not be compiled."""
     assert path.name == "kernels.pyx"
     assert len(MODULES) <= 9
     assert path.with_suffix(".pyi").read_text()

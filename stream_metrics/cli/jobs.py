@@ -235,7 +235,7 @@ class WorkerPool:
             self._processes = [child for child in multiprocessing.active_children() if child not in earlier]
 
     def _wait(self, progress: Progress) -> None:
-        """Wait for all workers, or raise at once what nobody expected in one of them.
+        """Wait for all workers; an unexpected exception in one of them is raised at once.
 
         With a timeout, since Windows does not interrupt a wait without one.
         """

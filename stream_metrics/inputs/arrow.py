@@ -7,8 +7,8 @@ copies nothing. Without pyarrow it is read as any other column.
 
 Codes of a dictionary are used where they lie, each chunk by itself, if none is null; otherwise they are copied into
 narrow ones. Chunks with different dictionaries are brought to one by numbering the values of all dictionaries, not the
-rows. Text is numbered by Arrow. Codes that lie outside their dictionary are an error of whoever made the array, and are
-not looked for where codes are copied.
+rows. Text is numbered by Arrow. Codes that lie outside their dictionary are an error in the array, and are not looked
+for where codes are copied.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def as_pyarrow(values: Any) -> Any:
 
 
 def dictionary_encode(values: Any) -> Any:
-    """Return a column of text with a dictionary, lest it be numbered each time that it is read; others as they are."""
+    """Dictionary-encode a column of text, so that repeated reads do not number it again; return others as they are."""
     return values.dictionary_encode() if hasattr(values, "type") and _is_text(values.type) else values
 
 
@@ -212,14 +212,14 @@ def _from_dictionary(values: Any, argument: str) -> Read:
         return labels(_decoded(values), argument)
     indices = [chunk.indices for chunk in chunks]
     one = len(dictionaries) == 1 and not dictionaries[0].null_count
-    codes, found = _shared(indices, dictionaries[0]) if one else _unified(indices, dictionaries, place)
-    if _is_text(kind) and max(map(len, found), default=0) > LONGEST:
+    codes, names = _shared(indices, dictionaries[0]) if one else _unified(indices, dictionaries, place)
+    if _is_text(kind) and max(map(len, names), default=0) > LONGEST:
         return list(values.to_pylist())  # which will be refused, by its position
     if not is_.is_floating(kind):
-        return codes, found
-    if not all(map(isfinite, found)):
+        return codes, names
+    if not all(map(isfinite, names)):
         return labels(_decoded(values), argument)
-    return codes, [name + 0.0 for name in found]  # -0.0 becomes 0.0
+    return codes, [name + 0.0 for name in names]  # -0.0 becomes 0.0
 
 
 def _distinct(dictionaries: list[Any]) -> tuple[list[Any], list[int]]:
@@ -234,25 +234,25 @@ def _distinct(dictionaries: list[Any]) -> tuple[list[Any], list[int]]:
 
 def _shared(indices: list[Any], dictionary: Any) -> tuple[Array | list[Array], list[Any]]:
     """Return the codes and the names of arrays with one dictionary."""
-    found = dictionary.to_pylist()
+    names = dictionary.to_pylist()
     if any(array.null_count for array in indices):
-        return concat_codes([_part(array) for array in indices], min_int_dtype(len(found))), found
+        return concat_codes([_part(array) for array in indices], min_int_dtype(len(names))), names
     codes = [_raw(array) for array in indices]
     signed = np.dtype(f"i{codes[0].itemsize}")
-    fit = len(found) <= np.iinfo(signed).max
-    return [array.view(signed) if fit else array.astype(np.int64) for array in codes], found
+    fit = len(names) <= np.iinfo(signed).max
+    return [array.view(signed) if fit else array.astype(np.int64) for array in codes], names
 
 
 def _unified(indices: list[Any], dictionaries: list[Any], place: list[int]) -> tuple[Array | list[Array], list[Any]]:
     """Number the values of all dictionaries anew; a null among them is a missing label."""
     pa = pyarrow()
     together = _widened(pa.concat_arrays(dictionaries)).dictionary_encode()
-    found, dtype = together.dictionary.to_pylist(), min_int_dtype(len(together.dictionary))
+    names, dtype = together.dictionary.to_pylist(), min_int_dtype(len(together.dictionary))
     numbered = concat_codes([_part(together.indices)] if len(together) else [], dtype)
     ends = np.cumsum([0, *map(len, dictionaries)]).tolist()
     tables = [np.append(numbered[at:end], dtype.type(-1)) for at, end in pairwise(ends)]
     changes = [chunked.lookup_codes(table) for table in tables]
-    return concat_codes([_part(array, changes[at]) for array, at in zip(indices, place, strict=True)], dtype), found
+    return concat_codes([_part(array, changes[at]) for array, at in zip(indices, place, strict=True)], dtype), names
 
 
 def _part(array: Any, change: Any = chunked.copy_codes) -> Part:

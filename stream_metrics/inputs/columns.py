@@ -138,9 +138,9 @@ def as_column(values: Any, argument: str, may_abstain: bool) -> Column:
     if type(values) is np.ndarray and values.ndim == 1:
         return _from_array(np.ascontiguousarray(native(values)), argument, may_abstain)
     values = getattr(values, "array", values) if hasattr(values, "iloc") else values  # a pandas Series
-    found = arrow.as_pyarrow(values)
-    if found is not None:
-        values = arrow.labels(found, argument)
+    arrow_data = arrow.as_pyarrow(values)
+    if arrow_data is not None:
+        values = arrow.labels(arrow_data, argument)
         if isinstance(values, tuple):
             return Column(*values)
     if hasattr(values, "codes") and hasattr(values, "categories"):
@@ -303,8 +303,8 @@ def factorize(c: Column) -> tuple[Array, list[Label]]:
 
 def read_weights(w: Any, n: int) -> Array | list[Any]:
     """Return the weights of n rows as int64, as float64, or as a list; WeightError if they are no n numbers."""
-    found = arrow.as_pyarrow(w)
-    w = w if found is None or hasattr(found, "column_names") else arrow.numbers(found)
+    arrow_data = arrow.as_pyarrow(w)
+    w = w if arrow_data is None or hasattr(arrow_data, "column_names") else arrow.numbers(arrow_data)
     w = as_container(w, "w")
     w = w if isinstance(w, list) or hasattr(w, "__array__") else list(w)
     shape = (len(w),) if isinstance(w, list) else np.shape(w)

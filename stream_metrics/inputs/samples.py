@@ -1,4 +1,4 @@
-"""Samples as a window keeps them: plain values that nobody else can change, and as they are written.
+"""Samples as a window keeps them: plain values that no caller can change, and as they are written.
 
 What a caller brings becomes a label, a number, or a dict of the window's own. Labels are canonical, scores are floats,
 a row of scores with its classes is a mapping, so a sample is the same whether it came alone or in a batch, in whatever
@@ -212,8 +212,8 @@ def _written(w: Any, reads: Reads) -> int | float:
 
 def _labels(values: Any, argument: str, start: int, read: Any = None) -> list[Label | None]:
     """Return the labels of a column from a row on; None for missing ones."""
-    found = as_column(values, argument, True) if read is None else read
-    return found.labels(found.values[start:].tolist())
+    column = as_column(values, argument, True) if read is None else read
+    return column.labels(column.values[start:].tolist())
 
 
 def _soft_column(scores: Any, classes: Any, start: int, instead: Any = None) -> list[Any]:

@@ -38,8 +38,8 @@ LABELS = {str, int, bool, bytes, type(None)}  # types of predictions that are no
 
 def own_names(scores: Any) -> tuple[Label, ...] | None:
     """Return the names that the columns of a data frame or an Arrow table have; None for anything else."""
-    found = as_pyarrow(scores)
-    own = getattr(scores, "columns", None) if found is None else arrow_scores.names(found)
+    arrow_data = as_pyarrow(scores)
+    own = getattr(scores, "columns", None) if arrow_data is None else arrow_scores.names(arrow_data)
     if own is None or callable(own):
         return None
     return unique(own.tolist() if hasattr(own, "tolist") else own, "scores.columns")
@@ -68,8 +68,8 @@ def _rows_of_scores(scores: Any) -> Any:
     """Return scores as something that NumPy reads, or as a list of rows that are not all floats."""
     if hasattr(scores, "mask") and hasattr(scores, "filled") and scores.ndim != 1:  # only a column may have gaps
         scores = scores.astype(np.float64).filled(np.nan)
-    found = as_pyarrow(scores)
-    scores = as_container(scores if found is None else arrow_scores.scores(found), "scores")
+    arrow_data = as_pyarrow(scores)
+    scores = as_container(scores if arrow_data is None else arrow_scores.scores(arrow_data), "scores")
     if hasattr(scores, "__array__"):
         return scores
     rows = list(scores)
@@ -78,11 +78,11 @@ def _rows_of_scores(scores: Any) -> Any:
 
 def drop_null_rows(scores: Any) -> tuple[np.ndarray[Any, Any] | list[Any], np.ndarray[Any, Any] | None]:
     """Return what `score_table` does, of Arrow only the rows that have scores, with for each row whether it has."""
-    found = None if isinstance(scores, np.ndarray | list) else as_pyarrow(scores)
-    some = None if found is None else arrow_scores.given(found)
+    arrow_data = None if isinstance(scores, np.ndarray | list) else as_pyarrow(scores)
+    some = None if arrow_data is None else arrow_scores.given(arrow_data)
     if some is not None and some[1].any() and not isinstance(table := score_table(some[0]), list):
         return table, some[1]
-    return score_table(scores if found is None else found), None
+    return score_table(scores if arrow_data is None else arrow_data), None
 
 
 def check_classes(names: tuple[Label, ...] | None, k: int) -> tuple[Label, ...]:
@@ -114,8 +114,8 @@ def materialize(values: Any, argument: str) -> Any:
     """Return what can be read more than once, text of Arrow numbered once; an error for what is no column."""
     if values is None and argument != "y_true":
         return None
-    found = as_pyarrow(values)
-    return as_container(values, argument) if found is None else dictionary_encode(found)
+    arrow_data = as_pyarrow(values)
+    return as_container(values, argument) if arrow_data is None else dictionary_encode(arrow_data)
 
 
 def is_abstention(scores: Any) -> bool:
@@ -147,9 +147,9 @@ def soft_rows(y_pred: Any, classes: Any) -> tuple[Any, Any, Any]:
         return None, None, None
     if classes is not None or getattr(y_pred, "ndim", 1) == 2 or own_names(y_pred) is not None:
         return y_pred, None, None
-    found = as_pyarrow(y_pred)
-    if found is not None:
-        return (found, None, None) if arrow_scores.is_soft(found) else (None, found, None)
+    arrow_data = as_pyarrow(y_pred)
+    if arrow_data is not None:
+        return (arrow_data, None, None) if arrow_scores.is_soft(arrow_data) else (None, arrow_data, None)
     kind: str = getattr(getattr(y_pred, "dtype", None), "kind", "O")
     if kind != "O":
         return (y_pred, None, None) if kind == "f" else (None, y_pred, None)

@@ -40,14 +40,14 @@ def parse_duration(value: Length, argument: str, *, zero: bool = False) -> int:
     Raises ``ValueError`` naming the argument if it is none, not above 0 (or, with `zero`, below 0), or more than 73
     years.
     """
-    found = _length(value)
-    if found is None or not (0 if zero else 1) <= found < LIMIT // 2:
+    nanoseconds = _length(value)
+    if nanoseconds is None or not (0 if zero else 1) <= nanoseconds < LIMIT // 2:
         least = "of at least 0" if zero else "above 0"
         raise ValueError(
             f'Expected `{argument}` to be a length of time {least}: seconds, a timedelta, or text such as "30s", "5m", '
             f'"1h", "2d", but got {value!r:.60}'
         )
-    return found
+    return nanoseconds
 
 
 def _length(value: object) -> int | None:
@@ -66,13 +66,13 @@ def _length(value: object) -> int | None:
 
 def to_epoch_ns(t: object, position: int | None = None) -> int:
     """Return a time in nanoseconds since 1970; ``ValueError`` for anything that is no time, or out of range."""
-    found = _instant(t)
-    if found is None or not -LIMIT < found < LIMIT:
+    nanoseconds = _instant(t)
+    if nanoseconds is None or not -LIMIT < nanoseconds < LIMIT:
         at = "" if position is None else f" at position {position}"
         raise ValueError(
             f"Expected `t`{at} to be seconds since 1970, a datetime or a datetime64, from 1824 to 2115, but got {t!r}"
         )
-    return found
+    return nanoseconds
 
 
 def _instant(t: object) -> int | None:
@@ -108,9 +108,9 @@ def column_to_epoch_ns(column: Any, n: int) -> NDArray[np.int64]:
     """Return the times of `n` rows: a column of times, or one time for all of them; errors name the position."""
     if is_one_time(column):
         return np.full(n, to_epoch_ns(column), np.int64)
-    found = as_pyarrow(column)
-    if found is not None:
-        column = times_of_arrow(found)
+    arrow_data = as_pyarrow(column)
+    if arrow_data is not None:
+        column = times_of_arrow(arrow_data)
     if hasattr(column, "to_numpy") and getattr(column, "dtype", None) is not None:
         column = column.to_numpy()
     column = as_container(column, "t")

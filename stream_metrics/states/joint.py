@@ -206,9 +206,9 @@ class Comparison(JointCounters, Portable):
                 raise LabelError(argument=name, expected=f"to have as many rows as `y_true`, {n}", got=len(c.values))
             if n:
                 check_codes(c, (int(c.values.min()), int(c.values.max())), name, name != "y_true")
-            found, names = factorize(c)
-            labels.append(self._admitted(names, found, name))
-            codes.append(found.astype(np.int64))
+            codes_of_run, names = factorize(c)
+            labels.append(self._admitted(names, codes_of_run, name))
+            codes.append(codes_of_run.astype(np.int64))
         wholes, parts = (None, None) if w is None else split_weights(read_weights(w, n))
         self._commit(labels, codes, folds_of(unit, n, self.folds), wholes, parts)
 
@@ -366,24 +366,24 @@ class Comparison(JointCounters, Portable):
     @classmethod
     def _restore(cls, content: Any) -> Self:
         (a, b, fixed, scores, pos_label, folds), counters, labels, appearances, cells, scored = content
-        made = cls(a, b, labels=fixed, scores=scores, pos_label=pos_label, folds=folds)
+        comparison = cls(a, b, labels=fixed, scores=scores, pos_label=pos_label, folds=folds)
         if {*map(type, chain(counters, appearances, *cells))} - {int} or len({*map(len, cells)}) != 1:
             raise ValueError("whole numbers, as many in every column of cells")
         if len(counters) != 7 or len(cells) not in (5, 6):
             raise ValueError("seven counters, and cells in five or six columns")
         parts = cells[5] if len(cells) == 6 else (0,) * len(cells[0])
-        made._refill(list(labels), appearances, counters, (*cells[:5], parts))
+        comparison._refill(list(labels), appearances, counters, (*cells[:5], parts))
         for fold, held in scored:
-            pair = made._empty(), made._empty()
+            pair = comparison._empty(), comparison._empty()
             for state, of in zip((s for side in pair for s in side.states()), held, strict=True):
                 state.merge(type(state)._restore(of))
-            if type(fold) is not int or not 0 <= fold < folds or not made.scores or not pair[0].ranks.n:
+            if type(fold) is not int or not 0 <= fold < folds or not comparison.scores or not pair[0].ranks.n:
                 raise ValueError("scores of the folds there are")
-            made._scored[fold] = pair
-        made._check_scores()
-        if not written_as(made, content):
+            comparison._scored[fold] = pair
+        comparison._check_scores()
+        if not written_as(comparison, content):
             raise ValueError("what this comparison would be written as")
-        return made
+        return comparison
 
     def __repr__(self) -> str:
         return f"Comparison({self.a!r}, {self.b!r}, {self.n} samples, {len(self.labels)} classes)"

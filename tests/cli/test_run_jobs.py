@@ -278,7 +278,7 @@ def test_progress_of_all_processes(large):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
 def test_an_unexpected_error_in_a_process_ends_the_others(tmp_path):
-    """A worker that fails in a way nobody expected ends the run at once, though another one waits for its input."""
+    """An unexpected exception in a worker ends the run at once, although another worker waits for its input."""
     os.mkfifo(tmp_path / "endless")
     fields = Fields("y_true", "y_pred", None, None, Classes(None, None))
     pieces = [(str(tmp_path / "endless"), 1), (("no", "file"), 1)]

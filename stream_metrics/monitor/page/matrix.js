@@ -3,7 +3,7 @@
 // A row is a true class and is shaded by its shares, so that rare classes are seen as well as common ones. What is right
 // is one colour; what is wrong is another, on a square-root scale, because one per cent of confusion matters and would
 // not be seen beside ninety per cent of success. Colours stay pale enough that the same text is readable on all of them.
-// Cells are reached with one tab stop and the arrow keys, and read out below, because nobody can use 2,500 titles.
+// Cells are reached with one tab stop and the arrow keys, and read out below, because 2,500 tab stops are too many.
 
 import { byId, el, labelNode, setAttribute, setLabel, setText, setVariable, show, sized } from "./dom.js";
 import { compact, count, share } from "./format.js";
