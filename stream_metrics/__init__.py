@@ -1,5 +1,11 @@
 """Streaming, mergeable classification metrics: exact counters, every metric, any number of shards."""
 
+import importlib
+import typing
+
+from stream_metrics.arrays import classification_report, evaluate
+from stream_metrics.catalog.listing import metrics
+from stream_metrics.catalog.table import UnknownMetricError
 from stream_metrics.containers.aggregate import Aggregate, merge
 from stream_metrics.containers.fading import Fading
 from stream_metrics.containers.groups import ByGroup
@@ -102,6 +108,11 @@ from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.wire import from_bytes
 
+if typing.TYPE_CHECKING:
+    from stream_metrics import integrations as integrations
+    from stream_metrics import plots as plots
+    from stream_metrics import testing as testing
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -197,6 +208,7 @@ __all__ = [
     "TPRAtFPR",
     "TimeWindow",
     "TopKAccuracy",
+    "UnknownMetricError",
     "WeightError",
     "WeightedAveragePrecision",
     "WeightedBalancedAccuracy",
@@ -208,10 +220,25 @@ __all__ = [
     "WeightedROCAUC",
     "WeightedRecall",
     "ZeroOneLoss",
+    "classification_report",
+    "evaluate",
     "from_bytes",
     "merge",
+    "metrics",
     "outcome",
     "power",
     "samples_for_power",
     "samples_needed",
 ]
+
+_LAZY = {"integrations", "plots", "testing"}  # loaded when they are asked for: they need other packages
+
+
+def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -38,7 +38,9 @@ def test_metrics_are_chosen_by_key_or_class() -> None:
     metrics = sm.MetricSet(["recall", sm.Accuracy, "macro_f1", "accuracy"])
 
     assert metrics.metrics == ("recall", "accuracy", "macro_f1")
-    assert list(fed(metrics).get()) == ["accuracy", "macro_f1"]
+    values = fed(metrics).get()
+    assert list(values) == ["recall", "accuracy", "macro_f1"]
+    assert values["recall"] == fed(metrics).snapshot().per_class["recall"]
     assert list(metrics.snapshot()) == ["accuracy", "macro_f1"]
     assert list(metrics.snapshot().per_class) == ["recall"]
 

@@ -85,10 +85,16 @@ def test_per_class_values_are_a_read_only_mapping():
         taken.per_class["recall"]["c"] = 1.0
 
 
-def test_a_per_class_key_points_to_per_class():
-    """Asking for a per-class key as if it were one value says where to find it, and the other way round."""
-    with pytest.raises(KeyError, match=r"per_class\['recall'\]\[label\]"):
-        snap()["recall"]
+def test_a_per_class_key_gives_all_classes_or_one():
+    """A per-class key is a dict, with a label a number; a class that is none and a label too many are errors."""
+    recalls = dict(snap().per_class["recall"])
+    assert snap()["recall"] == snap().value("recall") == recalls
+    assert [snap()["recall", label] for label in recalls] == list(recalls.values())
+    assert snap().value("recall", label="c") == snap()["tpr", "c"] == recalls["c"]
+    with pytest.raises(KeyError, match="one of the classes"):
+        snap()["recall", "z"]
+    with pytest.raises(KeyError, match="per-class key and one label"):
+        snap()["accuracy", "a"]
     with pytest.raises(KeyError, match=r"snapshot\['accuracy'\]"):
         snap().per_class["accuracy"]
 
@@ -100,13 +106,16 @@ def test_an_unknown_key_suggests_a_known_one():
 
 
 def test_iteration_membership_and_length_agree():
-    """Iteration, `in` and `len` describe the same whole-matrix keys."""
+    """Iteration, `in`, `get` and `len` describe the same keys, by default the whole-matrix ones."""
     taken = snap()
     keys = list(taken)
 
     assert len(taken) == len(keys) == len(set(keys))
     assert all(key in taken for key in keys)
     assert "accuracy" in taken
+    assert "mcc" in taken
+    assert taken.get("mcc") == taken["matthews_corrcoef"]
+    assert taken.get("log_loss", 0) == 0
     assert "recall" not in taken
     assert 7 not in taken
 
@@ -116,7 +125,8 @@ def test_chosen_keys_limit_what_is_listed_but_not_what_can_be_read():
     taken = snap(keys=["macro_f1", "recall", "macro_f1"])
     data = taken.to_dict()
 
-    assert list(taken) == ["macro_f1"]
+    assert list(taken) == ["macro_f1", "recall"]
+    assert dict(taken) == {"macro_f1": taken["macro_f1"], "recall": dict(taken.per_class["recall"])}
     assert list(taken.per_class) == ["recall"]
     assert (list(data["metrics"]), list(data["per_class"]), data["matrices"]) == (["macro_f1"], ["recall"], {})
     assert taken["accuracy"] == 0.85

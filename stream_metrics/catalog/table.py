@@ -10,7 +10,7 @@ from stream_metrics.catalog.per_class import BASELINES, COUNTS, PER_CLASS
 from stream_metrics.catalog.scores import SCORES
 from stream_metrics.catalog.spec import MetricSpec
 
-__all__ = ["CATALOG", "LABEL_VALUED", "MetricSpec", "UnknownMetricError", "find"]
+__all__ = ["ALIASES", "CATALOG", "LABEL_VALUED", "MetricSpec", "UnknownMetricError", "find"]
 
 
 LABELS = (
@@ -18,6 +18,36 @@ LABELS = (
     *PER_CLASS, *COUNTS, *BASELINES, *SIGNIFICANCE, *LITERAL,
 )  # fmt: skip
 CATALOG: dict[str, MetricSpec] = {row.key: row for row in (*LABELS, *SCORES)}
+ALIASES = {
+    "acc": "accuracy",
+    "error_rate": "zero_one_loss",
+    "mcc": "matthews_corrcoef",
+    "kappa": "cohen_kappa",
+    "quadratic_kappa": "weighted_kappa_quadratic",
+    "g_mean": "geometric_mean",
+    "auc": "roc_auc",
+    "auroc": "roc_auc",
+    "auprc": "average_precision",
+    "ks": "ks_statistic",
+    "ece": "expected_calibration_error",
+    "mce": "maximum_calibration_error",
+    "brier": "brier_score",
+    "logloss": "log_loss",
+    "cross_entropy": "log_loss",
+    "tpr": "recall",
+    "sensitivity": "recall",
+    "tnr": "specificity",
+    "ppv": "precision",
+    "fpr": "false_positive_rate",
+    "fnr": "false_negative_rate",
+    "fdr": "false_discovery_rate",
+    "for": "false_omission_rate",
+    **{
+        f"{name}_{mean}": f"{mean}_{name}"
+        for name in ("precision", "recall", "f1", "jaccard", "fbeta")
+        for mean in ("macro", "micro", "weighted")
+    },
+}  # other spellings of keys: abbreviations, and the names of scorers in scikit-learn
 LABEL_VALUED = frozenset({"majority_class"})  # keys whose value is a label, not a number
 
 
@@ -29,8 +59,8 @@ class UnknownMetricError(KeyError):
 
 
 def find(key: str) -> MetricSpec:
-    """Return the row of a key; `UnknownMetricError`, a KeyError, suggests keys where there is none."""
-    row = CATALOG.get(key)
+    """Return the row of a key or alias; `UnknownMetricError`, a KeyError, suggests keys where there is none."""
+    row = CATALOG.get(key) or CATALOG.get(ALIASES.get(key, ""))
     if row is None:
         raise UnknownMetricError(_suggest(key))
     return row
@@ -40,6 +70,6 @@ def _suggest(key: object) -> str:
     names = {name: row.key for row in CATALOG.values() for name in (row.class_name, row.alias) if name}
     if key in names:
         return f"Expected the key of a metric, but got the class name {key!r}: its key is {names[str(key)]!r}"
-    close = difflib.get_close_matches(str(key).lower(), CATALOG, n=3, cutoff=0.5)
-    hint = f"did you mean {', '.join(map(repr, close))}?" if close else f"{__name__}.CATALOG lists them"
+    close = difflib.get_close_matches(str(key).lower(), [*CATALOG, *ALIASES], n=3, cutoff=0.5)
+    hint = f"did you mean {', '.join(map(repr, close))}?" if close else "stream_metrics.metrics() lists them"
     return f"Expected the key of a metric, but got {key!r}; {hint}"

@@ -116,10 +116,12 @@ def scores(snapshot: Snapshot) -> list[Score]:
     """Return the headline scores, or every chosen number if the snapshot was taken with keys of its own."""
     rows = []
     for key in headlines.REPORT if is_default(snapshot) else snapshot:
-        if "counts" in snapshot.evaluation.states and CATALOG[key].state == "counts" and key not in LABEL_VALUED:
+        row = CATALOG[key]
+        counted = "counts" in snapshot.evaluation.states and row.state == "counts" and row.kind == "whole"
+        if counted and key not in LABEL_VALUED:
             value, undefined = snapshot.evaluation.value_and_undefined(key)
             baselines = tuple(_baseline(snapshot, key, strategy) for strategy in BASELINES)
-            rows.append(Score(key, headlines.LINES.get(key, CATALOG[key].title), value, undefined is True, baselines))
+            rows.append(Score(key, headlines.LINES.get(key, row.title), value, undefined is True, baselines))
     return rows
 
 

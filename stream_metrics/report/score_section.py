@@ -163,7 +163,7 @@ def _entries(snapshot: Snapshot) -> Iterator[tuple[str, str, tuple[Label, ...]]]
         return
     if not is_default(snapshot):
         for key in snapshot:
-            if CATALOG[key].state != "counts":
+            if CATALOG[key].state != "counts" and CATALOG[key].kind == "whole":
                 yield _title(key), key, ()
         return
     if "ranks" in snapshot.evaluation.states:

@@ -17,11 +17,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from stream_metrics.catalog.obstacles import Obstacle
-from stream_metrics.catalog.table import CATALOG, find
+from stream_metrics.catalog.table import ALIASES, CATALOG, find
 from stream_metrics.evaluation.evaluate import evaluate
 from stream_metrics.evaluation.evaluation import Estimate, Evaluation, States, read_only
 from stream_metrics.formulas.losses import LossState
 from stream_metrics.formulas.protocol import CountState, Numbers
+from stream_metrics.labels import canonical
 from stream_metrics.labels.json_names import json_data
 from stream_metrics.ranking.classes import RankState
 from stream_metrics.snapshots.intervals import IntervalDisplay, IntervalReadings
@@ -37,7 +38,7 @@ __all__ = ["Estimate", "Snapshot", "Values"]
 DEFAULT = tuple(key for key, row in CATALOG.items() if row.default and row.state == "counts")
 
 
-class Snapshot(ScoreReadings, IntervalReadings):
+class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
     """The metrics of a stream at one moment.
 
     `snapshot[key]` is the value of the whole, `snapshot.per_class[key][label]` the value of one class. `undefined`
@@ -163,35 +164,45 @@ class Snapshot(ScoreReadings, IntervalReadings):
         matrix: Numbers = read_only(self.evaluation.view("counts", "confusion_matrix").matrix)
         return matrix
 
-    def __getitem__(self, key: str) -> Any:
-        """Return the value of a whole key, or the K x K array of a matrix key.
+    def __getitem__(self, key: str | tuple[str, Label]) -> Any:
+        """Return the value of a key, or with `snapshot[key, label]` that of one class.
 
-        A per-class key of scores gives the value of `pos_label`, where that is one of the classes.
+        A per-class key without label gives a dict from class to value; one of scores gives the value of `pos_label`,
+        where that is one of the classes. A matrix key gives a K x K array.
         """
+        if isinstance(key, tuple):
+            return self._of_class(*key)
         row = find(key)
         if row.kind != "per_class":
-            return self.evaluation.value_and_undefined(key)[0]
+            return self.evaluation.value_and_undefined(row.key)[0]
         if row.state == "ranks":
-            pos_label, labels = self.evaluation.view("ranks", key).pos_label, self.evaluation.labels_of(row)
+            pos_label, labels = self.evaluation.view("ranks", row.key).pos_label, self.evaluation.labels_of(row)
             if pos_label in labels:
-                return self.evaluation.per_class(key)[pos_label]
+                return self.evaluation.per_class(row.key)[pos_label]
             if len(labels) < 2:  # it may yet come
                 return self.evaluation.zero_division_of(row)
-            raise KeyError(f"Expected {key!r} of {pos_label=}, which is no class: snapshot.per_class[{key!r}][label]")
-        raise KeyError(f"Expected a whole-matrix key, but {key!r} is per class: snapshot.per_class[{key!r}][label]")
+        return dict(self.evaluation.per_class(row.key))
+
+    def _of_class(self, key: str, *labels: Label) -> float:
+        row = find(key)
+        if row.kind != "per_class" or len(labels) != 1:
+            raise KeyError(f"Expected a per-class key and one label, but got {(key, *labels)!r:.60}")
+        return _of_label(self.evaluation.per_class(row.key), labels[0])
 
     @property
     def per_class(self) -> Mapping[str, Mapping[Label, float]]:
         """The per-class values: key -> label -> float."""
         return _PerClass(self)
 
-    def value(self, key: str, **options: Any) -> Any:
+    def value(self, key: str, *, label: Label | None = None, **options: Any) -> Any:
         """Return the value of a metric with options of its formula.
 
         Parameters
         ----------
         key : str
             Key of the metric.
+        label : Label, optional
+            The class of a per-class metric; all by default.
         **options : object
             Options of the formula, such as beta=2.0.
 
@@ -209,8 +220,13 @@ class Snapshot(ScoreReadings, IntervalReadings):
         """
         row = find(key)
         evaluation = self.evaluation
-        value, _ = evaluate(row, evaluation.view(row.state, key), evaluation.zero_division, **options)
-        return dict(zip(evaluation.labels_of(row), value.tolist(), strict=True)) if row.kind == "per_class" else value
+        if label is not None and not options:
+            return self[row.key, label]
+        value, _ = evaluate(row, evaluation.view(row.state, row.key), evaluation.zero_division, **options)
+        if row.kind != "per_class":
+            return value
+        values = dict(zip(evaluation.labels_of(row), value.tolist(), strict=True))
+        return values if label is None else _of_label(values, label)
 
     @property
     def undefined(self) -> tuple[str | tuple[str, Label], ...]:
@@ -231,16 +247,29 @@ class Snapshot(ScoreReadings, IntervalReadings):
         return {key: obstacle.reason for key, obstacle in self.obstacles().items()}
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the chosen whole-matrix keys that can be computed; `omitted` has the others."""
-        return (key for key in self.computable_keys() if CATALOG[key].kind == "whole")
+        """Iterate over the chosen keys that can be computed; `omitted` has the others.
+
+        If no keys were chosen these are the whole-matrix keys, and `per_class` has the values of the classes.
+        """
+        chosen = self.chosen_keys != self.default_keys()
+        return (key for key in self.computable_keys() if chosen or CATALOG[key].kind == "whole")
 
     def __contains__(self, key: object) -> bool:
-        """Tell whether `key` is one of the chosen whole-matrix keys, and can be computed."""
-        return key in self.chosen_keys and CATALOG[str(key)].kind == "whole" and key not in self.obstacles()
+        """Tell whether `key`, or the key of which it is an alias, is one of those over which this iterates."""
+        key = ALIASES.get(key, key) if isinstance(key, str) else key
+        return key in self.chosen_keys and key not in self.obstacles() and key in iter(self)
 
     def __len__(self) -> int:
-        """Number of chosen whole-matrix keys that can be computed."""
+        """Number of keys over which this iterates."""
         return sum(1 for _ in self)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both have the same counters, chosen keys and options."""
+        if not isinstance(other, Snapshot):
+            return NotImplemented
+        return self is other or self.__reduce__()[1] == other.__reduce__()[1]
+
+    __hash__ = None  # type: ignore[assignment]  # equal by value
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python types.
@@ -356,6 +385,14 @@ class Snapshot(ScoreReadings, IntervalReadings):
         return tuple([key for key in self.chosen_keys if key not in refused]) if refused else self.chosen_keys
 
 
+def _of_label(values: Mapping[Label, float], label: Label) -> float:
+    """Return the value of a class; KeyError names the classes there are."""
+    label = canonical(label, "label")
+    if label not in values:
+        raise KeyError(f"Expected `label` to be one of the classes {list(values)!r:.60}, but got {label!r}")
+    return values[label]
+
+
 class _PerClass(Mapping[str, Mapping["Label", float]]):
     """The per-class half of a snapshot, read-only."""
 
@@ -365,9 +402,10 @@ class _PerClass(Mapping[str, Mapping["Label", float]]):
         self._snapshot = snapshot
 
     def __getitem__(self, key: str) -> Mapping[Label, float]:
-        if find(key).kind != "per_class":
+        row = find(key)
+        if row.kind != "per_class":
             raise KeyError(f"Expected a per-class key, but {key!r} is not: snapshot[{key!r}]")
-        return self._snapshot.evaluation.per_class(key)
+        return self._snapshot.evaluation.per_class(row.key)
 
     def __contains__(self, key: object) -> bool:
         snapshot = self._snapshot
@@ -386,8 +424,8 @@ class Values(dict[str, Any]):
     __slots__ = ("omitted",)
 
     def __init__(self, snapshot: Snapshot) -> None:
-        """Read every chosen whole-matrix key of a snapshot."""
-        super().__init__((key, snapshot[key]) for key in snapshot)
+        """Read every key over which a snapshot iterates."""
+        super().__init__(snapshot)
         self.omitted = snapshot.omitted
 
     def __reduce__(self) -> tuple[Any, ...]:

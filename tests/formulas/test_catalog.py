@@ -77,7 +77,7 @@ def test_presets_are_their_options() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "answer"),
-    [("acuracy", "'accuracy'"), ("MCC", "'matthews_corrcoef'"), ("macro-f1", "'macro_f1'"), ("zzzzzz", "CATALOG")],
+    [("acuracy", "'accuracy'"), ("MCC", "'matthews_corrcoef'"), ("macro-f1", "'macro_f1'"), ("zzzzzz", "metrics()")],
 )
 def test_unknown_key(asked: str, answer: str) -> None:
     """An unknown key raises a KeyError that suggests what may be meant, or says where the keys are."""

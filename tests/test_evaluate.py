@@ -1,0 +1,191 @@
+"""`evaluate`, `classification_report` and `metrics`: arrays in, results out."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as sk
+
+import stream_metrics as sm
+from stream_metrics.catalog.table import ALIASES, CATALOG
+
+LABELS = ["cat", "dog", "cow", "eel"]
+PAIRS = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), min_size=1, max_size=40).filter(
+    lambda pairs: any(truth == predicted for truth, predicted in pairs)
+)  # without a hit scikit-learn prints the support as a float
+
+
+def data(n: int = 300, k: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return true labels, predicted labels and a table of probabilities."""
+    rng = np.random.default_rng(n)
+    y_true = rng.integers(0, k, n)
+    table = rng.dirichlet(np.ones(k), n) + 0.5 * np.eye(k)[y_true]
+    y_pred = np.where(rng.random(n) < 0.6, y_true, rng.integers(0, k, n))
+    return y_true, y_pred, table / table.sum(axis=1, keepdims=True)
+
+
+@given(PAIRS, st.sampled_from([0.0, 1.0, math.nan]), st.integers(1, 5))
+def test_report_is_that_of_scikit_learn(pairs: list[tuple[str, str]], zero_division: float, digits: int) -> None:
+    """The text has the same characters and the dict the same numbers, but for the last bits."""
+    y_true, y_pred = zip(*pairs, strict=True)
+    ours = sm.classification_report(y_true, y_pred, digits=digits, zero_division=zero_division)
+    assert ours == sk.classification_report(y_true, y_pred, digits=digits, zero_division=zero_division)
+
+    ours = sm.classification_report(y_true, y_pred, output_dict=True, zero_division=zero_division)
+    theirs = sk.classification_report(y_true, y_pred, output_dict=True, zero_division=zero_division)
+    assert ours.keys() == theirs.keys()
+    for name, values in theirs.items():
+        assert ours[name] == pytest.approx(values, rel=1e-12, nan_ok=True), name
+
+
+@given(PAIRS, st.lists(st.sampled_from(LABELS), min_size=1, unique=True))
+def test_report_of_chosen_classes(pairs: list[tuple[str, str]], chosen: list[str]) -> None:
+    """Chosen classes and names are reported as scikit-learn does, also those that never occur."""
+    y_true, y_pred = zip(*pairs, strict=True)
+    names = [label.upper() for label in chosen]
+    ours = sm.classification_report(y_true, y_pred, labels=chosen, target_names=names)
+    theirs = sk.classification_report(y_true, y_pred, labels=chosen, target_names=names, zero_division=0.0)
+    assert ours == theirs
+
+
+def test_report_with_weights() -> None:
+    """Weights count, and the support is a sum of weights."""
+    y_true, y_pred, _ = data()
+    w = np.random.default_rng(0).random(len(y_true))
+    ours = sm.classification_report(y_true, y_pred, w=w, output_dict=True)
+    theirs = sk.classification_report(y_true, y_pred, sample_weight=w, output_dict=True)
+    for name, values in theirs.items():
+        assert ours[name] == pytest.approx(values, rel=1e-12), name
+
+
+def test_report_refuses() -> None:
+    """An empty stream and names that do not fit are errors."""
+    with pytest.raises(ValueError, match="at least one sample"):
+        sm.classification_report([], [])
+    with pytest.raises(ValueError, match="2 `target_names`"):
+        sm.classification_report([0, 1], [0, 1], target_names=["a"])
+
+
+def test_labels_alone() -> None:
+    """Two columns of labels give the metrics of a set."""
+    y_true, y_pred, _ = data()
+    m = sm.MetricSet()
+    m.update_many(y_true, y_pred)
+    s = sm.evaluate(y_true, y_pred)
+    assert s.to_dict() == m.snapshot().to_dict()
+    assert s["accuracy"] == sk.accuracy_score(y_true, y_pred)
+
+
+@pytest.mark.parametrize("form", [list, np.asarray, pd.Series, pd.Categorical, lambda y: iter(y.tolist())])
+def test_forms_of_columns(form: object) -> None:
+    """Lists, arrays, series, categoricals and iterators give the same bytes."""
+    y_true, y_pred, _ = data()
+    s = sm.evaluate(form(y_true), form(y_pred))  # type: ignore[operator]
+    assert s["macro_f1"] == sm.evaluate(y_true, y_pred)["macro_f1"]
+
+
+def test_table_of_probabilities() -> None:
+    """Names of the columns come from `classes`, a data frame or `labels`."""
+    y_true, _, table = data()
+    names = np.array(LABELS)
+    ways = [
+        sm.evaluate(names[y_true], scores=table, classes=LABELS),
+        sm.evaluate(names[y_true], scores=pd.DataFrame(table, columns=LABELS)),
+        sm.evaluate(names[y_true], scores=table, labels=LABELS),
+        sm.evaluate(names[y_true], [dict(zip(LABELS, row, strict=True)) for row in table.tolist()]),
+    ]
+    expected = sk.roc_auc_score(y_true, table, multi_class="ovr")
+    for s in ways:
+        assert s["roc_auc_ovr"] == pytest.approx(expected, rel=1e-12)
+        assert s["log_loss"] == pytest.approx(sk.log_loss(y_true, table), rel=1e-12)
+        assert s["accuracy"] == sk.accuracy_score(y_true, table.argmax(axis=1))
+
+
+def test_one_score_for_each_sample() -> None:
+    """A column of scores is that of `pos_label`, 1 by default; both classes are found in the truth."""
+    y_true, _, table = data(k=2)
+    expected = sk.roc_auc_score(y_true, table[:, 1])
+    assert sm.evaluate(y_true, scores=table[:, 1])["roc_auc"] == pytest.approx(expected, rel=1e-12)
+
+    spam = np.array(["ham", "spam"])[y_true]
+    s = sm.evaluate(spam, scores=table[:, 1], pos_label="spam")
+    assert s["roc_auc"] == pytest.approx(expected, rel=1e-12)
+    assert s["accuracy"] == sk.accuracy_score(y_true, table[:, 1] >= 0.5)
+
+
+def test_scores_that_are_no_probabilities() -> None:
+    """Values of a decision function have areas, but no losses."""
+    y_true, _, table = data(k=2)
+    margin = np.log(table[:, 1] / table[:, 0])
+    s = sm.evaluate(y_true, scores=margin)
+    assert s["roc_auc"] == pytest.approx(sk.roc_auc_score(y_true, margin), rel=1e-12)
+    assert s["accuracy"] == sk.accuracy_score(y_true, margin >= 0)
+    with pytest.raises(KeyError):
+        s["log_loss"]
+    with pytest.raises(sm.ScoreError):
+        sm.evaluate(y_true, scores=margin, metrics=["log_loss"])
+
+
+def test_groups_and_weights() -> None:
+    """With groups there is a snapshot for each; weights are those of the samples."""
+    y_true, y_pred, _ = data()
+    group = np.array(["x", "y", "z"])[np.arange(len(y_true)) % 3]
+    w = np.arange(len(y_true))
+    by = sm.evaluate(y_true, y_pred, w=w, group=group)
+    assert isinstance(by, sm.GroupSnapshot)
+    for name in "xyz":
+        rows = group == name
+        assert by[name]["accuracy"] == sm.evaluate(y_true[rows], y_pred[rows], w=w[rows])["accuracy"]
+
+
+def test_chosen_metrics() -> None:
+    """Keys, aliases and classes choose; metrics of scores need scores."""
+    y_true, y_pred, _ = data()
+    s = sm.evaluate(y_true, y_pred, metrics=["acc", "f1_macro", sm.MCC])
+    assert s.chosen_keys == ("accuracy", "macro_f1", "matthews_corrcoef")
+    with pytest.raises(ValueError, match="Expected `scores`, which 'roc_auc_ovr'"):
+        sm.evaluate(y_true, y_pred, metrics=["roc_auc_ovr"])
+    with pytest.raises(sm.UnknownMetricError, match="did you mean"):
+        sm.evaluate(y_true, y_pred, metrics=["acuracy"])
+
+
+def test_errors_name_column_and_row() -> None:
+    """A bad row is refused by its position."""
+    with pytest.raises(sm.LabelError) as error:
+        sm.evaluate([0, None, 1], [0, 1, 1])
+    assert (error.value.argument, error.value.position) == ("y_true", 1)
+    with pytest.raises(sm.LabelError, match="y_pred"):
+        sm.evaluate([0, 1], [0])
+
+
+def test_metrics_lists_the_catalog() -> None:
+    """Every key has title, range, formula and source; aliases are found and are no keys."""
+    listed = sm.metrics()
+    assert list(listed) == list(CATALOG)
+    assert all(info.title and info.formula and info.source and len(info.range) == 2 for info in listed.values())
+    assert len(listed.to_frame()) == len(CATALOG) == len(repr(listed).splitlines())
+    for alias, key in ALIASES.items():
+        assert key in CATALOG
+        assert alias not in CATALOG
+        assert alias in listed
+        assert listed[alias].key == key
+        assert alias in listed[key].aliases
+    with pytest.raises(sm.UnknownMetricError, match="matthews_corrcoef"):
+        listed["MCC"]
+
+
+def test_folders_load_on_access() -> None:
+    """`sm.plots`, `sm.integrations` and `sm.testing` need no import of their own and cost nothing before."""
+    code = (
+        "import sys, stream_metrics as sm; assert not any(f'stream_metrics.{x}' in sys.modules for x in "
+        "('plots', 'integrations', 'testing')); sm.plots, sm.integrations, sm.testing; "
+        "assert {'plots', 'integrations', 'testing'} <= set(dir(sm)); assert not hasattr(sm, 'nothing')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
