@@ -130,6 +130,17 @@ class Portable:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __add__(self, other: Self) -> Self:
+        """Return a merged copy; both stay as they are."""
+        if not isinstance(other, Portable):
+            return NotImplemented
+        merged: Self = self.copy().merge(other)  # type: ignore[attr-defined]  # every accumulator has it
+        return merged
+
+    def __radd__(self, other: int) -> Self:
+        """Return a copy for 0, with which `sum` begins."""
+        return self.copy() if type(other) is int and other == 0 else NotImplemented
+
     def __copy__(self) -> Self:
         return self.copy()
 

@@ -165,6 +165,56 @@ def test_errors_name_column_and_row() -> None:
         sm.evaluate([0, 1], [0])
 
 
+def test_curves_unpack_as_in_scikit_learn() -> None:
+    """Arrays come in the order of scikit-learn's functions; `exact` is beside them."""
+    y_true, _, table = data(k=2)
+    s = sm.evaluate(y_true, scores=table[:, 1])
+    fpr, tpr, thresholds = s.roc_curve()
+    for ours, theirs in zip((fpr, tpr), sk.roc_curve(y_true, table[:, 1], drop_intermediate=False), strict=False):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-15)
+    precision, recall, _ = s.pr_curve()
+    for ours, theirs in zip((precision, recall), sk.precision_recall_curve(y_true, table[:, 1]), strict=False):
+        np.testing.assert_allclose(ours, theirs[::-1], rtol=1e-15)
+    assert s.roc_curve().exact.all()
+    assert s.roc_curve() == s.roc_curve() != s.det_curve()
+    assert repr(s.roc_curve()) == f"<ROCCurve of {len(thresholds)} points>"
+
+
+def test_an_interval_is_its_ends() -> None:
+    """It unpacks into both ends and contains the numbers between them."""
+    y_true, y_pred, _ = data()
+    interval = sm.evaluate(y_true, y_pred).interval("accuracy")
+    low, high = interval
+    assert (low, high) == (interval.low, interval.high)
+    assert low in interval
+    assert interval.value in interval
+    assert 0.95 not in interval
+    assert "a" not in interval
+    assert math.nan not in interval
+    assert interval.width == high - low
+
+
+def test_shards_add_up() -> None:
+    """`+`, `sum` and `merge`, of states or their bytes, give the same state, and leave the shards as they are."""
+    y_true, y_pred, _ = data()
+    shards = [sm.MetricSet() for _ in range(3)]
+    for at, shard in enumerate(shards):
+        shard.update_many(y_true[at::3], y_pred[at::3])
+    before = [shard.to_bytes() for shard in shards]
+    whole = sm.MetricSet()
+    whole.update_many(y_true, y_pred)
+    assert shards[0] + shards[1] + shards[2] == sum(shards) == sm.merge(shards) == sm.merge(before) == whole
+    assert [shard.to_bytes() for shard in shards] == before
+    with pytest.raises(sm.MergeError):
+        shards[0] + sm.MetricSet(["accuracy"])
+    with pytest.raises(TypeError):
+        shards[0] + 1
+    with pytest.raises(sm.DecodeError):
+        sm.merge([before[0][:-1]])
+    with pytest.raises(sm.MergeError, match="sequence of states"):
+        sm.merge(before[0])
+
+
 def test_metrics_lists_the_catalog() -> None:
     """Every key has title, range, formula and source; aliases are found and are no keys."""
     listed = sm.metrics()

@@ -136,11 +136,11 @@ def test_curves_need_scores_of_a_class(method: str) -> None:
 @pytest.mark.parametrize("curve", ["roc_curve", "pr_curve", "det_curve"])
 def test_curves_are_arrays_of_one_length(buckets: int, curve: str) -> None:
     """Thresholds fall from infinity, one axis never falls, and inside crowded cells points are marked as estimates."""
-    found = getattr(snap(buckets=buckets, sample=512, pos_label="b"), curve)()
-    x, y, thresholds, exact = found
+    points = getattr(snap(buckets=buckets, sample=512, pos_label="b"), curve)()
+    x, y, thresholds, exact = points.x, points.y, points.thresholds, points.exact
 
     assert len(x) == len(y) == len(thresholds) == len(exact)
-    assert all(type(array) is np.ndarray for array in found)
+    assert all(type(array) is np.ndarray for array in points)
     assert thresholds[0] == math.inf
     assert (np.diff(thresholds) < 0).all()
     assert (np.diff(x) >= 0).all()

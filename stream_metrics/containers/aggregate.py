@@ -26,13 +26,14 @@ __all__ = ["Aggregate", "Worker", "merge"]
 State = TypeVar("State", bound=Any)
 
 
-def merge(states: Iterable[State]) -> State:
+def merge(states: Iterable[State | bytes]) -> State:
     """Return a new state with the counts of all states; their order does not matter.
 
     Parameters
     ----------
-    states : iterable of state
-        States, metrics, sets, windows or groups of one configuration. They stay as they are.
+    states : iterable of state or bytes
+        States, metrics, sets, windows or groups of one configuration, or what `to_bytes` made of them. They stay as
+        they are.
 
     Returns
     -------
@@ -43,6 +44,8 @@ def merge(states: Iterable[State]) -> State:
     ------
     MergeError
         If there is no state, or kinds or configurations differ.
+    DecodeError
+        If bytes are damaged.
 
     Examples
     --------
@@ -54,9 +57,10 @@ def merge(states: Iterable[State]) -> State:
     0.5
     """
     total: State | None = None
-    if not isinstance(states, Iterable):
+    if not isinstance(states, Iterable) or isinstance(states, bytes):
         raise MergeError(f"Expected `states` to be a sequence of states, but got {states!r:.60}")
-    for state in states:
+    for given in states:
+        state: Any = from_bytes(given) if isinstance(given, bytes) else given
         if not (hasattr(state, "copy") and hasattr(state, "merge")):
             raise MergeError(f"Expected `states` to be states, metrics or sets of metrics, but got {state!r:.60}")
         total = state.copy() if total is None else total.merge(state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from stream_metrics.catalog.table import find
@@ -106,8 +107,8 @@ class RunningInterval(Portable):
             self._low, self._high = max(self._low, now.low), min(self._high, now.high)
         self.n, self.looks = snapshot.n, self.looks + 1
         if self._low > self._high:
-            return now._replace(low=math.nan, high=math.nan, note=CROSSED)
-        return now._replace(low=self._low, high=self._high)
+            return replace(now, low=math.nan, high=math.nan, note=CROSSED)
+        return replace(now, low=self._low, high=self._high)
 
     def merge(self, other: Self) -> Self:
         """Raise `MergeError`: looks at shards are looks at different streams.

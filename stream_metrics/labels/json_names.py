@@ -14,6 +14,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def json_number(value: Any) -> int | float | None:
 def json_data(data: Any) -> Any:
     """Return nested data as JSON has it: dicts with keys of text, lists, text, true, false, null, finite numbers.
 
-    nan and infinities become None. A named tuple becomes a dict, and an object of another kind its `repr`.
+    nan and infinities become None. A named tuple or a data class becomes a dict, an object of another kind its `repr`.
     """
     if data is None or isinstance(data, str | bool | int):
         return data
@@ -94,6 +95,8 @@ def json_data(data: Any) -> Any:
         return {str(key): json_data(value) for key, value in data.items()}
     if hasattr(data, "_asdict"):
         return json_data(data._asdict())
+    if is_dataclass(data) and not isinstance(data, type):
+        return json_data({field.name: getattr(data, field.name) for field in fields(data)})
     if isinstance(data, list | tuple | set | frozenset):
         return [json_data(value) for value in data]
     return json_data(data.tolist()) if hasattr(data, "tolist") else repr(data)

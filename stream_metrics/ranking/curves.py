@@ -8,10 +8,11 @@ span, so the best corners are a certified upper bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,18 +39,97 @@ from stream_metrics.ranking.sample import UNIFORM
 from stream_metrics.ranking.steps import Steps, Units, threshold_sweep
 from stream_metrics.ranking.table import root_sum_square
 
+C = TypeVar("C", bound="Curve")
 NEAR = 1e-12  # values this close are compared exactly
 
 
-class Curve(NamedTuple):
-    """Points of a curve from the highest threshold down."""
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Curve:
+    """Points of a curve from the highest threshold down.
+
+    Parameters
+    ----------
+    x, y : array of shape (m,)
+        The points.
+    thresholds : array of shape (m,)
+        Scores at least this high count as positive; inf for the first point.
+    exact : array of bool of shape (m,)
+        False for points inside a crowded cell, which are estimates.
+    """
 
     x: Floats
     y: Floats
     thresholds: Floats
-    """Scores at least this high count as positive; inf for the first point."""
     exact: NDArray[np.bool_]
-    """False for points inside a crowded cell, which are estimates."""
+
+    def __iter__(self) -> Iterator[Floats]:
+        """Yield x, y and thresholds."""
+        return iter((self.x, self.y, self.thresholds))
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both have the same points."""
+        if type(other) is not type(self) or not isinstance(other, Curve):
+            return NotImplemented
+        mine, theirs = ((*curve, curve.exact) for curve in (self, other))
+        return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(mine, theirs, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Return the number of points."""
+        return f"<{type(self).__name__} of {len(self.x)} points>"
+
+
+class ROCCurve(Curve):
+    """A ROC curve: `fpr, tpr, thresholds = curve`."""
+
+    __slots__ = ()
+
+    @property
+    def fpr(self) -> Floats:
+        """False positive rates."""
+        return self.x
+
+    @property
+    def tpr(self) -> Floats:
+        """True positive rates."""
+        return self.y
+
+
+class PRCurve(Curve):
+    """A precision-recall curve: `precision, recall, thresholds = curve`, with x = recall and y = precision."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Floats]:
+        """Yield precision, recall and thresholds, the order of scikit-learn."""
+        return iter((self.y, self.x, self.thresholds))
+
+    @property
+    def precision(self) -> Floats:
+        """Precisions."""
+        return self.y
+
+    @property
+    def recall(self) -> Floats:
+        """Recalls."""
+        return self.x
+
+
+class DETCurve(Curve):
+    """A detection error trade-off curve: `fpr, fnr, thresholds = curve`."""
+
+    __slots__ = ()
+
+    @property
+    def fpr(self) -> Floats:
+        """False positive rates."""
+        return self.x
+
+    @property
+    def fnr(self) -> Floats:
+        """False negative rates."""
+        return self.y
 
 
 class Best(NamedTuple):
@@ -63,30 +143,31 @@ class Best(NamedTuple):
     high: float
 
 
-def roc_curve(column: RankColumn) -> Curve:
+def roc_curve(column: RankColumn) -> ROCCurve:
     """Points (false positive rate, true positive rate); nan rates of a class without scores. Fawcett 2006."""
     steps = threshold_sweep(column).fine
-    return _curve(steps, _from_zero(steps.fp) / _total(column, REST), _from_zero(steps.tp) / _total(column, OWN))
+    fpr, tpr = _from_zero(steps.fp) / _total(column, REST), _from_zero(steps.tp) / _total(column, OWN)
+    return _curve(ROCCurve, steps, fpr, tpr)
 
 
-def det_curve(column: RankColumn) -> Curve:
+def det_curve(column: RankColumn) -> DETCurve:
     """Points (false positive rate, false negative rate); nan rates of a class without scores. Martin et al. 1997."""
     steps = threshold_sweep(column).fine
     own = column.weight(OWN)
     missed = (own - _from_zero(steps.tp)) / _total(column, OWN)
-    return _curve(steps, _from_zero(steps.fp) / _total(column, REST), missed)
+    return _curve(DETCurve, steps, _from_zero(steps.fp) / _total(column, REST), missed)
 
 
-def pr_curve(column: RankColumn) -> Curve:
+def pr_curve(column: RankColumn) -> PRCurve:
     """Points (recall, precision), the first (0, 1) by convention; nan recalls without own. Doering 2018."""
     steps = threshold_sweep(column).fine
     precision = np.concatenate([[1.0], steps.tp / (steps.tp + steps.fp)])
-    return _curve(steps, _from_zero(steps.tp) / _total(column, OWN), precision)
+    return _curve(PRCurve, steps, _from_zero(steps.tp) / _total(column, OWN), precision)
 
 
-def _curve(steps: Steps, x: Floats, y: Floats) -> Curve:
+def _curve(kind: type[C], steps: Steps, x: Floats, y: Floats) -> C:
     thresholds = np.concatenate([[math.inf], steps.thresholds])
-    return Curve(x, y, thresholds, np.concatenate([[True], steps.exact]))
+    return kind(x, y, thresholds, np.concatenate([[True], steps.exact]))
 
 
 def _from_zero(values: Floats) -> Floats:

@@ -18,7 +18,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from stream_metrics.inference.comparison import shares as shares
 from stream_metrics.inference.comparison.methods import Joint
 from stream_metrics.inference.comparison.tests import Better, Evidence, discordant_evidence, mcnemar_test
 from stream_metrics.inference.intervals.anytime import STEADY, TOO_EARLY, early_level, late_multiplier
+from stream_metrics.inference.intervals.interval import Ends
 from stream_metrics.inference.intervals.jackknife import jackknife, left_out
 from stream_metrics.inference.intervals.resampling import DRAWS, SEED
 from stream_metrics.inference.intervals.sequences import asymptotic_multiplier
@@ -55,8 +57,11 @@ def _signed(ends: tuple[float, float], sign: int) -> tuple[float, float]:
     return ends if sign > 0 else (-ends[1], -ends[0])
 
 
-class Difference(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Difference(Ends):
     """A metric of both models, and `value` = b - a with the interval that holds it at the `level`.
+
+    It unpacks into both ends, and `in` tells whether a number lies between them.
 
     `low` and `high` are nan where nothing can be said, and `note` then says why; it also says where the interval is to
     be taken with care. `se` is the standard error, `valid` "fixed" for one look or "anytime" for any number of looks.
@@ -288,40 +293,40 @@ class ComparisonSnapshot:
         note = self._rare(row, label)
         if pairs and method in (None, "tango"):
             low, high = _signed(shares.paired_bounds(pairs, level), sign)
-            return empty._replace(low=low, high=high, se=se, method="tango", note=note)
+            return replace(empty, low=low, high=high, se=se, method="tango", note=note)
         if method is None:
             method = "delta" if methods.steady(key, self._sides, self.joint, label, ENOUGH) else "posterior"
         if method == "delta":
             margin = -normal_quantile((1 - level) / 2) * se
-            return empty._replace(low=value - margin, high=value + margin, se=se, method="delta", note=note)
+            return replace(empty, low=value - margin, high=value + margin, se=se, method="delta", note=note)
         if method == "posterior":
             low, high, se, lost = methods.posterior(key, self.joint, label, draws, seed, level)
         else:
             low, high, se, lost = methods.bootstrap(key, self._sides, self.joint.values, label, draws, seed, level)
         note = f"{lost} of {draws} draws were 0/0" if lost else note
         low, high = min(low, value), max(high, value)  # all draws may lie beside it
-        return empty._replace(low=low, high=high, se=se, method=method, note=note)
+        return replace(empty, low=low, high=high, se=se, method=method, note=note)
 
     def _watched(self, row: MetricSpec, empty: Difference, t_opt: float) -> Difference:
         """Return a difference with its interval for all looks: by bets where they can be had, else asymptotic."""
         key, label, level = row.key, empty.label, empty.level
         pairs, sign = shares.pairs_of(key, self.joint, label)
         se = methods.delta_se(key, self._sides, self.joint.values, label)
-        empty = empty._replace(se=se)
+        empty = replace(empty, se=se)
         if len(pairs) == 1:
             low, high = _signed(shares.paired_sequence(pairs, level), sign)
-            return empty._replace(low=low, high=high, method="bets")
+            return replace(empty, low=low, high=high, method="bets")
         if methods.steady(key, self._sides, self.joint, label, STEADY):
             margin = late_multiplier(self.n, t_opt, level) * se
-            return empty._replace(low=empty.value - margin, high=empty.value + margin, method="asymptotic")
+            return replace(empty, low=empty.value - margin, high=empty.value + margin, method="asymptotic")
         if pairs:
             low, high = _signed(shares.paired_sequence(pairs, early_level(level, 1)), sign)
-            return empty._replace(low=low, high=high, method="bets")
+            return replace(empty, low=low, high=high, method="bets")
         bounds = methods.apart(key, self._sides, label, level)
         if bounds is not None:
-            return empty._replace(low=bounds[0], high=bounds[1], method="beta_binomial")
+            return replace(empty, low=bounds[0], high=bounds[1], method="beta_binomial")
         most = row.high - row.low
-        return empty._replace(low=-most, high=most, method="asymptotic", note=TOO_EARLY)
+        return replace(empty, low=-most, high=most, method="asymptotic", note=TOO_EARLY)
 
     def _finished(
         self, row: MetricSpec, label: Label | None, parts: Parts, level: float, valid: str, t_opt: float

@@ -26,7 +26,7 @@ class ScoreReadings:
     __slots__ = ()
     evaluation: Evaluation
 
-    def estimate(self, key: str, *labels: Label) -> Estimate:
+    def estimate(self, key: str, *labels: Label, label: Label | None = None) -> Estimate:
         """Return the value of a metric with the interval that the sketch certifies.
 
         Parameters
@@ -35,15 +35,17 @@ class ScoreReadings:
             Key of the metric.
         *labels : Label
             The class of a per-class metric, or both classes of a metric of pairs.
+        label : Label, optional
+            The class of a per-class metric, by name.
 
         Returns
         -------
         Estimate
             The value, its interval and its kind.
         """
-        return self.evaluation.estimate(key, *labels)
+        return self.evaluation.estimate(key, *labels, *([] if label is None else [label]))
 
-    def roc_curve(self, label: Label | None = None) -> curves.Curve:
+    def roc_curve(self, label: Label | None = None) -> curves.ROCCurve:
         """Return the ROC curve of a class against the rest.
 
         Parameters
@@ -53,13 +55,13 @@ class ScoreReadings:
 
         Returns
         -------
-        Curve
-            Points from the highest threshold down: x is the false positive rate, y the true positive rate; thresholds;
-            whether a point is exact.
+        ROCCurve
+            Points from the highest threshold down: `fpr, tpr, thresholds = snapshot.roc_curve()`; `exact` tells
+            which points are exact.
         """
         return curves.roc_curve(self.evaluation.column(label))
 
-    def pr_curve(self, label: Label | None = None) -> curves.Curve:
+    def pr_curve(self, label: Label | None = None) -> curves.PRCurve:
         """Return the precision-recall curve of a class against the rest.
 
         Parameters
@@ -69,13 +71,13 @@ class ScoreReadings:
 
         Returns
         -------
-        Curve
-            Points from the highest threshold down: x is the recall, y the precision; thresholds; whether a point is
-            exact.
+        PRCurve
+            Points from the highest threshold down: `precision, recall, thresholds = snapshot.pr_curve()`; `exact`
+            tells which points are exact.
         """
         return curves.pr_curve(self.evaluation.column(label))
 
-    def det_curve(self, label: Label | None = None) -> curves.Curve:
+    def det_curve(self, label: Label | None = None) -> curves.DETCurve:
         """Return the detection error trade-off curve of a class against the rest.
 
         Parameters
@@ -85,9 +87,9 @@ class ScoreReadings:
 
         Returns
         -------
-        Curve
-            Points from the highest threshold down: x is the false positive rate, y the false negative rate; thresholds;
-            whether a point is exact.
+        DETCurve
+            Points from the highest threshold down: `fpr, fnr, thresholds = snapshot.det_curve()`; `exact` tells
+            which points are exact.
         """
         return curves.det_curve(self.evaluation.column(label))
 

@@ -81,10 +81,10 @@ def test_curves_at_level_0(seed: int) -> None:
     precision, recall, thresholds = precision_recall_curve(own, scores)
     expected = sklearn_roc(own, scores, drop_intermediate=False)
 
-    for actual, wanted in zip(roc[:3], expected, strict=True):
+    for actual, wanted in zip(roc, expected, strict=True):
         np.testing.assert_array_equal(actual, wanted)
-    np.testing.assert_allclose(pr.x, recall[::-1], rtol=1e-15)
-    np.testing.assert_allclose(pr.y, precision[::-1], rtol=1e-15)
+    np.testing.assert_allclose(pr.recall, recall[::-1], rtol=1e-15)
+    np.testing.assert_allclose(pr.precision, precision[::-1], rtol=1e-15)
     np.testing.assert_array_equal(pr.thresholds[1:], thresholds[::-1])
     assert roc.exact.all()
     fpr, fnr, _ = sklearn_det(own, scores)

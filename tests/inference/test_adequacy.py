@@ -140,7 +140,7 @@ def test_cramers_v_can_be_0():
     assert snap([[250, 230], [260, 270]]).interval("cramers_v").low == 0
     assert snap([[90, 110, 100], [100, 105, 95], [110, 98, 104]]).interval("cramers_v").low == 0
     two = snap([[300, 50], [60, 90]])
-    assert two.interval("cramers_v")[1:3] == two.interval("generalized_mcc")[1:3]
+    assert [*two.interval("cramers_v")] == [*two.interval("generalized_mcc")]
     assert (folded(-0.2, 0.1), folded(-0.3, -0.1), folded(0.1, 0.3)) == ((0.0, 0.2), (0.1, 0.3), (0.1, 0.3))
 
 

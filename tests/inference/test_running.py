@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ def test_it_is_the_intersection_of_all_looks(key: str, label: str | None) -> Non
         alone = snapshot(times).interval(key, label=label, valid="anytime")
         low, high = max(low, alone.low), min(high, alone.high)
 
-        assert running.look(snapshot(times)) == alone._replace(low=low, high=high)
+        assert running.look(snapshot(times)) == replace(alone, low=low, high=high)
     assert (running.n, running.looks) == (3000, 6)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -76,12 +77,12 @@ def _watched_whole(row: MetricSpec, c: Counts, value: float, request: IntervalRe
     if steady(row.key, c, zero):
         margin = late_multiplier(shape.n, request.t_opt, request.level)
         low, high = on_logit_scale(value, se, ends, margin)
-        return shape._replace(low=low, high=high)
+        return replace(shape, low=low, high=high)
     exact = exact_bounds(row.key, c, request.level)
     if exact is None:
-        return shape._replace(note=TOO_EARLY if c.k > 1 else ONE_CLASS)
+        return replace(shape, note=TOO_EARLY if c.k > 1 else ONE_CLASS)
     low, high = max(row.low, min(exact.low, value)), min(row.high, max(exact.high, value))
-    return shape._replace(low=low, high=high, method="beta_binomial")
+    return replace(shape, low=low, high=high, method="beta_binomial")
 
 
 def _association(row: MetricSpec, c: Counts, value: float, request: IntervalRequest, zero: float) -> Interval:
@@ -97,7 +98,7 @@ def _association(row: MetricSpec, c: Counts, value: float, request: IntervalRequ
         interval = _modelled_whole(row, c, value, request, zero)
         bias = 1 if interval.method == "delta" else 2
         low, high = unbiased_bounds(c, value, (interval.low, interval.high), request.level, bias)
-    return interval._replace(value=value, low=min(low, value), high=max(high, value))
+    return replace(interval, value=value, low=min(low, value), high=max(high, value))
 
 
 def _modelled_whole(row: MetricSpec, c: Counts, value: float, request: IntervalRequest, zero: float) -> Interval:
@@ -191,7 +192,7 @@ def per_class(
     values, key, lost = entry[0], row.key, set(entry[1])
     if not int(c.total):
         nothing = Interval(0.0, math.nan, math.nan, request.level, request.method or DEFAULTS[key], request.valid)
-        return {label: nothing._replace(value=value) for label, value in zip(c.labels, values.tolist(), strict=True)}
+        return {label: replace(nothing, value=value) for label, value in zip(c.labels, values.tolist(), strict=True)}
     shares = key in SHARES and (request.valid == "anytime" or (request.method or DEFAULTS[key]) in PROPORTION_METHODS)
     if shares:
         parts = _shares(key, c, request)

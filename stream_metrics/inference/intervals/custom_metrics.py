@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +30,7 @@ __all__ = ["jackknife", "of_function", "with_options"]
 METHODS = ("bootstrap", "delta", "posterior")
 
 
-def of_function(
-    c: Counts, function: Callable[[Counts], float], request: IntervalRequest, options: Options
-) -> Interval:
+def of_function(c: Counts, function: Callable[[Counts], float], request: IntervalRequest, options: Options) -> Interval:
     """Return the interval of a function of counts, from drawn matrices, or with method="delta" by the jackknife.
 
     The function is given `Counts` and returns a float, nan where it is undefined. The counts are whole numbers for a
@@ -46,7 +45,7 @@ def of_function(
         ends = math.nan, math.nan
     note = few_samples(c) or ("every draw gives this value" if ends[0] == ends[1] else "")
     shape = Interval(value, *ends, request.level, method, request.valid, float(se[0]), int(c.total), int(skipped[0]))
-    return shape._replace(note=note)
+    return replace(shape, note=note)
 
 
 def with_options(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -114,11 +115,11 @@ def _of_values(
     intervals = {}
     for name, value in whole.items():
         estimates = np.array([values.get(name, math.nan) for values in without])
-        one = _interval(value, estimates, sizes, ends, request)._replace(n=int(view.n))
+        one = replace(_interval(value, estimates, sizes, ends, request), n=int(view.n))
         names = getattr(view, "labels", ()) if name is None else (name,)
         least = min((sum(label in labels for labels in occurs) for label in names), default=len(occurs))
         if least < min(FEW, len(occurs)) and not one.note:
-            one = one._replace(note=f"a class occurs in {least} of {len(occurs)} folds of units only")
+            one = replace(one, note=f"a class occurs in {least} of {len(occurs)} folds of units only")
         intervals[name] = one
     return intervals
 
@@ -143,15 +144,15 @@ def _interval(
         return empty
     se = jackknife(estimates)
     if math.isnan(se):
-        return empty._replace(
-            low=low, high=high, note="all samples are in one fold of units, or without some fold it is 0/0"
+        return replace(
+            empty, low=low, high=high, note="all samples are in one fold of units, or without some fold it is 0/0"
         )
     if se == 0 and value in ends and math.isfinite(high - low):
         part = (high - low) * ((1 - request.level) / 2) ** (1 / effective)
         bounds = (low, high - part) if value == low else (low + part, high)
-        return empty._replace(low=bounds[0], high=bounds[1], se=0.0)
+        return replace(empty, low=bounds[0], high=bounds[1], se=0.0)
     if se == 0:
-        return empty._replace(low=low, high=high, se=0.0, note="no fold of units changes the value")
+        return replace(empty, low=low, high=high, se=0.0, note="no fold of units changes the value")
     multiplier, note = t_quantile(request.level, max(effective - 1, 1.0)), ""
     if math.isfinite(high - low):
         bounds = on_logit_scale(value, se, ends, multiplier)
@@ -161,7 +162,7 @@ def _interval(
         note = f"a few units have most samples, so that {folds} folds count as {effective:.1f}"
     elif effective_count(np.ones(folds), estimates - estimates.mean()) < folds / UNEVEN:
         note = "one or two folds of units make up the standard error"
-    return empty._replace(low=bounds[0], high=bounds[1], se=se, note=note)
+    return replace(empty, low=bounds[0], high=bounds[1], se=se, note=note)
 
 
 def _with_certified(evaluation: Evaluation, key: str, label: Label | None, one: Interval) -> Interval:
@@ -169,4 +170,4 @@ def _with_certified(evaluation: Evaluation, key: str, label: Label | None, one: 
     if math.isnan(one.low):
         return one
     estimate = evaluation.estimate(key, *(() if label is None else (label,)))
-    return one._replace(low=min(one.low, estimate.low), high=max(one.high, estimate.high))
+    return replace(one, low=min(one.low, estimate.low), high=max(one.high, estimate.high))

@@ -3,13 +3,40 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, SupportsFloat
 
-__all__ = ["Interval", "IntervalRequest"]
+__all__ = ["Ends", "Interval", "IntervalRequest"]
 
 
-class Interval(NamedTuple):
+class Ends:
+    """What has a low and a high end: it unpacks into both, and contains the numbers between them."""
+
+    __slots__ = ()
+    low: float
+    high: float
+
+    def __iter__(self) -> Iterator[float]:
+        """Yield the low and the high end."""
+        return iter((self.low, self.high))
+
+    def __contains__(self, number: object) -> bool:
+        """Tell whether a number lies in the closed interval; never in one whose ends are nan."""
+        return isinstance(number, SupportsFloat) and self.low <= float(number) <= self.high
+
+    @property
+    def width(self) -> float:
+        """The distance between both ends."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Interval(Ends):
     """A value and the interval that holds the value of the population with a stated confidence.
+
+    It unpacks into its ends, and `in` tells whether a number lies between them: `low, high = interval`,
+    `0.8 in interval`.
 
     Parameters
     ----------
@@ -44,6 +71,8 @@ class Interval(NamedTuple):
     >>> interval = state.snapshot().interval("accuracy")
     >>> round(interval.low, 3), interval.value, round(interval.high, 3), interval.method
     (0.711, 0.8, 0.867, 'wilson')
+    >>> interval
+    Interval(0.8, low=0.7112, high=0.8666, level=0.95, method='wilson')
     """
 
     value: float
@@ -56,6 +85,13 @@ class Interval(NamedTuple):
     n: int = 0
     skipped: int = 0
     note: str = ""
+
+    def __repr__(self) -> str:
+        """Return value, ends, confidence and method, and whatever else is to be known."""
+        text = f"Interval({self.value:.4g}, low={self.low:.4g}, high={self.high:.4g}, level={self.level:g}"
+        text += f", method={self.method!r}"
+        text += f", valid={self.valid!r}" if self.valid != "fixed" else ""
+        return text + (f", note={self.note!r})" if self.note else ")")
 
 
 class IntervalRequest(NamedTuple):

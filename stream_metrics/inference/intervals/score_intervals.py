@@ -24,6 +24,7 @@ way: (sum of K - 1 influences)^2 <= (K - 1) (sum of their squares).
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -141,11 +142,11 @@ def _watched(row: MetricSpec, column: RankColumn, value: Certified, request: Int
         ends = on_logit_scale(value.value, se, scale, late_multiplier(shape.n, request.t_opt, request.level))
         return _widened(row, value, ends, shape)
     if row.key in PRECISIONS or not (own and rest):
-        return shape._replace(note=TOO_EARLY)
+        return replace(shape, note=TOO_EARLY)
     width = row.high - row.low  # of "gini", twice that of the area
     area = (value.low - row.low) / width, (value.high - row.low) / width
     low, high = area_sequence(area, own, rest, early_level(request.level, 1))
-    return shape._replace(low=row.low + width * low, high=row.low + width * high, method="beta_binomial")
+    return replace(shape, low=row.low + width * low, high=row.low + width * high, method="beta_binomial")
 
 
 def _steady(key: str, column: RankColumn) -> bool:
@@ -304,13 +305,13 @@ def _early_mean(row: MetricSpec, pairs: list[RankColumn], value: Certified, whol
     Each has its share of the error. A class without samples may have any area.
     """
     if row.key not in ("roc_auc_ovr", "roc_auc_ovo"):
-        return whole._replace(note=TOO_EARLY)
+        return replace(whole, note=TOO_EARLY)
     level, ends = early_level(whole.level, len(pairs)), []
     for column, area in zip(pairs, _parts(row, pairs), strict=True):
         own, rest = column.weight(OWN), column.weight(REST)
         ends.append(area_sequence((area.low, area.high), own, rest, level) if own and rest else (0.0, 1.0))
     low, high = np.mean(ends, axis=0).tolist()
-    return whole._replace(low=min(low, value.low), high=max(high, value.high), method="beta_binomial")
+    return replace(whole, low=min(low, value.low), high=max(high, value.high), method="beta_binomial")
 
 
 def _parts(row: MetricSpec, part_columns: list[RankColumn]) -> list[Certified]:
@@ -331,7 +332,7 @@ def _widened(row: MetricSpec, value: Certified, ends: tuple[float, float], shape
     low = max(row.low, min(ends[0], value.value) - below)
     high = min(row.high, max(ends[1], value.value) + above)
     low, high = min(low, value.low), max(high, value.high)
-    return shape._replace(value=value.value, low=low, high=high)
+    return replace(shape, value=value.value, low=low, high=high)
 
 
 def average_precision_se(column: RankColumn) -> float:
