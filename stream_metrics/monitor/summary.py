@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stream_metrics.report.headlines import inline_title
-from stream_metrics.report.layout import Column, number, shorten, table, visible, wrap
+from stream_metrics.report.layout import number, shorten, visible, wrap
+from stream_metrics.report.table import Column, Table
 
 __all__ = ["View", "duration", "facts", "figure", "short_window", "standing", "summary"]
 
@@ -112,7 +113,7 @@ def _table(heading: str, names: Sequence[str], rows: Sequence[View], keys: Seque
     for at, key in enumerate(keys):
         cells = [figure(row["metrics"].get(key)) for row in rows]
         columns.append(Column(inline_title(key), inline_title(key), cells, at))
-    return table(heading, names, columns, width)[0]
+    return Table(heading, names, columns).fit(width).lines()
 
 
 def _alert(alert: View, now: float) -> str:

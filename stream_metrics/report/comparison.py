@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from stream_metrics.report.headlines import COMPARED, COMPARED_BINARY_RANKS, COMPARED_LOSSES, COMPARED_RANKS
+from stream_metrics.report.table import Column, Table
 
 if TYPE_CHECKING:
     from stream_metrics.snapshots.comparison import ComparisonSnapshot
@@ -56,19 +57,21 @@ def report(snapshot: ComparisonSnapshot, level: float) -> str:
     gone = sum(snapshot.abstentions)
     head = f"{b} less {a}: {snapshot.n:,} samples" + (f", {gone:,} more without a prediction of one" if gone else "")
     share = f"{100 * level:g} %"
-    rows = [("", a, b, "difference", f"{share}, this look", f"{share}, all looks", "")]
-    for key, row in data["differences"].items():
-        if "omitted" in row:
-            rows.append((key, "", "", "", "", "", row["omitted"]))
-            continue
-        limits = [_limits(side["low"], side["high"]) for side in (row, row["anytime"])]
-        note = f"{row['method']}" + (f"; {row['note']}" if row["note"] else "")
-        rows.append((key, _number(row["a"]), _number(row["b"]), _number(row["value"], "+"), *limits, note))
-    widths = [max(len(row[i]) for row in rows) for i in range(6)]
-    table = [
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:6], widths[1:]), row[6]]).rstrip() for row in rows
-    ]
+    headings = (a, b, "difference", f"{share}, this look", f"{share}, all looks")
+    rows = [_row(row) for row in data["differences"].values()]
+    columns = [Column(text, text, cells) for text, *cells in zip(headings, *(row[:5] for row in rows), strict=True)]
+    columns.append(Column("", "", [row[5] for row in rows], align="<"))
+    table = Table("", list(data["differences"]), columns).lines()
     return "\n".join([head, "", *table, "", ASSUMPTION, *_tests(snapshot, data)])
+
+
+def _row(row: dict[str, Any]) -> tuple[str, str, str, str, str, str]:
+    """Return the cells of a difference: both values, the difference, its intervals, and a remark."""
+    if "omitted" in row:
+        return "", "", "", "", "", row["omitted"]
+    once, always = (_limits(side["low"], side["high"]) for side in (row, row["anytime"]))
+    remark = "; ".join(filter(None, (row["method"], row["note"])))
+    return _number(row["a"]), _number(row["b"]), _number(row["value"], "+"), once, always, remark
 
 
 def _tests(snapshot: ComparisonSnapshot, data: dict[str, Any]) -> list[str]:

@@ -28,9 +28,7 @@ __all__ = [
     "BASELINES",
     "CONFUSIONS",
     "Confusion",
-    "NOT_ABOVE",
     "Score",
-    "UNDEFINED",
     "baseline_labels",
     "class_values",
     "classes_shown",
@@ -48,8 +46,6 @@ __all__ = [
 
 BASELINES = ("most frequent", "uniform", "stratified")
 CONFUSIONS = 15
-UNDEFINED = "* undefined (0/0), replaced by zero_division"
-NOT_ABOVE = "! the model is not above this baseline"
 ACCURACIES = dict(
     zip(BASELINES, ("no_information_rate", "baseline_uniform_accuracy", "baseline_stratified_accuracy"), strict=True)
 )

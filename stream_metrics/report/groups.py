@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from typing import TYPE_CHECKING, Any
 
 from stream_metrics.catalog.table import CATALOG
@@ -11,9 +10,10 @@ from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.inference.selection import range_of
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.headlines import GROUPS, short_title
-from stream_metrics.report.intervals import group_bounds, interval_notes, value_bounds, with_interval
-from stream_metrics.report.layout import Column, aligned, number, numbers, score, shorten, table, visible, wrap
-from stream_metrics.report.score_section import doubts
+from stream_metrics.report.intervals import group_bounds, interval_notes, value_bounds
+from stream_metrics.report.layout import number, numbers, score, shorten, visible, wrap
+from stream_metrics.report.table import Column, Table, block
+from stream_metrics.report.text import fitting_width
 
 if TYPE_CHECKING:
     from stream_metrics.inference.intervals.interval import Interval
@@ -23,17 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = ["report"]
 
-NARROWEST = 40
-WIDEST = 140
 MOST_GROUPS = 25
 MOST = 6
 
 
 def report(groups: GroupSnapshot, width: int | None = None) -> str:
     """Return the report as text of at most `width` columns, 40 or more; by default those of the terminal, up to 140."""
-    if width is None:
-        width = min(shutil.get_terminal_size().columns, WIDEST)
-    width = max(width, NARROWEST)
+    width = fitting_width(width)
     blocks = [wrap(_sizes(groups), width)]
     blocks.append([line for note in _together(groups) for line in wrap(note, width)])
     if len(groups):
@@ -90,26 +86,23 @@ def _table(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], widt
         rows.append((f"({visible(groups.other_name)})", groups.other))
     if groups.overall is not None:
         rows.append(("(all)", groups.overall))
-    columns, intervals = [Column("samples", "n", numbers([view.n for _, view in rows]))], []
+    columns = [Column("samples", "n", numbers([view.n for _, view in rows]))]
     for position, key in enumerate(keys):
-        bounds = [_bounds(view, key) for _, view in rows]
-        intervals += bounds
-        cells = with_interval(aligned([_cell(view, key) for _, view in rows]), bounds)
-        columns.append(Column(_title(key), short_title(key), cells, drop=position))
-    lines, dropped = table("Group", [name for name, _ in rows], columns, width)
-    notes = doubts(intervals)
+        cells, bounds = [_cell(view, key) for _, view in rows], [_bounds(view, key) for _, view in rows]
+        columns.append(Column(_title(key), short_title(key), cells, drop=position, intervals=bounds))
+    table = Table("Group", [name for name, _ in rows], columns).fit(width)
+    notes = table.doubts()
     if keys:
         notes.append(f"Groups from the worst {_title(keys[0])}")
     if len(shown) < len(ranked):
         notes.append(f"{number(len(ranked) - len(shown))} groups left out: snapshot.worst({keys[0] if keys else ''!r})")
-    if dropped:
-        notes.append(f"Left out at this width: {', '.join(dropped)}")
+    notes += table.width_note()
     if any(cell == "-" for column in columns for cell in column.cells):
         notes.append("-: 0/0, left out of comparisons")
         read = [(name, view.evaluation) for name, view in rows]
         refused = [(name, obstacle) for name, values in read for key in keys if (obstacle := values.obstacle(key))]
         notes += [f"-: {name}: {CATALOG[obstacle.key].title} {obstacle.reason}" for name, obstacle in refused]
-    return lines + [line for note in notes for line in wrap(note, width, "  ")]
+    return block(table, notes, width)
 
 
 def _title(key: str) -> str:
@@ -138,13 +131,13 @@ def _gaps(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], width
         [f"{shorten(names[gap[end]], most)} {score(_at(groups, gap[end], key))}" for key, gap in gaps.items()]
         for end in (1, 2)
     ]
-    sizes = with_interval([score(gap.size) for gap in gaps.values()], [_gap_bounds(groups, key) for key in gaps])
+    bounds = [_gap_bounds(groups, key) for key in gaps]
     columns = [
-        Column("gap", "gap", sizes),
+        Column("gap", "gap", [score(gap.size) for gap in gaps.values()], intervals=bounds),
         Column("lowest", "lowest", ends[0], drop=1),
         Column("highest", "highest", ends[1], drop=2),
     ]
-    return table("Largest difference", [_title(key) for key in gaps], columns, width)[0]
+    return Table("Largest difference", [_title(key) for key in gaps], columns).fit(width).lines()
 
 
 def _gap_bounds(groups: GroupSnapshot, key: str) -> Interval | None:

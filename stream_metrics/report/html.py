@@ -14,46 +14,22 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from stream_metrics.catalog.table import CATALOG
 from stream_metrics.labels.json_names import label_names
-from stream_metrics.report.content import (
-    BASELINES,
-    CONFUSIONS,
-    NOT_ABOVE,
-    UNDEFINED,
-    baseline_labels,
-    class_values,
-    classes_shown,
-    confusions,
-    matrix_place,
-    omissions,
-    per_class_keys,
-    scores,
-    significance,
-    sizes,
-    value_text,
-    weakest,
-)
-from stream_metrics.report.headlines import column_title
-from stream_metrics.report.intervals import (
-    bracketed,
-    class_bounds,
-    heading,
-    interval_notes,
-    value_bounds,
-    with_interval,
-)
-from stream_metrics.report.layout import fit_names, number, numbers, score, visible
+from stream_metrics.report.content import CONFUSIONS, confusions, matrix_place, omissions, sizes
+from stream_metrics.report.intervals import interval_notes
+from stream_metrics.report.layout import fit_names, numbers, visible
 from stream_metrics.report.matrix import percent
-from stream_metrics.report.score_section import (
-    CERTIFIED,
-    columns,
-    doubts,
-    rated,
-    rated_heading,
-    rated_notes,
-    row_labels,
+from stream_metrics.report.score_section import row_labels
+from stream_metrics.report.sections import (
+    class_notes,
+    class_table,
+    confusion_title,
+    rated_table,
+    rated_table_notes,
+    score_notes,
+    score_table,
 )
+from stream_metrics.report.table import MARKS, Column, Table
 
 if TYPE_CHECKING:
     from stream_metrics.snapshots.snapshot import Snapshot
@@ -97,74 +73,17 @@ def html(snapshot: Snapshot) -> str:
     parts = [f'<div class="sm-report"><style>{STYLE}</style>', _title(sizes(snapshot, THIN))]
     counted = "counts" in snapshot.evaluation.states
     if snapshot.weight:
+        scores, values = score_table(snapshot, THIN), rated_table(snapshot, THIN)
+        classes = class_table(snapshot, names, CLASSES, THIN)
         parts.append(_notes([*omissions(snapshot), *interval_notes(snapshot)]))
-        parts += [_scores(snapshot, names), _rated(snapshot), _classes(snapshot, names)]
+        parts.append(_table(scores) + _notes(score_notes(snapshot, names, scores)))
+        parts.append(_table(values) + _notes(rated_table_notes(snapshot, values)))
+        parts.append(_table(classes) + _notes(class_notes(classes, len(names), THIN)))
         if counted:
             parts.append(_matrix(snapshot, names))
     else:
         parts.append(_notes(["Nothing counted yet." if counted else "Nothing scored yet."]))
     return "".join([*parts, "</div>"])
-
-
-def _scores(snapshot: Snapshot, names: list[str]) -> str:
-    rows = scores(snapshot)
-    if not rows:
-        return ""
-    body, unbeaten = [], False
-    between = [heading(snapshot)] if heading(snapshot) else []
-    intervals = [value_bounds(snapshot, row.key) for row in rows]
-    texts = bracketed(intervals)
-    for row, text in zip(rows, texts, strict=True):
-        cells = [value_text(row, THIN), *([text] if between else [])]
-        for baseline in row.baselines:
-            flag = baseline is not None and not row.value > baseline
-            unbeaten |= flag
-            cells.append("" if baseline is None else score(baseline, digits=4) + "!" * flag)
-        body.append(_row(row.title, cells))
-    said = "; ".join(f"{name} = {guess}" for name, guess in baseline_labels(snapshot, names).items())
-    notes = [*doubts(intervals), f"Guessing without a model: {said}", significance(snapshot, names)]
-    notes += [NOT_ABOVE] * unbeaten + [UNDEFINED] * any(row.undefined for row in rows)
-    return _table(["Score", "model", *between, *BASELINES], body) + _notes(notes)
-
-
-def _rated(snapshot: Snapshot) -> str:
-    rows, notes = rated(snapshot), rated_notes(snapshot)
-    if not rows:
-        return _notes(notes)
-    cells = columns(rows, FIGURE_SPACE)
-    body = [_row(row.title, texts) for row, *texts in zip(rows, *(column for _, column in cells), strict=True)]
-    certain = len(cells) > 1 and not heading(snapshot)
-    notes = [CERTIFIED] * certain + notes + [UNDEFINED] * any("*" in row.value for row in rows)
-    return _table([rated_heading(snapshot, THIN), *(name for name, _ in cells)], body) + _notes(notes)
-
-
-def _classes(snapshot: Snapshot, names: list[str]) -> str:
-    keys = per_class_keys(snapshot)
-    if not keys:
-        return ""
-    shown = classes_shown(snapshot, CLASSES)
-    columns = [_cells(snapshot, key, shown) for key in keys]
-    short = fit_names([names[position] for position in shown], NAME, shown)
-    rows = zip(shown, short, zip(*columns, strict=True), strict=True)
-    body = [_row(text, cells, names[position]) for position, text, cells in rows]
-    headings = [column_title(key) for key in keys]
-    title, notes = "", doubts(one for key in keys for one in class_bounds(snapshot, key, shown))
-    if len(shown) < len(names):
-        lowest = column_title(weakest(snapshot))
-        title = _title(f"The {len(shown)} classes with the lowest {lowest}, of {number(len(names), THIN)}")
-        left = number(len(names) - len(shown), THIN)
-        notes.append(f"{left} classes left out: snapshot.per_class or snapshot.to_frame() has them")
-    if any("*" in cell for column in columns for cell in column):
-        notes.append(UNDEFINED)
-    return title + _table(["Class", *headings], body) + _notes(notes)
-
-
-def _cells(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[str]:
-    values = class_values(snapshot, key, shown)
-    if CATALOG[key].high == math.inf:
-        return numbers([value for value, _ in values if value is not None], THIN)
-    texts = ["" if value is None else score(value, undefined) for value, undefined in values]
-    return with_interval(texts, class_bounds(snapshot, key, shown), FIGURE_SPACE)
 
 
 def _matrix(snapshot: Snapshot, names: list[str]) -> str:
@@ -211,20 +130,13 @@ def _confusions(snapshot: Snapshot, names: list[str]) -> str:
     if not pairs:
         return _notes(["No confusions: every prediction is right.", matrix_place(snapshot)])
     support = snapshot.evaluation.value_and_undefined("support")[0]
-    amounts = numbers([item.weight for item in pairs], THIN)
     used = sorted({position for item in pairs for position in item[:2]})
     short = dict(zip(used, fit_names([names[position] for position in used], NAME, used), strict=True))
-    body = []
-    for item, amount in zip(pairs, amounts, strict=True):
-        share = f"{percent(item.weight, support[item.true])}%"
-        heads = "".join(_head(short[at], names[at]) for at in (item.true, item.predicted))
-        body.append(f"<tr>{heads}<td>{amount}</td><td>{escape(share)}</td></tr>")
-    title = (
-        "All confusions"
-        if count == len(pairs)
-        else f"The {len(pairs)} most frequent of {number(count, THIN)} confusions"
-    )
-    return _title(title) + _table(["True", "Predicted", "samples", "of true"], body) + _notes([matrix_place(snapshot)])
+    heads = ["".join(_head(short[at], names[at]) for at in (item.true, item.predicted)) for item in pairs]
+    amounts = Column("samples", "samples", numbers([item.weight for item in pairs], THIN))
+    shares = Column("of true", "of true", [f"{percent(item.weight, support[item.true])}%" for item in pairs])
+    title = _title(confusion_title(pairs, count, THIN))
+    return title + _rows(["True", "Predicted"], heads, [amounts, shares]) + _notes([matrix_place(snapshot)])
 
 
 def _title(text: str) -> str:
@@ -240,17 +152,27 @@ def _head(text: str, full: str) -> str:
     return f'<th style="text-align:left"{tip}>{escape(text)}</th>'
 
 
-def _row(text: str, cells: Iterable[str], full: str | None = None) -> str:
-    return f"<tr>{_head(text, full or text)}{''.join(map(_cell, cells))}</tr>"
-
-
 def _cell(text: str) -> str:
     """Return a cell of figures; a mark at its end stands outside, so that the digits stay below each other."""
-    figure = escape(text.rstrip("*!"))
-    mark = text[len(text.rstrip("*!")) :]
+    figure = escape(text.rstrip(MARKS))
+    mark = text[len(text.rstrip(MARKS)) :]
     return f'<td>{figure}<span class="sm-mark">{mark}</span></td>' if mark else f"<td>{figure}</td>"
 
 
-def _table(headings: Sequence[str], body: Sequence[str]) -> str:
-    heads = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+def _table(table: Table) -> str:
+    if not table.names:
+        return ""
+    labels = table.positions is not None  # of any length, unlike titles
+    names = fit_names(table.names, NAME, table.positions) if labels else table.names
+    heads = [_head(text, full) for text, full in zip(names, table.names, strict=True)]
+    return (_title(table.title) if table.title else "") + _rows([table.heading], heads, table.columns)
+
+
+def _rows(headings: Sequence[str], heads: Sequence[str], columns: Sequence[Column]) -> str:
+    """Return a table of rows with the cells `heads` in front."""
+    titles = "".join(f"<th>{escape(text)}</th>" for text in (*headings, *(column.heading for column in columns)))
+    body = "".join(
+        f"<tr>{head}{''.join(map(_cell, cells))}</tr>"
+        for head, *cells in zip(heads, *(column.texts(FIGURE_SPACE) for column in columns), strict=True)
+    )
+    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stream_metrics.snapshots.groups import GroupSnapshot
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["bracketed", "class_bounds", "group_bounds", "heading", "interval_notes", "value_bounds", "with_interval"]
+__all__ = ["bracketed", "class_bounds", "group_bounds", "heading", "interval_notes", "value_bounds"]
 
 FEWEST, MOST = 2, 6  # decimals of a bound
 
@@ -72,13 +72,3 @@ def bracketed(intervals: Sequence[Any]) -> list[str]:
         "" if one is None else f"[{', '.join(bounds(one.low, one.high, digits))}]{DOUBT * bool(one.note)}"
         for one in intervals
     ]
-
-
-def with_interval(cells: Sequence[str], intervals: Sequence[Any], blank: str = " ") -> list[str]:
-    """Return cells with their intervals behind them, so that values and brackets stand below each other."""
-    texts = bracketed(intervals)
-    wide = max(map(len, texts), default=0)
-    if not wide:
-        return list(cells)
-    texts = [text.rjust(wide) for text in texts] if blank == " " else texts
-    return [f"{cell}{blank}{text}" for cell, text in zip(cells, texts, strict=True)]

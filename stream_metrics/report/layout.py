@@ -1,4 +1,4 @@
-"""Fixed-width text: how wide a label is, how it is shortened, how a table fits a given width.
+"""Fixed-width text: how wide a label is, how it is shortened, how a number is written.
 
 Labels come from users, so they may hold anything. Control characters, line separators, lone surrogates and the
 characters that change the direction of writing are written as escapes, since each would break a table; wide East
@@ -12,12 +12,8 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 __all__ = [
-    "GAP",
-    "Column",
-    "aligned",
     "display_width",
     "fit_names",
     "number",
@@ -25,13 +21,11 @@ __all__ = [
     "pad",
     "score",
     "shorten",
-    "table",
     "visible",
     "wrap",
 ]
 
 ELLIPSIS = "…"
-GAP = "  "
 JOINERS = "\u200c\u200d"  # needed inside words of some scripts, and without width
 ESCAPED = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 DIGITS = 3
@@ -138,13 +132,6 @@ def score(value: float, undefined: bool = False, digits: int = DIGITS) -> str:
     return ("0." + "0" * digits if float(value) == 0 else text) + mark
 
 
-def aligned(texts: Sequence[str], marks: str = "*!") -> list[str]:
-    """Add a blank to each text without a mark if another has one, so that the digits stay below each other."""
-    if not any(text.endswith(tuple(marks)) for text in texts):
-        return list(texts)
-    return [text if text.endswith(tuple(marks)) else f"{text} " for text in texts]
-
-
 def wrap(text: str, width: int, indent: str = "") -> list[str]:
     """Break `text` at blanks into lines of at most `width` columns; a longer word is shortened."""
     lines: list[str] = []
@@ -157,55 +144,3 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
         else:
             line = f"{line} {word}" if line else (indent if lines else "") + word
     return [*lines, line]
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of figures: its heading in full and in short, its cells, and `drop`: the highest is left out first."""
-
-    heading: str
-    short: str
-    cells: Sequence[str]
-    drop: int = 0
-
-    def width(self, full: bool) -> int:
-        """Columns of text that it takes."""
-        return max(display_width(text) for text in (self.heading if full else self.short, *self.cells))
-
-
-def table(
-    heading: str,
-    names: Sequence[str],
-    columns: Sequence[Column],
-    width: int,
-    *,
-    least: int = 10,
-    positions: Sequence[int] | None = None,
-) -> tuple[list[str], list[str]]:
-    """Lay out `names` and right-aligned `columns` within `width`; return the lines and the headings left out.
-
-    Headings become short, then columns are left out (`drop` 0 never), before names get fewer than `least` columns.
-    `positions` number the names that look alike when shortened.
-    """
-    natural = max(map(display_width, [heading, *names]))
-    shown, full = list(columns), True
-    while _space(shown, full, width) < min(natural, max(least, 16) if full else least):
-        if full:
-            full = False
-            continue
-        last = max(shown, key=lambda column: column.drop)
-        if last.drop == 0:
-            break
-        shown.remove(last)
-    first = max(3, min(natural, _space(shown, full, width)))
-    lines = [pad(shorten(heading, first), first)] + [pad(name, first) for name in fit_names(names, first, positions)]
-    for column in shown:
-        size = column.width(full)
-        texts = [column.heading if full else column.short, *column.cells]
-        lines = [line + GAP + pad(text, size, ">") for line, text in zip(lines, texts, strict=True)]
-    return [line.rstrip() for line in lines], [column.heading for column in columns if column not in shown]
-
-
-def _space(columns: Sequence[Column], full: bool, width: int) -> int:
-    """Columns of text left for the names."""
-    return width - sum(len(GAP) + column.width(full) for column in columns)

@@ -26,7 +26,6 @@ __all__ = [
     "RATED_PER_CLASS",
     "Rated",
     "bounds",
-    "columns",
     "doubts",
     "emphasized",
     "is_default",
@@ -227,16 +226,3 @@ def emphasized(estimate: Any) -> str:
     digits = _decimals(estimate.low, estimate.high, 3) - 1
     low, high = bounds(estimate.low, estimate.high, digits)
     return f"{score(estimate.value, digits=digits)} [{low}, {high}]"
-
-
-def columns(rows: list[Rated], blank: str) -> list[tuple[str, list[str]]]:
-    """Return the headings and cells of value, low and high, filled with `blank` so that the points stand in line."""
-    shown = [("value", [row.value for row in rows])]
-    if any(row.low for row in rows):
-        shown += [("low", [row.low for row in rows]), ("high", [row.high for row in rows])]
-    return [(heading, _aligned(cells, blank)) for heading, cells in shown]
-
-
-def _aligned(cells: list[str], blank: str) -> list[str]:
-    behind = [len(cell.partition(".")[2]) for cell in cells]
-    return [cell + blank * (max(behind) - size) * ("." in cell) for cell, size in zip(cells, behind, strict=True)]

@@ -1,0 +1,144 @@
+"""The tables of a report and their footnotes, the same ones for text and HTML.
+
+`separator` is what stands between thousands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.report.content import (
+    BASELINES,
+    Confusion,
+    Score,
+    baseline_labels,
+    class_values,
+    classes_shown,
+    per_class_keys,
+    scores,
+    significance,
+    value_text,
+    weakest,
+)
+from stream_metrics.report.headlines import column_title, short_title
+from stream_metrics.report.intervals import class_bounds, heading, value_bounds
+from stream_metrics.report.layout import number, numbers, score
+from stream_metrics.report.score_section import CERTIFIED, rated, rated_heading, rated_notes
+from stream_metrics.report.table import Column, Table
+
+if TYPE_CHECKING:
+    from stream_metrics.snapshots.snapshot import Snapshot
+
+__all__ = [
+    "class_notes",
+    "class_table",
+    "confusion_title",
+    "rated_table",
+    "rated_table_notes",
+    "score_notes",
+    "score_table",
+]
+
+DROPPED_FIRST = {
+    "expected_calibration_error": 12,
+    "average_precision": 11,
+    "roc_auc": 10,
+    "ova_matthews_corrcoef": 9,
+    "specificity": 8,
+    "predicted_count": 7,
+    "support": 6,
+    "precision": 5,
+    "f1": 0,
+}
+
+
+def score_table(snapshot: Snapshot, separator: str = " ") -> Table:
+    """Return the headline scores beside their intervals and baselines."""
+    rows = scores(snapshot)
+    columns = [Column("model", "model", [value_text(row, separator) for row in rows])]
+    if title := heading(snapshot):
+        bounds = [value_bounds(snapshot, row.key) for row in rows]
+        columns.append(Column(title, "interval", [""] * len(rows), intervals=bounds))
+    if any(row.baselines[0] is not None for row in rows):
+        for position, strategy in enumerate(BASELINES):
+            cells = [_baseline_cell(row, position) for row in rows]
+            columns.append(Column(strategy, strategy.split(" ")[-1], cells, drop=position + 1))
+    return Table("Score", [row.title for row in rows], columns, least=20)
+
+
+def _baseline_cell(row: Score, position: int) -> str:
+    """Return a baseline, marked if the score is not above it."""
+    baseline = row.baselines[position]
+    if baseline is None:
+        return ""
+    return score(baseline, digits=4) + ("" if row.value > baseline else "!")
+
+
+def score_notes(snapshot: Snapshot, names: Sequence[str], table: Table) -> list[str]:
+    """Return the footnotes of the table of scores."""
+    if not table.names:
+        return []
+    notes = table.doubts()
+    shown = [strategy for strategy in BASELINES if strategy not in table.left_out]
+    if len(table.columns) > 1 and shown:
+        guesses = baseline_labels(snapshot, names)
+        notes.append(f"Guessing without a model: {'; '.join(f'{name} = {guesses[name]}' for name in shown)}")
+    return [*notes, significance(snapshot, names), *table.marks()]
+
+
+def rated_table(snapshot: Snapshot, separator: str = " ") -> Table:
+    """Return the values read from scores with their certified bounds."""
+    rows = rated(snapshot)
+    columns = [Column("value", "value", [row.value for row in rows], align=".")]
+    if any(row.low for row in rows):  # one bound alone would read as an error: both are left out together
+        columns.append(Column("low", "low", [row.low for row in rows], drop=1, align="."))
+        columns.append(Column("high", "high", [row.high for row in rows], drop=1, align="."))
+    return Table(rated_heading(snapshot, separator), [row.title for row in rows], columns, least=20)
+
+
+def rated_table_notes(snapshot: Snapshot, table: Table) -> list[str]:
+    """Return the footnotes of the values read from scores."""
+    certified = len(table.columns) > 1 and not heading(snapshot)
+    return [*table.width_note(), *[CERTIFIED] * certified, *rated_notes(snapshot), *table.marks()]
+
+
+def class_table(snapshot: Snapshot, names: Sequence[str], limit: int, separator: str = " ") -> Table:
+    """Return the values of each class, of more than `limit` classes those of the weakest ones."""
+    keys = per_class_keys(snapshot)
+    shown = classes_shown(snapshot, limit) if keys else []
+    columns = [_class_column(snapshot, key, shown, position, separator) for position, key in enumerate(keys)]
+    title = ""
+    if 0 < len(shown) < len(names):
+        lowest = column_title(weakest(snapshot))
+        title = f"The {len(shown)} classes with the lowest {lowest}, of {number(len(names), separator)}"
+    return Table("Class", [names[position] for position in shown], columns, title, positions=shown)
+
+
+def _class_column(snapshot: Snapshot, key: str, shown: Sequence[int], position: int, separator: str) -> Column:
+    values = class_values(snapshot, key, shown)
+    drop = DROPPED_FIRST.get(key, position + 1.5)
+    if CATALOG[key].high == math.inf:
+        cells = numbers([value for value, _ in values if value is not None], separator)
+        return Column(column_title(key), short_title(key), cells, drop)
+    cells = ["" if value is None else score(value, undefined) for value, undefined in values]
+    bounds = class_bounds(snapshot, key, shown)
+    return Column(column_title(key), short_title(key), cells, drop, intervals=bounds)
+
+
+def class_notes(table: Table, count: int, separator: str = " ") -> list[str]:
+    """Return the footnotes of the table of `count` classes."""
+    notes = table.doubts()
+    if table.title:
+        left = number(count - len(table.names), separator)
+        notes.append(f"{left} classes left out: snapshot.per_class or snapshot.to_frame() has them")
+    return [*notes, *table.width_note(), *table.marks()]
+
+
+def confusion_title(cells: Sequence[Confusion], count: int, separator: str = " ") -> str:
+    """Return the title of a table of the most frequent confusions, of `count` in all."""
+    if count == len(cells):
+        return "All confusions"
+    return f"The {len(cells)} most frequent of {number(count, separator)} confusions"
