@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Self
 
-__all__ = ["DecodeError", "LabelError", "MergeError", "ScoreError", "StreamMetricsError", "WeightError"]
+__all__ = ["DecodeError", "LabelError", "MergeError", "OptionError", "ScoreError", "StreamMetricsError", "WeightError"]
 
 PLAIN = (type(None), bool, int, float, str, bytes)
 
@@ -93,13 +93,31 @@ class StreamMetricsError(Exception):
         Self
             A new error with the fields of this one.
         """
+        return self._like(position, self._subject)
+
+    def with_subject(self, subject: str) -> Self:
+        """Return the same error with another name for the argument.
+
+        Parameters
+        ----------
+        subject : str
+            What the sentence starts with.
+
+        Returns
+        -------
+        Self
+            A new error with the fields of this one.
+        """
+        return self._like(self.position, subject)
+
+    def _like(self, position: int | None, subject: str) -> Self:
         return type(self)(
             self._message,
             argument=self.argument,
             position=position,
             expected=self.expected,
             got=self.got,
-            subject=self._subject,
+            subject=subject,
             but=self._but,
             position_last=self._position_last,
         )
@@ -107,6 +125,10 @@ class StreamMetricsError(Exception):
 
 class LabelError(StreamMetricsError, ValueError):
     """A true or predicted label is none: wrong type, NaN, missing, or outside the fixed set."""
+
+
+class OptionError(StreamMetricsError, ValueError):
+    """An option of a window is not one that it can have."""
 
 
 class ScoreError(StreamMetricsError, ValueError):

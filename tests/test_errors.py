@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
+from stream_metrics.errors import OptionError
 
 PROBABILITIES = ["a", "b"], np.array([[0.5, 0.5], [1.5, 0.5]])
 
@@ -34,6 +35,9 @@ ERRORS = {
     "mapping": lambda: refused(sm.ProbabilityLosses().update_many, ["a", "b"], [{"a": 1}, {"a": 2}]),
     "score": lambda: refused(sm.RankSketch().update_many, [0, 1], [0.5, np.inf]),
     "rows": lambda: refused(sm.RankSketch().update_many, [0, 1], [0.5]),
+    "window": lambda: refused(sm.Rolling, sm.Accuracy(), 0),
+    "panes": lambda: refused(sm.TimeWindow, sm.Accuracy(), "5m", 0),
+    "period": lambda: refused(sm.TimeWindow, sm.Accuracy(), "5m", 7),
 }
 EXPECTED = {
     "label": (sm.LabelError, "y_true", 1, None),
@@ -44,6 +48,9 @@ EXPECTED = {
     "mapping": (sm.ScoreError, "scores", 1, 2.0),
     "score": (sm.ScoreError, "scores", 1, np.inf),
     "rows": (sm.ScoreError, "scores", None, 1),
+    "window": (OptionError, "window", None, 0),
+    "panes": (OptionError, "panes", None, 0),
+    "period": (OptionError, "period", None, "5m"),
 }
 
 
@@ -77,6 +84,16 @@ def test_an_error_can_be_about_another_row(name: str) -> None:
     assert str(moved).count(" at position 77") == 1
     if error.position is not None:
         assert str(moved).replace("position 77", f"position {error.position}") == str(error)
+
+
+@pytest.mark.parametrize("name", ["window", "panes", "period"])
+def test_an_option_can_have_another_name(name: str) -> None:
+    """A command line names its own option, and nothing else of the text changes."""
+    error = ERRORS[name]()
+    assert isinstance(error, ValueError)
+    renamed = error.with_subject(f"--{name}")
+    assert fields(renamed) == fields(error)
+    assert str(renamed) == str(error).replace(f"`{name}`", f"--{name}")
 
 
 def test_a_message_of_its_own_takes_a_position_at_its_end() -> None:

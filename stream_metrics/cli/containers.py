@@ -13,6 +13,7 @@ import stream_metrics as sm
 from stream_metrics.cli import options
 from stream_metrics.cli.errors import UsageError
 from stream_metrics.containers.inner import walk_inner
+from stream_metrics.errors import OptionError
 from stream_metrics.inputs.times import parse_duration
 
 __all__ = ["add", "check", "check_fields", "is_timed", "innermost", "wrap_state"]
@@ -95,11 +96,9 @@ def wrap_state(state: Any, arguments: argparse.Namespace) -> Any:
             panes = arguments.panes or _panes(parse_duration(arguments.window, "period"))
             return sm.TimeWindow(state, arguments.window, panes, arguments.lateness or "0s")
         return state if arguments.window is None else sm.Rolling(state, int(arguments.window))
-    except ValueError as error:
-        reason = str(error)
-        for name in (*CONFIGURED, "period"):
-            reason = reason.replace(f"`{name}`", f"--{name.replace('_', '-').replace('period', 'window')}")
-        raise UsageError(reason) from None
+    except OptionError as error:
+        option = "window" if error.argument == "period" else error.argument
+        raise UsageError(str(error.with_subject(f"--{option}"))) from None
 
 
 def _panes(period: int) -> int:

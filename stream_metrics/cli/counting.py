@@ -84,11 +84,7 @@ class Counter:
         self.passed = 0  # rows of tables that were counted or refused
         self.waiting: list[Row] = []
         self._source = ""
-        self._weighted = fields.weight is not None
-        self._predicted = fields.prediction is not None
-        self._scored = fields.scores is not None
-        self._timed = fields.time is not None
-        self._grouped = fields.group is not None
+        self._fields = fields
         self.skipped = skipped
         self._every = every
         self._report = report
@@ -159,16 +155,19 @@ class Counter:
     def _count(self, rows: list[Row]) -> None:
         if not rows:
             return
-        truths, weights = [row[0] for row in rows], [row[2] for row in rows] if self._weighted else None
-        predictions = [row[1] for row in rows] if self._predicted else None
-        scores, classes = table([row[3] for row in rows]) if self._scored else (None, None)
-        options: dict[str, Any] = {"scores": scores, "classes": classes} if self._scored else {}
-        if self._timed:
-            options["t"] = np.array([row[5] for row in rows], "datetime64[ns]")
-        if self._grouped:
-            options["group"] = [row[6] for row in rows]
+        fields = self._fields
+        truths, predictions, weights, scores, _, times, groups = map(list, zip(*rows, strict=True))
+        named: dict[str, Any] = {}
+        if fields.scores is not None:
+            named["scores"], named["classes"] = table(scores)
+        if fields.time is not None:
+            named["t"] = np.array(times, "datetime64[ns]")
+        if fields.group is not None:
+            named["group"] = groups
         try:
-            self.state.update_many(truths, predictions, weights, **options)
+            self.state.update_many(
+                truths, predictions if fields.prediction else None, weights if fields.weight else None, **named
+            )
             self.counted += len(rows)
         except sm.StreamMetricsError:
             for row in rows:
@@ -176,13 +175,13 @@ class Counter:
 
     def _count_one(self, row: Row) -> None:
         truth, prediction, weight, scores, line, at, group = row
-        options: dict[str, Any] = {"scores": sample(scores)} if self._scored else {}
-        if self._timed:
-            options["t"] = np.datetime64(at, "ns")
-        if self._grouped:
-            options["group"] = group
+        named: dict[str, Any] = {} if self._fields.scores is None else {"scores": sample(scores)}
+        if self._fields.time is not None:
+            named["t"] = np.datetime64(at, "ns")
+        if self._fields.group is not None:
+            named["group"] = group
         try:
-            self.state.update(truth, prediction, weight, **options)
+            self.state.update(truth, prediction, weight, **named)
             self.counted += 1
         except sm.StreamMetricsError as error:
             margin = isinstance(error, sm.ScoreError) and isinstance(error.got, float) and isfinite(error.got)

@@ -22,8 +22,8 @@ from stream_metrics.cli.reading import Row, weight_of
 from stream_metrics.cli.scores import JsonScores, Scores
 from stream_metrics.cli.sources import BadRecord
 from stream_metrics.containers.moments import nanoseconds
+from stream_metrics.inputs.score_tables import score_table
 from stream_metrics.inputs.times import to_epoch_ns
-from stream_metrics.integrations import tables
 
 __all__ = ["Batch"]
 
@@ -46,54 +46,40 @@ class Batch(NamedTuple):
 
     def counted_by(self, state: Any) -> bool:
         """Let a state count all rows; False, and nothing counted, if they have to be looked at one by one."""
+        layout = self.layout
+        truth, prediction, weight, time, group = (
+            None if column is None else column.of(self.table)
+            for column in (layout.truth, layout.prediction, layout.weight, layout.time, layout.group)
+        )
         try:
-            columns, fields = self._columns()
-            tables.feed(state, columns, fields)
+            named = self._scores(truth)
+            if time is not None:
+                named["t"] = _times(time)
+            if group is not None:
+                named["group"] = group
+            state.update_many(truth, prediction, weight, **named)
         except ValueError:  # of the states, of NumPy, of Arrow, of text that is none
             return False
         return True
 
-    def _columns(self) -> tuple[dict[str, Any], tables.Fields]:
+    def _scores(self, truth: Any) -> dict[str, Any]:
+        """Return the arguments for scores; ValueError if they are to be read row by row."""
         layout = self.layout
-        columns = {"true": layout.truth.of(self.table)}
-        for name, column in (("prediction", layout.prediction), ("group", layout.group)):
-            if column is not None:
-                columns[name] = column.of(self.table)
-        if layout.weight is not None:
-            columns["weight"] = _numbers(layout.weight.of(self.table), None)
-        if layout.time is not None:
-            columns["time"] = _times(layout.time.of(self.table))
-        scores: Any = None
-        if layout.single is not None or layout.scores:
-            scores = self._scores(columns)
-        there = {name: name if name in columns else None for name in ("prediction", "weight", "group", "time")}
-        return columns, tables.Fields("true", there["prediction"], scores, *list(there.values())[1:])
-
-    def _scores(self, columns: dict[str, Any]) -> Any:
-        """Add the scores to the columns; ValueError if they are to be read row by row."""
-        layout = self.layout
+        if layout.single is None and not layout.scores:
+            return {}
         if layout.single is None:
-            parts = [column.of(self.table) for column in layout.scores]
-        else:
-            values = layout.single.of(self.table)
-            if pa.types.is_map(values.type):
-                raise ValueError("each row with classes of its own")
-            if not layout.classes:
-                self._check_single(columns["true"])
-                columns["scores"] = _numbers(values, pa.float64())
-                return "scores"
-            if values.null_count:
-                raise ValueError("rows without scores")
-            parts = values.flatten()
-        names = {name: f"score {at}" for at, name in enumerate(layout.classes)}
-        columns |= zip(names.values(), (_numbers(part, pa.float64()) for part in parts), strict=True)
-        return names
-
-    def _check_single(self, truth: Any) -> None:
-        """Refuse a single number beside a truth that it does not tell apart."""
-        both = self.layout.fields.classes.both
+            columns = [column.of(self.table) for column in layout.scores]
+            beside = pa.record_batch(columns, list(map(str, range(len(columns)))))
+            return {"scores": score_table(beside), "classes": layout.classes}
+        values = layout.single.of(self.table)
+        if pa.types.is_map(values.type):
+            raise ValueError("each row with classes of its own")
+        if layout.classes:
+            return {"scores": score_table(values), "classes": layout.classes}
+        both = layout.fields.classes.both
         if both is None or not set(truth.unique().to_pylist()) <= set(both):
             raise ValueError("a truth that is neither class")
+        return {"scores": values}
 
     def rows(self, source: str, bad: BadRecord) -> Iterator[Row]:
         """Yield the rows one by one; what is no record goes to ``bad``."""
@@ -145,33 +131,23 @@ def _plain(values: Any) -> Any:
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
-def _numbers(values: Any, kind: Any) -> Any:
-    """Return a column of numbers as an array of NumPy; ValueError where there is none."""
-    if values.null_count:
-        raise ValueError("null is no number")
+def _decoded_times(values: Any) -> Any:
+    """Return a column of times that is no dictionary, dates as timestamps."""
     values = _plain(values)
-    return (values if kind is None or values.type == kind else values.cast(kind)).to_numpy(zero_copy_only=False)
+    return values.cast(pa.timestamp("s")) if pa.types.is_date(values.type) else values
 
 
 def _times(values: Any) -> Any:
-    """Return a column of times as an array that states take."""
-    if values.null_count:
-        raise ValueError("null is no time")
-    values = _plain(values)
-    if pa.types.is_date(values.type):
-        values = values.cast(pa.timestamp("s"))
-    if pa.types.is_timestamp(values.type):
-        return values.cast(pa.int64()).to_numpy(zero_copy_only=False).view(f"datetime64[{values.type.unit}]")
-    if any(is_kind(values.type) for is_kind in NUMBER):
-        return values.to_numpy(zero_copy_only=False)
+    """Return a column of times as states take it."""
+    values = _decoded_times(values)
+    if pa.types.is_timestamp(values.type) or any(is_kind(values.type) for is_kind in NUMBER):
+        return values
     return np.array([nanoseconds(value) for value in values.to_pylist()], "datetime64[ns]")
 
 
 def _moments(values: Any) -> list[Any]:
     """Return times one by one: of Arrow as numpy.datetime64, others as they are."""
-    values = _plain(values)
-    if pa.types.is_date(values.type):
-        values = values.cast(pa.timestamp("s"))
+    values = _decoded_times(values)
     if not pa.types.is_timestamp(values.type):
         return list(values.to_pylist())
     unit = values.type.unit

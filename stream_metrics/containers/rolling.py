@@ -10,7 +10,7 @@ import numpy as np
 from stream_metrics._core.confusion.kernels import Feed
 from stream_metrics._core.windows.kernels import AreaFeed
 from stream_metrics.containers.inner import empty_prototype, walk_inner
-from stream_metrics.errors import MergeError
+from stream_metrics.errors import MergeError, OptionError
 from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
 from stream_metrics.inputs.score_tables import materialize
 from stream_metrics.inputs.tensors import is_single
@@ -225,7 +225,7 @@ class Rolling(AreaFeed, Portable):
 
 def _checked(window: Any) -> int:
     if isinstance(window, bool) or not isinstance(window, int) or not 1 <= window <= MOST:
-        raise ValueError(f"Expected `window` to be a number of samples from 1 to {MOST}, but got {window!r}")
+        raise OptionError(argument="window", expected=f"to be a number of samples from 1 to {MOST}", got=window)
     return window
 
 
@@ -264,7 +264,8 @@ def _sized(inner: Any, window: int) -> Any:
     if getattr(inner, "buckets", window) >= window or getattr(inner, "scored", inner) is None:
         return inner
     if window > LONGEST:
-        raise ValueError(f"Expected `window` of at most {LONGEST} samples where scores are ranked, but got {window}")
+        expected = f"to be at most {LONGEST} samples where scores are ranked"
+        raise OptionError(argument="window", expected=expected, got=window)
     if isinstance(inner, RankSketch):
         return _enlarged(inner, window)
     twin = inner.copy()

@@ -19,6 +19,7 @@ from stream_metrics._core.windows.kernels import PaneFeed
 from stream_metrics.containers.closing import Closed, closing
 from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder
 from stream_metrics.containers.two_stack import TwoStackAggregator
+from stream_metrics.errors import OptionError
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
@@ -102,14 +103,13 @@ class TimeWindow(PaneFeed, Portable):
         if reason is not None:
             raise ValueError(f"Expected `inner` of a TimeWindow to be mergeable, but: {reason}")
         if not isinstance(panes, int) or isinstance(panes, bool) or not 1 <= panes <= MOST_PANES:
-            raise ValueError(f"Expected `panes` to be a whole number from 1 to {MOST_PANES}, but got {panes!r}")
+            raise OptionError(argument="panes", expected=f"to be a whole number from 1 to {MOST_PANES}", got=panes)
         whole, late = parse_duration(period, "period"), parse_duration(lateness, "lateness", zero=True)
         if whole % panes:
             fewer = next(number for number in range(min(panes, whole), 0, -1) if whole % number == 0)
-            raise ValueError(
-                f"Expected `period` to be `panes` times a whole number of nanoseconds, "
-                f"but got {format_duration(whole)} for {panes} panes: {fewer} would do"
-            )
+            expected = "to divide into panes of a whole number of nanoseconds"
+            but = f"got {format_duration(whole)} for {panes} panes: {fewer} would do"
+            raise OptionError(argument="period", expected=expected, got=period, but=but)
         if not (on_close is None or on_close == "keep" or callable(on_close)):
             raise ValueError(f"Expected `on_close` to be a function, 'keep' or None, but got {on_close!r}")
         self._attach(empty, whole // panes, panes, late, clock)
