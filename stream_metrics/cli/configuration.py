@@ -10,7 +10,9 @@ from stream_metrics.cli import containers, files, options
 from stream_metrics.cli.errors import UsageError
 from stream_metrics.cli.scores import Classes
 from stream_metrics.cli.sources import declared_format
+from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import label_named, number_named
+from stream_metrics.states.protocols import Accumulator
 
 __all__ = ["add", "check", "classes", "make"]
 
@@ -74,7 +76,7 @@ def _option(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def make(arguments: argparse.Namespace) -> Any:
+def make(arguments: argparse.Namespace) -> Accumulator:
     """Return the state to count into."""
     if arguments.resume:
         return _resumed(arguments)
@@ -90,7 +92,7 @@ def make(arguments: argparse.Namespace) -> Any:
     return containers.wrap_state(plain, arguments)
 
 
-def _resumed(arguments: argparse.Namespace) -> Any:
+def _resumed(arguments: argparse.Namespace) -> Accumulator:
     state = files.load(arguments.resume)
     inner = containers.innermost(state)
     has_scores = isinstance(inner, sm.MetricSet) and inner.scored is not None
@@ -102,7 +104,7 @@ def _resumed(arguments: argparse.Namespace) -> Any:
     return state
 
 
-def _pos_label(arguments: argparse.Namespace) -> Any:
+def _pos_label(arguments: argparse.Namespace) -> Label:
     """Return the class that --pos-label names: a label written so, else text, but in JSON Lines a number as such."""
     text = arguments.pos_label
     if text is None:
@@ -119,10 +121,10 @@ def _pos_label(arguments: argparse.Namespace) -> Any:
     return text if value is None or form == "csv" else value
 
 
-def classes(state: Any) -> Classes:
+def classes(state: Accumulator) -> Classes:
     """Return what a state knows of its classes."""
     inner = containers.innermost(state)
-    scored = getattr(inner, "scored", None)
-    if scored is None:
+    if not isinstance(inner, sm.MetricSet) or inner.scored is None:
         return Classes(None, None)
-    return Classes(inner.labels, None if scored.negative is None else (scored.negative[0], inner.pos_label))
+    negative = inner.scored.negative
+    return Classes(inner.labels, None if negative is None else (negative[0], inner.pos_label))

@@ -7,7 +7,6 @@ values of all groups together exist, and a group that has left the window is gon
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 import stream_metrics as sm
 from stream_metrics.cli import options
@@ -15,6 +14,7 @@ from stream_metrics.cli.errors import UsageError
 from stream_metrics.containers.inner import walk_inner
 from stream_metrics.errors import OptionError
 from stream_metrics.inputs.times import parse_duration
+from stream_metrics.states.protocols import Accumulator
 
 __all__ = ["add", "check", "check_fields", "is_timed", "innermost", "wrap_state"]
 
@@ -87,7 +87,7 @@ def _is_count(text: str) -> bool:
     return text.isascii() and text.isdecimal() and int(text) > 0
 
 
-def wrap_state(state: Any, arguments: argparse.Namespace) -> Any:
+def wrap_state(state: Accumulator, arguments: argparse.Namespace) -> Accumulator:
     """Return groups and windows, as the options have them, around an empty state."""
     try:
         if arguments.by is not None:
@@ -106,13 +106,14 @@ def _panes(period: int) -> int:
     return next(number for number in range(60, 0, -1) if period % number == 0)
 
 
-def innermost(state: Any) -> Any:
+def innermost(state: Accumulator) -> Accumulator:
     """Return the state inside all windows and groups; it has their configuration and may be empty."""
-    *_, last = walk_inner(state)
-    return last
+    inner: Accumulator
+    *_, inner = walk_inner(state)
+    return inner
 
 
-def is_timed(state: Any) -> bool:
+def is_timed(state: Accumulator) -> bool:
     """Tell whether a state depends on the times of its samples."""
     return any(
         isinstance(inner, sm.TimeWindow) or (isinstance(inner, sm.Fading) and not inner.by_count)
@@ -120,7 +121,7 @@ def is_timed(state: Any) -> bool:
     )
 
 
-def check_fields(state: Any, arguments: argparse.Namespace) -> None:
+def check_fields(state: Accumulator, arguments: argparse.Namespace) -> None:
     """Refuse a resumed state that needs a field which is not named, or has no use for one that is."""
     grouped = any(isinstance(inner, sm.ByGroup) for inner in walk_inner(state))
     for option, value, needs, what in (

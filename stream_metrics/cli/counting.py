@@ -20,6 +20,7 @@ from stream_metrics.cli.reading import Fields, Row
 from stream_metrics.cli.scores import sample, table
 from stream_metrics.cli.sources import BadRecord
 from stream_metrics.report.layout import number
+from stream_metrics.states.protocols import Accumulator
 
 __all__ = ["Batch", "Counter", "SHOWN", "Skipped"]
 
@@ -37,7 +38,7 @@ class Skipped:
         self.allowed = allowed
         self.place = place
         self.count = 0
-        self.first: list[dict[str, Any]] = []
+        self.first: list[dict[str, str | int]] = []
 
     def add(self, source: str, line: int, reason: str) -> None:
         """Note a bad record, or raise ``CliError``."""
@@ -68,7 +69,7 @@ class Batch(Protocol):
     def part(self, at: int, n: int) -> Batch:
         """Return `n` rows from row `at` on."""
 
-    def counted_by(self, state: Any) -> bool:
+    def counted_by(self, state: Accumulator) -> bool:
         """Count all rows together; False, and no change, if one of them is bad."""
 
     def rows(self, source: str, bad: BadRecord) -> Iterator[Row]:
@@ -78,7 +79,9 @@ class Batch(Protocol):
 class Counter:
     """Counts rows into ``state`` and calls ``report`` after every ``every`` records counted."""
 
-    def __init__(self, state: Any, fields: Fields, skipped: Skipped, every: int, report: Callable[[], None]) -> None:
+    def __init__(
+        self, state: Accumulator, fields: Fields, skipped: Skipped, every: int, report: Callable[[], None]
+    ) -> None:
         self.state = state
         self.counted = 0
         self.passed = 0  # rows of tables that were counted or refused

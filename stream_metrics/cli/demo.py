@@ -8,19 +8,22 @@ merged. The merged bytes must be those of a fifth state that saw every sample.
 from __future__ import annotations
 
 import argparse
-import importlib
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import stream_metrics as sm
 from stream_metrics.cli import files, options
-from stream_metrics.cli.errors import CliError, UsageError
+from stream_metrics.cli.errors import CliError, UsageError, river
 from stream_metrics.cli.progress import Progress
 from stream_metrics.report.layout import number
+
+if TYPE_CHECKING:
+    from river.base import Classifier
+    from river.datasets.base import Dataset
 
 __all__ = ["add"]
 
@@ -49,8 +52,8 @@ class Task(NamedTuple):
     title: str
     slug: str
     model_name: str
-    data: Any
-    model: Any
+    data: Dataset
+    model: Classifier
 
 
 def add(commands: options.Commands) -> None:
@@ -92,23 +95,15 @@ def _folder(folder: str | None) -> Iterator[Path]:
 
 
 def _tasks() -> list[Task]:
-    data, linear, scaling = _river("datasets"), _river("linear_model"), _river("preprocessing").StandardScaler
+    data, linear, scaling = river("datasets"), river("linear_model"), river("preprocessing").StandardScaler
     softmax, logistic = scaling() | linear.SoftmaxRegression(), scaling() | linear.LogisticRegression()
-    forest, tree = _river("forest").ARFClassifier(n_models=5, seed=1), _river("tree").HoeffdingTreeClassifier()
+    forest, tree = river("forest").ARFClassifier(n_models=5, seed=1), river("tree").HoeffdingTreeClassifier()
     return [
         Task("Image segments", "images", "softmax regression", data.ImageSegments(), softmax),
         Task("Phishing sites", "phishing", "logistic regression", data.Phishing(), logistic),
         Task("Bananas", "bananas", "adaptive random forest of 5 trees", data.Bananas(), forest),
         Task("Shuttle anomalies", "shuttle", "Hoeffding tree", data.Shuttle(), tree),
     ]
-
-
-def _river(module: str) -> Any:
-    """Return a module of river, which is imported by name because it is optional and untyped."""
-    try:
-        return importlib.import_module(f"river.{module}")
-    except ImportError:
-        raise UsageError('the demo needs river: pip install "stream-metrics[river]"') from None
 
 
 def _validate(task: Task, limit: int | None, folder: Path) -> None:
@@ -131,7 +126,7 @@ def _validate(task: Task, limit: int | None, folder: Path) -> None:
     print(f"\nPredicted and learnt in {seconds:.1f} s. {same}\n")
 
 
-def _count(task: Task, limit: int | None) -> tuple[list[Any], Any]:
+def _count(task: Task, limit: int | None) -> tuple[list[sm.MetricSet], sm.MetricSet]:
     """Predict, count, learn; return the states of the four workers and of one that saw everything."""
     shards, whole = [sm.MetricSet(scores=True) for _ in range(SHARDS)], sm.MetricSet(scores=True)
     done = 0

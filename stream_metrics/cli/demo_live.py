@@ -11,22 +11,24 @@ detector of changes fires first: 1.5 to 2.25 s after the swap in six cycles, the
 from __future__ import annotations
 
 import heapq
-import importlib
 import json
 import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from stream_metrics.cli.errors import UsageError
+from stream_metrics.cli.errors import river
 from stream_metrics.cli.monitor import failures, usage
 from stream_metrics.cli.monitor_watch import Watch
 from stream_metrics.monitor.config import Alerts, Config, Counting, Join, Serve, Store
 from stream_metrics.monitor.config import Source as SourceConfig
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
+
+if TYPE_CHECKING:
+    from river.base import Classifier
 
 __all__ = ["CYCLE", "Replay", "live", "predictions"]
 
@@ -38,7 +40,7 @@ NEVER = 0.02  # of the labels
 TOPIC = "segments"
 SWAPPED = {"rawred-mean": "rawblue-mean", "exred-mean": "exblue-mean"}
 PLACES = ((80, "top"), (160, "middle"), (256, "bottom"))  # rows of the image that are above
-Answer = tuple[dict[str, Any], dict[str, Any], str]  # what is predicted well, and with colours swapped; the label
+Answer = tuple[dict[str, object], dict[str, object], str]  # what is predicted well, and with colours swapped; the label
 
 
 def live(port: int, seconds: float | None, tui: bool, limit: int | None) -> int:
@@ -84,24 +86,16 @@ def predictions(limit: int | None = None) -> list[Answer]:
 
     Raises ``UsageError`` without river.
     """
-    samples = list(_river("datasets").ImageSegments())
+    samples = list(river("datasets").ImageSegments())
     random.Random(1).shuffle(samples)
-    model = _river("preprocessing").StandardScaler() | _river("linear_model").SoftmaxRegression()
+    model = river("preprocessing").StandardScaler() | river("linear_model").SoftmaxRegression()
     for features, truth in samples[:LEARNT]:
         model.learn_one(features, truth)
     asked = samples[LEARNT:][:limit]
     return [(_answer(model, features), _answer(model, _swapped(features)), str(truth)) for features, truth in asked]
 
 
-def _river(module: str) -> Any:
-    """Return a module of river, which is imported by name because it is optional and untyped."""
-    try:
-        return importlib.import_module(f"river.{module}")
-    except ImportError:
-        raise UsageError('the demo needs river: pip install "stream-metrics[river]"') from None
-
-
-def _answer(model: Any, features: dict[str, float]) -> dict[str, Any]:
+def _answer(model: Classifier, features: dict[str, float]) -> dict[str, object]:
     scores = {str(label): round(float(score), 6) for label, score in model.predict_proba_one(features).items()}
     place = next(name for below, name in PLACES if features["region-centroid-row"] < below)
     return {"prediction": max(scores, key=scores.__getitem__), "scores": scores, "group": place}

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from stream_metrics import plots
 from stream_metrics.cli import files
 from stream_metrics.cli.errors import CliError, UsageError
-from stream_metrics.plots.base import SERIES
+from stream_metrics.cli.output import Ends, Point
+from stream_metrics.plots.base import SERIES, new_figure
+from stream_metrics.plots.time import INCHES
 
 __all__ = ["check", "draw"]
 
@@ -35,18 +36,19 @@ def check(arguments: argparse.Namespace) -> None:
     files.check_target(arguments.plot)
 
 
-def draw(points: list[tuple[Any, dict[str, Any]]], path: str, bounds: list[dict[str, Any]] | None = None) -> None:
+def draw(points: list[Point], path: str, bounds: list[Ends] | None = None) -> None:
     """Write the image; points are where in the stream, and the values there, `bounds` their intervals."""
     if not points:
         raise CliError(f"{path}: nothing to draw, since --every is more than the records that were counted")
     at = [where for where, _ in points]
-    times = isinstance(at[0], str)
-    places: Any = np.array([text.removesuffix("Z") for text in at], "datetime64[us]") if times else at
+    times = [where.removesuffix("Z") for where in at if isinstance(where, str)]
+    places = np.array(times, "datetime64[us]") if times else np.array(at)
     columns = {key: [_value(values[key]) for _, values in points] for key in points[0][1]}
     keyed = {key: [point[key] for point in bounds] for key in bounds[0]} if bounds else None
-    figure: Any = plots.running(places, columns, bounds=keyed).figure
+    figure = new_figure(INCHES)
+    plots.running(places, columns, bounds=keyed, ax=figure.add_subplot())
     figure.savefig(path, dpi=150)
 
 
-def _value(value: Any) -> float:
+def _value(value: object) -> float:
     return float(value) if isinstance(value, int | float) else math.nan

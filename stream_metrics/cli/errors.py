@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable
-from typing import Any
+from types import ModuleType
 
-__all__ = ["CliError", "UsageError", "listed"]
+__all__ = ["CliError", "UsageError", "listed", "river"]
 
 
 class CliError(Exception):
@@ -20,7 +21,15 @@ class UsageError(CliError):
     status = 2
 
 
-def listed(names: Iterable[Any]) -> str:
+def listed(names: Iterable[object]) -> str:
     """Return the first few names, for a message."""
     names = list(names)
     return (", ".join(map(repr, names[:8])) or "none") + (", ..." if len(names) > 8 else "")
+
+
+def river(module: str) -> ModuleType:
+    """Return a module of river, which is imported by name because it is optional and untyped."""
+    try:
+        return importlib.import_module(f"river.{module}")
+    except ImportError:
+        raise UsageError('the demo needs river: pip install "stream-metrics[river]"') from None

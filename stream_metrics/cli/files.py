@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import stream_metrics as sm
 from stream_metrics.cli.errors import CliError
+from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import write_file
 
 __all__ = ["check_target", "load", "save"]
 
 
-def load(path: str) -> Any:
+def load(path: str) -> Accumulator:
     """Return the state that the file ``path`` holds."""
     try:
-        return sm.from_bytes(Path(path).read_bytes())
+        state: Accumulator = sm.from_bytes(Path(path).read_bytes())
     except OSError as error:
         raise CliError(f"{path}: {error.strerror or error}") from None
     except sm.StreamMetricsError as error:
         raise CliError(f"{path}: {error}") from None
+    return state
 
 
 def check_target(path: str) -> None:
@@ -34,7 +35,7 @@ def check_target(path: str) -> None:
         raise CliError(f"{path}: the folder is not writable")
 
 
-def save(path: str, state: Any) -> None:
+def save(path: str, state: Accumulator) -> None:
     """Write a state to ``path``, replacing what was there in one step."""
     check_target(path)
     try:

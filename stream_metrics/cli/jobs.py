@@ -30,15 +30,20 @@ from itertools import chain
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext
 from multiprocessing.process import BaseProcess
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import stream_metrics as sm
 from stream_metrics.cli.counting import SHOWN, Counter, Skipped
 from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.interrupts import interrupts_held
+from stream_metrics.cli.plans import Pieces
 from stream_metrics.cli.progress import INTERVAL, Progress
 from stream_metrics.cli.reading import Fields, rows
 from stream_metrics.cli.sources import PARQUET, open_input
+from stream_metrics.states.protocols import Accumulator
+
+if TYPE_CHECKING:
+    from stream_metrics.cli.parquet import Unit
 
 __all__ = ["Task", "WorkerPool"]
 
@@ -52,7 +57,7 @@ class Task(NamedTuple):
     fields: Fields
     empty: bytes
     skip: bool
-    pieces: Sequence[tuple[Any, int]]  # a file or row groups, and the size in the unit of the progress
+    pieces: Pieces
 
 
 class _Shared:
@@ -123,13 +128,16 @@ class _Worker:
     def _count(self, piece: int) -> None:
         content, size = self._task.pieces[piece]
         try:
-            (self._count_text if isinstance(content, str) else self._count_row_groups)(content, piece)
+            if isinstance(content, str):
+                self._count_text(content, piece)
+            else:
+                self._count_row_groups(content, piece)
         except _StopCounting:
             self._counter.flush()
         self._finished += size
         self._report_progress(0)
 
-    def _count_row_groups(self, unit: Any, piece: int) -> None:
+    def _count_row_groups(self, unit: Unit, piece: int) -> None:
         before = self._counter.passed
         batches = self._reader.batches(unit)
         self._counter.feed_batches(unit.path, batches, lambda: self._tick(piece, self._counter.passed - before))
@@ -198,7 +206,7 @@ class WorkerPool:
         """Return how many records were counted, and how much of all pieces is done."""
         return sum(self._shared.records), sum(self._shared.work_done)
 
-    def count(self, state: Any, skipped: Skipped, progress: Progress) -> bool:
+    def count(self, state: Accumulator, skipped: Skipped, progress: Progress) -> bool:
         """Count all pieces into ``state``; return whether Ctrl-C ended it."""
         interrupted = False
         results: list[_Result] = []
@@ -262,7 +270,7 @@ class WorkerPool:
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
         return CliError(f"a process of --jobs {how}, out of memory perhaps; nothing is saved")
 
-    def _merge(self, state: Any, results: Sequence[_Result]) -> None:
+    def _merge(self, state: Accumulator, results: Sequence[_Result]) -> None:
         try:
             for result in results:
                 state.merge(sm.from_bytes(result.state))

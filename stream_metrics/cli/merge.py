@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import glob
 from pathlib import Path
-from typing import Any
 
 import stream_metrics as sm
 from stream_metrics.cli import files, options
@@ -13,6 +12,7 @@ from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.containers.inner import walk_inner
 from stream_metrics.report.layout import number
 from stream_metrics.states.batches import mergeable
+from stream_metrics.states.protocols import Accumulator
 
 __all__ = ["add"]
 
@@ -73,8 +73,8 @@ def _refuse_repeated(paths: list[str], output: str) -> None:
             raise UsageError(f"{path} is the output too: what was merged before would be counted again")
 
 
-def _merged(paths: list[str]) -> Any:
-    total: Any = None
+def _merged(paths: list[str]) -> Accumulator:
+    total: Accumulator | None = None
     problems = []
     for path in paths:
         try:
@@ -89,6 +89,6 @@ def _merged(paths: list[str]) -> Any:
             problems.append(f"{path}: {error}")
         except CliError as problem:
             problems.append(str(problem))
-    if problems:
+    if problems or total is None:
         raise CliError("\nstream-metrics: ".join(problems))
     return total

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from typing import Any
+from typing import TypeAlias
 
 from stream_metrics.catalog.table import find
 from stream_metrics.cli.sources import STDIN, declared_format
+from stream_metrics.labels import Label
 
 __all__ = [
     "Commands",
@@ -22,12 +23,12 @@ __all__ = [
     "zero_division",
 ]
 
-Commands = Any  # what ArgumentParser.add_subparsers returns; argparse keeps its type private
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - it has no public name
 
 
 def add_command(commands: Commands, name: str, summary: str, epilog: str) -> argparse.ArgumentParser:
     """Add a command whose help ends with ``epilog`` as it is."""
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = commands.add_parser(
         name,
         help=summary,
         description=summary[0].upper() + summary[1:] + ".",
@@ -59,12 +60,12 @@ def _keys(text: str) -> tuple[str, ...]:
         raise argparse.ArgumentTypeError(str(error.args[0])) from None
 
 
-def labels(text: str) -> list[Any]:
+def labels(text: str) -> list[Label]:
     """Read a class set: text parts between commas, or a JSON list, whose values keep their types."""
     if not text.lstrip().startswith("["):
         return [part.strip() for part in text.split(",")]
     try:
-        parsed: list[Any] = json.loads(text)
+        parsed: list[Label] = json.loads(text)
     except (RecursionError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no JSON list: {error}") from None
     return parsed

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
@@ -14,13 +14,31 @@ from stream_metrics.cli.containers import innermost, is_timed
 from stream_metrics.cli.errors import UsageError
 from stream_metrics.containers.inner import walk_inner
 from stream_metrics.containers.moments import text_of
+from stream_metrics.evaluation.evaluation import States
+from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.labels.json_names import json_data, label_names
 from stream_metrics.report.headlines import RUNNING, RUNNING_WITH_SCORES
 from stream_metrics.report.layout import number
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
+from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["RunningValues", "add_intervals", "check_intervals", "print_snapshot", "view", "with_intervals"]
+__all__ = [
+    "Ends",
+    "Point",
+    "RunningValues",
+    "add_intervals",
+    "check_intervals",
+    "print_snapshot",
+    "view",
+    "with_intervals",
+]
+
+Where: TypeAlias = int | str  # in a stream: a number of records, or a time
+Values: TypeAlias = dict[str, object]  # a number or a label, by key
+Ends: TypeAlias = dict[str, tuple[float, float]]  # low and high, by key
+Head: TypeAlias = dict[str, Where]  # what stands before the values
+Point: TypeAlias = tuple[Where, Values]
 
 NEEDED = {
     "counts": "labels, but the state keeps scores only",
@@ -53,7 +71,7 @@ def _level(text: str) -> float:
     return level
 
 
-def check_intervals(state: Any, arguments: argparse.Namespace) -> None:
+def check_intervals(state: Accumulator, arguments: argparse.Namespace) -> None:
     """Refuse --anytime where it has no meaning."""
     if arguments.anytime and arguments.intervals is None:
         raise UsageError("--anytime changes --intervals, which is missing")
@@ -61,7 +79,7 @@ def check_intervals(state: Any, arguments: argparse.Namespace) -> None:
         raise UsageError("--anytime needs a stream from its start; in a window, each interval is valid for one look")
 
 
-def _slides(state: Any) -> bool:
+def _slides(state: Accumulator) -> bool:
     """Tell whether a state forgets, so that its values are not of a stream from its start."""
     return any(isinstance(inner, sm.Rolling | sm.TimeWindow | sm.Fading) for inner in walk_inner(state))
 
@@ -76,7 +94,7 @@ def with_intervals(taken: Snapshot | GroupSnapshot, arguments: argparse.Namespac
         raise UsageError(str(error)) from None
 
 
-def view(state: Any, keys: Sequence[str] | None) -> Snapshot | GroupSnapshot:
+def view(state: Accumulator, keys: Sequence[str] | None) -> Snapshot | GroupSnapshot:
     """Return a snapshot of ``state`` that contains ``keys`` only, or all that it has by default."""
     taken: Snapshot | GroupSnapshot = state.snapshot()
     if keys is None:
@@ -96,13 +114,14 @@ def _narrowed(snapshot: Snapshot, keys: Sequence[str]) -> Snapshot:
     return snapshot.with_keys(keys)
 
 
-def _states(state: Any) -> Any:
+def _states(state: Accumulator) -> States:
     """Return what a state keeps, by what metrics read of it."""
-    return innermost(state).snapshot().evaluation.states
+    states: States = innermost(state).snapshot().evaluation.states
+    return states
 
 
 def print_snapshot(
-    snapshot: Snapshot | GroupSnapshot, form: str, extra: dict[str, Any] | None = None, indent: int | None = 2
+    snapshot: Snapshot | GroupSnapshot, form: str, extra: Mapping[str, object] | None = None, indent: int | None = 2
 ) -> None:
     """Print a snapshot; ``extra`` entries appear in JSON only."""
     if form == "table":
@@ -112,7 +131,7 @@ def print_snapshot(
         print(json.dumps({**json.loads(snapshot.to_json()), **compared, **(extra or {})}, indent=indent))
 
 
-def _compared(groups: GroupSnapshot) -> dict[str, Any]:
+def _compared(groups: GroupSnapshot) -> dict[str, object]:
     """Return, for each metric of which more or less is better, the groups from the worst and the largest gap."""
     names = dict(zip(groups, label_names(list(groups)), strict=True))
     first = next(iter(groups.values()), None)
@@ -141,10 +160,10 @@ class RunningValues:
         self._json = form == "json"
         self._started = False
         self._level = level
-        self.points: list[tuple[Any, dict[str, Any]]] | None = [] if keep else None
-        self.bounds: list[dict[str, Any]] | None = [] if keep and level is not None else None
+        self.points: list[Point] | None = [] if keep else None
+        self.bounds: list[Ends] | None = [] if keep and level is not None else None
 
-    def print(self, state: Any, records: int) -> None:
+    def print(self, state: Accumulator, records: int) -> None:
         """Print the values of ``state`` now, after so many records."""
         snapshot = _together(view(state, self._keys))
         keys = self._headline(state) if self._keys is None else snapshot.chosen_keys
@@ -160,15 +179,16 @@ class RunningValues:
             self.bounds.append(bounds)
         print(self._line(head, values, bounds), flush=True)
 
-    def _bounds(self, snapshot: Snapshot, values: dict[str, Any], valid: str) -> dict[str, Any]:
+    def _bounds(self, snapshot: Snapshot, values: Values, valid: str) -> Ends:
         """Return low and high of each value; nan where it has no interval, nothing where none are asked for."""
         if self._level is None:
             return {}
         shown = snapshot.with_intervals(self._level, valid)
         intervals = {key: shown.displayed_interval(key) for key in values}
-        return {key: (math.nan, math.nan) if one is None else (one.low, one.high) for key, one in intervals.items()}
+        nothing = math.nan, math.nan
+        return {key: (one.low, one.high) if isinstance(one, Interval) else nothing for key, one in intervals.items()}
 
-    def _line(self, head: dict[str, Any], values: dict[str, Any], bounds: dict[str, Any]) -> str:
+    def _line(self, head: Head, values: Values, bounds: Ends) -> str:
         """Return the line to print, the first one with its header."""
         if self._json:
             ends = {"intervals": bounds} if bounds else {}
@@ -183,7 +203,7 @@ class RunningValues:
         first = (f"{name:>{len(_counted(value))}}".rjust(12) for name, value in head.items())
         return "  ".join((*first, *(f"{key:>{_width(key) + more}}" for key in values))) + "\n" + line
 
-    def _headline(self, state: Any) -> list[str]:
+    def _headline(self, state: Accumulator) -> list[str]:
         states = _states(state)
         keys = RUNNING_WITH_SCORES if "ranks" in states else RUNNING
         return [key for key in keys if CATALOG[key].state in states]
@@ -198,7 +218,7 @@ def _together(taken: Snapshot | GroupSnapshot) -> Snapshot:
     return taken.overall
 
 
-def _head(state: Any, snapshot: Snapshot, records: int) -> dict[str, Any]:
+def _head(state: Accumulator, snapshot: Snapshot, records: int) -> Head:
     """Return what stands before the values: where they are in the stream, and of how many samples they are."""
     latest = getattr(state, "latest", None) if is_timed(state) else None
     if latest is not None:
@@ -206,7 +226,7 @@ def _head(state: Any, snapshot: Snapshot, records: int) -> dict[str, Any]:
     return {"records": records, "n": snapshot.n} if isinstance(state, sm.Rolling) else {"n": snapshot.n}
 
 
-def _counted(value: Any) -> str:
+def _counted(value: Where) -> str:
     return f"{value[:19]}Z" if isinstance(value, str) else number(value)
 
 
@@ -214,7 +234,7 @@ def _width(key: str) -> int:
     return max(len(key), 8)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 

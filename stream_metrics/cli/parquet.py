@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stream_metrics.cli.errors import CliError
 from stream_metrics.cli.reading import Fields
@@ -45,8 +45,8 @@ class Reader:
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
         self._path = ""
-        self._file: Any = None
-        self._layout: Any = None
+        self._file: pq.ParquetFile
+        self._layout: Layout
 
     def units(self, path: str) -> list[Unit]:
         """Return the row groups of a file, one by one; CliError if it does not have the fields."""

@@ -9,17 +9,19 @@ classes are text where the truth is, and else numbers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
 
 from stream_metrics.cli.errors import CliError, UsageError, listed
 from stream_metrics.cli.reading import Fields
 from stream_metrics.cli.scores import JsonScores, csv_columns
+from stream_metrics.labels import Label
 
 __all__ = ["Column", "Layout", "NUMBER"]
 
 is_ = pa.types
+Kinds: TypeAlias = tuple[Callable[[pa.DataType], bool], ...]
 BYTES = (is_.is_binary, is_.is_large_binary, is_.is_fixed_size_binary)
 TEXT = (is_.is_string, is_.is_large_string, getattr(is_, "is_string_view", is_.is_string))
 NUMBER = (is_.is_integer, is_.is_floating)
@@ -31,7 +33,7 @@ class Column(NamedTuple):
     """A column by the names that lead to it, and its type."""
 
     path: tuple[str, ...]
-    type: Any
+    type: pa.DataType
 
     @property
     def name(self) -> str:
@@ -39,11 +41,11 @@ class Column(NamedTuple):
         return ".".join(self.path)
 
     @property
-    def value_type(self) -> Any:
+    def value_type(self) -> pa.DataType:
         """The type of its values, encoded or not."""
         return self.type.value_type if is_.is_dictionary(self.type) else self.type
 
-    def of(self, table: Any) -> Any:
+    def of(self, table: pa.RecordBatch) -> pa.Array:
         """Return this column of a batch; where the struct that it is in is null, it is null."""
         values = table.column(self.path[0])
         for name in self.path[1:]:
@@ -54,7 +56,7 @@ class Column(NamedTuple):
 class Layout:
     """Where the fields are in files of one schema; ``source`` names the file in errors."""
 
-    def __init__(self, schema: Any, fields: Fields, source: str) -> None:
+    def __init__(self, schema: pa.Schema, fields: Fields, source: str) -> None:
         self._schema, self._source = schema, source
         self.fields = fields
         self.truth = self._column(fields.true, LABEL, "a label (text, a number, true or false)")
@@ -64,14 +66,14 @@ class Layout:
         self.group = self._optional(fields.group, LABEL, "a group (text, a number, true or false)")
         self.single: Column | None = None  # one column of all scores
         self.scores: list[Column] = []  # or one for each of the classes
-        self.classes: tuple[Any, ...] = ()
+        self.classes: tuple[Label, ...] = ()
         if fields.scores is not None:
             self._find_scores(fields.scores)
 
-    def _column(self, name: str, kinds: tuple[Callable[[Any], bool], ...], what: str) -> Column:
+    def _column(self, name: str, kinds: Kinds, what: str) -> Column:
         if self._schema.names.count(name) > 1:
             raise CliError(f"{self._source}: column {name!r} is there more than once")
-        column = self._found((name,)) or self._found(tuple(name.split(".")))
+        column = self._find((name,)) or self._find(tuple(name.split(".")))
         if column is None:
             there = listed(self._schema.names)
             raise CliError(f"{self._source}: column {name!r} is not in the file, which has {there}")
@@ -79,10 +81,10 @@ class Layout:
             raise CliError(f"{self._source}: expected column {name!r} to hold {what}, but its type is {column.type}")
         return column
 
-    def _optional(self, name: str | None, kinds: tuple[Callable[[Any], bool], ...], what: str) -> Column | None:
+    def _optional(self, name: str | None, kinds: Kinds, what: str) -> Column | None:
         return None if name is None else self._column(name, kinds, what)
 
-    def _found(self, path: tuple[str, ...]) -> Column | None:
+    def _find(self, path: tuple[str, ...]) -> Column | None:
         field = self._schema
         for at, name in enumerate(path):
             index = field.get_field_index(name) if at == 0 or is_.is_struct(field) else -1
@@ -118,7 +120,7 @@ class Layout:
             raise CliError(f"{self._source}: {message}")
         return () if is_.is_map(value_type) else tuple(field.name for field in value_type)
 
-    def _named(self, keys: tuple[str, ...]) -> tuple[Any, ...]:
+    def _named(self, keys: tuple[str, ...]) -> tuple[Label, ...]:
         """Return the classes that keys stand for, as JSON Lines with such a truth have it."""
         if not keys:
             return ()

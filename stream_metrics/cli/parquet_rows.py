@@ -11,11 +11,12 @@ one as those of JSON Lines are, which names the bad ones and counts the others.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from stream_metrics.cli.parquet_columns import NUMBER, Layout
 from stream_metrics.cli.reading import Row, weight_of
@@ -24,6 +25,7 @@ from stream_metrics.cli.sources import BadRecord
 from stream_metrics.containers.moments import nanoseconds
 from stream_metrics.inputs.score_tables import score_table
 from stream_metrics.inputs.times import to_epoch_ns
+from stream_metrics.states.protocols import Accumulator
 
 __all__ = ["Batch"]
 
@@ -32,7 +34,7 @@ class Batch(NamedTuple):
     """Some rows of a file; ``first`` is the number of rows before them."""
 
     layout: Layout
-    table: Any
+    table: pa.RecordBatch
     first: int
 
     @property
@@ -44,7 +46,7 @@ class Batch(NamedTuple):
         """Return n rows from the row ``at`` on."""
         return self if n == self.n else Batch(self.layout, self.table.slice(at, n), self.first + at)
 
-    def counted_by(self, state: Any) -> bool:
+    def counted_by(self, state: Accumulator) -> bool:
         """Let a state count all rows; False, and nothing counted, if they have to be looked at one by one."""
         layout = self.layout
         truth, prediction, weight, time, group = (
@@ -62,7 +64,7 @@ class Batch(NamedTuple):
             return False
         return True
 
-    def _scores(self, truth: Any) -> dict[str, Any]:
+    def _scores(self, truth: pa.Array) -> dict[str, Any]:
         """Return the arguments for scores; ValueError if they are to be read row by row."""
         layout = self.layout
         if layout.single is None and not layout.scores:
@@ -106,7 +108,7 @@ class Batch(NamedTuple):
             except ValueError as error:
                 bad(source, line, str(error))
 
-    def _row_scores(self) -> tuple[Any, Callable[[Any, Any], Scores]]:
+    def _row_scores(self) -> tuple[Iterable[Any], Callable[[Any, object], Scores]]:
         """Return the scores of all rows and what reads those of one."""
         layout = self.layout
         if layout.single is not None:
@@ -116,7 +118,7 @@ class Batch(NamedTuple):
             return [None] * self.n, lambda value, truth: None
         pack = struct.Struct(f"{len(layout.classes)}d").pack
 
-        def read(values: tuple[Any, ...], truth: Any) -> Scores:
+        def read(values: tuple[float | None, ...], truth: object) -> Scores:
             if None not in values:
                 return layout.classes, pack(*values)
             if any(value is not None for value in values):
@@ -126,18 +128,18 @@ class Batch(NamedTuple):
         return list(zip(*(column.of(self.table).to_pylist() for column in layout.scores), strict=True)), read
 
 
-def _plain(values: Any) -> Any:
+def _plain(values: pa.Array) -> pa.Array:
     """Return a column that is no dictionary."""
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
-def _decoded_times(values: Any) -> Any:
+def _decoded_times(values: pa.Array) -> pa.Array:
     """Return a column of times that is no dictionary, dates as timestamps."""
     values = _plain(values)
     return values.cast(pa.timestamp("s")) if pa.types.is_date(values.type) else values
 
 
-def _times(values: Any) -> Any:
+def _times(values: pa.Array) -> pa.Array | NDArray[np.datetime64]:
     """Return a column of times as states take it."""
     values = _decoded_times(values)
     if pa.types.is_timestamp(values.type) or any(is_kind(values.type) for is_kind in NUMBER):
@@ -145,7 +147,7 @@ def _times(values: Any) -> Any:
     return np.array([nanoseconds(value) for value in values.to_pylist()], "datetime64[ns]")
 
 
-def _moments(values: Any) -> list[Any]:
+def _moments(values: pa.Array) -> list[object]:
     """Return times one by one: of Arrow as numpy.datetime64, others as they are."""
     values = _decoded_times(values)
     if not pa.types.is_timestamp(values.type):
@@ -154,7 +156,7 @@ def _moments(values: Any) -> list[Any]:
     return [None if value is None else np.datetime64(value, unit) for value in values.cast(pa.int64()).to_pylist()]
 
 
-def _nanoseconds(value: Any) -> int:
+def _nanoseconds(value: object) -> int:
     if not isinstance(value, np.datetime64):
         return nanoseconds(value)
     try:
@@ -163,7 +165,7 @@ def _nanoseconds(value: Any) -> int:
         raise ValueError(f"expected the time to be from 1824 to 2115, but got {value}") from None
 
 
-def _labels(values: Any) -> list[Any]:
+def _labels(values: pa.Array) -> list[object]:
     """Return labels one by one; in the place of text that is none, the error."""
     try:
         return list(values.to_pylist())
@@ -171,14 +173,14 @@ def _labels(values: Any) -> list[Any]:
         return [_text(value) for value in values.cast(pa.binary()).to_pylist()]
 
 
-def _text(value: bytes | None) -> Any:
+def _text(value: bytes | None) -> str | UnicodeDecodeError | None:
     try:
         return None if value is None else value.decode()
     except UnicodeDecodeError as error:
         return error
 
 
-def _object(value: Any) -> Any:
+def _object(value: object) -> object:
     """Return the scores of a row as JSON has them: keys are text, and what is null in a struct is not there."""
     if isinstance(value, dict):
         return {key: score for key, score in value.items() if score is not None}

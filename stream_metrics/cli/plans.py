@@ -6,13 +6,17 @@ import importlib
 import math
 import os
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeAlias
 
 from stream_metrics.cli.counting import Counter
 from stream_metrics.cli.errors import UsageError
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields, rows
 from stream_metrics.cli.sources import PARQUET, Reached, Source, open_input, total_size
+
+if TYPE_CHECKING:
+    from stream_metrics.cli.parquet import Unit
 
 __all__ = ["MIXED", "count_here", "plan_jobs"]
 
@@ -22,7 +26,7 @@ MIXED = "their labels differ in type, so they cannot be counted in one run"
 
 Tick: TypeAlias = "Callable[[], None] | None"
 Feed: TypeAlias = Callable[[Tick], None]
-Pieces: TypeAlias = "list[tuple[Any, int]]"  # what a process counts at a time, and its size
+Pieces: TypeAlias = "list[tuple[str | Unit, int]]"  # what a process counts at a time, and its size
 
 
 def count_here(paths: list[str], form: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
@@ -77,7 +81,7 @@ def _tables(paths: list[str], _: str | None, fields: Fields, counter: Counter) -
     return feed, Progress(lambda: (counter.seen, counter.passed), sum(unit.rows for unit in units))
 
 
-def _parquet() -> Any:
+def _parquet() -> ModuleType:
     """Return the module that reads Parquet; UsageError if the package for it is missing."""
     try:
         return importlib.import_module("stream_metrics.cli.parquet")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from stream_metrics.cli.errors import CliError, UsageError, listed
 from stream_metrics.cli.scores import BOTH, Classes, JsonScores, Scores, csv_columns, csv_reader
@@ -20,7 +20,7 @@ from stream_metrics.containers.moments import nanoseconds
 
 __all__ = ["Fields", "Row", "rows", "weight_of"]
 
-Row: TypeAlias = tuple[Any, Any, "int | float", Scores, int, int, Any]
+Row: TypeAlias = tuple[object, object, "int | float", Scores, int, int, object]
 
 
 class Fields(NamedTuple):
@@ -71,14 +71,14 @@ def _json_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
             yield row
 
 
-def _getter(name: str) -> Callable[[dict[str, Any]], Any]:
+def _getter(name: str) -> Callable[[dict[str, object]], object]:
     """Return a reader of the field ``name``: a key of the record, or else a path of keys joined by dots."""
     parts = name.split(".")
 
-    def get(record: dict[str, Any]) -> Any:
+    def get(record: dict[str, object]) -> object:
         if name in record:
             return record[name]
-        value: Any = record
+        value: object = record
         for part in parts:
             if type(value) is not dict or part not in value:
                 raise ValueError(f"no field {name!r}; the record has {listed(record)}")
@@ -88,11 +88,11 @@ def _getter(name: str) -> Callable[[dict[str, Any]], Any]:
     return get
 
 
-def _group_getter(name: str) -> Callable[[dict[str, Any]], Any]:
+def _group_getter(name: str) -> Callable[[dict[str, object]], object]:
     """Return a reader of the field of the group, which must be one."""
     get = _getter(name)
 
-    def get_group(record: dict[str, Any]) -> Any:
+    def get_group(record: dict[str, object]) -> object:
         value = get(record)
         if value is None:
             raise ValueError(f"field {name!r} is null, which is no group")
@@ -160,7 +160,7 @@ def _column(header: list[str], name: str, source: Source) -> int:
     return header.index(name)
 
 
-def weight_of(value: Any) -> int | float:
+def weight_of(value: object) -> int | float:
     """Return the weight that a field holds as a number; its range is checked where it is counted."""
     if isinstance(value, str):
         try:

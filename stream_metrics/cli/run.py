@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 from stream_metrics.cli import configuration, drawing, files, options, plans
 from stream_metrics.cli.counting import Counter, Skipped
@@ -23,6 +22,7 @@ from stream_metrics.cli.reading import Fields
 from stream_metrics.cli.sources import PARQUET, STDIN, expand_paths, form_of
 from stream_metrics.report.layout import number
 from stream_metrics.states.batches import mergeable
+from stream_metrics.states.protocols import Accumulator
 
 __all__ = ["add"]
 
@@ -142,7 +142,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return 130 if interrupted else 0
 
 
-def _report_late(state: Any) -> None:
+def _report_late(state: Accumulator) -> None:
     """Report on stderr how many records came after their time had left the window."""
     late = getattr(state, "dropped", 0)
     if late:
@@ -170,7 +170,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _count(
-    arguments: argparse.Namespace, fields: Fields, state: Any, skipped: Skipped, running: RunningValues
+    arguments: argparse.Namespace, fields: Fields, state: Accumulator, skipped: Skipped, running: RunningValues
 ) -> bool:
     """Count all files; tell whether Ctrl-C ended it."""
 
@@ -192,7 +192,7 @@ def _count(
 
 
 def _count_apart(
-    arguments: argparse.Namespace, fields: Fields, state: Any, skipped: Skipped, running: RunningValues
+    arguments: argparse.Namespace, fields: Fields, state: Accumulator, skipped: Skipped, running: RunningValues
 ) -> bool:
     """Count all files in several processes; tell whether Ctrl-C ended it."""
     from stream_metrics.cli.jobs import Task, WorkerPool
@@ -217,7 +217,7 @@ def _count_apart(
             progress.clear()
 
 
-def _fields(arguments: argparse.Namespace, state: Any) -> Fields:
+def _fields(arguments: argparse.Namespace, state: Accumulator) -> Fields:
     """Return the fields to read: with the prediction, unless it follows from the scores."""
     prediction = arguments.pred
     if prediction is None and arguments.scores is None:

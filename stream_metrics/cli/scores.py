@@ -16,11 +16,13 @@ import json
 import struct
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics.cli.errors import CliError, UsageError, listed
+from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import label_named, number_named
 
 __all__ = [
@@ -39,15 +41,16 @@ BOTH_NUMBERS = "both classes named: --labels '[1, 2]' --pos-label 2"
 NUMBERS = {int, float, bool}
 PLAIN = {str, *NUMBERS}
 
-Scores: TypeAlias = "tuple[tuple[Any, ...], bytes | Sequence[Any]] | float | None"  # (classes, their scores)
-Take: TypeAlias = Callable[[Any], Sequence[Any]]
+Scores: TypeAlias = "tuple[tuple[Label, ...], bytes | Sequence[object]] | float | None"  # (classes, their scores)
+Row: TypeAlias = "dict[Label, object] | float | None"  # of one record, as `update` takes them
+Take: TypeAlias = Callable[..., Sequence[str]]
 
 
 class Classes(NamedTuple):
     """What is known of the classes: a fixed set; the two of one number, whose score it is last, or None."""
 
-    labels: tuple[Any, ...] | None
-    both: tuple[Any, Any] | None
+    labels: tuple[Label, ...] | None
+    both: tuple[Label, Label] | None
 
 
 class JsonScores:
@@ -56,19 +59,18 @@ class JsonScores:
     def __init__(self, classes: Classes) -> None:
         self._classes = classes
         self._text = True
-        self._names: tuple[Any, ...] = ()
+        self._names: tuple[Label, ...] = ()
         self._take: Take = tuple
         self._pack = struct.Struct("").pack
 
-    def read(self, value: Any, truth: Any) -> Scores:
+    def read(self, value: object, truth: object) -> Scores:
         """Return the scores that ``value`` holds; ValueError says why it holds none."""
-        kind = type(value)
         if value is None or value == {}:
             return None
-        if kind is float or kind is int:
+        if type(value) is float or type(value) is int:
             self._check_single(truth)
             return _float(value)
-        if kind is not dict:
+        if type(value) is not dict:
             raise ValueError(f"expected the scores to be an object or a number, but got {json.dumps(value)[:40]}")
         text = type(truth) not in NUMBERS
         if len(value) == len(self._names) and text is self._text:
@@ -84,7 +86,7 @@ class JsonScores:
         except (struct.error, OverflowError):  # the state says what is wrong
             return self._names, tuple(value.values())
 
-    def _named(self, keys: tuple[str, ...], truth: Any, text: bool) -> tuple[Any, ...]:
+    def _named(self, keys: tuple[str, ...], truth: object, text: bool) -> tuple[Label, ...]:
         labels = self._classes.labels
         if labels is not None:
             names = tuple(label_named(key, labels) for key in keys)
@@ -96,9 +98,9 @@ class JsonScores:
             raise ValueError(f"expected every key of the scores to be {wrong}, but got {keys[names.index(None)]!r}")
         if len(set(names)) < len(names):
             raise ValueError(f"expected one score for each class, but got the keys {listed(keys)}")
-        return names
+        return tuple(name for name in names if name is not None)
 
-    def _check_single(self, truth: Any) -> None:
+    def _check_single(self, truth: object) -> None:
         """Refuse one number for all classes, unless the truth is one of the two classes that it tells apart."""
         both = self._classes.both
         if both is None:
@@ -117,13 +119,13 @@ def _float(value: int | float) -> float:
         raise ValueError(str(problem)) from None
 
 
-def _shown(label: Any) -> str:
+def _shown(label: object) -> str:
     """Return a label as JSON writes it, which may be a label that JSON does not have."""
     return json.dumps(label, default=repr)
 
 
 def csv_columns(
-    spec: str, header: list[str], other: list[str], labels: tuple[Any, ...] | None
+    spec: str, header: list[str], other: list[str], labels: tuple[Label, ...] | None
 ) -> tuple[tuple[str, ...] | None, list[str]]:
     """Return the classes and their columns that ``spec`` stands for; classes are None for a single column.
 
@@ -155,11 +157,11 @@ def _matching_columns(spec: str, header: list[str]) -> list[tuple[str, str]]:
         raise UsageError(f"expected one * in --scores, for the name of the class, but got {spec!r}")
     start, end = spec.split("*")
     least = len(start) + len(end)
-    found = [c for c in header if len(c) > least and c.startswith(start) and c.endswith(end)]
-    return [(column[len(start) : len(column) - len(end)], column) for column in found]
+    columns = [c for c in header if len(c) > least and c.startswith(start) and c.endswith(end)]
+    return [(column[len(start) : len(column) - len(end)], column) for column in columns]
 
 
-def _taker(keys: tuple[Any, ...]) -> Take:
+def _taker(keys: tuple[str | int, ...]) -> Take:
     """Return a function that reads the values of ``keys``."""
     if len(keys) == 1:
         return lambda values: (values[keys[0]],)
@@ -190,7 +192,7 @@ def _number(text: str, column: str) -> float:
         raise ValueError(f"expected the score in column {column!r} to be a number, but got {text!r}") from None
 
 
-def table(rows: list[Scores]) -> tuple[Any, tuple[Any, ...] | None]:
+def table(rows: list[Scores]) -> tuple[NDArray[np.float64] | list[Row], tuple[Label, ...] | None]:
     """Return the scores of several records as ``update_many`` takes them, and the classes if it is an array of them."""
     first = rows[0]
     if isinstance(first, tuple):
@@ -201,10 +203,11 @@ def table(rows: list[Scores]) -> tuple[Any, tuple[Any, ...] | None]:
     return [sample(row) for row in rows], None
 
 
-def sample(row: Scores) -> Any:
+def sample(row: Scores) -> Row:
     """Return the scores of one record as ``update`` takes them."""
     if not isinstance(row, tuple):
         return row
-    names, held = row
-    values = struct.Struct(f"{len(names)}d").unpack(held) if isinstance(held, bytes) else held
+    names, values = row
+    if isinstance(values, bytes):
+        values = struct.unpack(f"{len(names)}d", values)
     return dict(zip(names, values, strict=True))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from stream_metrics.inputs.times import to_epoch_ns
 __all__ = ["nanoseconds", "text_of"]
 
 
-def nanoseconds(value: Any) -> int:
+def nanoseconds(value: object) -> int:
     """Return the time that a field holds; ValueError if it is none, or not from 1824 to 2115."""
     try:
         return to_epoch_ns(_read(value) if isinstance(value, str) else value)

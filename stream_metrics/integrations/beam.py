@@ -33,7 +33,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stream_metrics.integrations.tables import Fields, emptied, feed
-from stream_metrics.wire import Portable
+from stream_metrics.states.protocols import Accumulator
 
 try:
     import apache_beam as beam
@@ -61,17 +61,17 @@ class Accumulate(beam.CombineFn):  # type: ignore[misc]
     state, so that nothing is counted twice. Between workers states travel as `to_bytes()`.
     """
 
-    def __init__(self, prototype: Any, fields: Fields | None = None) -> None:
+    def __init__(self, prototype: Accumulator, fields: Fields | None = None) -> None:
         super().__init__()
         if fields is not None and not isinstance(fields, Fields):
             raise ValueError(f"Expected `fields` to be Fields, or None, but got {fields!r}")
         self.prototype, self.fields = emptied(prototype), fields
 
-    def create_accumulator(self) -> Any:
+    def create_accumulator(self) -> Accumulator:
         """Return an empty state."""
         return self.prototype.copy()
 
-    def add_input(self, mutable_accumulator: Any, element: Any) -> Any:
+    def add_input(self, mutable_accumulator: Accumulator, element: Any) -> Accumulator:
         """Count a sample, or with `fields` a table, and return the state."""
         kind = type(element)
         if self.fields is not None:
@@ -82,14 +82,14 @@ class Accumulate(beam.CombineFn):  # type: ignore[misc]
             mutable_accumulator.update(**_named(element))
         return mutable_accumulator
 
-    def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
+    def merge_accumulators(self, accumulators: Iterable[Accumulator]) -> Accumulator:
         """Merge all states into the first and return it; the others stay as they are. Of none, an empty one."""
         total = None
         for state in accumulators:
             total = state if total is None else total.merge(state)
         return self.create_accumulator() if total is None else total
 
-    def extract_output(self, accumulator: Any) -> Any:
+    def extract_output(self, accumulator: Accumulator) -> Accumulator:
         """Return a copy of the state, since state cells of Beam go on to feed what they have given."""
         return accumulator.copy()
 
@@ -101,23 +101,23 @@ class Accumulate(beam.CombineFn):  # type: ignore[misc]
 class _StateCoder(beam.coders.Coder):  # type: ignore[misc]
     """States of one kind as their own bytes, equal for equal states."""
 
-    def __init__(self, kind: type[Portable]) -> None:
+    def __init__(self, kind: type[Accumulator]) -> None:
         self.kind = kind
 
-    def encode(self, value: Portable) -> bytes:
+    def encode(self, value: Accumulator) -> bytes:
         return value.to_bytes()
 
-    def decode(self, encoded: bytes) -> Portable:
+    def decode(self, encoded: bytes) -> Accumulator:
         return self.kind.from_bytes(encoded)
 
     def is_deterministic(self) -> bool:
         return True
 
-    def to_type_hint(self) -> type[Portable]:
+    def to_type_hint(self) -> type[Accumulator]:
         return self.kind
 
 
-def _named(element: Any) -> Mapping[str, Any]:
+def _named(element: Any) -> Mapping[str, object]:
     """Return the arguments of `update` that an element holds by name."""
     named = element
     if not isinstance(element, dict):

@@ -36,7 +36,7 @@ from typing import Any
 from stream_metrics.containers.aggregate import merge
 from stream_metrics.errors import LabelError
 from stream_metrics.integrations.tables import Fields, emptied, feed, merge_in_tree
-from stream_metrics.wire import Portable
+from stream_metrics.states.protocols import Accumulator
 
 try:
     from dask.delayed import Delayed, delayed
@@ -48,7 +48,7 @@ __all__ = ["accumulate"]
 FIELDS = Fields()
 
 
-def accumulate(collection: Any, prototype: Portable, fields: Fields = FIELDS, *, fan_in: int = 16) -> Delayed:
+def accumulate(collection: Any, prototype: Accumulator, fields: Fields = FIELDS, *, fan_in: int = 16) -> Delayed:
     """Return the `Delayed` of a new state like `prototype` that has counted all rows; of no rows, an empty one.
 
     `collection` is a data frame of Dask, of which only the columns of `fields` are read; a bag; or an iterable of
@@ -88,11 +88,11 @@ def _partitions(collection: Any, fields: Fields) -> list[Any]:
     return list(parts)
 
 
-def _is_table(partition: Any) -> bool:
+def _is_table(partition: object) -> bool:
     return isinstance(partition, Mapping) or hasattr(partition, "columns")
 
 
-def _count(empty: Any, fields: Fields, partition: Any) -> bytes:
+def _count(empty: Accumulator, fields: Fields, partition: Any) -> bytes:
     """Return the state of a partition, as bytes."""
     state = empty.copy()
     if _is_table(partition):
@@ -102,7 +102,7 @@ def _count(empty: Any, fields: Fields, partition: Any) -> bytes:
     return bytes(state.to_bytes())
 
 
-def _columns(rows: list[Any], names: list[str]) -> dict[str, list[Any]]:
+def _columns(rows: list[Any], names: list[str]) -> dict[str, list[object]]:
     """Return rows as columns."""
     if isinstance(rows[0], Mapping):
         try:
@@ -115,11 +115,11 @@ def _columns(rows: list[Any], names: list[str]) -> dict[str, list[Any]]:
     return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
 
 
-def _join(kind: type[Portable], states: list[bytes]) -> bytes:
+def _join(kind: type[Accumulator], states: list[bytes]) -> bytes:
     """Return the merge of states, all as bytes."""
     return merge(map(kind.from_bytes, states)).to_bytes()
 
 
-def _whole(empty: Any, states: list[bytes]) -> Any:
+def _whole(empty: Accumulator, states: list[bytes]) -> Accumulator:
     """Return the merge of an empty state and of states that are bytes."""
     return merge([empty, *map(type(empty).from_bytes, states)])

@@ -40,7 +40,8 @@ from typing import Any, TypeVar
 from stream_metrics.containers.aggregate import merge
 from stream_metrics.errors import LabelError
 from stream_metrics.integrations.tables import Fields, emptied, feed, merge_in_tree
-from stream_metrics.wire import Portable, from_bytes
+from stream_metrics.states import protocols
+from stream_metrics.wire import from_bytes
 
 try:
     import ray
@@ -49,7 +50,7 @@ except ImportError as error:
 
 __all__ = ["Accumulator", "accumulate", "tree_merge"]
 
-State = TypeVar("State", bound=Portable)
+State = TypeVar("State", bound=protocols.Accumulator)
 FIELDS = Fields()
 AHEAD = 2  # batches under way for each processor: one to count and one to fetch
 
@@ -58,10 +59,10 @@ AHEAD = 2  # batches under way for each processor: one to count and one to fetch
 class Accumulator:
     """An actor that feeds a copy of `state`: `Accumulator.options(name="validation").remote(sm.MetricSet())`."""
 
-    def __init__(self, state: Any) -> None:
+    def __init__(self, state: protocols.Accumulator) -> None:
         self._state, self._sequence, self._epoch = state.copy(), 0, time.time_ns()
 
-    def update_many(self, *columns: Any, **named: Any) -> None:
+    def update_many(self, *columns: object, **named: object) -> None:
         """Count a batch, given as to `update_many` of the state; a bad row rejects the whole batch."""
         self._state.update_many(*columns, **named)
         self._sequence += 1
@@ -97,7 +98,7 @@ def accumulate(source: Any, prototype: State, fields: Fields = FIELDS, *, fan_in
     return total
 
 
-def tree_merge(refs: Iterable[Any], fan_in: int = 8) -> Any:
+def tree_merge(refs: Iterable[ray.ObjectRef], fan_in: int = 8) -> Any:
     """Return the merge of the states that `refs` refer to, states or their bytes; tasks merge `fan_in` of them at once.
 
     Raises ``MergeError`` if there is none, or if kinds or configurations differ.
@@ -106,7 +107,9 @@ def tree_merge(refs: Iterable[Any], fan_in: int = 8) -> Any:
     return merge(state for ref in last for state in _states(ray.get(ref)))
 
 
-def _counted_blocks(dataset: Any, empty: bytes, fields: Fields, options: dict[str, Any]) -> Iterator[Any]:
+def _counted_blocks(
+    dataset: ray.data.Dataset, empty: bytes, fields: Fields, options: dict[str, Any]
+) -> Iterator[ray.ObjectRef]:
     """Yield references to tables with the states of all blocks."""
     there = dataset.columns(fetch_if_missing=False)  # None where only reading would tell
     for name in fields.columns():
@@ -117,11 +120,11 @@ def _counted_blocks(dataset: Any, empty: bytes, fields: Fields, options: dict[st
     yield from wanted.map_batches(count, batch_format="pyarrow", batch_size=None, **options).to_arrow_refs()
 
 
-def _counted(source: Iterable[Any], empty: bytes, fields: Fields, options: dict[str, Any]) -> Iterator[Any]:
+def _counted(source: Iterable[Any], empty: bytes, fields: Fields, options: dict[str, Any]) -> Iterator[ray.ObjectRef]:
     """Yield references to the states of all tables, in the order in which they are ready."""
     count = _counting.options(**options, num_returns=2)
     packed, limit = ray.put(empty), AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
-    under_way: dict[Any, Any] = {}
+    under_way: dict[ray.ObjectRef, ray.ObjectRef] = {}
     for table in source:
         state, done = count.remote(packed, fields, table)
         under_way[done] = state
@@ -131,28 +134,28 @@ def _counted(source: Iterable[Any], empty: bytes, fields: Fields, options: dict[
         yield from _ready(under_way)
 
 
-def _ready(under_way: dict[Any, Any]) -> Iterator[Any]:
+def _ready(under_way: dict[ray.ObjectRef, ray.ObjectRef]) -> Iterator[ray.ObjectRef]:
     """Wait for a task, raise what it raised, and yield the reference to its state."""
     for done in ray.wait(list(under_way))[0]:
         ray.get(done)
         yield under_way.pop(done)
 
 
-def _count(empty: bytes, fields: Fields, table: Any) -> bytes:
+def _count(empty: bytes, fields: Fields, table: object) -> bytes:
     """Return the state of a table."""
     state = from_bytes(empty)
     feed(state, table, fields)
     return bytes(state.to_bytes())
 
 
-def _count_block(empty: bytes, fields: Fields, table: Any) -> Any:
+def _count_block(empty: bytes, fields: Fields, table: object) -> object:
     """Return the state of an Arrow table as a table of one row."""
     import pyarrow as pa  # Ray alone does without
 
     return pa.table({"state": pa.array([_count(empty, fields, table)], pa.binary())})
 
 
-def _count_table(empty: bytes, fields: Fields, table: Any) -> tuple[bytes, None]:
+def _count_table(empty: bytes, fields: Fields, table: object) -> tuple[bytes, None]:
     """Return the state of a table and, to learn of errors by, something that costs nothing to fetch."""
     return _count(empty, fields, table), None
 

@@ -41,13 +41,14 @@ from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.ranks import RankSketch
 
 __all__ = ["RiverMetric", "RiverWindow", "as_river", "from_river"]
 
-Key: TypeAlias = str | Callable[[Any], float] | None
+Key: TypeAlias = str | Callable[..., float] | None
 Better: TypeAlias = Literal["higher", "lower"] | None
-Context: TypeAlias = Callable[[], Mapping[str, Any]] | None
+Context: TypeAlias = Callable[[], Mapping[str, object]] | None
 
 WORST = 36.0  # stands for an infinite worst value: about the log loss of a true class of probability 0
 RESIDUE = 1e-9  # a cell with a fraction that is smaller is what river's own reverts have left
@@ -64,14 +65,15 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
 
     def __init__(
         self,
-        metric: Any,
+        metric: Accumulator,
         key: Key = None,
         label: Label | None = None,
         undefined: float | None = None,
         better: Better = None,
         context: Context = None,
     ) -> None:
-        self._live, self.metric = metric.copy(), metric.copy()
+        self._live: Any = metric.copy()  # with `get` and `revert`, if it has them
+        self.metric = metric.copy()
         self.metric.reset()
         self.key, self.label, self.undefined, self.better, self.context = key, label, undefined, better, context
         core = self._plan(list(walk_inner(self.metric)))
@@ -87,7 +89,7 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
     def _plan(self, chain: list[Any]) -> Any:
         """Decide what is read, and how, from windows and groups and what they are made of, which is returned."""
         self._core = core = chain[-1]
-        self._read_as: Any = _main_key(core) if self.key is None else self.key
+        self._read_as = _main_key(core) if self.key is None else self.key
         row = None if callable(self._read_as) else find(self._read_as)
         self._kind = "computed" if row is None else row.kind
         groups = [part for part in chain if isinstance(part, ByGroup)]
@@ -96,7 +98,9 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
         if self._kind != "computed" and any(mergeable(part.inner) for part in groups):
             raise ValueError("Expected `key` to be a function of the snapshot, as the groups cannot be read together")
         own = isinstance(core, Metric) and self.key is None
-        self._by_itself, self._options = own and not groups, core._options if own else {}
+        self._by_itself, self._options = own and not groups, {}
+        if own:
+            self._options = {name: getattr(core, name) for name in core.row.options}
         positive = getattr(core, "pos_label", None) if self.label is None else canonical(self.label, "label")
         self._class = True if positive is None else positive
         self._keeps = not any(hasattr(part, "clock") for part in chain)  # a window of time changes as it passes
@@ -105,7 +109,7 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
         self._worst = _worst(row, self.better)
         return core
 
-    def update(self, y_true: Any, y_pred: Any, w: float = 1, **context: Any) -> None:
+    def update(self, y_true: object, y_pred: object, w: float = 1, **context: object) -> None:
         """Count a sample; `context` goes to the accumulator (`t`, `group`). None and {} are abstentions."""
         self._value = None
         if self._singles and type(y_pred) is int:
@@ -117,7 +121,7 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
         else:
             self._live.update(y_true, y_pred, w)
 
-    def revert(self, y_true: Any, y_pred: Any, w: float = 1, **context: Any) -> None:
+    def revert(self, y_true: object, y_pred: object, w: float = 1, **context: object) -> None:
         """Undo an update with the same arguments."""
         self._value = None
         if self._singles and type(y_pred) is int:
@@ -140,7 +144,7 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
             return float(self._live.get())
         snapshot = self._live.snapshot()
         if self._kind == "computed":
-            return float(self._read_as(snapshot))
+            return float(self._read_as(snapshot))  # type: ignore[operator]
         value = getattr(snapshot, "overall", snapshot).value(self._read_as, **self._options)
         return float(value.get(self._class, math.nan) if self._kind == "per_class" else value)
 
@@ -160,7 +164,7 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
         self._value = None
         return self
 
-    def works_with(self, model: Any) -> bool:
+    def works_with(self, model: base.Estimator) -> bool:
         """Tell whether a model predicts what is counted: classes, or for rankings anomaly scores too."""
         if isinstance(self._core, Metric):
             return self._core.works_with(model)
@@ -169,7 +173,7 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
         anomalies = () if isinstance(self._core, ProbabilityLosses) else (base.AnomalyDetector, base.AnomalyFilter)
         return isinstance(model, (base.Classifier, *anomalies))
 
-    def clone(self, new_params: Mapping[str, Any] | None = None, include_attributes: bool = False) -> RiverMetric:
+    def clone(self, new_params: Mapping[str, object] | None = None, include_attributes: bool = False) -> RiverMetric:
         """Return an empty adapter of the same configuration, but for `new_params`; a full one, `include_attributes`."""
         attributes = {"metric": self._live} if include_attributes else {}
         return as_river(**copy.deepcopy({**self._get_params(), **attributes, **(new_params or {})}))
@@ -181,7 +185,7 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
             return f"{type(self).__name__}: {error.obstacle.reason}"
         return f"{type(self).__name__}: " + (f"{value:{self._fmt}}" if value == value else "undefined")
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         factory = type(self).__dict__.get("_made")
         return (_revived, factory, self.__dict__) if factory else super().__reduce__()
 
@@ -193,7 +197,7 @@ class RiverWindow(RiverMetric):
 
 
 def as_river(
-    metric: Any,
+    metric: Accumulator,
     key: Key = None,
     label: Label | None = None,
     undefined: float | None = None,
@@ -255,11 +259,12 @@ def _named(kind: Any, name: str) -> Any:
     return type(kind)(name, (kind,), {"__doc__": kind.__doc__, "__module__": __name__, "_made": (kind, name)})
 
 
-def _revived(kind: Any, name: str) -> Any:
-    return object.__new__(_named(kind, name))
+def _revived(kind: Any, name: str) -> RiverMetric:
+    revived: RiverMetric = object.__new__(_named(kind, name))
+    return revived
 
 
-def _main_key(core: Any) -> str:
+def _main_key(core: Accumulator) -> str:
     """Return what an accumulator is read as if nothing is said."""
     if isinstance(core, Metric):
         return core.key
@@ -271,7 +276,7 @@ def _main_key(core: Any) -> str:
     return key
 
 
-def _requires_labels(core: Any) -> bool:
+def _requires_labels(core: Accumulator) -> bool:
     if isinstance(core, Metric):
         return core.requires_labels
     return core.scored is None if isinstance(core, MetricSet) else isinstance(core, ConfusionMatrix)
@@ -284,7 +289,7 @@ def _worst(row: MetricSpec | None, better: Better) -> float:
     return worst if math.isfinite(worst) else math.copysign(WORST, worst)
 
 
-def _name(metric: Any, key: Key, label: Label | None) -> str:
+def _name(metric: Accumulator, key: Key, label: Label | None) -> str:
     """Return what is measured, as a call: the class of ours and whatever differs from its defaults."""
     inner = getattr(metric, "inner", None)
     if inner is not None:

@@ -49,7 +49,8 @@ from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.report.headlines import REPORT, TABLE_OF_SCORES
 from stream_metrics.snapshots.snapshot import Snapshot
-from stream_metrics.wire import Portable, from_bytes
+from stream_metrics.states.protocols import Accumulator
+from stream_metrics.wire import from_bytes
 
 try:
     import pandas as pd  # type: ignore[import-untyped]
@@ -63,7 +64,7 @@ except ImportError as error:
 
 __all__ = ["accumulate", "accumulate_by", "evaluate", "merge_states", "partial_states"]
 
-State = TypeVar("State", bound=Portable)
+State = TypeVar("State", bound=Accumulator)
 
 FIELDS = Fields()
 
@@ -124,7 +125,7 @@ def accumulate(
 def accumulate_by(
     df: DataFrame,
     keys: str | Sequence[str],
-    prototype: Portable,
+    prototype: Accumulator,
     fields: Fields = FIELDS,
     *,
     classes: Iterable[Label] | None = None,
@@ -151,7 +152,7 @@ def merge_states(column: Column | str) -> Column:
 def partial_states(
     df: DataFrame,
     keys: str | Sequence[str],
-    prototype: Portable,
+    prototype: Accumulator,
     fields: Fields = FIELDS,
     *,
     classes: Iterable[Label] | None = None,

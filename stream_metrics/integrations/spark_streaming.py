@@ -29,13 +29,13 @@ in autumn two keys would become one. So a row with its key goes through as the b
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from stream_metrics.containers.aggregate import merge
 from stream_metrics.integrations.spark import partial_states
 from stream_metrics.integrations.tables import Fields
 from stream_metrics.labels import Label
-from stream_metrics.wire import Portable, from_bytes
+from stream_metrics.states.protocols import Accumulator
+from stream_metrics.wire import from_bytes
 
 try:
     import pandas as pd  # type: ignore[import-untyped]
@@ -57,7 +57,7 @@ ROW = StructField("row", BinaryType())
 def accumulate_stream(
     df: DataFrame,
     keys: str | Sequence[str],
-    prototype: Portable,
+    prototype: Accumulator,
     fields: Fields = FIELDS,
     *,
     classes: Iterable[Label] | None = None,
@@ -88,7 +88,7 @@ def _pack(batches: Batches) -> Batches:
         yield pa.RecordBatch.from_pydict({**columns, "row": pa.array(rows, pa.binary())})
 
 
-def _update(key: Any, frames: Iterator[pd.DataFrame], stored: GroupState) -> Iterator[pd.DataFrame]:
+def _update(key: tuple[object, ...], frames: Iterator[pd.DataFrame], stored: GroupState) -> Iterator[pd.DataFrame]:
     """Merge new states of a group into the one that Spark holds, and yield its row."""
     rows = [_table(data) for frame in frames for data in frame["row"]]
     states = [row["state"][0].as_py() for row in rows] + ([bytes(stored.get[0])] if stored.exists else [])
@@ -107,7 +107,7 @@ def _unpack(batches: Batches) -> Batches:
         yield from pa.concat_tables(tables).combine_chunks().to_batches()
 
 
-def _written(row: Any) -> bytes:
+def _written(row: pa.Table | pa.RecordBatch) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, row.schema) as stream:
         stream.write(row)

@@ -6,7 +6,7 @@ A task of `mapInArrow` calls one of these with all batches of its partition; wha
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from stream_metrics.errors import ScoreError
 from stream_metrics.integrations.tables import Fields, feed
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.snapshot import Snapshot
+from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import from_bytes
 
 __all__ = ["Batches", "count", "merge_all", "merge_batches", "read"]
@@ -30,7 +31,7 @@ SHIPPED = 1_000  # states in a batch
 
 def count(empty: bytes, keys: list[str], fields: Fields, classes: list[Label] | None, batches: Batches) -> Batches:
     """Yield the states of a partition, one for each key, after the columns of the key."""
-    states: dict[str, Any] = {}
+    states: dict[str, Accumulator] = {}
     rows: list[pa.Table] = []
     for table in _gathered(batches):
         for key, row, part in _parts(table, keys):
@@ -54,7 +55,7 @@ def merge_batches(batches: Batches) -> Batches:
 
 def merge_all(states: Iterable[bytes | None]) -> bytes | None:
     """Return the merge of states as bytes; None if there is none."""
-    total: Any = None
+    total: Accumulator | None = None
     for data in states:
         if data is not None:
             state = from_bytes(data)
@@ -107,12 +108,12 @@ def _parts(table: pa.Table, keys: list[str]) -> Iterator[tuple[str, pa.Table, pa
         yield repr(row.to_pylist()), row, ordered.slice(end - size, size)
 
 
-def _readable(table: pa.Table, fields: Fields, classes: list[Label] | None) -> tuple[Mapping[str, Any], Fields]:
+def _readable(table: pa.Table, fields: Fields, classes: list[Label] | None) -> tuple[Mapping[str, object], Fields]:
     """Return the columns that are read, and the fields that name them; of arrays of scores, a column a class.
 
     Where an array is null, rows become mappings instead, as a column of numbers has no place for that.
     """
-    columns: dict[str, Any] = {name: table[name] for name in fields.columns()}
+    columns: dict[str, pa.ChunkedArray] = {name: table[name] for name in fields.columns()}
     if classes is None:
         return columns, fields
     scores, k = columns[str(fields.scores)], len(classes)
@@ -127,7 +128,7 @@ def _readable(table: pa.Table, fields: Fields, classes: list[Label] | None) -> t
     return {**columns, **dict(zip(apart.values(), matrix.reshape(-1, k).T, strict=True))}, fields._replace(scores=apart)
 
 
-def _written(rows: Sequence[pa.Table], states: Iterable[Any]) -> Batches:
+def _written(rows: Sequence[pa.Table], states: Iterable[Accumulator]) -> Batches:
     """Yield the states of keys, each after its row of key columns."""
     keys, data = pa.concat_tables(rows), [state.to_bytes() for state in states]
     columns = {name: keys[name] for name in keys.column_names}

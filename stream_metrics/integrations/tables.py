@@ -9,16 +9,20 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics.containers.inner import walk_inner
 from stream_metrics.errors import LabelError
+from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.states.batches import mergeable
+from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable
 
 __all__ = ["Fields", "emptied", "feed", "merge_in_tree"]
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Accumulator)
 
 
 class Fields(NamedTuple):
@@ -30,7 +34,7 @@ class Fields(NamedTuple):
 
     y_true: str = "y_true"
     y_pred: str | None = "y_pred"
-    scores: str | Mapping[Any, str] | None = None
+    scores: str | Mapping[Label, str] | None = None
     weight: str | None = None
     group: str | None = None
     time: str | None = None
@@ -42,19 +46,19 @@ class Fields(NamedTuple):
         return list(dict.fromkeys(name for name in named if name is not None))
 
 
-def emptied(prototype: Any) -> Any:
+def emptied(prototype: S) -> S:
     """Return an empty copy of an accumulator; ValueError if it is none, or does not merge."""
     if not isinstance(prototype, Portable) or not hasattr(prototype, "reset"):
         raise ValueError(f"Expected `prototype` to be a state, a metric or a set of metrics, but got {prototype!r:.60}")
     reason = mergeable(prototype)
     if reason is not None:
         raise ValueError(f"Expected `prototype` to be mergeable, but: {reason}")
-    empty: Any = prototype.copy()
+    empty = prototype.copy()
     empty.reset()
     return empty
 
 
-def feed(state: Any, table: Any, fields: Fields) -> None:
+def feed(state: Accumulator, table: Any, fields: Fields) -> None:
     """Count the rows of a table into `state`, all or none; LabelError names a column that the table does not have."""
     there = getattr(table, "column_names", None)  # of Arrow
     there = list(table if there is None else there)
@@ -78,7 +82,7 @@ def feed(state: Any, table: Any, fields: Fields) -> None:
     state.update_many(table[fields.y_true], predicted, weights, **options)
 
 
-def _side_by_side(table: Any, names: list[str]) -> np.ndarray[Any, Any]:
+def _side_by_side(table: Any, names: list[str]) -> NDArray[np.generic]:
     """Return columns of numbers as an array with one row for each row of the table."""
     return np.column_stack([np.asarray(table[name]) for name in names])
 

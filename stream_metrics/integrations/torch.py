@@ -48,6 +48,7 @@ from typing import Any, TypeVar
 
 from stream_metrics.errors import MergeError
 from stream_metrics.states.batches import mergeable
+from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import from_bytes
 
 try:
@@ -57,10 +58,10 @@ except ImportError as error:
 
 __all__ = ["all_reduce", "reduce"]
 
-State = TypeVar("State", bound=Any)
+State = TypeVar("State", bound=Accumulator)
 
 
-def all_reduce(state: State, group: Any = None) -> State:
+def all_reduce(state: State, group: dist.ProcessGroup | None = None) -> State:
     """Return on every rank a new state, the merge of the states of all ranks; `state` stays as it is.
 
     `group` is a process group, the default one if it is None. Every rank receives the bytes of every other.
@@ -70,13 +71,13 @@ def all_reduce(state: State, group: Any = None) -> State:
     """
     if not _spread(group):
         return _alone(state)
-    payloads: list[Any] = [None] * dist.get_world_size(group)
+    payloads: list[bytes | str] = [""] * dist.get_world_size(group)
     dist.all_gather_object(payloads, _payload(state), group=group)
     total: State = _merged(payloads)
     return total
 
 
-def reduce(state: State, dst: int = 0, group: Any = None) -> State | None:
+def reduce(state: State, dst: int = 0, group: dist.ProcessGroup | None = None) -> State | None:
     """Return on the rank `dst` a new state, the merge of the states of all ranks, and None on the other ranks.
 
     `dst` counts ranks in the default group, as it does for torch. Only `dst` receives the states.
@@ -86,7 +87,7 @@ def reduce(state: State, dst: int = 0, group: Any = None) -> State | None:
     if not _spread(group):
         return _alone(state)
     here = dist.get_rank() == dst
-    payloads: list[Any] | None = [None] * dist.get_world_size(group) if here else None
+    payloads: list[bytes | str] | None = [""] * dist.get_world_size(group) if here else None
     dist.gather_object(_payload(state), payloads, dst=dst, group=group)
     total, failure = None, None
     if payloads is not None:
@@ -101,7 +102,7 @@ def reduce(state: State, dst: int = 0, group: Any = None) -> State | None:
     return total
 
 
-def _spread(group: Any) -> bool:
+def _spread(group: dist.ProcessGroup | None) -> bool:
     """Tell whether there are ranks to exchange with; ValueError if this process is none of them."""
     if group is None and not (dist.is_available() and dist.is_initialized()):
         return False
@@ -119,7 +120,7 @@ def _alone(state: State) -> State:
     return total
 
 
-def _payload(state: Any) -> bytes | str:
+def _payload(state: Accumulator) -> bytes | str:
     """Return the bytes of a state, or as text why there are none."""
     try:
         return bytes(state.to_bytes())

@@ -7,9 +7,10 @@ and in print. A legend stands beside the axes, never on them: a curve may run th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.headlines import column_title
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from stream_metrics.labels import Label
 
-Numbers: TypeAlias = "np.ndarray[Any, Any]"
+Numbers: TypeAlias = NDArray[np.generic]
 
 NAME = 22  # characters of a label
 THIN = "\u202f"  # narrow no-break space between thousands
@@ -32,7 +33,7 @@ class Style(NamedTuple):
 
     colour: str
     marker: str
-    line: Any
+    line: str | tuple[int, tuple[int, ...]]  # as matplotlib takes it
 
 
 SERIES = [  # colours of Okabe & Ito (2008)

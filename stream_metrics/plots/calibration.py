@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
     from stream_metrics.labels import Label
+    from stream_metrics.ranking.calibration import Reliability
     from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["draw_reliability", "reliability", "stacked"]
@@ -35,7 +36,7 @@ class Curve(NamedTuple):
     """One curve: its name, its points, how it looks."""
 
     name: str
-    points: Any
+    points: Reliability
     style: Style
 
 

@@ -7,12 +7,14 @@ where there are few of them; a value that is nan leaves a gap in its line.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import MetricSpec, find
-from stream_metrics.plots.base import SERIES, THIN, new_figure, nothing, title
+from stream_metrics.plots.base import SERIES, THIN, Numbers, new_figure, nothing, title
 from stream_metrics.plots.curves import beside
 from stream_metrics.report.layout import number
 
@@ -26,7 +28,7 @@ FEW = 40  # points that are marked
 
 
 def running(
-    at: Sequence[Any],
+    at: Sequence[float | datetime] | NDArray[np.generic],
     values: Mapping[str, Sequence[float]],
     *,
     bounds: Mapping[str, Sequence[tuple[float, float]]] | None = None,
@@ -66,12 +68,12 @@ def running(
     return ax if len(values) == 1 else beside(ax, "Metric")
 
 
-def _known(bounds: Any, row: MetricSpec) -> Any:
+def _known(bounds: Numbers, row: MetricSpec) -> Numbers:
     """Return low and high, nan where they are the whole range of a metric and say nothing."""
     return np.where((bounds[0] <= row.low) & (bounds[1] >= row.high), np.nan, bounds)
 
 
-def _joined(line: Any) -> bool:
+def _joined(line: Numbers) -> bool:
     """Tell whether every value has a neighbour, so that a line shows it."""
     there = np.concatenate([[False], ~np.isnan(line), [False]])
     return not (there[1:-1] & ~there[:-2] & ~there[2:]).any()

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from stream_metrics.catalog.obstacles import SQUARE_LIMIT
 from stream_metrics.catalog.table import CATALOG, LABEL_VALUED
-from stream_metrics.labels import ordering
+from stream_metrics.labels import Label, ordering
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.ranking.protocol import Certified
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
 
+    from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["to_dict", "to_frame"]
+
+Bound: TypeAlias = dict[str, float]  # low, high, se
 
 
 def to_dict(snapshot: Snapshot) -> dict[str, Any]:
@@ -24,7 +27,7 @@ def to_dict(snapshot: Snapshot) -> dict[str, Any]:
     names = _names(snapshot)
     own = [names[label] for label in snapshot.labels]
     values: dict[str, dict[str, Any]] = {"whole": {}, "per_class": {}, "matrix": {}}
-    undefined: list[Any] = []
+    undefined: list[str | list[str]] = []
     computable = snapshot.computable_keys()
     for key in computable:
         value, lost = snapshot.evaluation.value_and_undefined(key)
@@ -53,23 +56,23 @@ def to_dict(snapshot: Snapshot) -> dict[str, Any]:
     }
     if snapshot.interval_display is not None:
         data["intervals"] = _intervals(snapshot, names)
-    if ("ranks" in snapshot.evaluation.states):
+    if "ranks" in snapshot.evaluation.states:
         data["scores"] = {"n": snapshot.scored, "bounds": _bounds(snapshot, names)}
     return data
 
 
-def _names(snapshot: Snapshot) -> dict[Any, str]:
+def _names(snapshot: Snapshot) -> dict[Label, str]:
     """Return the JSON name of every label, of the matrix and of the scores."""
     labels = list(snapshot.labels)
-    if ("ranks" in snapshot.evaluation.states):
+    if "ranks" in snapshot.evaluation.states:
         labels += [label for label in snapshot.evaluation.views["ranks"].labels if label not in set(labels)]
         labels = [labels[i] for i in ordering(labels)]
     return dict(zip(labels, label_names(labels), strict=True))
 
 
-def _bounds(snapshot: Snapshot, names: dict[Any, str]) -> dict[str, Any]:
+def _bounds(snapshot: Snapshot, names: dict[Label, str]) -> dict[str, Bound | dict[str, Bound]]:
     """Return low, high and standard error of every chosen value that is not exact, by key, or by key and class."""
-    bounds_by_key: dict[str, Any] = {}
+    bounds_by_key: dict[str, Bound | dict[str, Bound]] = {}
     for key in snapshot.computable_keys():
         estimate = snapshot.evaluation.estimates(key) if CATALOG[key].state != "counts" else None
         if isinstance(estimate, Certified) and estimate.low < estimate.high:
@@ -81,7 +84,7 @@ def _bounds(snapshot: Snapshot, names: dict[Any, str]) -> dict[str, Any]:
     return bounds_by_key
 
 
-def _intervals(snapshot: Snapshot, names: dict[Any, str]) -> dict[str, Any]:
+def _intervals(snapshot: Snapshot, names: dict[Label, str]) -> dict[str, Any]:
     """Return the intervals of the chosen values by key, or by key and class, as far as they have one."""
     shown = snapshot.interval_display
     assert shown is not None
@@ -99,16 +102,16 @@ def _intervals(snapshot: Snapshot, names: dict[Any, str]) -> dict[str, Any]:
     return data
 
 
-def _plain_bounds(interval: Any) -> dict[str, Any]:
+def _plain_bounds(interval: Interval) -> dict[str, float | str]:
     note = {"note": interval.note} if interval.note else {}
     return {"low": interval.low, "high": interval.high, "method": interval.method, **note}
 
 
-def _bound(estimate: Certified) -> dict[str, float]:
+def _bound(estimate: Certified) -> Bound:
     return {"low": estimate.low, "high": estimate.high, "se": estimate.se}
 
 
-def _matrix(snapshot: Snapshot) -> Any:
+def _matrix(snapshot: Snapshot) -> object:
     if "counts" not in snapshot.evaluation.views:
         return []
     if snapshot.evaluation.views["counts"].k <= SQUARE_LIMIT:
@@ -128,11 +131,11 @@ def to_frame(snapshot: Snapshot) -> pandas.DataFrame:
     evaluation = snapshot.evaluation
     if labels == list(snapshot.labels) and "ranks" not in evaluation.states and snapshot.interval_display is None:
         return pd.DataFrame({key: evaluation.value_and_undefined(key)[0] for key in snapshot.per_class}, index=index)
-    table: dict[str, list[Any]] = {}
+    table: dict[str, list[float] | list[str]] = {}
     for key, values in snapshot.per_class.items():
         table[key] = [values.get(a, math.nan) for a in labels]
         bounds = snapshot.displayed_interval(key)
-        if bounds is not None:
+        if isinstance(bounds, dict):
             table[f"{key}_low"] = [bounds[a].low if a in bounds else math.nan for a in labels]
             table[f"{key}_high"] = [bounds[a].high if a in bounds else math.nan for a in labels]
             if any(one.note for one in bounds.values()):

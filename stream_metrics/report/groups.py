@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.evaluation.numbers import number_of
@@ -114,7 +114,7 @@ def _cell(view: Snapshot, key: str) -> str:
     return "-" if math.isnan(value) else score(value, digits=3)
 
 
-def _bounds(view: Snapshot, key: str) -> Any:
+def _bounds(view: Snapshot, key: str) -> Interval | None:
     """Return the interval of a value of one group as it is shown, None if there is none."""
     if CATALOG[key].kind == "whole":
         return value_bounds(view, key)
@@ -144,8 +144,9 @@ def _gap_bounds(groups: GroupSnapshot, key: str) -> Interval | None:
     """Return the interval of the largest difference as it is shown, None if there is none."""
     if groups.interval_level is None:
         return None
-    intervals = {group: _bounds(groups[group], key) for group in groups.values_of(key)}
-    if None in intervals.values():
+    by_group = groups.values_of(key)
+    intervals = {group: bounds for group in by_group if (bounds := _bounds(groups[group], key)) is not None}
+    if len(intervals) < len(by_group):
         return None
     return range_of(intervals, groups.interval_level, next(iter(intervals.values())).valid)
 

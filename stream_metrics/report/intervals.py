@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stream_metrics.report.score_section import DOUBT, bounds, row_labels
 
 if TYPE_CHECKING:
+    from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
     from stream_metrics.snapshots.groups import GroupSnapshot
     from stream_metrics.snapshots.snapshot import Snapshot
@@ -41,16 +42,18 @@ def interval_notes(snapshot: Snapshot) -> list[str]:
     return [f"{100 * shown.level:g} % intervals, valid for {looks}, of {of}"]
 
 
-def value_bounds(snapshot: Snapshot, key: str, *labels: Label) -> Any:
+def value_bounds(snapshot: Snapshot, key: str, *labels: Label) -> Interval | None:
     """Return the interval of a value as it is shown; None if there is none."""
     bounds = snapshot.displayed_interval(key)
     bounds = bounds.get(labels[0]) if isinstance(bounds, dict) and labels else bounds
     return None if bounds is None or isinstance(bounds, dict) or math.isnan(bounds.low) else bounds
 
 
-def class_bounds(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[Any]:
+def class_bounds(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[Interval | None]:
     """Return the intervals of a per-class key at positions of `row_labels`, None where there is none."""
-    bounds = snapshot.displayed_interval(key) or {}
+    bounds = snapshot.displayed_interval(key)
+    if not isinstance(bounds, dict):
+        return [None] * len(shown)
     labels = row_labels(snapshot)
     taken = [bounds.get(labels[at]) for at in shown]
     return [None if one is None or math.isnan(one.low) else one for one in taken]
@@ -61,7 +64,7 @@ def group_bounds(groups: GroupSnapshot) -> Snapshot | None:
     return next((view for view in groups.values() if view.interval_display is not None), None)
 
 
-def bracketed(intervals: Sequence[Any]) -> list[str]:
+def bracketed(intervals: Sequence[Interval | None]) -> list[str]:
     """Return the intervals of one column as text, empty where there is none."""
     there = [one for one in intervals if one is not None]
     if not there:

@@ -8,9 +8,10 @@ the numbers of the rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics.report.layout import display_width, fit_names, numbers, pad, shorten, wrap
 
@@ -57,7 +58,7 @@ def percent(value: float, total: float) -> str:
     return ">99" if text == "100" and value != total else text
 
 
-def _marked(cells: list[list[str]], matrix: np.ndarray[Any, Any]) -> list[list[str]]:
+def _marked(cells: list[list[str]], matrix: NDArray[np.generic]) -> list[list[str]]:
     """Put marks around the correct cell and the largest error of each row, and blanks around the others."""
     wrong = matrix.copy()
     np.fill_diagonal(wrong, 0)

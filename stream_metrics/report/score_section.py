@@ -10,14 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.layout import number, score, shorten, visible
 
 if TYPE_CHECKING:
+    from stream_metrics.evaluation.evaluation import Estimate
+    from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
+    from stream_metrics.ranking.protocol import Certified
     from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = [
@@ -106,12 +109,12 @@ def _sampled(title: str, snapshot: Snapshot, key: str, labels: tuple[Label, ...]
     return Rated(title, score(estimate.value, digits=digits), low, high + DOUBT * bool(interval.note))
 
 
-def _shown_bounds(snapshot: Snapshot, key: str, labels: tuple[Label, ...]) -> Any:
+def _shown_bounds(snapshot: Snapshot, key: str, labels: tuple[Label, ...]) -> Interval | None:
     bounds = snapshot.displayed_interval(key)
     return bounds.get(labels[0]) if isinstance(bounds, dict) else bounds
 
 
-def doubts(intervals: Iterable[Any]) -> list[str]:
+def doubts(intervals: Iterable[Interval | None]) -> list[str]:
     """Return why intervals are not to be trusted, each reason once."""
     reasons = dict.fromkeys(one.note for one in intervals if one is not None and one.note)
     return [f"{DOUBT}: not to be trusted, {'; '.join(reasons)}"] if reasons else []
@@ -150,9 +153,9 @@ def _calibrated(snapshot: Snapshot) -> bool:
     return not all(map(math.isnan, (e.value for e in _certified(snapshot, "expected_calibration_error"))))
 
 
-def _certified(snapshot: Snapshot, key: str) -> list[Any]:
+def _certified(snapshot: Snapshot, key: str) -> list[Certified]:
     snapshot.evaluation.value_and_undefined(key)
-    estimates: list[Any] = snapshot.evaluation.estimates(key)
+    estimates: list[Certified] = snapshot.evaluation.estimates(key)
     return estimates
 
 
@@ -195,7 +198,7 @@ def _title(key: str) -> str:
     return "Accuracy of the 2 largest" if key == "top_k_accuracy" else CATALOG[key].title
 
 
-def _rated(title: str, estimate: Any) -> Rated:
+def _rated(title: str, estimate: Estimate) -> Rated:
     if not estimate.high - estimate.low >= NARROW:
         return Rated(title, score(estimate.value, estimate.kind == "undefined", LEAST), "", "")
     digits = _decimals(estimate.low, estimate.high, LEAST)
@@ -216,7 +219,7 @@ def bounds(low: float, high: float, digits: int) -> tuple[str, str]:
     )
 
 
-def emphasized(estimate: Any) -> str:
+def emphasized(estimate: Estimate | Interval) -> str:
     """Return a value in the decimals that its bounds share, at most 4; with its bounds where they share less than 3."""
     if math.isnan(estimate.value):
         return "undefined"

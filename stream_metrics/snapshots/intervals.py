@@ -42,7 +42,7 @@ class IntervalReadings:
     __slots__ = ()
     evaluation: Evaluation
     interval_display: IntervalDisplay | None
-    _intervals: dict[str, Any]
+    _intervals: dict[str, Interval | dict[Label, Interval] | None]
 
     def interval(
         self,
@@ -135,7 +135,7 @@ class IntervalReadings:
         twin.evaluation = self.evaluation
         return twin  # type: ignore[no-any-return]
 
-    def displayed_interval(self, key: str) -> Any:
+    def displayed_interval(self, key: str) -> Interval | dict[Label, Interval] | None:
         """Return the interval of a key as it is shown.
 
         Parameters

@@ -31,6 +31,7 @@ from stream_metrics.snapshots.scores import ScoreReadings
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
 
+    from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
 
 __all__ = ["Estimate", "Snapshot", "Values"]
@@ -97,7 +98,7 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         self.evaluation = Evaluation(given, folds, zero_division)
         self.chosen_keys = self.default_keys() if keys is None else tuple(dict.fromkeys(find(key).key for key in keys))
         self.interval_display: IntervalDisplay | None = None
-        self._intervals: dict[str, Any] = {}
+        self._intervals: dict[str, Interval | dict[Label, Interval] | None] = {}
         self._obstacles: dict[str, Obstacle] | None = None
 
     def default_keys(self) -> tuple[str, ...]:
