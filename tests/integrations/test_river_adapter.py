@@ -72,10 +72,7 @@ def test_an_adapter_is_a_classification_metric(make: Any) -> None:
         (as_river(sm.MCC()), "MCC"),
         (as_river(sm.LogLoss()), "CrossEntropy"),
         (as_river(sm.MetricSet()), "MetricSet(accuracy)"),
-        (
-            as_river(sm.MetricSet(["mcc"] if "mcc" in sm.MetricSet().snapshot() else ["macro_f1"])),
-            "MetricSet(macro_f1)",
-        ),
+        (as_river(sm.MetricSet(["macro_f1"])), "MetricSet(macro_f1)"),
         (as_river(sm.MetricSet(), "recall", "spam"), "MetricSet(recall, 'spam')"),
         (as_river(sm.MCC(), max), "MCC(max)"),
         (as_river(sm.MCC(zero_division=1.0)), "MCC(zero_division=1.0)"),
