@@ -89,7 +89,7 @@ class Portable:
         kind, content = _open(data)
         if not issubclass(cls, _kinds[kind]):
             raise DecodeError(f"Expected the bytes of a {cls.__name__}, but got those of a {_kinds[kind].__name__}")
-        state = cls._restored(content)
+        state = cls.from_content(content)
         if not isinstance(state, cls):
             raise DecodeError(f"Expected the bytes of a {cls.__name__}, but got those of a {type(state).__name__}")
         return state
@@ -101,9 +101,13 @@ class Portable:
     def _restore(cls, content: Any) -> Any:
         raise NotImplementedError
 
+    def to_content(self) -> list[Any]:
+        """Return what a state that contains this one writes of it."""
+        return self._content()
+
     @classmethod
-    def _restored(cls, content: Any) -> Any:
-        """Restore, and turn whatever the content breaks on the way into a DecodeError."""
+    def from_content(cls, content: Any) -> Any:
+        """Return the state of a content; DecodeError for whatever the content breaks on the way."""
         try:
             return cls._restore(content)
         except DecodeError:
@@ -179,24 +183,24 @@ def from_bytes(data: bytes) -> Any:
     Accuracy: 1
     """
     kind, content = _open(data)
-    return _kinds[kind]._restored(content)
+    return _kinds[kind].from_content(content)
 
 
 def packed(state: Portable) -> list[Any]:
     """Return a state as [kind, content], as a state that holds it writes it."""
-    return [state.KIND, state._content()]
+    return [state.KIND, state.to_content()]
 
 
 def unpacked(pair: Any) -> Any:
     """Return the state of what `packed` wrote; ValueError or DecodeError if no state would have written it."""
     if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and pair[0] in _kinds):
         raise ValueError(f"[kind, content] with a kind of {sorted(_kinds)}")
-    return _kinds[pair[0]]._restored(pair[1])
+    return _kinds[pair[0]].from_content(pair[1])
 
 
 def written_as(state: Portable, content: Any) -> bool:
     """Tell whether the state would write this content, which it was restored from."""
-    return encoded(state._content()) == encoded(content)
+    return encoded(state.to_content()) == encoded(content)
 
 
 def _revive(cls: type[Portable], data: bytes) -> Portable:

@@ -279,4 +279,4 @@ def test_a_state_that_is_still_fed_is_taken_at_one_moment(monkeypatch: pytest.Mo
     monkeypatch.setattr(module, "load_of", while_it_counts)
     total.put("w", state, 1)
 
-    assert total.workers()["w"].n == total._load[1] == 1
+    assert total.workers()["w"].n == total.merge_load[1] == 1

@@ -80,11 +80,11 @@ def test_a_call_in_the_middle_of_another_one_is_refused(make: Callable[[], Any])
     state = make()
     feed(state, "a", "b")
     before = state.to_bytes()
-    with lock_of(state)._writing():
+    with lock_of(state).writing():
         for call in (lambda: feed(state, "a", "b"), state.snapshot, state.copy, state.reset):
             with pytest.raises(RuntimeError, match=r"Expected no call of a .* in the middle of another one"):
                 call()
-    with lock_of(state)._reading():
+    with lock_of(state).reading():
         assert state.to_bytes() == before
         with pytest.raises(RuntimeError, match="Expected no call of a"):
             state.reset()
@@ -106,7 +106,7 @@ def test_a_finalizer_in_a_section_is_refused() -> None:
 
     waste: Any = Counts()
     waste.itself = waste
-    with state._writing():
+    with state.writing():
         del waste
         gc.collect()
 
@@ -120,7 +120,7 @@ def test_writers_and_readers_wait_for_a_section(make: Callable[[], Any]) -> None
     state, done = make(), []
     tasks = [lambda: feed(state, "a", "a"), lambda: feed(state, ("t", 1), None), state.to_bytes, state.snapshot]
     threads = [threading.Thread(target=lambda task=task: done.append(task())) for task in tasks]
-    with lock_of(state)._writing():
+    with lock_of(state).writing():
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -138,7 +138,7 @@ def test_a_waiting_call_can_be_interrupted() -> None:
     state, inside, leave = sm.ConfusionMatrix(), threading.Event(), threading.Event()
 
     def hold() -> None:
-        with state._writing():
+        with state.writing():
             inside.set()
             leave.wait(100)
 
@@ -174,7 +174,7 @@ def test_a_forked_child_can_use_a_state_that_was_locked(make: Callable[[], Any])
     feed(state, "a", "a")
 
     def hold() -> None:
-        with lock_of(state)._writing():
+        with lock_of(state).writing():
             inside.set()
             leave.wait(100)
 

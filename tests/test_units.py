@@ -69,7 +69,7 @@ def test_every_split_gives_the_same_bytes(make: Callable[[], Any]) -> None:
     """One by one, in a batch, merged from shards in any order, through bytes in the middle."""
     samples = rows(is_scored(make()))
     whole = fed(make(), samples)
-    assert len(whole._folds) > 20
+    assert len(whole.unit_folds) > 20
     batch = in_batch(make(), samples)
     shards = [fed(make(), samples[at::3]) for at in range(3)]
     through = sm.from_bytes(shards[2].to_bytes())
@@ -88,7 +88,7 @@ def test_folds_add_up_and_revert_restores_the_bytes(data: st.DataObject) -> None
     kept = data.draw(st.integers(0, len(samples)))
     state, before = fed(make(), samples), fed(make(), samples[:kept])
     total = make()
-    for part in state._folds.values():
+    for part in state.unit_folds.values():
         total.merge(part)
     assert encoded(total._content()) == encoded(state._content()[:-1])
     for truth, predicted, w, unit in reversed(samples[kept:]):
@@ -197,8 +197,8 @@ def test_containers_pass_units_on(make: Callable[[], Any]) -> None:
     batch.update_many(truth[70:100], predicted[70:100], w[70:100], unit=unit[70:100])
     in_batch(batch, samples[100:])
     assert single == batch == sm.from_bytes(single.to_bytes()) == single.copy()
-    assert {fold: part.n for fold, part in single.state._folds.items()} == {
-        fold: part.n for fold, part in last._folds.items()
+    assert {fold: part.n for fold, part in single.state.unit_folds.items()} == {
+        fold: part.n for fold, part in last.unit_folds.items()
     }
 
     window, group = sm.TimeWindow(make(), 100, 4), sm.ByGroup(make())
@@ -235,8 +235,8 @@ def test_impossible_folds_are_refused(damage: str) -> None:
     }[damage]
     damaged = [*content[:-1], changed, *([folds] if damage == "twice" else [])]
     with pytest.raises(sm.DecodeError):
-        sm.MetricSet._restored(_read(damaged))
-    assert sm.MetricSet._restored(_read(content)) == state
+        sm.MetricSet.from_content(_read(damaged))
+    assert sm.MetricSet.from_content(_read(content)) == state
 
 
 def _read(content: Any) -> Any:

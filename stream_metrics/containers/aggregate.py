@@ -129,7 +129,7 @@ class Aggregate(Portable):
     def __init__(self) -> None:
         self._entries: dict[Label, _Entry] = {}
         self._total: Any = None  # of all entries, until one of them changes
-        self._load: Load = (0, 0, 0)  # of all entries
+        self.merge_load: Load = (0, 0, 0)  # of all entries
         self._lock = Lock()
 
     def put(self, worker: Label, state: Any, sequence: int, epoch: int = 0) -> bool:
@@ -170,14 +170,14 @@ class Aggregate(Portable):
             new, old = _Entry(*numbers, report, now, load_of([report])), self._entries.get(key)
             if _newer(key, old, new) is not new:
                 return False
-            self._load = self._load_with({key: new})
+            self.merge_load = self._load_with({key: new})
             self._entries[key] = new
             self._total = None
         return True
 
     def _load_with(self, fresh: Mapping[Label, _Entry]) -> Load:
         """Return what all entries count together once these replace their workers'; WeightError if that is too much."""
-        weight, samples, abstentions = self._load
+        weight, samples, abstentions = self.merge_load
         for key, entry in fresh.items():
             old = self._entries[key].load if key in self._entries else (0, 0, 0)
             weight, samples = weight + entry.load[0] - old[0], samples + entry.load[1] - old[1]
@@ -216,7 +216,7 @@ class Aggregate(Portable):
             if entry is None or entry.state is None:
                 raise KeyError(worker)
             dropped = entry._replace(state=None, load=(0, 0, 0))
-            self._load = self._load_with({key: dropped})
+            self.merge_load = self._load_with({key: dropped})
             self._entries[key] = dropped
             self._total = None
 
@@ -293,14 +293,15 @@ class Aggregate(Portable):
         """
         if not isinstance(other, Aggregate):
             raise MergeError(f"Expected to merge an Aggregate, but got a {type(other).__name__}")
-        theirs = other.copy()._entries
+        twin: Self = other.copy()
+        theirs = twin._entries
         with self._lock:
             for entry in theirs.values():
                 if entry.state is not None:
                     self._check_fits(entry.state)
                     break
             newer = {key: _newer(key, self._entries.get(key), entry) for key, entry in theirs.items()}
-            self._load = self._load_with(newer)
+            self.merge_load = self._load_with(newer)
             self._entries |= newer
             self._total = None
         return self
@@ -313,9 +314,9 @@ class Aggregate(Portable):
         Aggregate
             The copy.
         """
-        twin = type(self)()
-        with self._lock._reading():
-            entries, twin._load = dict(self._entries), self._load
+        twin: Self = type(self)()
+        with self._lock.reading():
+            entries, twin.merge_load = dict(self._entries), self.merge_load
         twin._entries = {
             key: entry if entry.state is None else entry._replace(state=entry.state.copy())
             for key, entry in entries.items()
@@ -325,10 +326,10 @@ class Aggregate(Portable):
     def reset(self) -> None:
         """Forget every worker, dropped ones too."""
         with self._lock:
-            self._entries, self._total, self._load = {}, None, (0, 0, 0)
+            self._entries, self._total, self.merge_load = {}, None, (0, 0, 0)
 
     def _ordered(self) -> list[tuple[Label, _Entry]]:
-        with self._lock._reading():
+        with self._lock.reading():
             entries = list(self._entries.items())
         return [entries[at] for at in ordering([key for key, _ in entries])]
 
@@ -348,12 +349,12 @@ class Aggregate(Portable):
             if state is not None:
                 aggregate._check_fits(state)
             numbers = _number(epoch, "epoch"), _number(sequence, "sequence")
-            load = (0, 0, 0) if state is None else state._load()
+            load = (0, 0, 0) if state is None else state.merge_load()
             aggregate._entries[_name(name)] = _Entry(*numbers, state, now, load)
         if not written_as(aggregate, content):
             raise ValueError("what these workers would be written as")
         entries, aggregate._entries = aggregate._entries, {}
-        aggregate._load, aggregate._entries = aggregate._load_with(entries), entries
+        aggregate.merge_load, aggregate._entries = aggregate._load_with(entries), entries
         return aggregate
 
     def __repr__(self) -> str:

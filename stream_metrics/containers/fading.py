@@ -38,7 +38,7 @@ from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
-from stream_metrics.states.limits import MOST
+from stream_metrics.states.limits import MOST, Load
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["Fading"]
@@ -208,7 +208,7 @@ class Fading(Portable):
         if not states:
             return 0.0
         first = min(states)
-        weights: int = states[first]._load()[0]
+        weights: int = states[first].merge_load()[0]
         return weights / self._scale(latest, first)
 
     def _find_capacity(self, states: dict[int, Any], latest: int, taken: float) -> None:
@@ -217,7 +217,7 @@ class Fading(Portable):
         states = {stretch: state for stretch, state in states.items() if stretch >= newest - 1}
         shown, self._capacity = self._shown(states, latest), 0.0
         left = MOST_FADED - shown
-        rooms = [(MOST - max(state._load()), stretch) for stretch, state in states.items()]
+        rooms = [(MOST - max(state.merge_load()), stretch) for stretch, state in states.items()]
         least = 3 if taken else 0  # appearances
         if left < taken or any(free < max(taken * self._scale(latest, stretch), least) for free, stretch in rooms):
             raise WeightError(
@@ -226,8 +226,9 @@ class Fading(Portable):
         end = (newest + 1) * self._stretch  # where weights are largest
         self._capacity = min([left, *(free / self._scale(end, stretch) for free, stretch in rooms)])
 
-    def _load(self) -> tuple[int, int, int]:
-        loads = [state._load() for state in (self._read(), *self._states.values())]
+    def merge_load(self) -> Load:
+        """Return bounds of what a merge adds up; see `states.limits`."""
+        loads = [state.merge_load() for state in (self._read(), *self._states.values())]
         weights, samples, abstentions = map(max, zip(*loads, strict=True))
         return max(weights, 2 * int(self._shown(self._states, self._latest or 0))), samples, abstentions
 
@@ -328,7 +329,7 @@ class Fading(Portable):
             If kinds or configurations differ. The message names the difference.
         """
         check_same(self, other, CONFIGURATION)
-        with self._lock._merging(other._lock):
+        with self._lock.merging(other._lock):
             if other._latest is None:
                 return self
             latest = max(other._latest, other._latest if self._latest is None else self._latest)
@@ -351,8 +352,8 @@ class Fading(Portable):
         Fading
             The copy.
         """
-        twin = type(self)(self.inner, self._half if self.by_count else f"{self._half}ns", self.clock)
-        with self._lock._reading():
+        twin: Self = type(self)(self.inner, self._half if self.by_count else f"{self._half}ns", self.clock)
+        with self._lock.reading():
             twin._states = {stretch: state.copy() for stretch, state in self._states.items()}
             twin._latest = self._latest
         return twin
@@ -374,7 +375,7 @@ class Fading(Portable):
         object
             A state of the class of `inner`.
         """
-        with self._lock._reading():
+        with self._lock.reading():
             if self._latest is None:
                 return self.inner.copy()
             at = self._latest if t is None else self._place(t)
@@ -421,26 +422,27 @@ class Fading(Portable):
     @property
     def n(self) -> int:
         """The number of samples that are not forgotten."""
-        with self._lock._reading():
+        with self._lock.reading():
             return int(self._read().n)
 
     @property
     def abstained(self) -> int:
         """The number of samples without a prediction that are not forgotten."""
-        with self._lock._reading():
+        with self._lock.reading():
             return int(self._read().abstained)
 
-    def _now(self) -> int | None:
+    def reading_time(self) -> int | None:
         """Return the latest time, by which groups are read together."""
         return None if self.by_count else self._latest
 
-    def _sum(self, name: str, t: Time | None = None) -> int:
+    def sum_at(self, name: str, t: Time | None = None) -> int:
+        """Return a number of samples, `n` or `abstained`, as it is read at a time."""
         return int(getattr(self, name))
 
     def _content(self) -> list[Any]:
-        with self._lock._reading():
+        with self._lock.reading():
             latest = [] if self._latest is None else [self._latest]
-            states = [[stretch, self._states[stretch]._content()] for stretch in sorted(self._states)]
+            states = [[stretch, self._states[stretch].to_content()] for stretch in sorted(self._states)]
         return [packed(self.inner), self.by_count, self._half, latest, states]
 
     @classmethod

@@ -22,7 +22,7 @@ from stream_metrics.inputs.times import is_one_time
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.states.batches import KeyedBatch, mergeable
-from stream_metrics.states.limits import MOST, capacity_left, grown, load_of
+from stream_metrics.states.limits import MOST, Load, capacity_left, grown, load_of
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["ByGroup"]
@@ -148,7 +148,7 @@ class ByGroup(GroupFeed, Portable):
         beside = {"t": t, "unit": unit, "classes": classes}
         batch = KeyedBatch(columns, **{name: value for name, value in beside.items() if name not in columns})
         names, forms, codes = factorize_groups(group, batch.n)
-        with self._writing():
+        with self.writing():
             self._count_batch(batch, names, forms, codes)
 
     def _count_batch(self, batch: KeyedBatch, names: list[Label], forms: Any, codes: Any) -> None:
@@ -212,12 +212,13 @@ class ByGroup(GroupFeed, Portable):
             self._largest = None
         self._slots, self._rest = slots, rest
 
-    def _load(self) -> tuple[int, int, int]:
+    def merge_load(self) -> Load:
+        """Return bounds of what a merge adds up; see `states.limits`."""
         return load_of(slot.state for slot in (*self._slots.values(), *([] if self._rest is None else [self._rest])))
 
     def _find_capacity(self, taken: int) -> None:
         """Find out how much can be counted; WeightError if that is less than `taken`."""
-        self._capacity = capacity_left(self._load(), taken) if self._adds_up else 2**62
+        self._capacity = capacity_left(self.merge_load(), taken) if self._adds_up else 2**62
 
     def merge(self, other: Self) -> Self:
         """Add the groups of another shard.
@@ -241,7 +242,7 @@ class ByGroup(GroupFeed, Portable):
         reason = mergeable(self.inner)
         if reason is not None:
             raise reason
-        with self._merging(other):
+        with self.merging(other):
             capacity_left(load_of((self, other)))
             fresh = {key: _both(self._slots.get(key), slot) for key, slot in other._slots.items()}
             rest = self._rest if other._rest is None else _both(self._rest, other._rest)
@@ -258,31 +259,31 @@ class ByGroup(GroupFeed, Portable):
         ByGroup
             The copy.
         """
-        twin = type(self).__new__(type(self))
+        twin: Self = type(self).__new__(type(self))
         twin.inner, twin.max_groups, twin.other = self.inner, self.max_groups, self.other
         twin._adds_up = self._adds_up
-        with self._reading():
+        with self.reading():
             twin._largest = self._largest
             twin._slots = {key: Slot(slot.state.copy(), slot.forms) for key, slot in self._slots.items()}
             twin._rest = None if self._rest is None else Slot(self._rest.state.copy())
         return twin
 
-    def _mapped(self, change: Callable[[Any], Any]) -> Self:
+    def map_states(self, change: Callable[[Any], Any]) -> Self:
         """Return the same groups with changed states."""
-        twin = self.copy()
+        twin: Self = self.copy()
         twin._slots = {key: Slot(change(slot.state), slot.forms) for key, slot in twin._slots.items()}
         twin._rest = None if twin._rest is None else Slot(change(twin._rest.state))
         return twin
 
     def reset(self) -> None:
         """Forget every group; the configuration stays."""
-        with self._writing():
+        with self.writing():
             self._slots, self._folded, self._rest, self._largest = {}, {}, None, None
 
     @property
     def groups(self) -> tuple[Label, ...]:
         """The groups that are kept apart, in the order of report."""
-        with self._reading():
+        with self.reading():
             return tuple([shown(key, self._slots[key].forms) for key in self._keys()])
 
     def state(self, group: Label) -> Any:
@@ -316,29 +317,29 @@ class ByGroup(GroupFeed, Portable):
 
     def _time(self) -> np.datetime64 | None:
         """Return the time at which all groups are read, if they depend on it."""
-        times = [state._now() for state in self._states() if hasattr(state, "_now")]
+        times = [state.reading_time() for state in self._states() if hasattr(state, "reading_time")]
         return np.datetime64(max(times), "ns") if times and times[0] is not None else None
 
     def _total(self, states: list[Any], name: str) -> int:
         t = self._time()
-        return sum(getattr(state, name) if t is None else state._sum(name, t) for state in states)
+        return sum(getattr(state, name) if t is None else state.sum_at(name, t) for state in states)
 
     @property
     def n(self) -> int:
         """The number of samples counted, folded ones included."""
-        with self._reading():
+        with self.reading():
             return self._total(self._states(), "n")
 
     @property
     def abstained(self) -> int:
         """The number of samples without a prediction."""
-        with self._reading():
+        with self.reading():
             return self._total(self._states(), "abstained")
 
     @property
     def folded(self) -> int:
         """The number of samples of groups that are not kept apart."""
-        with self._reading():
+        with self.reading():
             return 0 if self._rest is None else self._total([self._rest.state], "n")
 
     def snapshot(self, t: Any = None) -> GroupSnapshot:
@@ -354,7 +355,7 @@ class ByGroup(GroupFeed, Portable):
         GroupSnapshot
             The groups at this moment, to be read one by one and compared.
         """
-        with self._reading():
+        with self.reading():
             return self._freeze(t)
 
     def _freeze(self, t: Any) -> GroupSnapshot:
@@ -372,12 +373,12 @@ class ByGroup(GroupFeed, Portable):
 
     def _content(self) -> list[Any]:
         groups = []
-        with self._reading():
+        with self.reading():
             for key in self._keys():
                 slot = self._slots[key]
                 forms = list(slot.forms[:3]) if isinstance(key, int | float) else []
-                groups.append([shown(key, slot.forms), forms, slot.state._content()])
-            rest = [] if self._rest is None else [self._rest.state._content()]
+                groups.append([shown(key, slot.forms), forms, slot.state.to_content()])
+            rest = [] if self._rest is None else [self._rest.state.to_content()]
         limit = [] if self.max_groups is None else [self.max_groups]
         return [packed(self.inner), limit, self.other, groups, rest]
 
@@ -406,7 +407,7 @@ class ByGroup(GroupFeed, Portable):
         return groups_state
 
     def __repr__(self) -> str:
-        with self._reading():
+        with self.reading():
             folded = "" if self._rest is None else f", {self.folded} of them folded"
             return f"ByGroup({self.inner!r}, {len(self._slots)} groups, {self.n} samples{folded})"
 

@@ -42,13 +42,13 @@ def walk_inner(state: Any) -> Iterator[Any]:
 
 def state_decoder(empty: Any) -> Callable[[Any], Any]:
     """Return what reads states from contents; ValueError unless one is configured as `empty` is and holds a sample."""
-    kind, nothing = type(empty), encoded(empty._content())
+    kind, nothing = type(empty), encoded(empty.to_content())
 
     def restored(content: Any) -> Any:
-        state = kind._restore(content)
+        state = kind.from_content(content)
         twin = state.copy()
         twin.reset()
-        if encoded(content) == nothing or encoded(twin._content()) != nothing:
+        if encoded(content) == nothing or encoded(twin.to_content()) != nothing:
             raise ValueError("states of the configuration inside, each with a sample")
         return state
 

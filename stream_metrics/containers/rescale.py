@@ -22,13 +22,13 @@ def scale_weights(state: Any, factor: float) -> Any:
         return _faded_counts(state, factor)
     if isinstance(state, ProbabilityLosses):
         return _faded_losses(state, factor)
-    if hasattr(state, "_mapped"):
-        return state._mapped(lambda part: scale_weights(part, factor))
+    if hasattr(state, "map_states"):
+        return state.map_states(lambda part: scale_weights(part, factor))
     if isinstance(state, Feed):
         scored = getattr(state, "scored", None)
         if scored is not None and scored.losses is not None:
             scored.losses = scale_weights(scored.losses, factor)
-        state._attach(scale_weights(state.state, factor))
+        state.attach(scale_weights(state.state, factor))
     return state
 
 
@@ -41,7 +41,7 @@ def _faded_counts(counts: ConfusionMatrix, factor: float) -> ConfusionMatrix:
     seen = np.ones(len(labels), np.int64)  # labels are shown as they were
     twin = counts.copy()
     twin.reset()
-    twin._commit(labels, labels, cells, (seen, seen), counts.n, counts.abstained, counts.weighted)
+    twin.add_cells(labels, labels, cells, (seen, seen), counts.n, counts.abstained, counts.weighted)
     return twin
 
 

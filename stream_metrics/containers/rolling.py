@@ -219,7 +219,7 @@ class Rolling(AreaFeed, Portable):
         return rolling
 
     def __repr__(self) -> str:
-        with self._reading():
+        with self.reading():
             return f"Rolling({self.state!r}, window={self.window})"
 
 
@@ -246,7 +246,7 @@ def _check_reverts(inner: Any) -> None:
 def _reads(leaf: Any) -> Reads:
     """Tell what a sample of a state is made of."""
     if isinstance(leaf, MetricBase):
-        return leaf._reads
+        return leaf.reads
     return "scores" if isinstance(leaf, RankSketch | ProbabilityLosses) else "labels"
 
 
@@ -271,9 +271,9 @@ def _sized(inner: Any, window: int) -> Any:
     twin = inner.copy()
     twin.buckets = window
     if isinstance(inner, MetricSet):
-        twin._attach_scored(_scored(inner.scored, window))
+        twin.attach_scored(_scored(inner.scored, window))
     else:
-        twin._attach(_enlarged(inner.state, window))
+        twin.attach(_enlarged(inner.state, window))
     return twin
 
 

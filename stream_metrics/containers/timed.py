@@ -25,7 +25,7 @@ from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
-from stream_metrics.states.limits import capacity_left, grown, load_of
+from stream_metrics.states.limits import Load, capacity_left, grown, load_of
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["TimeWindow"]
@@ -199,7 +199,7 @@ class TimeWindow(PaneFeed, Portable):
             return
         times = column_to_epoch_ns(self.clock() if t is None else t, batch.n)
         panes = times // self._length
-        with self._writing():
+        with self.writing():
             on_time = panes > self._gone() if self._started else np.ones(batch.n, bool)
             dealt = batch.split_by_key(panes, self._open.get, self.inner, on_time)
             taken = grown((self._open.get(pane) for pane in dealt), dealt.values())
@@ -213,12 +213,13 @@ class TimeWindow(PaneFeed, Portable):
             self._expire()
         self._report()
 
-    def _load(self) -> tuple[int, int, int]:
+    def merge_load(self) -> Load:
+        """Return bounds of what a merge adds up; see `states.limits`."""
         return load_of([*self._open.values(), *self._merges.frozen.values()])
 
     def _find_capacity(self, taken: int) -> None:
         """Find out how much can be counted; WeightError if that is less than `taken`."""
-        self._capacity = capacity_left(self._load(), taken)
+        self._capacity = capacity_left(self.merge_load(), taken)
 
     def advance(self, t: Time | None = None) -> None:
         """Move the time on without a sample: panes expire and windows close.
@@ -229,7 +230,7 @@ class TimeWindow(PaneFeed, Portable):
             The time; that of the clock by default.
         """
         latest = to_epoch_ns(self.clock() if t is None else t)
-        with self._writing():
+        with self.writing():
             self._timed |= t is not None
             self._move(latest)
             self._expire()
@@ -257,7 +258,7 @@ class TimeWindow(PaneFeed, Portable):
     def _report(self) -> None:
         """Pass the windows that have closed to `on_close`, which may use this one."""
         while callable(self.on_close):
-            with self._writing():
+            with self.writing():
                 if not self._closed:
                     return
                 closed = self._closed.popleft()
@@ -284,7 +285,7 @@ class TimeWindow(PaneFeed, Portable):
         """
         if self.on_close != "keep":
             raise ValueError(f"Expected a window with on_close='keep', but got on_close={self.on_close!r}")
-        with self._writing():
+        with self.writing():
             return iter([self._closed.popleft() for _ in range(len(self._closed))])
 
     def merge(self, other: Self) -> Self:
@@ -311,7 +312,7 @@ class TimeWindow(PaneFeed, Portable):
         that ended for one shard only would be incomplete.
         """
         check_same(self, other, CONFIGURATION)
-        with self._merging(other):
+        with self.merging(other):
             capacity_left(load_of((self, other)))
             theirs = other._merges.with_late(other._open)
             panes = self._merges.with_late(self._open)
@@ -345,10 +346,10 @@ class TimeWindow(PaneFeed, Portable):
         TimeWindow
             The copy. `on_close` and the windows closed so far are not copied.
         """
-        twin = type(self).__new__(type(self))
+        twin: Self = type(self).__new__(type(self))
         twin._attach(self.inner, self._length, self._panes, self._lateness, self.clock)
         twin.on_close, twin._merges, twin._closed, twin._closed_to = None, TwoStackAggregator(), deque(), None
-        with self._reading():
+        with self.reading():
             twin._timed = self._timed
             if self._started:
                 twin._move(self._latest)
@@ -357,11 +358,11 @@ class TimeWindow(PaneFeed, Portable):
 
     def reset(self) -> None:
         """Forget every sample and the time; the configuration stays."""
-        with self._writing():
+        with self.writing():
             self._forget()
             self._merges, self._closed, self._closed_to = TwoStackAggregator(), deque(), None
 
-    def _now(self) -> int:
+    def reading_time(self) -> int:
         """Return the time at which the window is read by default."""
         if self._timed:
             return self._latest
@@ -369,7 +370,7 @@ class TimeWindow(PaneFeed, Portable):
 
     def _window(self, t: Time | None) -> tuple[int, int]:
         """Return the newest pane before the window at `t`, and the newest in it."""
-        at = self._now() if t is None else to_epoch_ns(t)
+        at = self.reading_time() if t is None else to_epoch_ns(t)
         high = at // self._length
         if self._started and high < self._gone() + self._panes:
             raise ValueError(
@@ -396,7 +397,7 @@ class TimeWindow(PaneFeed, Portable):
         ValueError
             If panes of the window are gone already.
         """
-        with self._writing():
+        with self.writing():
             low, high = self._window(t)
             if self._started:
                 self._merges.freeze(self._open, self._latest // self._length)
@@ -434,8 +435,9 @@ class TimeWindow(PaneFeed, Portable):
         """
         return self.merged(t).get()
 
-    def _sum(self, name: str, t: Time | None = None) -> int:
-        with self._reading():
+    def sum_at(self, name: str, t: Time | None = None) -> int:
+        """Return a number of samples, `n` or `abstained`, as it is read at a time."""
+        with self.reading():
             low, high = self._window(t)
             panes = [*self._open.items(), *self._merges.frozen.items()]
             return sum(getattr(state, name) for pane, state in panes if low < pane <= high)
@@ -443,16 +445,16 @@ class TimeWindow(PaneFeed, Portable):
     @property
     def n(self) -> int:
         """The number of samples in the window."""
-        return self._sum("n")
+        return self.sum_at("n")
 
     @property
     def abstained(self) -> int:
         """The number of samples in the window without a prediction."""
-        return self._sum("abstained")
+        return self.sum_at("abstained")
 
     def _content(self) -> list[Any]:
-        with self._reading():
-            panes = [[pane, state._content()] for pane, state in self._merges.with_late(self._open).items()]
+        with self.reading():
+            panes = [[pane, state.to_content()] for pane, state in self._merges.with_late(self._open).items()]
             latest = [self._latest] if self._started else []
             return [packed(self.inner), self._length, self._panes, self._lateness, latest, self._timed, panes]
 

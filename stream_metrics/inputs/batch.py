@@ -45,7 +45,7 @@ class Weights:
 
     def take(self, rows: Rows) -> Weights:
         """Return the weights of some rows."""
-        some = Weights.__new__(Weights)
+        some: Weights = Weights.__new__(Weights)
         numbers = self._numbers
         some._numbers = [numbers[row] for row in rows.tolist()] if isinstance(numbers, list) else numbers[rows]
         some.wholes, some.parts = self.wholes[rows], None if self.parts is None else self.parts[rows]

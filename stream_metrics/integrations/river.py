@@ -249,7 +249,7 @@ def from_river(matrix: Any) -> ConfusionMatrix:
     times = np.maximum(wholes, 1)  # how often a label has appeared, as far as weights tell
     seen = [np.bincount(side, times, len(names)).astype(np.int64) for side in (rows, columns)]
     state = ConfusionMatrix()
-    state._commit(names, names, (rows, columns, wholes, parts), seen, matrix.n_samples - abstained, abstained, 0)
+    state.add_cells(names, names, (rows, columns, wholes, parts), seen, matrix.n_samples - abstained, abstained, 0)
     return state
 
 

@@ -80,27 +80,27 @@ class MetricBase(Feed, Portable):
             If kinds or configurations differ. The message names the difference.
         """
         self._check_same(other)
-        with self._merging(other):
-            self._check_merge(other)
-            self._merge_states(other)
+        with self.merging(other):
+            self.check_merge(other)
+            self.merge_states(other)
             merge_folds(self, other)
         return self
 
-    def _check_merge(self, other: Self) -> None:
+    def check_merge(self, other: Self) -> None:
         """Raise what `merge` would, before anything is changed."""
         self._check_same(other)
-        self.state._check_merge(other.state)
+        self.state.check_merge(other.state)
 
-    def _states(self) -> list[Any]:
+    def states(self) -> list[Any]:
         """Return the states of all samples, without those of the folds."""
         return [self.state]
 
-    def _merge_states(self, other: Self) -> None:
+    def merge_states(self, other: Self) -> None:
         """Add the counts of all samples, but not those of the folds."""
         self.state.merge(other.state)
 
     @property
-    def _reads(self) -> Literal["labels", "scores", "both"]:
+    def reads(self) -> Literal["labels", "scores", "both"]:
         """Whether a sample has labels, scores or both."""
         raise NotImplementedError
 
@@ -112,17 +112,17 @@ class MetricBase(Feed, Portable):
         """Undo one update, where some samples have units."""
         revert_unit(self, unit, (y_true, y_pred), w, more)
 
-    def _count(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+    def count_sample(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
         """Count a plain sample in all states but the folds; called in a section that writes."""
         self.state.update(y_true, y_pred, w)
 
-    def _uncount(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
-        """Undo `_count`."""
+    def uncount_sample(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+        """Undo `count_sample`."""
         self.state.revert(y_true, y_pred, w)
 
-    def _load(self) -> tuple[int, int, int]:
+    def merge_load(self) -> tuple[int, int, int]:
         """Return bounds of what a merge adds up: the sum of weights, samples, abstentions."""
-        load: tuple[int, int, int] = self.state._load()
+        load: tuple[int, int, int] = self.state.merge_load()
         return load
 
     def _check_same(self, other: Self) -> None:
@@ -140,22 +140,22 @@ class MetricBase(Feed, Portable):
         Self
             The copy.
         """
-        with self._reading():
+        with self.reading():
             twin = self._with(self.state.copy())
-            twin._folds = copied(self)
+            twin.unit_folds = copied(self)
         return twin
 
     def _with(self, state: Any) -> Self:
-        twin = type(self).__new__(type(self))
+        twin: Self = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin._attach(state)
+        twin.attach(state)
         return twin
 
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
-        with self._writing():
+        with self.writing():
             self._reset_states()
-            self._folds.clear()
+            self.unit_folds.clear()
 
     def _reset_states(self) -> None:
         self.state.reset()
@@ -206,5 +206,5 @@ class MetricBase(Feed, Portable):
         return self
 
     def _content(self) -> list[Any]:
-        with self._reading():
-            return [self._configuration(), self.state._content(), *written(self)]
+        with self.reading():
+            return [self._configuration(), self.state.to_content(), *written(self)]

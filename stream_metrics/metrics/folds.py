@@ -34,42 +34,42 @@ def update_unit(owner: MetricBase, unit: Label, given: tuple[Any, ...], w: Any, 
     """Count a sample in the whole and in the fold of its unit, or in neither."""
     fold, sample = fold_of(canonical(unit, "unit"), FOLDS), _plain(owner, given, w, more)
     empty = _empty(owner)
-    with owner._writing():
-        part = owner._folds.get(fold)
+    with owner.writing():
+        part = owner.unit_folds.get(fold)
         part = empty.copy() if part is None else part
-        owner._count(*sample)
+        owner.count_sample(*sample)
         try:
-            part._count(*sample)
+            part.count_sample(*sample)
         except BaseException:
-            owner._uncount(*sample)
+            owner.uncount_sample(*sample)
             raise
-        owner._folds[fold] = part
+        owner.unit_folds[fold] = part
 
 
 def revert_unit(owner: MetricBase, unit: Label | None, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> None:
     """Undo one update, of a sample without a unit if `unit` is None."""
     fold = FOLDS if unit is None else fold_of(canonical(unit, "unit"), FOLDS)
     sample = _plain(owner, given, w, more)
-    with owner._writing():
+    with owner.writing():
         if unit is None:
-            owner._uncount(*sample)
+            owner.uncount_sample(*sample)
             if not _holds_folds(owner):
-                owner._count(*sample)
+                owner.count_sample(*sample)
                 raise WeightError("Expected the `unit` of the sample, since no such sample has none, but got none")
             return
-        part = owner._folds.get(fold)
+        part = owner.unit_folds.get(fold)
         if part is None:
             raise WeightError(
                 f"Expected to revert a sample that was counted, but got one of unit={unit!r}, which has none"
             )
-        part._uncount(*sample)
+        part.uncount_sample(*sample)
         try:
-            owner._uncount(*sample)
+            owner.uncount_sample(*sample)
         except BaseException:
-            part._count(*sample)
+            part.count_sample(*sample)
             raise
         if not _size(part):
-            del owner._folds[fold]
+            del owner.unit_folds[fold]
 
 
 def batch_of(owner: L, columns: Mapping[str, Any], unit: Any, classes: Iterable[Label] | None) -> L:
@@ -78,30 +78,30 @@ def batch_of(owner: L, columns: Mapping[str, Any], unit: Any, classes: Iterable[
     folds = folds_of([unit] * batch.n if is_single(unit) else unit, batch.n, FOLDS)
     empty = _empty(owner)
     whole: L = empty.copy()
-    whole._folds = batch.split_by_key(folds, lambda _: None, empty)
-    for part in whole._folds.values():
-        whole._merge_states(part)
+    whole.unit_folds = batch.split_by_key(folds, lambda _: None, empty)
+    for part in whole.unit_folds.values():
+        whole.merge_states(part)
     return whole
 
 
 def merge_folds(owner: MetricBase, other: MetricBase) -> None:
     """Add the folds of another accumulator; the whole ones have been checked, so this does not fail."""
-    for fold, part in other._folds.items():
-        mine = owner._folds.get(fold)
+    for fold, part in other.unit_folds.items():
+        mine = owner.unit_folds.get(fold)
         if mine is None:
-            owner._folds[fold] = part.copy()
+            owner.unit_folds[fold] = part.copy()
         else:
             mine.merge(part)
 
 
 def copied(owner: MetricBase) -> dict[int, Any]:
     """Return independent copies of the folds, in their order."""
-    return {fold: part.copy() for fold, part in sorted(owner._folds.items())}
+    return {fold: part.copy() for fold, part in sorted(owner.unit_folds.items())}
 
 
 def written(owner: MetricBase) -> list[Any]:
     """Return the folds as the last part of a content; nothing if there are none."""
-    folds = [[fold, part._content()[1:]] for fold, part in sorted(owner._folds.items())]
+    folds = [[fold, part.to_content()[1:]] for fold, part in sorted(owner.unit_folds.items())]
     return [folds] if folds else []
 
 
@@ -112,23 +112,23 @@ def read_folds(owner: MetricBase, configuration: Any, content: Any) -> None:
         if not folds or {*map(type, folds)} != {int} or folds != sorted({*folds} & {*range(FOLDS)}):
             raise ValueError(f"folds from 0 to {FOLDS - 1} in their order")
         for fold, states in folds_content:
-            part = type(owner)._restore((configuration, *states))
-            if not _size(part) or part._folds:
+            part = type(owner).from_content((configuration, *states))
+            if not _size(part) or part.unit_folds:
                 raise ValueError("samples in every fold")
-            owner._folds[fold] = part
+            owner.unit_folds[fold] = part
     if not _holds_folds(owner):
         raise ValueError("no more samples in folds than there are")
 
 
 def _holds_folds(owner: MetricBase) -> bool:
     """Return whether the owner has all samples of its folds, so that folds can merge whatever the owner can."""
-    parts = owner._folds.values()
+    parts = owner.unit_folds.values()
     if sum(part.n for part in parts) > owner.n or sum(part.abstained for part in parts) > owner.abstained:
         return False
-    for whole, *in_folds in zip(owner._states(), *(part._states() for part in parts), strict=True):
-        most, labels = whole._load(), set(getattr(whole, "labels", ()))
+    for whole, *in_folds in zip(owner.states(), *(part.states() for part in parts), strict=True):
+        most, labels = whole.merge_load(), set(getattr(whole, "labels", ()))
         for state in in_folds:
-            if any(x > y for x, y in zip(state._load(), most, strict=True)):
+            if any(x > y for x, y in zip(state.merge_load(), most, strict=True)):
                 return False
             if not labels.issuperset(getattr(state, "labels", ())):
                 return False
@@ -141,17 +141,17 @@ def _size(owner: MetricBase) -> int:
 
 def _empty(owner: MetricBase) -> Any:
     """Return an accumulator of the same configuration that has counted nothing."""
-    if owner._empty is None:
+    if owner.prototype is None:
         empty = owner.copy()
         empty.reset()
-        owner._empty = empty
-    return owner._empty
+        owner.prototype = empty
+    return owner.prototype
 
 
 def _plain(owner: MetricBase, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> tuple[Any, ...]:
     """Return truth, prediction, weight and other arguments, as values that run no code of the caller."""
     classes = owner.state.classes if isinstance(owner.state, ProbabilityLosses) else None
-    truth, predicted, weight = plain_sample(owner._reads, given, w, more, classes)
+    truth, predicted, weight = plain_sample(owner.reads, given, w, more, classes)
     if type(predicted) is Kept:
         return truth, predicted.predicted, weight, predicted.more
     return truth, predicted, weight, {}

@@ -104,19 +104,15 @@ class Metric(MetricBase):
     requires_labels: ClassVar[bool]
     _fmt: ClassVar[str] = ".6g"
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Look up the row of a class that has a key of its own."""
+    def __init_subclass__(cls, *, listed: bool = True, **options: object) -> None:
+        """Look up the row of a class that has a key of its own; `listed` adds it to `METRIC_CLASSES`."""
         super().__init_subclass__(**options)
         if "key" in cls.__dict__:
-            cls._use(cls.key)
-            METRIC_CLASSES.setdefault(cls.key, cls)
-
-    @classmethod
-    def _use(cls, key: str) -> None:
-        """Make a class that of a key."""
-        cls.key, cls.row = key, find(key)
-        cls.bigger_is_better = cls.row.direction == "higher"
-        cls.requires_labels = cls.row.state == "counts"
+            cls.row = find(cls.key)
+            cls.bigger_is_better = cls.row.direction == "higher"
+            cls.requires_labels = cls.row.state == "counts"
+            if listed:
+                METRIC_CLASSES.setdefault(cls.key, cls)
 
     def __init__(self, **arguments: Any) -> None:
         if not hasattr(self, "row"):
@@ -128,7 +124,7 @@ class Metric(MetricBase):
         for_state = {name: options.pop(name) for name in names}
         pos_label = for_state["pos_label"] if "pos_label" in for_state else options.pop("pos_label", None)
         self.pos_label = None if pos_label is None else canonical(pos_label, "pos_label")
-        self._attach(kind(**for_state, **_sketched(row)))
+        self.attach(kind(**for_state, **_sketched(row)))
         for name in for_state:
             setattr(self, name, getattr(self.state, "fixed_labels" if name == "labels" else name))
         self._set_options(options)
@@ -179,13 +175,14 @@ class Metric(MetricBase):
             The metrics at this moment; later updates do not change it.
         """
         name: str = self.row.state
-        with self._reading():
+        with self.reading():
             state, parts = self.state.copy(), copied(self)
         folds = {fold: {name: part.state} for fold, part in parts.items()}
         return Snapshot(**{name: state}, folds=folds, zero_division=self.zero_division)
 
     @property
-    def _reads(self) -> Literal["labels", "scores", "both"]:
+    def reads(self) -> Literal["labels", "scores", "both"]:
+        """Whether a sample has labels or scores."""
         return "labels" if self.row.state == "counts" else "scores"
 
     def is_better_than(self, other: Any) -> bool:
@@ -234,16 +231,16 @@ class Metric(MetricBase):
         (key, zero_division, pos_label, options), state_content, *folds = content
         row = find(key)
         kind, names = STATES[row.state]
-        state = kind._restore(state_content)
+        state = kind.from_content(state_content)
         for_state = {name: getattr(state, "fixed_labels" if name == "labels" else name) for name in names}
         if pos_label:
             for_state["pos_label"] = pos_label[0]
         named = METRIC_CLASSES.get(key) or _unlisted(key)
         metric_class = cls if issubclass(cls, named) else named
-        metric = metric_class(zero_division=zero_division, **for_state, **options)
-        if metric.state._content()[0] != state._content()[0] and row.state == "ranks":
+        metric: Metric = metric_class(zero_division=zero_division, **for_state, **options)
+        if metric.state.to_content()[0] != state.to_content()[0] and row.state == "ranks":
             raise ValueError("a sketch such as this metric makes")
-        metric._attach(state)
+        metric.attach(state)
         read_folds(metric, content[0], folds)
         return metric._checked(content)
 
@@ -301,11 +298,11 @@ def _unlisted(key: str) -> type[Metric]:
         raise ValueError(f"a metric that has a class, not {key!r}")
     base = OneClassMetric if row.kind == "per_class" else Metric
 
-    class UnlistedMetric(base):  # type: ignore[misc, valid-type]
+    class UnlistedMetric(base, listed=False):  # type: ignore[misc, valid-type, call-arg]
         __doc__ = base.__doc__
+        key = row.key
 
     UnlistedMetric.__name__ = f"Metric[{key}]"
-    UnlistedMetric._use(key)
     return UnlistedMetric
 
 

@@ -15,7 +15,7 @@ from stream_metrics.metrics.folds import batch_of, copied, read_folds, written
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.snapshots.snapshot import Snapshot, Values
 from stream_metrics.states.confusion import ConfusionMatrix
-from stream_metrics.states.limits import sample_cost
+from stream_metrics.states.limits import Load, sample_cost
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.score_states import ScoreStates
@@ -120,7 +120,7 @@ class MetricSet(SetFeed, MetricBase):
         keys = None if metrics is None else [m if isinstance(m, str) else m.key for m in metrics]
         self.metrics = None if keys is None else tuple(find(key).key for key in dict.fromkeys(keys))
         self.zero_division = None if zero_division is None else checked_zero_division(zero_division)
-        self._attach(ConfusionMatrix(labels, other))
+        self.attach(ConfusionMatrix(labels, other))
         self.labels, self.other = self.state.fixed_labels, self.state.other
         needed = STATES_OF_SCORES[scores] | {CATALOG[key].state for key in self.metrics or ()} - {"counts"}
         size = (whole(buckets, "buckets", 2, LARGEST), whole(sample, "sample", 1, LARGEST))
@@ -128,7 +128,7 @@ class MetricSet(SetFeed, MetricBase):
         threshold = (0.0 if scores == "any" else 0.5) if threshold is None else real(threshold, "threshold")
         if threshold != threshold:
             raise ValueError(f"Expected `threshold` to be a number, but got {threshold!r}")
-        self._attach_scored(self._make_scored(needed, pos_label, threshold, size, paired) if needed else None)
+        self.attach_scored(self._make_scored(needed, pos_label, threshold, size, paired) if needed else None)
         self.scores = "any" if scores == "any" else bool(scores)
         self.pos_label = self.scored.ranks.pos_label if needed else pos_label
         self.threshold = self.scored.threshold if needed else threshold
@@ -208,13 +208,15 @@ class MetricSet(SetFeed, MetricBase):
         else:
             self._with_scores().update_many(self, self.state, y_true, y_pred, w, scores, classes)
 
-    def _merge_states(self, other: Self) -> None:
+    def merge_states(self, other: Self) -> None:
+        """Add the counts of all samples, but not those of the folds."""
         if self.scored is not None:
             self.scored.merge(other.scored)
-        super()._merge_states(other)
+        super().merge_states(other)
 
     @property
-    def _reads(self) -> Literal["labels", "both"]:
+    def reads(self) -> Literal["labels", "both"]:
+        """Whether a sample has labels, or labels and scores."""
         return "labels" if self.scored is None else "both"
 
     def _update_unit(self, unit: Label, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
@@ -222,30 +224,35 @@ class MetricSet(SetFeed, MetricBase):
             self._with_scores()
         super()._update_unit(unit, y_true, y_pred, w, more)
 
-    def _count(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+    def count_sample(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+        """Count a plain sample in all states but the folds."""
         if self.scored is None:
-            super()._count(y_true, y_pred, w, more)
+            super().count_sample(y_true, y_pred, w, more)
         else:
             steps = self.scored.steps(self.state, y_true, y_pred, w, more.get("scores"), more.get("classes"))
             self.scored.count(steps, sample_cost(w))
 
-    def _uncount(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+    def uncount_sample(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+        """Undo `count_sample`."""
         if self.scored is None:
-            super()._uncount(y_true, y_pred, w, more)
+            super().uncount_sample(y_true, y_pred, w, more)
         else:
             steps = self.scored.steps(self.state, y_true, y_pred, w, more.get("scores"), more.get("classes"))
             self.scored.uncount(steps)
 
-    def _check_merge(self, other: Self) -> None:
-        super()._check_merge(other)
+    def check_merge(self, other: Self) -> None:
+        """Raise what `merge` would, before anything is changed."""
+        super().check_merge(other)
         if self.scored is not None:
             self.scored.check_merge(other.scored)
 
-    def _states(self) -> list[Any]:
+    def states(self) -> list[Any]:
+        """Return the states of all samples, without those of the folds."""
         return [self.state, *([] if self.scored is None else self.scored.states())]
 
-    def _load(self) -> tuple[int, int, int]:
-        weights, samples, abstentions = zip(*(state._load() for state in self._states()), strict=True)
+    def merge_load(self) -> Load:
+        """Return bounds of what a merge adds up; see `states.limits`."""
+        weights, samples, abstentions = zip(*(state.merge_load() for state in self.states()), strict=True)
         return max(weights), max(samples), max(abstentions)
 
     def copy(self) -> Self:
@@ -256,9 +263,9 @@ class MetricSet(SetFeed, MetricBase):
         MetricSet
             The copy.
         """
-        with self._reading():
+        with self.reading():
             twin = super().copy()
-            twin._attach_scored(None if self.scored is None else self.scored.copy())
+            twin.attach_scored(None if self.scored is None else self.scored.copy())
         return twin
 
     def _reset_states(self) -> None:
@@ -284,7 +291,7 @@ class MetricSet(SetFeed, MetricBase):
         Snapshot
             The metrics at this moment; later updates do not change it.
         """
-        with self._reading():
+        with self.reading():
             counts, scored = self.state.copy(), None if self.scored is None else self.scored.copy()
             folds = {fold: _by_name(part.state, part.scored) for fold, part in copied(self).items()}
         states = _by_name(counts, scored)
@@ -297,23 +304,23 @@ class MetricSet(SetFeed, MetricBase):
         return self.metrics, self.zero_division, self.scores, self.pos_label, self.threshold, *sketch
 
     def _content(self) -> list[Any]:
-        with self._reading():
-            states = [state._content() for state in self._states()]
+        with self.reading():
+            states = [state.to_content() for state in self.states()]
             return [self._configuration(), *states, *written(self)]
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
         (metrics, zero_division, *rest), counts_content, *contents = content
-        counts = ConfusionMatrix._restore(counts_content)
+        counts = ConfusionMatrix.from_content(counts_content)
         names = ("scores", "pos_label", "threshold", "buckets", "sample", "pairs")
         options = dict(zip(names, rest, strict=bool(rest)))
         metric_set = cls(
             metrics, labels=counts.fixed_labels, other=counts.other, zero_division=zero_division, **options
         )
-        metric_set._attach(counts)
+        metric_set.attach(counts)
         states = [] if metric_set.scored is None else metric_set.scored.states()
         for state, state_content in zip(states, contents[: len(states)], strict=True):
-            state.merge(type(state)._restore(state_content))
+            state.merge(type(state).from_content(state_content))
         if metric_set.scored is not None:
             metric_set.scored.check()
         if len(contents) > len(states) + 1:

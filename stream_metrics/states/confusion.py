@@ -96,12 +96,13 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        self._count_batch(label_batch(y_true, y_pred, w))
+        self.count_batch(label_batch(y_true, y_pred, w))
 
-    def _count_batch(self, batch: Batch) -> None:
-        self._prepare(batch)()
+    def count_batch(self, batch: Batch) -> None:
+        """Count a batch that was read."""
+        self.prepare_batch(batch)()
 
-    def _prepare(self, batch: Batch) -> Callable[[], None]:
+    def prepare_batch(self, batch: Batch) -> Callable[[], None]:
         """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""
         assert batch.predicted is not None
         counted = count_pairs(batch.truth, batch.predicted, *batch.split_weights())
@@ -110,7 +111,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
             truth = self._admitted(truth, batch.truth, "y_true")
             predicted = self._admitted(predicted, batch.predicted, "y_pred")
         numbers = counted.n, counted.abstained, counted.weighted
-        return partial(self._commit, truth, predicted, counted.cells, counted.seen, *numbers)
+        return partial(self.add_cells, truth, predicted, counted.cells, counted.seen, *numbers)
 
     def _admitted(self, labels: list[Label], column: Column, argument: str) -> list[Label]:
         """Return the labels under which to count, or name the first row whose label is not allowed."""
@@ -175,7 +176,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         weighted = 0 if parts is None else int((parts != 0).sum())
         n = weighted + int(wholes.sum() if parts is None else wholes[parts == 0].sum())
         unseen = np.zeros(len(names), np.int64)
-        state._commit(names, names, (rows, columns, wholes, parts), (unseen, unseen), n, 0, weighted)
+        state.add_cells(names, names, (rows, columns, wholes, parts), (unseen, unseen), n, 0, weighted)
         return state
 
     def snapshot(self, *, zero_division: float | None = None) -> Snapshot:

@@ -262,8 +262,8 @@ class ChangeDetector(Detector, Portable):
         rows = self._losses(x, y_pred) if self.of is None else self._pairs(x, y_pred)
         if w is not None and any(weight != 1 for weight in read_weights(w, len(rows))):
             raise WeightError("Expected no `w`, or weights of 1, where changes are detected")
-        with self._writing():
-            twin = self._twin()
+        with self.writing():
+            twin: ChangeDetector = self._twin()
             for position, row in enumerate(rows):
                 try:
                     twin.update(*row)
@@ -318,7 +318,7 @@ class ChangeDetector(Detector, Portable):
                 f"Expected `total` to be a whole number of errors of at most {MOST_STEPS:,} samples where the level is "
                 f"learned by ranks, but got {total!r} and {n!r}; learn='bound' takes any"
             )
-        with self._writing():
+        with self.writing():
             self._watch_sum(float(total), n)
 
     def _levels(self, mean: float, n: int) -> tuple[float, float]:
@@ -360,8 +360,8 @@ class ChangeDetector(Detector, Portable):
         True
         """
         n, runs = whole(int(self.arl) if n is None else n, "n", 1, 2**62), whole(runs, "runs", 1, 2**31)
-        with self._reading():
-            twin = self._twin()
+        with self.reading():
+            twin: ChangeDetector = self._twin()
         if rate is None:
             if twin.levels is None:
                 raise ValueError("Expected `rate`, as no level is learned yet, but got none")
@@ -402,11 +402,11 @@ class ChangeDetector(Detector, Portable):
         ChangeDetector
             The copy.
         """
-        with self._reading():
+        with self.reading():
             return self._twin()
 
     def _twin(self) -> Self:
-        twin = type(self).__new__(type(self))
+        twin: Self = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._set_up(self.of)
         twin._take(self._numbers())
@@ -414,7 +414,7 @@ class ChangeDetector(Detector, Portable):
 
     def reset(self) -> None:
         """Forget every sample and alarm, and a level that was learned; the configuration stays."""
-        with self._writing():
+        with self.writing():
             self._start()
             if self.p0 is not None:
                 self._set((self.p0, self.p0), [0.0] * (2 * len(self.bets)))
@@ -428,7 +428,7 @@ class ChangeDetector(Detector, Portable):
             The detector at this moment.
         """
         names = ("n", "abstained", "evidence", "arl", "alarms", "alarm", "changed", "learning", "stopped")
-        with self._reading():
+        with self.reading():
             data = {name: getattr(self, name) for name in names}
             levels = None if self.levels is None else list(self.levels)
             return DetectorSnapshot({**data, "changes": list(self.changes), "levels": levels})
@@ -446,7 +446,7 @@ class ChangeDetector(Detector, Portable):
             self.restart,
             *([self.learn, self.block] if self.block > 1 else ["running"] if self.learn == "running" else []),
         ]
-        with self._reading():
+        with self.reading():
             return [configuration, self._numbers()]
 
     @classmethod

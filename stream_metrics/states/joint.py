@@ -131,12 +131,12 @@ class Comparison(JointCounters, Portable):
             if self.scores:
                 pred_a, pred_b = (None if is_abstention(pred) else y_true for pred in (pred_a, pred_b))
             truth, label_a, label_b = self._checked(y_true, pred_a, pred_b)
-            with self._writing():
+            with self.writing():
                 self._count(truth, label_a, label_b, w, fold)
             return
         pred_a, pred_b = self._scores_of(pred_a, "pred_a"), self._scores_of(pred_b, "pred_b")
         place = fold if unit is not None else content_fold(y_true, pred_a, pred_b, self.folds)
-        with self._writing():
+        with self.writing():
             pair = self._scored.get(place) or (self._empty(), self._empty())
             (head_a, *rest_a), (head_b, *rest_b) = (
                 scored.steps(None, y_true, pred, w, None, None)
@@ -270,7 +270,7 @@ class Comparison(JointCounters, Portable):
             mine, theirs = getattr(self, name), getattr(other, name)
             if repr(mine) != repr(theirs):
                 raise MergeError(f"Expected `{name}` to be the same in both, but got {mine!r} and {theirs!r}")
-        with self._merging(other):
+        with self.merging(other):
             self._check_capacity(other)
             for mine, more in zip(self._loads(), other._loads()):  # noqa: B905
                 capacity_left(x + y for x, y in zip(mine, more, strict=True))
@@ -287,9 +287,9 @@ class Comparison(JointCounters, Portable):
         """Return for every kind of state of scores bounds of what a merge of all folds adds up."""
         return [load_of(states) for states in zip(*([*a.states(), *b.states()] for a, b in self._scored.values()))]  # noqa: B905
 
-    def _load(self) -> Load:
+    def merge_load(self) -> Load:
         """Return bounds of what a merge adds up: the sum of weights, samples, abstentions."""
-        weights, samples, abstentions = zip(super()._load(), *self._loads(), strict=True)
+        weights, samples, abstentions = zip(super().merge_load(), *self._loads(), strict=True)
         return max(weights), max(samples), max(abstentions)
 
     def _check_scores(self) -> None:
@@ -298,7 +298,7 @@ class Comparison(JointCounters, Portable):
         for a, b in self._scored.values():
             a.check()
             b.check()
-            if (a.ranks.n, a.ranks._units()) != (b.ranks.n, b.ranks._units()):
+            if (a.ranks.n, a.ranks.total_units()) != (b.ranks.n, b.ranks.total_units()):
                 raise ValueError("scores of both models for the same samples")
             weights, samples = weights + int(a.ranks.weight), samples + a.ranks.n
         if self.scores and (samples != self.n or weights > self._mass):
@@ -314,7 +314,7 @@ class Comparison(JointCounters, Portable):
         Comparison
             The copy.
         """
-        twin = type(self).__new__(type(self))
+        twin: Self = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._scored = {}
         twin._configure(self.fixed_labels, self.folds, bool(self.scores))
@@ -322,7 +322,7 @@ class Comparison(JointCounters, Portable):
 
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
-        with self._writing():
+        with self.writing():
             self._configure(self.fixed_labels, self.folds, bool(self.scores))
             self._scored = {}
 
@@ -336,7 +336,7 @@ class Comparison(JointCounters, Portable):
         """
         from stream_metrics.snapshots.comparison import ComparisonSnapshot, Joint
 
-        state = self.copy()
+        state: Comparison = self.copy()
         folds, truth, a, b, wholes, parts = state.cells()
         values = wholes.astype(np.float64) if parts is None else wholes + parts.astype(np.float64) * 2.0**-64
         labels, fixed = state.labels, state.fixed_labels
@@ -346,12 +346,12 @@ class Comparison(JointCounters, Portable):
         return ComparisonSnapshot((self.a, self.b), joint, scored, **counters)
 
     def _content(self) -> list[Any]:
-        state = self.copy()
+        state: Comparison = self.copy()
         *columns, parts = state.cells()
         labels, fixed = state.labels, state.fixed_labels
         numbers = [x.tolist() for x in (*columns, *(() if parts is None else (parts,)))]
         scored = [
-            [fold, [state._content() for scored in pair for state in scored.states()]]
+            [fold, [state.to_content() for scored in pair for state in scored.states()]]
             for fold, pair in sorted(state._scored.items())
         ]
         return [
@@ -376,7 +376,7 @@ class Comparison(JointCounters, Portable):
         for fold, held in scored:
             pair = comparison._empty(), comparison._empty()
             for state, of in zip((s for side in pair for s in side.states()), held, strict=True):
-                state.merge(type(state)._restore(of))
+                state.merge(type(state).from_content(of))
             if type(fold) is not int or not 0 <= fold < folds or not comparison.scores or not pair[0].ranks.n:
                 raise ValueError("scores of the folds there are")
             comparison._scored[fold] = pair

@@ -100,16 +100,17 @@ class ProbabilityLosses(LossSums, Portable):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        self._count_batch(score_batch(y_true, scores, w, classes))
+        self.count_batch(score_batch(y_true, scores, w, classes))
 
-    def _prepare(self, batch: Batch) -> Callable[[], object]:
+    def prepare_batch(self, batch: Batch) -> Callable[[], object]:
         """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""
         counted = self.copy()
         counted.reset()
-        counted._count_batch(batch)
+        counted.count_batch(batch)
         return partial(self.merge, counted)
 
-    def _count_batch(self, batch: Batch) -> None:
+    def count_batch(self, batch: Batch) -> None:
+        """Count a batch that was read."""
         table, (wholes, parts) = batch.scores, batch.split_weights()
         names = self._names(batch)
         if isinstance(table, list):

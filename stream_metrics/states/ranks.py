@@ -102,12 +102,13 @@ class RankSketch(RankCounters, Portable):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        self._count_batch(score_batch(y_true, scores, w, classes))
+        self.count_batch(score_batch(y_true, scores, w, classes))
 
-    def _count_batch(self, batch: Batch) -> None:
-        self._prepare(batch)()
+    def count_batch(self, batch: Batch) -> None:
+        """Count a batch that was read."""
+        self.prepare_batch(batch)()
 
-    def _prepare(self, batch: Batch) -> Callable[[], None]:
+    def prepare_batch(self, batch: Batch) -> Callable[[], None]:
         """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""
         wholes, parts, rounded = (None, None, None) if batch.weights is None else batch.weights.positive()
         weights = wholes, parts
@@ -223,7 +224,7 @@ class RankSketch(RankCounters, Portable):
             raise ValueError("whole numbers of samples and appearances")
         state = cls(buckets, sample, pos_label, pairs)
         state.restore(list(labels), list(appearances), weights, list(columns), n, abstained, places, rounded)
-        again = state._content()
+        again = state.to_content()
         if again[6] != list(columns) or repr(_frozen(again[:6] + again[7:])) != repr(content[:6] + content[7:]):
             raise ValueError("what this state would be written as")
         return state

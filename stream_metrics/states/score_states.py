@@ -55,13 +55,13 @@ class ScoreStates:
         So the last state cannot refuse what those before it have counted, which a sketch could not take back.
         """
         if taken > self._capacity:
-            self._capacity = capacity_left([max(state._load()) for state in self.states()], taken)
+            self._capacity = capacity_left([max(state.merge_load()) for state in self.states()], taken)
         self._capacity -= taken
 
     def check_merge(self, other: ScoreStates) -> None:
         """Raise what `merge` would."""
         for mine, theirs in zip(self.states(), other.states(), strict=True):
-            mine._check_merge(theirs)
+            mine.check_merge(theirs)
 
     def merge(self, other: ScoreStates) -> None:
         """Add the counts of another shard with the same configuration."""
@@ -74,7 +74,7 @@ class ScoreStates:
         """Raise ValueError unless all states can have counted the same samples, with the same weights."""
         if len({(state.n, state.abstained) for state in self.states()} | {(self.ranks.n, 0)}) > 1:
             raise ValueError("states of scores that have counted as many samples")
-        if self.confidence is not None and self.confidence._units() != self.ranks._units():
+        if self.confidence is not None and self.confidence.total_units() != self.ranks.total_units():
             raise ValueError("sketches that have counted the same weights")
 
     def reset(self) -> None:
@@ -90,7 +90,7 @@ class ScoreStates:
         """Count one sample in all states, or in none, in one section of their owner."""
         steps = self.steps(counts, y_true, y_pred, w, scores, classes)
         taken = sample_cost(w)
-        with owner._writing():
+        with owner.writing():
             self.count(steps, taken)
 
     def count(self, steps: Steps, taken: int) -> None:
@@ -102,13 +102,13 @@ class ScoreStates:
     def revert(self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
         """Undo one update in all states, or in none; the sketches must not have coarsened."""
         steps = self.steps(counts, y_true, y_pred, w, scores, classes)
-        with owner._writing():
+        with owner.writing():
             self.uncount(steps)
 
     def uncount(self, steps: Steps) -> None:
         """Undo `count` in all states, or in none."""
         for state, arguments in steps[-2::-1]:
-            state._check_revert(*arguments)
+            state.check_revert(*arguments)
         for state, arguments in reversed(steps):
             state.revert(*arguments)
 
@@ -118,30 +118,30 @@ class ScoreStates:
         """Count a batch in all states, or in none, in one section of their owner."""
         whole, scored, y_pred = mixed_batch(y_true, y_pred, w, scores, classes)
         if scored is None:
-            with owner._writing():
-                counts._count_batch(whole)
+            with owner.writing():
+                counts.count_batch(whole)
             return
         decisions = self.rule.of_batch(scored)
         whole.predicted = fill_predictions(y_pred, decisions.labels, scored, whole.n)
-        with owner._writing():
+        with owner.writing():
             self._take_capacity(cost(scored))
-            adds = [(counts, counts._prepare(whole))]
+            adds = [(counts, counts.prepare_batch(whole))]
             try:
-                adds += self._prepare(scored, decisions)
+                adds += self.prepare_batch(scored, decisions)
             except StreamMetricsError as error:
                 raise scored.with_caller_position(error) from None
             _add_all(adds)
 
-    def _prepare(self, batch: Batch, decisions: Decisions) -> list[tuple[Any, Callable[[], object]]]:
+    def prepare_batch(self, batch: Batch, decisions: Decisions) -> list[tuple[Any, Callable[[], object]]]:
         """Count a batch apart for each state; the functions returned add it, and fail only for want of memory."""
         adds: list[tuple[Any, Callable[[], object]]] = []
         if self.losses is not None:
-            adds.append((self.losses, self.losses._prepare(batch)))
-        adds.append((self.ranks, self.ranks._prepare(batch)))
+            adds.append((self.losses, self.losses.prepare_batch(batch)))
+        adds.append((self.ranks, self.ranks.prepare_batch(batch)))
         if self.confidence is not None:
             right = Column(decisions.right.view("i1"), [False, True])
             sure = Batch(right, batch.weights, scores=decisions.confidence)
-            adds.append((self.confidence, self.confidence._prepare(sure)))
+            adds.append((self.confidence, self.confidence.prepare_batch(sure)))
         return adds
 
     def steps(self, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> Steps:

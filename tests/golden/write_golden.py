@@ -231,7 +231,7 @@ def contents(state: Any) -> dict[str, Any]:
         return {"type": "Aggregate", "configuration": {}, "workers": held, "total": contents(state.total())}
     counts = getattr(state, "state", state)
     rows, columns, values = (column.tolist() for column in counts.cells())
-    folds = {str(fold): part.n for fold, part in sorted(getattr(state, "_folds", {}).items())}
+    folds = {str(fold): part.n for fold, part in sorted(getattr(state, "unit_folds", {}).items())}
     return {
         "type": type(state).__name__,
         "configuration": {name: repr(getattr(state, name)) for name in signature(type(state)).parameters}

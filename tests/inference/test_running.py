@@ -104,7 +104,7 @@ def test_what_is_refused() -> None:
         content = running._content()
         content[at] = value
         with pytest.raises(sm.DecodeError):
-            sm.RunningInterval._restored(content)
+            sm.RunningInterval.from_content(content)
 
 
 def test_bytes_of_format_1_stay_readable() -> None:

@@ -124,4 +124,4 @@ def test_impossible_bytes(place: int, value: Any) -> None:
     content = fed((True, 0.3), ("a", {"a": 0.1, "b": 0.5, "c": 0.4}))._content()
     content[place] = value
     with pytest.raises(DecodeError):
-        ProbabilityLosses._restored(tuple(content))
+        ProbabilityLosses.from_content(tuple(content))

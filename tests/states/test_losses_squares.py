@@ -111,7 +111,7 @@ def test_unknown_squares_stay_unknown_until_nothing_is_left(old: Any, new: Any) 
     """Bytes without squares give a state without, and so is what it is merged into, until no sample is left."""
     before, after = fed(old), fed(new)
     content = before._content()
-    read = ProbabilityLosses._restored(tuple(content[:20]))
+    read = ProbabilityLosses.from_content(tuple(content[:20]))
     both = fed(new).merge(read)
 
     assert read.squares() == (None if before.n else [0] * 5)
@@ -143,7 +143,7 @@ def test_impossible_squares_are_refused(place: int, value: Any) -> None:
     content = fed([("a", [0.5, 0.25, 0.25], 1)] * 4)._content()
     content[20 + place] = value
     with pytest.raises(sm.errors.DecodeError):
-        ProbabilityLosses._restored(tuple(content))
+        ProbabilityLosses.from_content(tuple(content))
 
 
 def test_revert_with_another_weight_is_refused() -> None:

@@ -340,7 +340,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         """
         self.uncount(y_true, y_pred, w)
 
-    def _check_revert(self, y_true, y_pred, w=1):
+    def check_revert(self, y_true, y_pred, w=1):
         """Raise what `revert` would."""
         self.take_back(y_true, y_pred, w, True)
 
@@ -378,7 +378,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
                               f"but got y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
         return 0
 
-    def _commit(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained, int64_t weighted):
+    def add_cells(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained, int64_t weighted):
         """Count a batch that was checked: cells = (rows, columns, whole parts, fraction parts or None) index the two
         lists of
         canonical labels; seen = (appearances of each true label, of each predicted label); of the n samples `weighted`
@@ -490,7 +490,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
                 raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
         return 0
 
-    def _check_merge(self, other):
+    def check_merge(self, other):
         """Raise what `merge` would, MergeError or WeightError."""
         self.check_same(other, "merge")
         cdef ConfusionCounters o = other
@@ -521,7 +521,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         self.check_same(other, "merge")
         self.enter_merging(other)
         try:
-            self._check_merge(other)
+            self.check_merge(other)
             self.add_state(other)
         finally:
             self.leave_merging(other)
@@ -680,7 +680,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         finally:
             self.leave()
 
-    def _load(self):
+    def merge_load(self):
         """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
         return self.mass + (self.mass_part != 0), max(self.n, self.most_seen()), self.abstained
 
@@ -717,10 +717,10 @@ cdef class Feed(Guarded):
     """What passes samples on to its state: a method in Python around the state's own would cost more than counting."""
 
     def __cinit__(self, *args, **kwargs):
-        self._folds = {}
-        self._attach(ConfusionCounters.__new__(ConfusionCounters))
+        self.unit_folds = {}
+        self.attach(ConfusionCounters.__new__(ConfusionCounters))
 
-    def _attach(self, state not None):
+    def attach(self, state not None):
         """Feed this state from now on."""
         self.state = state
         self.counts = state if isinstance(state, ConfusionCounters) else None
@@ -775,7 +775,7 @@ cdef class Feed(Guarded):
         WeightError
             If the counts show that there was no such update. Nothing changes then.
         """
-        if unit is not None or self._folds:
+        if unit is not None or self.unit_folds:
             self._revert_unit(unit, y_true, y_pred, w, {})
         else:
             self.state.revert(y_true, y_pred, w)
@@ -798,7 +798,7 @@ cdef dict beside(object scores, object classes):
 cdef class SetFeed(Feed):
     """A feed that also takes scores, where they are kept."""
 
-    def _attach_scored(self, scored):
+    def attach_scored(self, scored):
         """Feed these states of scores beside the state of labels; None if there are none."""
         self.scored = scored
 
@@ -861,7 +861,7 @@ cdef class SetFeed(Feed):
         WeightError
             If the counts show that there was no such update. Nothing changes then.
         """
-        if unit is not None or self._folds:
+        if unit is not None or self.unit_folds:
             self._revert_unit(unit, y_true, y_pred, w, beside(scores, classes))
         elif self.scored is None and scores is None and classes is None:
             self.counts.revert(y_true, y_pred, w)

@@ -124,8 +124,8 @@ cdef class ConfusionCounters(ConfusionAggregates):
 cdef class Feed(Guarded):
     cdef readonly object state
     cdef ConfusionCounters counts  # the state, if it is one of labels
-    cdef public dict _folds  # by number, what has counted the samples of each fold of units; see `states.folds`
-    cdef public object _empty  # what has counted nothing, of which each fold has a copy; None until it is needed
+    cdef public dict unit_folds  # by number, what has counted the samples of each fold of units; see `states.folds`
+    cdef public object prototype  # what has counted nothing, of which each fold has a copy; None until it is needed
 
 cdef class SetFeed(Feed):
     cdef readonly object scored

@@ -163,7 +163,7 @@ cdef class LossSums(Guarded):
         """
         self.take_back(y_true, scores, w, False)
 
-    def _check_revert(self, y_true, scores, w=1):
+    def check_revert(self, y_true, scores, w=1):
         """Raise what `revert` would."""
         self.take_back(y_true, scores, w, True)
 
@@ -286,7 +286,7 @@ cdef class LossSums(Guarded):
                 raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
         return 0
 
-    def _check_merge(self, other):
+    def check_merge(self, other):
         """Raise what `merge` would, MergeError or WeightError."""
         self.check_same(other, "merge")
         cdef Sums theirs = (<LossSums> other).sums
@@ -412,7 +412,7 @@ cdef class LossSums(Guarded):
             raise ValueError("sums of samples that were counted")
         self.sums = s
 
-    def _load(self):
+    def merge_load(self):
         """Bounds of what a merge adds up: the sum of weights, samples, abstentions."""
         return self.sums.weight.whole + (self.sums.weight.part != 0), self.sums.n, self.sums.abstained
 

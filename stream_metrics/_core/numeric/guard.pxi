@@ -174,15 +174,15 @@ cdef class Guarded:
             f"Expected no call of a {type(self).__name__} in the middle of another one of the same thread, but got "
             "one: from a finalizer, a signal handler, or a function that was called to read it")
 
-    def _writing(self):
+    def writing(self):
         """Return the context of a section that writes."""
         return section(self, None, False)
 
-    def _reading(self):
+    def reading(self):
         """Return the context of a section that only reads."""
         return section(self, None, True)
 
-    def _merging(self, Guarded other not None):
+    def merging(self, Guarded other not None):
         """Return the context of a section that writes here and reads another object."""
         return section(self, other, False)
 
@@ -200,7 +200,7 @@ cdef class Lock(Guarded):
 
 @cython.final
 cdef class Section:
-    """A section as the context of a `with` statement; `_writing`, `_reading` and `_merging` make it."""
+    """A section as the context of a `with` statement; `writing`, `reading` and `merging` make it."""
 
     cdef Guarded guarded, other
     cdef bint reading

@@ -418,7 +418,7 @@ cdef class JointCounters(HashCounter):
         """The number of samples without a prediction of one of the models; they are in no comparison."""
         return self.absent_samples()
 
-    def _load(self):
+    def merge_load(self):
         """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
         return self.mass, max(self.n, self.most_seen()), self.absent_samples()
 

@@ -133,7 +133,7 @@ cdef class Ranked(Guarded):
             refuse_samples(more, MOST_SAMPLES - self.spare)
         return 0
 
-    def _load(self):
+    def merge_load(self):
         """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
         return self.mass + (self.mass_part != 0), max(self.n, self.most_seen()), self.abstained
 
@@ -166,7 +166,7 @@ cdef class Ranked(Guarded):
         """The sum of all weights."""
         return self.mass if self.mass_part == 0 else unsigned_double(<uint64_t> self.mass, self.mass_part)
 
-    def _units(self):
+    def total_units(self):
         """The sum of all weights, exact, in the smallest unit."""
         return (<object> self.mass << 64) + self.mass_part
 

@@ -113,7 +113,7 @@ cdef class RankCounters(RankReadings):
                 raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
         return 0
 
-    def _check_merge(self, other):
+    def check_merge(self, other):
         """Raise what `merge` would: MergeError, WeightError, or ScoreError for too many classes."""
         self.check_same(other)
         cdef RankCounters o = other
@@ -145,7 +145,7 @@ cdef class RankCounters(RankReadings):
         self.check_same(other)
         self.enter_merging(other)
         try:
-            self._check_merge(other)
+            self.check_merge(other)
             self.add_state(other)
         finally:
             self.leave_merging(other)

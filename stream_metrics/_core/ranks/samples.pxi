@@ -242,7 +242,7 @@ cdef class RankSamples(Ranked):
         """
         self.take_back(y_true, scores, w, classes, False)
 
-    def _check_revert(self, y_true, scores, w=1, classes=None):
+    def check_revert(self, y_true, scores, w=1, classes=None):
         """Raise what `revert` would."""
         self.take_back(y_true, scores, w, classes, True)
 
