@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import pickle
 from typing import Any
 
-import numpy as np
 import pytest
 
 import stream_metrics as sm
@@ -86,20 +84,13 @@ CONFIGURATIONS = [
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
-def test_it_survives_bytes_pickle_copy_and_clone(configuration: dict[str, Any]) -> None:
-    """Configuration and counts come back; a clone from the attributes has the configuration."""
+def test_the_configuration_survives_bytes_and_clones(configuration: dict[str, Any]) -> None:
+    """Bytes keep the configuration; a clone built from the attributes has it."""
     metrics = fed(sm.MetricSet(**configuration))
-    before = metrics.to_bytes()
-    for twin in (sm.from_bytes(before), pickle.loads(pickle.dumps(metrics)), metrics.copy()):
-        assert twin == metrics
-        twin.update("a", "a")
-        assert twin != metrics
     clone = sm.MetricSet(**{name: getattr(metrics, name) for name in inspect.signature(sm.MetricSet).parameters})
 
-    assert metrics.to_bytes() == before
+    assert sm.from_bytes(metrics.to_bytes()) == metrics
     assert fed(clone) == metrics
-    metrics.reset()
-    assert metrics == sm.MetricSet(**configuration)
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS[1:], ids=str)
@@ -111,28 +102,6 @@ def test_different_sets_do_not_merge(configuration: dict[str, Any]) -> None:
     with pytest.raises(sm.MergeError, match=r"^Expected .*, but got "):
         metrics.merge(sm.MetricSet(**configuration))
     assert metrics.to_bytes() == before
-
-
-def test_shards_merge_to_the_whole() -> None:
-    """The set of a sharded stream is the set of the stream."""
-    truth, predicted = np.random.default_rng(0).integers(0, 5, (2, 1000))
-    whole, shards = sm.MetricSet(), [sm.MetricSet() for _ in range(4)]
-    whole.update_many(truth, predicted)
-    for at, shard in enumerate(shards):
-        shard.update_many(truth[at::4], predicted[at::4])
-
-    assert sm.merge(shards).to_bytes() == whole.to_bytes()
-    assert sm.merge(shards).get() == whole.get()
-
-
-def test_a_snapshot_stays_where_it_was_taken() -> None:
-    """Later updates do not move a snapshot."""
-    metrics = fed(sm.MetricSet(["accuracy"]))
-    snapshot = metrics.snapshot()
-    metrics.update("z", "a", 100)
-
-    assert snapshot["accuracy"] == 1.5 / 3.5
-    assert metrics.get()["accuracy"] == 1.5 / 103.5
 
 
 class Counting(sm.MetricSet):

@@ -108,19 +108,6 @@ def test_single_scores_count_alike(scores: Any, pos_label: Any) -> None:
     assert whole.snapshot()["accuracy"] == np.mean((column > 0.35) == (truth == pos_label))
 
 
-def test_narrow_floats_count_as_what_they_are() -> None:
-    """A column of float32 leaves the bytes of the same numbers as doubles."""
-    rng = np.random.default_rng(3)
-    truth, column = rng.random(100) < 0.4, rng.random(100).astype(np.float32)
-    narrow, wide, single = (sm.MetricSet(scores=True) for _ in range(3))
-    narrow.update_many(truth, column)
-    wide.update_many(truth, column.astype(np.float64))
-    for y_true, score in zip(truth, column, strict=True):
-        single.update(y_true, score)
-
-    assert narrow == wide == single
-
-
 MIXED: list[tuple[Any, Any, Any]] = [
     (True, 0.75, 1),
     (False, {True: 0.25, False: 0.75}, 2),

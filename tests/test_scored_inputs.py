@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -33,26 +31,6 @@ def test_a_failed_merge_changes_nothing() -> None:
     with pytest.raises(sm.ScoreError, match="at most 64 classes"):
         a.merge(b)
     assert a.to_bytes() == before
-
-
-@pytest.mark.parametrize("score", [np.array(0.9), np.float32(0.9), np.float64(0.9), 0.9])
-def test_a_number_of_any_kind_is_a_score(score: Any) -> None:
-    """An array without dimensions is the number in it, in both places."""
-    metrics = sm.MetricSet(scores=True)
-    metrics.update(True, score)
-    metrics.update(True, scores=score)
-
-    assert metrics.snapshot().scored == 2
-    assert metrics.state.labels == (True,)
-
-
-def test_an_array_of_floats_is_a_column_of_scores() -> None:
-    """Whatever holds doubles is read as scores, not as labels."""
-    metrics, expected = sm.MetricSet(scores=True), sm.MetricSet(scores=True)
-    metrics.update_many([True, False, True], array("d", [0.9, 0.2, 0.7]))
-    expected.update_many([True, False, True], [0.9, 0.2, 0.7])
-
-    assert metrics == expected
 
 
 @pytest.mark.parametrize("scores", [True, "any"])
@@ -90,23 +68,6 @@ def test_an_undefined_value_of_a_class_is_announced() -> None:
 
     assert metrics.snapshot().estimate("precision", "b").kind == "undefined"
     assert metrics.snapshot().estimate("precision", "a").kind == "exact"
-
-
-def test_a_live_metric_takes_a_table() -> None:
-    """The columns of a table are named by `classes`."""
-    metric = sm.HandTillAUC()
-    metric.update_many(["a", "b", "c"], np.eye(3), classes=["a", "b", "c"])
-
-    assert metric.get() == 1.0
-
-
-def test_an_area_that_has_no_class_yet_is_undefined() -> None:
-    """Reading before any sample, or with one class, gives nan instead of an error."""
-    metrics = sm.MetricSet(scores=True)
-
-    assert np.isnan(metrics.snapshot()["roc_auc"])
-    metrics.update(False, 0.0)
-    assert np.isnan(metrics.snapshot()["roc_auc"])
 
 
 def test_a_snapshot_of_nothing_is_refused() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,6 @@ import pytest
 import stream_metrics as sm
 
 NAMES = ["cat", "dog", "bird", "cow"]
-CONFIGURATIONS: dict[str, dict[str, Any]] = {
-    "probabilities": {"scores": True},
-    "any": {"scores": "any"},
-    "fixed": {"scores": True, "labels": NAMES},
-    "coarse": {"scores": True, "buckets": 2, "sample": 1},
-    "chosen": {"metrics": ["log_loss", "confidence_auc"]},
-}
 
 
 @pytest.mark.parametrize(
@@ -93,28 +85,6 @@ def test_a_single_score_needs_a_second_class(options: dict[str, Any], feed: str)
         calls[feed]()
 
     assert metrics.to_bytes() == before
-
-
-@pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
-def test_sets_survive_bytes_pickle_and_merging(configuration: dict[str, Any]) -> None:
-    """Configuration and every state come back; shards in any form and order are the whole."""
-    rng = np.random.default_rng(1)
-    truth, scores, w = rng.choice(NAMES, 60).tolist(), rng.dirichlet(np.ones(4), 60), rng.choice([1, 2, 0.1, 0], 60)
-    whole = sm.MetricSet(**configuration)
-    for y_true, row, weight in zip(truth, scores.tolist(), w.tolist(), strict=True):
-        whole.update(y_true, dict(zip(NAMES, row, strict=True)), weight)
-    shards = [sm.MetricSet(**configuration) for _ in range(3)]
-    for at, shard in enumerate(shards):
-        shard.update_many(truth[at::3], scores[at::3], w[at::3], classes=NAMES)
-    twins = [sm.from_bytes(whole.to_bytes()), pickle.loads(pickle.dumps(whole)), whole.copy(), sm.merge(shards[::-1])]
-
-    assert twins == [whole] * 4
-    assert [twin.to_bytes() == whole.to_bytes() for twin in twins] == [True] * 4
-    for twin in twins:
-        twin.update("dog", {"dog": 0.5, "cat": 0.25})
-        assert twin != whole
-    whole.reset()
-    assert whole == sm.MetricSet(**configuration)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,52 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics import testing
 from stream_metrics.states.joint import Comparison
 
 text = st.sampled_from(["a", "b", "c", ""])
-SAMPLES = st.tuples(
-    testing.labels(), st.one_of(testing.labels(), st.none()), st.one_of(testing.labels(), st.none()), testing.weights()
-)
-
-
-class Keyed(Comparison):
-    """A comparison whose unit comes first, so that the laws can give one."""
-
-    def update(self, unit: Any, y_true: Any, pred_a: Any, pred_b: Any) -> None:  # type: ignore[override]
-        """Count one sample."""
-        super().update(y_true, pred_a, pred_b, unit=unit)
-
-    def update_many(self, unit: Any, y_true: Any, pred_a: Any, pred_b: Any) -> None:  # type: ignore[override]
-        """Count a batch."""
-        super().update_many(y_true, pred_a, pred_b, unit=unit)
-
-
-STATES: dict[str, tuple[Callable[[], Any], Any]] = {
-    "open": (Comparison, SAMPLES),
-    "unweighted": (lambda: Comparison("old", "new", folds=5), st.tuples(text, text, text)),
-    "fixed": (lambda: Comparison(labels=["c", "a", "b", ""]), st.tuples(text, text, st.one_of(text, st.none()))),
-    "units": (lambda: Keyed(folds=3), st.tuples(testing.labels(), text, text, text)),
-}
-PROBABILITIES = st.tuples(st.booleans(), testing.probabilities(), st.one_of(testing.probabilities(), st.none()))
-
-
-@pytest.mark.parametrize("law", testing.LAWS, ids=lambda law: law.__name__)
-@pytest.mark.parametrize(("make", "samples"), STATES.values(), ids=STATES)
-def test_comparisons_obey_the_laws(law: testing.Law, make: Callable[[], Any], samples: Any) -> None:
-    """Every split, order, batch and round trip gives the same bytes, for labels, weights and units of all types."""
-    law(make, samples)
-
-
-@pytest.mark.parametrize("law", [testing.LAWS[3], testing.LAWS[4]], ids=lambda law: law.__name__)
-def test_scores_obey_the_laws(law: testing.Law) -> None:
-    """So it does where scores are kept, single ones and mappings."""
-    law(lambda: Comparison(scores=True, folds=3), PROBABILITIES)
-    mapping = st.fixed_dictionaries({"a": testing.probabilities(), "b": testing.probabilities()})
-    law(
-        lambda: Comparison(scores="any", pos_label="a", folds=3),
-        st.tuples(st.sampled_from(["a", "b"]), mapping, mapping),
-    )
 
 
 @given(st.lists(st.tuples(text, text, text, st.integers(0, 3), st.one_of(st.none(), st.integers(-3, 10)))))

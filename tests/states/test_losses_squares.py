@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_metrics as sm
-from stream_metrics import testing
 from stream_metrics.states.losses import ProbabilityLosses
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -154,10 +153,3 @@ def test_revert_with_another_weight_is_refused() -> None:
         state.revert("a", [0.5, 0.25, 0.25], 0.5)
 
     assert state.to_bytes() == data
-
-
-@pytest.mark.parametrize("law", testing.LAWS)
-def test_laws_without_weights(law: testing.Law) -> None:
-    """Every law holds where all samples have squares."""
-    rows = st.lists(st.floats(0, 1), min_size=3, max_size=3)
-    law(lambda: ProbabilityLosses(classes=CLASSES), st.tuples(st.sampled_from(CLASSES), rows, st.just(1)))

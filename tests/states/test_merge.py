@@ -123,17 +123,6 @@ def test_copies_are_independent(classes: int, duplicate: Any) -> None:
     assert twin.n == classes
 
 
-def test_reset_forgets_samples_and_keeps_the_configuration() -> None:
-    """After a reset a state is as new, with its labels."""
-    for configuration in ({}, {"labels": ["b", "a"], "other": "c"}):
-        state = counted(("a", "b", 0.5), ("a", None), **configuration)
-        state.reset()
-
-        assert state == sm.ConfusionMatrix(**configuration)
-        state.update("a", "b")
-        assert state == counted(("a", "b"), **configuration)
-
-
 def test_equality_is_that_of_configuration_and_counts() -> None:
     """States are equal if they would write the same bytes; other objects are not equal to them."""
     state = counted(("a", "b"))

@@ -46,18 +46,6 @@ def test_every_form_of_scores_counts_the_same() -> None:
         assert sketch == expected
 
 
-@pytest.mark.parametrize("kind", [np.float16, np.float32, np.int64, bool, object])
-def test_the_type_of_scores_does_not_matter(kind: Any) -> None:
-    """A score counts as the double that it is, whatever array holds it."""
-    scores = np.array([0, 1, 1, 0, 1]).astype(kind)
-    one, many = RankSketch(), RankSketch()
-    many.update_many([1, 0, 1, 0, 1], scores)
-    for t, x in zip([1, 0, 1, 0, 1], scores.tolist(), strict=True):
-        one.update(t, x)
-
-    assert one == many
-
-
 def test_stated_and_absent_zeros_are_the_same() -> None:
     """A score of 0 changes nothing but the totals."""
     stated, absent = RankSketch(), RankSketch()
@@ -241,16 +229,6 @@ def test_damaged_content_is_refused_or_another_state(options: Any) -> None:
         except DecodeError:
             continue
         assert state.to_bytes() == data
-
-
-def test_reset_and_copy() -> None:
-    """A reset sketch is empty, and copies are independent."""
-    sketch = filled()
-    twin = sketch.copy()
-    sketch.reset()
-
-    assert sketch == RankSketch()
-    assert twin == filled()
 
 
 def test_letting_go_of_the_names_of_before_may_count_others() -> None:
