@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import stream_metrics as sm
 from stream_metrics.containers import aggregate as module
+from stream_metrics.wire import packed
 
 
 class Message(NamedTuple):
@@ -164,6 +165,17 @@ def test_ages_tell_who_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert ages == {"lively": 1.5, "quiet": 61.5}
     assert {name: worker.age for name, worker in total.copy().workers().items()} == ages
+
+
+def test_only_aggregates_merge() -> None:
+    """Another accumulator is refused, and bytes cannot nest an aggregate in an aggregate."""
+    total = sm.Aggregate()
+    total.put("w", counted(("x", "x")), 1)
+    with pytest.raises(sm.MergeError, match="to merge an Aggregate, but got a MetricSet"):
+        total.merge(sm.MetricSet())  # type: ignore[arg-type]
+    ((name, epoch, sequence, _),) = total._content()
+    with pytest.raises(ValueError, match="states of workers"):
+        sm.Aggregate._restore(((name, epoch, sequence, tuple(packed(sm.Aggregate()))),))
 
 
 @pytest.mark.parametrize(

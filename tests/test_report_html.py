@@ -71,3 +71,8 @@ def test_html_without_samples():
     """Zero samples give a short note."""
     assert "Nothing counted yet." in html(sm.ConfusionMatrix().snapshot())
     assert snap(BLEIK_GAUHER)._repr_html_() == html(snap(BLEIK_GAUHER))
+
+
+def test_html_without_mistakes():
+    """Where every prediction is right there are no confusions to list."""
+    assert "No confusions: every prediction is right." in html(snap(300 * np.eye(40, dtype=int)))

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +22,28 @@ from stream_metrics.wire import encoded
 
 GOLDEN = Path(__file__).parent / "golden"
 MANIFEST: dict[str, Any] = json.loads((GOLDEN / "states_v1.json").read_text())
+
+
+class Text(str):
+    """A str of another class."""
+
+    __slots__ = ()
+
+
+class Number(int):
+    """An int of another class."""
+
+
+@pytest.mark.parametrize(
+    "value", [Text("a"), Number(7), np.float64(0.5), np.bytes_(b"a"), np.str_("b"), [Number(2**70)]]
+)
+def test_subclasses_are_written_as_their_base(value: Any) -> None:
+    """An object of a subclass has the bytes of the plain value; another object is refused."""
+    kind = next((base for base in (str, bytes, float, int) if isinstance(value, base)), None)
+
+    assert encoded(value) == encoded([2**70] if kind is None else kind(value))
+    with pytest.raises(TypeError, match="something that msgpack can write, but got object"):
+        encoded(object())
 
 
 def writer() -> Any:

@@ -152,6 +152,11 @@ def test_files_that_cannot_be_read(cli, tmp_path):
         (("run", "-", "--labels", "a,a"), "distinct"),
         (("run", "-", "--zero-division", "2"), "0, 1 or nan"),
         (("run", "a.csv", "b.jsonl"), "CSV and JSON Lines together"),
+        (("run", "a.csv", "b.parquet"), "Parquet and other formats together"),
+        (("run", "-", "--input", "parquet"), "Parquet is read from files, not from stdin"),
+        (("run", "a.csv", "--every", "9", "--jobs", "2"), "--every does not go with --jobs"),
+        (("run", "-", "--jobs", "2"), "stdin is none"),
+        (("run", "a.csv", "--jobs", "2", "--window", "9"), "--jobs does not go with these counts"),
     ],
 )
 def test_usage(cli, arguments, reason):
@@ -208,3 +213,24 @@ def test_label_that_the_terminal_cannot_show(cli, tmp_path):
 
     assert result.status == 0
     assert sm.from_bytes((tmp_path / "s").read_bytes()).snapshot().labels == ("\ud800",)
+
+
+def test_patterns_and_folders(cli, tmp_path):
+    """A pattern or a folder counts its files; one without files is an error, and so is packed Parquet."""
+    folder = tmp_path / "day"
+    folder.mkdir()
+    for name in ("part-0.jsonl", "part-1.jsonl", "_part-2.jsonl", "notes.txt"):
+        (folder / name).write_bytes(GOOD * 3)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "packed.gz").write_bytes(gzip.compress(b"PAR1" + GOOD))
+
+    for path in (folder / "part-*", folder, tmp_path / "d*"):
+        assert json.loads(cli("run", path, "--format", "json").out)["n"] == 6
+    for path, reason in {
+        "none-*": "no file is named so",
+        "empty": "no file in it ends in",
+        "packed.gz": "is Parquet",
+    }.items():
+        result = cli("run", tmp_path / path)
+        assert (result.status, result.out) == (1, "")
+        assert reason in result.err

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
+
+from stream_metrics.formulas.means import combine
 
 FIG2 = [[20, 5], [10, 15]]  # precision 20/30, 15/20; recall 20/25, 15/25
 FIG9 = [[40, 0], [10, 0]]  # the second class is never predicted
@@ -138,3 +141,13 @@ def test_determinant_of_integers_and_of_floats_agree(counts_class: Any, same: An
 
     assert same(generalized_mcc(fractional), generalized_mcc(smoothed))
     assert same(generalized_mcc(whole), generalized_mcc(whole, alpha=1e-13), 1e-10)
+
+
+@pytest.mark.parametrize(
+    ("p", "expected"), [(math.inf, [3.0, 0.5]), (-math.inf, [1.0, 0.25]), (max, [3.0, 0.5]), (min, [1.0, 0.25])]
+)
+def test_means_of_rows(p: Any, expected: list[float]) -> None:
+    """The largest and the smallest value of each row, as an exponent and as a function; nan is left out."""
+    rows = np.array([[1.0, 3.0, 2.0], [0.5, math.nan, 0.25]])
+
+    assert combine(rows, p, math.nan).tolist() == expected  # type: ignore[union-attr]

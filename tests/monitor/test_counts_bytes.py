@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from support.pair_streams import SOFT, fed
 
@@ -51,6 +53,17 @@ def test_parts_that_do_not_belong_together_are_refused() -> None:
     for held in wrong:
         with pytest.raises(DecodeError):
             Counts.from_parts(SOFT, held)
+
+
+def test_another_format_or_configuration_is_refused() -> None:
+    """The error names the format, or the option with both values."""
+    data = fed(SOFT, PAIRS).to_bytes()
+    with pytest.raises(DecodeError, match="in format 1, but got 7"):
+        Counts.from_bytes(SOFT, data[:4] + b"\x07" + data[5:])
+    parts = fed(SOFT, PAIRS).parts()
+    other = fed(dataclasses.replace(SOFT, pos_label="c"), []).parts()
+    with pytest.raises(DecodeError, match="Expected a state configured as"):
+        Counts.from_parts(SOFT, parts | {"total": other["total"]})
 
 
 def test_another_due_loses_coverage_only() -> None:

@@ -10,6 +10,8 @@ from stream_metrics.monitor.counting import Counts, Pair
 from stream_metrics.monitor.records import MISSING
 from stream_metrics.monitor.window_reading import read
 
+SPAM = Counting(scores=True, pos_label="spam")
+
 
 @pytest.mark.parametrize(
     ("bad", "reason"),
@@ -89,3 +91,23 @@ def test_score_classes_may_come_in_any_order() -> None:
     other = [pair("a", MISSING, {"c": 0.5, "a": 0.2, "b": 0.3}, origin=("t", 0, at)) for at in range(50)]
 
     assert fed(SOFT, [*one, *other]).to_bytes() == fed(SOFT, one + one).to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "bad", "reason"),
+    [
+        (HARD, pair(prediction=MISSING, scores=0.5), "where no scores are kept"),
+        (
+            SPAM,
+            pair(truth="spam", prediction=MISSING, scores=0.25),
+            "the class beside 'spam' is not known, but got 0.25",
+        ),
+    ],
+)
+def test_a_score_of_one_class_needs_a_prediction(options: Counting, bad: Pair, reason: str) -> None:
+    """Unless scores are kept, or the other class is known, a single score says nothing about the prediction."""
+    counts = Counts(options)
+    (rejected,) = counts.add([bad])
+
+    assert reason in rejected.detail
+    assert counts.to_bytes() == Counts(options).to_bytes()

@@ -214,6 +214,15 @@ def test_unix_socket_of_others_stays(tmp_path):
     assert file.read_text() == "mine"
 
 
+def test_a_server_starts_once(serve):
+    """A second start is refused, and the first one goes on."""
+    server = serve()
+    with pytest.raises(RuntimeError, match="not started yet"):
+        server.server.start()
+
+    assert get(server, "/healthz")[0].status == 200
+
+
 def test_a_port_that_is_taken_is_named(serve):
     """An address where the server cannot listen is an error that names it; a port that is none, too."""
     port = serve().port

@@ -220,3 +220,13 @@ def test_other_configurations_do_not_merge() -> None:
     with pytest.raises(sm.MergeError, match="`half_life` to be the same in both, but got 10 and '10s'"):
         sm.Fading(sm.MCC(), 10).merge(sm.Fading(sm.MCC(), "10s"))
     assert sm.Fading(sm.MCC(), 10).merge(sm.Fading(sm.MCC(), 10.0)).n == 0
+
+
+def test_a_batch_without_rows_changes_nothing() -> None:
+    """Neither time nor age moves."""
+    fading = sm.Fading(sm.MetricSet(), 10)
+    fading.update("a", "b")
+    before = fading.to_bytes()
+    fading.update_many([], [])
+
+    assert fading.to_bytes() == before
