@@ -59,7 +59,6 @@ QUESTIONS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: mcnemar_test(1, 2, "wald"), ValueError, "`method` to be 'midp', 'exact' or 'chi2', but got 'wald'"),
     (lambda: labels().interval(lambda c: 0.5, method="wilson"), ValueError, "`method` for a function .*'wilson'"),
     (lambda: labels().interval(lambda c: 0.5, valid="anytime"), ValueError, "valid='fixed' for a function"),
-    (lambda: labels()["recall"], KeyError, "a whole-matrix key, but 'recall' is per class"),
     (lambda: number_of(labels().evaluation, "confusion_matrix"), KeyError, "'confusion_matrix' is a matrix"),
     (lambda: scores().interval("roc_auc_ovr", label=True), KeyError, "no label for 'roc_auc_ovr'"),
     (lambda: scores().interval("roc_auc", max_fpr=0.5), ValueError, "no options for the interval of 'roc_auc'"),

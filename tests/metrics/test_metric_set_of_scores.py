@@ -153,3 +153,33 @@ def test_equal_configurations_merge_however_they_were_written() -> None:
 
     assert mine.scores is True
     assert mine.merge(theirs) == theirs
+
+
+def test_a_failed_merge_changes_nothing() -> None:
+    """More than 64 classes together are refused before any state has merged."""
+    a, b = sm.MetricSet(scores=True), sm.MetricSet(scores=True)
+    for i in range(40):
+        a.update(f"a{i}", {f"a{i}": 0.9})
+        b.update(f"b{i}", {f"b{i}": 0.9})
+    before = a.to_bytes()
+
+    with pytest.raises(sm.ScoreError, match="at most 64 classes"):
+        a.merge(b)
+    assert a.to_bytes() == before
+
+
+def test_pairs_are_kept_only_where_a_metric_reads_them() -> None:
+    """Named metrics that compare no pairs take any number of classes."""
+    metrics = sm.MetricSet(["log_loss", "roc_auc_ovr"])
+    for i in range(70):
+        metrics.update(f"c{i}", {f"c{i}": 0.9})
+
+    assert metrics.get()["roc_auc_ovr"] == 1.0
+
+
+def test_more_scored_classes_than_a_square_table_takes() -> None:
+    """Square tables are left out by the classes that have scores, not only by those of the matrix."""
+    metrics = sm.MetricSet(["accuracy", "roc_auc_ovo"], pairs=False, buckets=2, sample=1)
+    metrics.update("a", {"a": 0.5, **{f"c{i}": 1e-4 for i in range(4100)}})
+
+    assert "roc_auc_ovo" in metrics.snapshot().to_dict()["omitted"]

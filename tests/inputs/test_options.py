@@ -157,7 +157,6 @@ def test_there_is_one_nan() -> None:
                 sm.from_bytes(data[:5] + zlib.crc32(body).to_bytes(4, "little") + body)
 
 
-
 @pytest.mark.parametrize(("metric", "of"), [(sm.GeneralF1, "f1"), (sm.GeneralFowlkesMallows, "fowlkes_mallows")])
 def test_a_function_is_no_average_of_a_metric(metric: type[sm.Metric], of: str) -> None:
     """A metric can be written as bytes, and a function cannot; a snapshot takes one."""

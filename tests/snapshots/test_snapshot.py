@@ -209,3 +209,18 @@ def test_a_snapshot_can_be_pickled():
 
     assert again.to_dict() == taken.to_dict()
     assert list(again) == ["macro_f1"]
+
+
+def test_an_undefined_value_of_a_class_is_announced() -> None:
+    """An estimate of 0/0 is of the kind undefined, also for counts."""
+    metrics = sm.MetricSet()
+    metrics.update_many(["a", "a", "b"], ["a", "a", "a"])
+
+    assert metrics.snapshot().estimate("precision", "b").kind == "undefined"
+    assert metrics.snapshot().estimate("precision", "a").kind == "exact"
+
+
+def test_a_snapshot_of_nothing_is_refused() -> None:
+    """There must be a state."""
+    with pytest.raises(ValueError, match="at least one state"):
+        sm.Snapshot()

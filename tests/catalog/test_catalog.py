@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 from support.oracle import Oracle
 
+from stream_metrics import ConfusionMatrix
 from stream_metrics.catalog.bibliography import references
 from stream_metrics.catalog.table import CATALOG, find
 from stream_metrics.evaluation.evaluate import evaluate
 from stream_metrics.formulas.memoized import MemoizedCounts
 
 FIG2 = [[20, 5], [10, 15]]
+both_counts = pytest.mark.parametrize("counts_class", [Oracle, ConfusionMatrix])
 OF_COUNTS = [row for row in CATALOG.values() if row.state == "counts"]
 
 
@@ -149,7 +151,8 @@ def test_exact_mcnemar_is_for_two_classes() -> None:
         evaluate(find("mcnemar_p_value"), Oracle.from_matrix([[1, 2, 0], [1, 1, 1], [0, 0, 1]]), exact=True)
 
 
-def test_frozen_counts_change_no_value(counts_class: Any) -> None:
+@both_counts
+def test_memoized_counts_change_no_value(counts_class: Any) -> None:
     """Sharing totals, cells and pairs between formulas gives the same values, and each is read once."""
     counts = counts_class.from_matrix([[6, 0, 1, 2], [3, 9, 1, 1], [1, 0, 10, 2], [1, 2, 1, 12]], list("abcd"))
     view = MemoizedCounts(counts)
@@ -162,6 +165,7 @@ def test_frozen_counts_change_no_value(counts_class: Any) -> None:
     assert view.matrix is view.matrix
 
 
+@both_counts
 @pytest.mark.parametrize("key", [row.key for row in OF_COUNTS if row.kind == "whole"])
 def test_whole_values_are_plain_numbers(counts_class: Any, key: str) -> None:
     """A whole value is a Python int or float, not a NumPy scalar, for whole and for fractional weights."""

@@ -205,3 +205,24 @@ def test_batches_may_be_empty() -> None:
     metrics.update_many([], scores=[], classes=list("abc"))
 
     assert metrics == sm.MetricSet(scores=True)
+
+
+def test_a_series_is_read_by_position() -> None:
+    """Rows of labels and scores in a pandas column are taken in order, whatever its index."""
+    column = [{"a": 0.1, "b": 0.9}, {"a": 0.8, "b": 0.2}, "a"]
+    metrics, expected = sm.MetricSet(scores=True), sm.MetricSet(scores=True)
+    metrics.update_many(["a", "b", "a"], pd.Series(column, index=[1, 0, 2], dtype=object))
+    expected.update_many(["a", "b", "a"], column)
+
+    assert metrics == expected
+
+
+@pytest.mark.parametrize("scores", [True, "any"])
+def test_a_single_score_needs_a_truth_of_its_type(scores: Any) -> None:
+    """A truth that can never equal `pos_label` is refused, alone and in a batch."""
+    metrics = sm.MetricSet(scores=scores)
+
+    with pytest.raises(sm.LabelError, match="of the type of pos_label=True"):
+        metrics.update("spam", 0.9)
+    with pytest.raises(sm.LabelError, match="of the type of pos_label=True"):
+        metrics.update_many(["spam", "ham"], [0.9, 0.1])
