@@ -239,3 +239,10 @@ def test_folders_load_on_access() -> None:
         "assert {'plots', 'integrations', 'testing'} <= set(dir(sm)); assert not hasattr(sm, 'nothing')"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_snapshot_draws_itself() -> None:
+    """`plot` is the overview of the plots."""
+    y_true, y_pred, table = data()
+    assert len(sm.evaluate(y_true, y_pred).plot().axes) >= 2
+    assert len(sm.evaluate(y_true, scores=table, labels=range(4)).plot().axes) >= 4

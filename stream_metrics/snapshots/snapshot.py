@@ -30,6 +30,7 @@ from stream_metrics.snapshots.scores import ScoreReadings
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
+    from matplotlib.figure import Figure
 
     from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
@@ -337,6 +338,29 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         from stream_metrics.report import report
 
         return report(self, width)
+
+    def plot(self) -> Figure:
+        """Draw the confusion matrix, and the curves of scores or the values of each class.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; `figure.savefig(path)` writes it.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If there are more than 4096 classes.
+
+        See Also
+        --------
+        stream_metrics.plots : One figure at a time.
+        """
+        from stream_metrics.plots.panels import overview
+
+        return overview(self)
 
     def __str__(self) -> str:
         """Return the text report at the width of the terminal."""
