@@ -105,7 +105,7 @@ def _resumed(arguments: argparse.Namespace) -> Accumulator:
 
 
 def _pos_label(arguments: argparse.Namespace) -> Label:
-    """Return the class that --pos-label names: a label written so, else text, but in JSON Lines a number as such."""
+    """Return the class that --pos-label names: one of --labels, else a number in JSON Lines, else text."""
     text = arguments.pos_label
     if text is None:
         return True
@@ -122,7 +122,7 @@ def _pos_label(arguments: argparse.Namespace) -> Label:
 
 
 def classes(state: Accumulator) -> Classes:
-    """Return what a state knows of its classes."""
+    """Return the classes of a state."""
     inner = containers.innermost(state)
     if not isinstance(inner, sm.MetricSet) or inner.scored is None:
         return Classes(None, None)

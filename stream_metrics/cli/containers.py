@@ -88,7 +88,7 @@ def _is_count(text: str) -> bool:
 
 
 def wrap_state(state: Accumulator, arguments: argparse.Namespace) -> Accumulator:
-    """Return groups and windows, as the options have them, around an empty state."""
+    """Return an empty state inside the groups and windows of the options."""
     try:
         if arguments.by is not None:
             state = sm.ByGroup(state, arguments.max_groups)

@@ -1,4 +1,4 @@
-"""Rows to counts, in chunks, and batches of tables, as they come.
+"""Count rows in chunks, and tables in batches.
 
 A chunk goes to ``update_many``, many times faster than one call per row. It rejects the whole chunk if one row is
 bad; then the chunk is counted row by row, which names the bad row. A batch that is rejected is counted in such chunks.
@@ -15,7 +15,7 @@ import numpy as np
 
 import stream_metrics as sm
 from stream_metrics.cli.errors import CliError
-from stream_metrics.cli.interrupts import interrupts_held
+from stream_metrics.cli.interrupts import defer_interrupts
 from stream_metrics.cli.reading import Fields, Row
 from stream_metrics.cli.scores import sample, table
 from stream_metrics.cli.sources import BadRecord
@@ -29,9 +29,9 @@ SHOWN = 5
 
 
 class Skipped:
-    """The bad records: how many, the first few with their reasons; unless ``allowed``, the first one ends the run.
+    """The bad records: how many, and the first few with their reasons; unless ``allowed``, the first ends the run.
 
-    ``place`` says what their numbers count.
+    ``place`` is what a number counts: lines or rows.
     """
 
     def __init__(self, allowed: bool, place: str = "line") -> None:
@@ -49,7 +49,7 @@ class Skipped:
             self.first.append({"file": source, self.place: line, "reason": reason})
 
     def report(self) -> None:
-        """Say on stderr what was skipped, if anything was."""
+        """Print to stderr what was skipped, if anything was."""
         if not self.count:
             return
         print(f"stream-metrics: skipped {number(self.count)} bad record{'s' * (self.count > 1)}", file=sys.stderr)
@@ -60,7 +60,7 @@ class Skipped:
 
 
 class Batch(Protocol):
-    """Rows of a table: how many they are, some of them, counted together, or one by one."""
+    """Rows of a table, to be counted together or one by one."""
 
     @property
     def n(self) -> int:
@@ -91,7 +91,7 @@ class Counter:
         self.skipped = skipped
         self._every = every
         self._report = report
-        self._room = self._next_room()
+        self._chunk = self._next_chunk()
 
     @property
     def seen(self) -> int:
@@ -99,7 +99,7 @@ class Counter:
         return self.counted + len(self.waiting)
 
     def refuse(self, source: str, line: int, reason: str) -> None:
-        """Note what is no row at all, after the rows before it, so that the first bad record is the one reported."""
+        """Note a record that cannot be read, after the rows before it, so that the first bad record is reported."""
         if len(self.skipped.first) < SHOWN:
             self.flush()
         self.skipped.add(source, line, reason)
@@ -109,7 +109,7 @@ class Counter:
         self._source = source
         for row in rows:
             self.waiting.append(row)
-            if len(self.waiting) >= self._room:
+            if len(self.waiting) >= self._chunk:
                 self.flush()
             if tick is not None:
                 tick()
@@ -129,10 +129,10 @@ class Counter:
                 tick()
 
     def _count_batch(self, batch: Batch) -> None:
-        with interrupts_held():
+        with defer_interrupts():
             whole = batch.counted_by(self.state)
             self.counted += batch.n if whole else 0
-        self._room = self._next_room()
+        self._chunk = self._next_chunk()
         if not whole:
             self.feed(self._source, batch.rows(self._source, self.refuse))
         elif self._every and self.counted % self._every == 0:
@@ -141,14 +141,14 @@ class Counter:
     def flush(self) -> None:
         """Count the rows that wait."""
         before = self.counted
-        with interrupts_held():
+        with defer_interrupts():
             self._count(self.waiting)
             self.waiting.clear()
-        self._room = self._next_room()
+        self._chunk = self._next_chunk()
         if self._every and self.counted > before and self.counted % self._every == 0:
             self._report()
 
-    def _next_room(self) -> int:
+    def _next_chunk(self) -> int:
         return min(CHUNK, self._left() or CHUNK)
 
     def _left(self) -> int:

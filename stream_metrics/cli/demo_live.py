@@ -44,7 +44,7 @@ Answer = tuple[dict[str, object], dict[str, object], str]  # what is predicted w
 
 
 def live(port: int, seconds: float | None, tui: bool, limit: int | None) -> int:
-    """Run the demo until Ctrl-C, or for so many seconds."""
+    """Run the demo until Ctrl-C, or for `seconds`."""
     answers = predictions(limit)
     with tempfile.TemporaryDirectory() as folder:
         config = _config(CYCLE, port, str(Path(folder) / "demo.sqlite"))

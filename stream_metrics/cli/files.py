@@ -1,4 +1,4 @@
-"""State files: read with a reason on failure; written whole or not at all."""
+"""Read state files, with a reason on failure, and write them whole or not at all."""
 
 from __future__ import annotations
 

@@ -12,33 +12,33 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["interrupts_held", "interruptible"]
+__all__ = ["defer_interrupts", "interruptible"]
 
 
-class _Holding:
-    """Whether Ctrl-C has to wait, and whether it came meanwhile."""
+class _Interrupts:
+    """Whether Ctrl-C is deferred, and whether it was pressed meanwhile."""
 
     def __init__(self) -> None:
-        self.held = False
-        self.came = False
+        self.deferred = False
+        self.pending = False
 
     def handle(self, signum: int, frame: FrameType | None) -> None:
-        if not self.held:
+        if not self.deferred:
             raise KeyboardInterrupt
-        self.came = True
+        self.pending = True
 
 
-_HOLDING = _Holding()
+_INTERRUPTS = _Interrupts()
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Make ``interrupts_held`` work inside; a SIGINT that is ignored or handled by someone else stays so."""
+    """Make ``defer_interrupts`` work inside; leave a SIGINT alone that is ignored or has another handler."""
     usual = signal.default_int_handler
     ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is usual
-    _HOLDING.came = False
+    _INTERRUPTS.pending = False
     if ours:
-        signal.signal(signal.SIGINT, _HOLDING.handle)
+        signal.signal(signal.SIGINT, _INTERRUPTS.handle)
     try:
         yield
     finally:
@@ -47,13 +47,13 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def interrupts_held() -> Iterator[None]:
-    """Let Ctrl-C wait until the end of the block."""
-    _HOLDING.held = True
+def defer_interrupts() -> Iterator[None]:
+    """Defer Ctrl-C to the end of the block."""
+    _INTERRUPTS.deferred = True
     try:
         yield
     finally:
-        _HOLDING.held = False
-    if _HOLDING.came:
-        _HOLDING.came = False
+        _INTERRUPTS.deferred = False
+    if _INTERRUPTS.pending:
+        _INTERRUPTS.pending = False
         raise KeyboardInterrupt

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import stream_metrics as sm
 from stream_metrics.cli.counting import SHOWN, Counter, Skipped
 from stream_metrics.cli.errors import CliError, UsageError
-from stream_metrics.cli.interrupts import interrupts_held
+from stream_metrics.cli.interrupts import defer_interrupts
 from stream_metrics.cli.plans import Pieces
 from stream_metrics.cli.progress import INTERVAL, Progress
 from stream_metrics.cli.reading import Fields, rows
@@ -218,7 +218,7 @@ class WorkerPool:
                 interrupted = True
                 self._shared.stop_at(0)
             try:
-                with interrupts_held():
+                with defer_interrupts():
                     results = self._results()
                     self._merge(state, results)
             except KeyboardInterrupt:  # came at the end, when everything was counted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from typing import TypeAlias
+from typing import Protocol
 
 from stream_metrics.catalog.table import find
 from stream_metrics.cli.sources import STDIN, declared_format
@@ -23,7 +23,14 @@ __all__ = [
     "zero_division",
 ]
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - it has no public name
+
+class Commands(Protocol):
+    """What `ArgumentParser.add_subparsers` returns; its class is private."""
+
+    def add_parser(
+        self, name: str, *, help: str, description: str, epilog: str, formatter_class: type[argparse.HelpFormatter]
+    ) -> argparse.ArgumentParser:
+        """Add a command."""
 
 
 def add_command(commands: Commands, name: str, summary: str, epilog: str) -> argparse.ArgumentParser:

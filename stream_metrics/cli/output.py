@@ -164,7 +164,7 @@ class RunningValues:
         self.bounds: list[Ends] | None = [] if keep and level is not None else None
 
     def print(self, state: Accumulator, records: int) -> None:
-        """Print the values of ``state`` now, after so many records."""
+        """Print the values of ``state`` now, after `records` records."""
         snapshot = _together(view(state, self._keys))
         keys = self._headline(state) if self._keys is None else snapshot.chosen_keys
         wholes = [key for key in keys if CATALOG[key].kind == "whole"]  # also of a value that cannot be computed
@@ -219,7 +219,7 @@ def _together(taken: Snapshot | GroupSnapshot) -> Snapshot:
 
 
 def _head(state: Accumulator, snapshot: Snapshot, records: int) -> Head:
-    """Return what stands before the values: where they are in the stream, and of how many samples they are."""
+    """Return the position in the stream and the number of samples, which are printed before the values."""
     latest = getattr(state, "latest", None) if is_timed(state) else None
     if latest is not None:
         return {"time": text_of(latest), "n": snapshot.n}

@@ -94,7 +94,7 @@ def units(paths: list[str], fields: Fields) -> list[Unit]:
 
 
 def merge_units(units: list[Unit], least: float) -> list[Unit]:
-    """Return the same row groups in units of at least so many rows, as far as files have them."""
+    """Return the same row groups in units of at least `least` rows, if files have as many."""
     joint: list[Unit] = []
     for unit in units:
         last = joint[-1] if joint else None
@@ -106,6 +106,6 @@ def merge_units(units: list[Unit], least: float) -> list[Unit]:
 
 
 def _reason(error: Exception) -> str:
-    """Return what is wrong in one line."""
+    """Return the reason of an error in one line."""
     lines = str(getattr(error, "strerror", None) or error).splitlines()
     return lines[0] if lines else type(error).__name__

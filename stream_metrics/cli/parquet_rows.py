@@ -84,7 +84,7 @@ class Batch(NamedTuple):
         return {"scores": values}
 
     def rows(self, source: str, bad: BadRecord) -> Iterator[Row]:
-        """Yield the rows one by one; what is no record goes to ``bad``."""
+        """Yield the rows one by one; call ``bad`` for those that cannot be read."""
         layout = self.layout
         nothing = [None] * self.n
         truths, predictions, groups = (
@@ -166,7 +166,7 @@ def _nanoseconds(value: object) -> int:
 
 
 def _labels(values: pa.Array) -> list[object]:
-    """Return labels one by one; in the place of text that is none, the error."""
+    """Return labels one by one; the error instead of text that cannot be decoded."""
     try:
         return list(values.to_pylist())
     except UnicodeDecodeError:
@@ -181,7 +181,7 @@ def _text(value: bytes | None) -> str | UnicodeDecodeError | None:
 
 
 def _object(value: object) -> object:
-    """Return the scores of a row as JSON has them: keys are text, and what is null in a struct is not there."""
+    """Return the scores of a row as JSON has them: keys are text, and a null in a struct is left out."""
     if isinstance(value, dict):
         return {key: score for key, score in value.items() if score is not None}
     return {str(key): score for key, score in value} if isinstance(value, list) else value

@@ -36,7 +36,7 @@ class Fields(NamedTuple):
 
 
 def rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
-    """Yield the records of ``source``; what is no record goes to ``bad``."""
+    """Yield the records of ``source``; call ``bad`` for those that cannot be read."""
     return (_json_rows if source.format == "jsonl" else _csv_rows)(source, fields, bad)
 
 
@@ -54,7 +54,7 @@ def _json_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
         try:
             record, end = decoder.raw_decode(text)
             if end < len(text):
-                decoder.decode(line)  # raises what is wrong
+                decoder.decode(line)  # raises the error
             if type(record) is not dict:
                 raise ValueError(f"expected a JSON object, but got {text[:40]}")
             true = truth(record)

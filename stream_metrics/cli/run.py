@@ -19,7 +19,7 @@ from stream_metrics.cli.output import (
 )
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields
-from stream_metrics.cli.sources import PARQUET, STDIN, expand_paths, form_of
+from stream_metrics.cli.sources import PARQUET, STDIN, expand_paths, format_of
 from stream_metrics.report.layout import number
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.protocols import Accumulator
@@ -126,7 +126,7 @@ def execute(arguments: argparse.Namespace) -> int:
     check_intervals(state, arguments)
     view(state, arguments.metrics)  # refuses metrics that the state cannot compute
     running = RunningValues(arguments.metrics, arguments.format, bool(arguments.plot), arguments.intervals)
-    count = _count if arguments.jobs == 1 else _count_apart
+    count = _count if arguments.jobs == 1 else _count_in_processes
     interrupted = count(arguments, _fields(arguments, state), state, skipped, running)
     if arguments.state:
         files.save(arguments.state, state)
@@ -150,7 +150,7 @@ def _report_late(state: Accumulator) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    formats = {arguments.input or form_of(path) for path in arguments.files} - {None}
+    formats = {arguments.input or format_of(path) for path in arguments.files} - {None}
     if len(formats) > 1 and PARQUET in formats:
         raise UsageError("Parquet and other formats together: count them in two runs, by --state and --resume")
     if len(formats) > 1:
@@ -191,7 +191,7 @@ def _count(
     return False
 
 
-def _count_apart(
+def _count_in_processes(
     arguments: argparse.Namespace, fields: Fields, state: Accumulator, skipped: Skipped, running: RunningValues
 ) -> bool:
     """Count all files in several processes; tell whether Ctrl-C ended it."""

@@ -1,9 +1,9 @@
-"""What ``--scores`` names: the scores of each class, or one number, the score of ``--pos-label``.
+"""The scores that ``--scores`` names: one for each class, or one number, the score of ``--pos-label``.
 
 In JSON Lines they are an object or a number; null and {} are no scores. Keys of JSON are text, classes need not be.
 With --labels a key is the label that is written so. Without, the truth of the record decides: if it is text, keys are
 classes as they stand; if it is a number, true or false, each key must be one too, and stands for that value ("1",
-"2.5", "true", "True"). A key that is none would otherwise be a class which is never true.
+"2.5", "true", "True"). Otherwise a key that is no number would be a class that is never true.
 
 In CSV they are one column, or a column for each class; fields that are all empty are no scores. Classes are text.
 
@@ -47,7 +47,7 @@ Take: TypeAlias = Callable[..., Sequence[str]]
 
 
 class Classes(NamedTuple):
-    """What is known of the classes: a fixed set; the two of one number, whose score it is last, or None."""
+    """The classes of a state: a fixed set, and the two that one number tells apart, the scored one last."""
 
     labels: tuple[Label, ...] | None
     both: tuple[Label, Label] | None

@@ -1,4 +1,4 @@
-"""Input files: found, opened, decompressed if the name ends in .gz, their format recognised, their lines decoded.
+"""Find and open input files, decompress .gz, recognise the format, and decode lines.
 
 Lines are decoded here and not by a text stream, because that decodes in blocks: a broken byte would be reported far
 from its line, and the good lines before it in the block would be lost.
@@ -28,7 +28,7 @@ __all__ = [
     "Source",
     "declared_format",
     "expand_paths",
-    "form_of",
+    "format_of",
     "open_input",
     "total_size",
 ]
@@ -89,7 +89,7 @@ def declared_format(path: str) -> str | None:
     return FORMATS.get(Path(path.removesuffix(".gz")).suffix.lower())
 
 
-def form_of(path: str) -> str | None:
+def format_of(path: str) -> str | None:
     """Return the format that ``path`` declares, or Parquet if it begins so; None if only its lines can tell."""
     declared = declared_format(path)
     if declared is None and os.path.isfile(path):
@@ -104,7 +104,7 @@ def form_of(path: str) -> str | None:
 def expand_paths(paths: Iterable[str]) -> list[str]:
     """Return the files that ``paths`` name: files, stdin, patterns such as 'part-*', folders of files with extensions.
 
-    In a folder, as Spark writes them, what begins with _ or . is no data.
+    In a folder, as Spark writes them, files that begin with _ or . are no data.
     """
     files: list[str] = []
     for path in paths:
@@ -154,7 +154,7 @@ class Reached:
         self._source = source
 
     def leave(self) -> None:
-        """Add up the source just read, before it is closed."""
+        """Add the bytes of the current source, before it is closed."""
         self._done, self._source = self.position(), None
 
     def position(self) -> int:

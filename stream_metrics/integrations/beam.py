@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from stream_metrics.integrations.tables import Fields, emptied, feed
+from stream_metrics.integrations.tables import Fields, count_table, empty_copy
 from stream_metrics.states.protocols import Accumulator
 
 try:
@@ -65,7 +65,7 @@ class Accumulate(beam.CombineFn):  # type: ignore[misc]
         super().__init__()
         if fields is not None and not isinstance(fields, Fields):
             raise ValueError(f"Expected `fields` to be Fields, or None, but got {fields!r}")
-        self.prototype, self.fields = emptied(prototype), fields
+        self.prototype, self.fields = empty_copy(prototype), fields
 
     def create_accumulator(self) -> Accumulator:
         """Return an empty state."""
@@ -75,7 +75,7 @@ class Accumulate(beam.CombineFn):  # type: ignore[misc]
         """Count a sample, or with `fields` a table, and return the state."""
         kind = type(element)
         if self.fields is not None:
-            feed(mutable_accumulator, element, self.fields)
+            count_table(mutable_accumulator, element, self.fields)
         elif kind is tuple or kind is list:
             mutable_accumulator.update(*element)
         else:

@@ -35,7 +35,7 @@ from typing import Any
 
 from stream_metrics.containers.aggregate import merge
 from stream_metrics.errors import LabelError
-from stream_metrics.integrations.tables import Fields, emptied, feed, merge_in_tree
+from stream_metrics.integrations.tables import Fields, count_table, empty_copy, merge_in_tree
 from stream_metrics.states.protocols import Accumulator
 
 try:
@@ -61,7 +61,7 @@ def accumulate(collection: Any, prototype: Accumulator, fields: Fields = FIELDS,
     Raises ``ValueError`` if it is none, or does not merge; ``TypeError`` for another collection; ``LabelError`` for a
     column that the data frame has not. What is wrong in a partition raises when it is computed, with its position.
     """
-    empty = emptied(prototype)
+    empty = empty_copy(prototype)
     # With pure=True a task is known by its arguments, and one over a file that has changed would not run again.
     count = delayed(partial(_count, empty, fields), pure=False)
     join = delayed(partial(_join, type(empty)), pure=False)
@@ -96,9 +96,9 @@ def _count(empty: Accumulator, fields: Fields, partition: Any) -> bytes:
     """Return the state of a partition, as bytes."""
     state = empty.copy()
     if _is_table(partition):
-        feed(state, partition, fields)
+        count_table(state, partition, fields)
     elif rows := list(partition):
-        feed(state, _columns(rows, fields.columns()), fields)
+        count_table(state, _columns(rows, fields.columns()), fields)
     return bytes(state.to_bytes())
 
 

@@ -39,7 +39,7 @@ from typing import Any, TypeVar
 
 from stream_metrics.containers.aggregate import merge
 from stream_metrics.errors import LabelError
-from stream_metrics.integrations.tables import Fields, emptied, feed, merge_in_tree
+from stream_metrics.integrations.tables import Fields, count_table, empty_copy, merge_in_tree
 from stream_metrics.states import protocols
 from stream_metrics.wire import from_bytes
 
@@ -92,7 +92,7 @@ def accumulate(source: Any, prototype: State, fields: Fields = FIELDS, *, fan_in
     blocks = hasattr(source, "map_batches")
     if not blocks and (isinstance(source, Mapping) or hasattr(source, "columns")):
         raise TypeError(f"Expected `source` to be a Dataset or an iterable of tables, but got {type(source).__name__}")
-    empty = emptied(prototype).to_bytes()
+    empty = empty_copy(prototype).to_bytes()
     counted = _counted_blocks if blocks else _counted
     total: State = tree_merge(chain([ray.put(empty)], counted(source, empty, fields, options)), fan_in)
     return total
@@ -144,7 +144,7 @@ def _ready(under_way: dict[ray.ObjectRef, ray.ObjectRef]) -> Iterator[ray.Object
 def _count(empty: bytes, fields: Fields, table: object) -> bytes:
     """Return the state of a table."""
     state = from_bytes(empty)
-    feed(state, table, fields)
+    count_table(state, table, fields)
     return bytes(state.to_bytes())
 
 

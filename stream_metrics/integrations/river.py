@@ -87,7 +87,7 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
             self._read()  # refuses what the accumulator does not keep
 
     def _plan(self, chain: list[Any]) -> Any:
-        """Decide what is read, and how, from windows and groups and what they are made of, which is returned."""
+        """Choose how values are read from a chain of windows and groups; return the accumulator inside."""
         self._core = core = chain[-1]
         self._read_as = _main_key(core) if self.key is None else self.key
         row = None if callable(self._read_as) else find(self._read_as)
@@ -187,7 +187,7 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
 
     def __reduce__(self) -> tuple[object, ...]:
         factory = type(self).__dict__.get("_made")
-        return (_revived, factory, self.__dict__) if factory else super().__reduce__()
+        return (_restore_adapter, factory, self.__dict__) if factory else super().__reduce__()
 
 
 class RiverWindow(RiverMetric):
@@ -224,7 +224,7 @@ def as_river(
     those of scores then take numbers for scores, and raise ScoreError for other labels.
     """
     undoes = context is None and callable(getattr(metric, "revert", None))
-    adapter: type[RiverMetric] = _named(RiverMetric if undoes else RiverWindow, _name(metric, key, label))
+    adapter: type[RiverMetric] = _class_named(RiverMetric if undoes else RiverWindow, _name(metric, key, label))
     return adapter(metric, key, label, undefined, better, context)
 
 
@@ -254,18 +254,18 @@ def from_river(matrix: Any) -> ConfusionMatrix:
 
 
 @cache
-def _named(kind: Any, name: str) -> Any:
+def _class_named(kind: Any, name: str) -> Any:
     """Make the class of a name; equal names are one class."""
     return type(kind)(name, (kind,), {"__doc__": kind.__doc__, "__module__": __name__, "_made": (kind, name)})
 
 
-def _revived(kind: Any, name: str) -> RiverMetric:
-    revived: RiverMetric = object.__new__(_named(kind, name))
+def _restore_adapter(kind: Any, name: str) -> RiverMetric:
+    revived: RiverMetric = object.__new__(_class_named(kind, name))
     return revived
 
 
 def _main_key(core: Accumulator) -> str:
-    """Return what an accumulator is read as if nothing is said."""
+    """Return the key that `get` reads by default."""
     if isinstance(core, Metric):
         return core.key
     if isinstance(core, MetricSet):

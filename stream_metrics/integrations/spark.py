@@ -43,7 +43,7 @@ from typing import Any, TypeVar
 from stream_metrics.catalog.table import LABEL_VALUED, find
 from stream_metrics.containers.aggregate import merge
 from stream_metrics.errors import LabelError, ScoreError
-from stream_metrics.integrations.tables import Fields, emptied
+from stream_metrics.integrations.tables import Fields, empty_copy
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
@@ -118,7 +118,7 @@ def accumulate(
     """
     parts = partial_states(df, (), prototype, fields, classes=classes)
     states = parts.hint("rebalance").mapInArrow(merge_batches, parts.schema).collect()
-    total: State = merge([emptied(prototype), *(from_bytes(row.state) for row in states)])
+    total: State = merge([empty_copy(prototype), *(from_bytes(row.state) for row in states)])
     return total
 
 
@@ -161,7 +161,7 @@ def partial_states(
 
     Works on streaming data frames too.
     """
-    keys, empty = _names(keys, {"state"}), emptied(prototype).to_bytes()
+    keys, empty = _names(keys, {"state"}), empty_copy(prototype).to_bytes()
     named = {**fields._asdict(), "keys": keys}
     for argument, value in named.items():
         for name in _columns(value):

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from stream_metrics.catalog.table import find
 from stream_metrics.errors import ScoreError
-from stream_metrics.integrations.tables import Fields, feed
+from stream_metrics.integrations.tables import Fields, count_table
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.protocols import Accumulator
@@ -24,26 +24,26 @@ __all__ = ["Batches", "count", "merge_all", "merge_batches", "read"]
 
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
 
-GATHERED = 1 << 22  # bytes of rows that are counted at once
-HELD = 10_000  # states of keys that a task holds before it lets them go
-SHIPPED = 1_000  # states in a batch
+BLOCK_BYTES = 1 << 22  # bytes of rows that are counted at once
+MOST_STATES = 10_000  # states of keys that a task holds before it lets them go
+BATCH_STATES = 1_000  # states in a batch
 
 
 def count(empty: bytes, keys: list[str], fields: Fields, classes: list[Label] | None, batches: Batches) -> Batches:
     """Yield the states of a partition, one for each key, after the columns of the key."""
     states: dict[str, Accumulator] = {}
     rows: list[pa.Table] = []
-    for table in _gathered(batches):
+    for table in _in_blocks(batches):
         for key, row, part in _parts(table, keys):
             if key not in states:
                 states[key] = from_bytes(empty)
                 rows.append(row)
-            feed(states[key], *_readable(part, fields, classes))
-        if len(states) > HELD:
-            yield from _written(rows, states.values())
+            count_table(states[key], *_prepare(part, fields, classes))
+        if len(states) > MOST_STATES:
+            yield from _state_rows(rows, states.values())
             states, rows = {}, []
     if states:
-        yield from _written(rows, states.values())
+        yield from _state_rows(rows, states.values())
 
 
 def merge_batches(batches: Batches) -> Batches:
@@ -75,13 +75,13 @@ def read(shown: Sequence[str], pos_label: Label, batches: Batches) -> Batches:
         yield pa.RecordBatch.from_pydict({**columns, "state": states})
 
 
-def _gathered(batches: Batches) -> Iterator[pa.Table]:
+def _in_blocks(batches: Batches) -> Iterator[pa.Table]:
     """Yield rows in larger blocks than Spark sends, since each call of `update_many` has a fixed cost."""
     waiting, size = [], 0
     for batch in batches:
         waiting.append(batch)
         size += batch.nbytes
-        if size >= GATHERED:
+        if size >= BLOCK_BYTES:
             yield pa.Table.from_batches(waiting)
             waiting, size = [], 0
     if waiting:
@@ -108,7 +108,7 @@ def _parts(table: pa.Table, keys: list[str]) -> Iterator[tuple[str, pa.Table, pa
         yield repr(row.to_pylist()), row, ordered.slice(end - size, size)
 
 
-def _readable(table: pa.Table, fields: Fields, classes: list[Label] | None) -> tuple[Mapping[str, object], Fields]:
+def _prepare(table: pa.Table, fields: Fields, classes: list[Label] | None) -> tuple[Mapping[str, object], Fields]:
     """Return the columns that are read, and the fields that name them; of arrays of scores, a column a class.
 
     Where an array is null, rows become mappings instead, as a column of numbers has no place for that.
@@ -128,11 +128,11 @@ def _readable(table: pa.Table, fields: Fields, classes: list[Label] | None) -> t
     return {**columns, **dict(zip(apart.values(), matrix.reshape(-1, k).T, strict=True))}, fields._replace(scores=apart)
 
 
-def _written(rows: Sequence[pa.Table], states: Iterable[Accumulator]) -> Batches:
+def _state_rows(rows: Sequence[pa.Table], states: Iterable[Accumulator]) -> Batches:
     """Yield the states of keys, each after its row of key columns."""
     keys, data = pa.concat_tables(rows), [state.to_bytes() for state in states]
     columns = {name: keys[name] for name in keys.column_names}
-    yield from pa.table({**columns, "state": pa.array(data, pa.binary())}).to_batches(SHIPPED)
+    yield from pa.table({**columns, "state": pa.array(data, pa.binary())}).to_batches(BATCH_STATES)
 
 
 def _value(snapshot: Snapshot, key: str, pos_label: Label) -> float:

@@ -1,4 +1,4 @@
-"""What engines share: an empty state to start from, columns of a table as arguments of `update_many`, a tree of merges.
+"""Shared by the engines: an empty copy of a state, counting the columns of a table, a tree of merges.
 
 A table is an Arrow table or record batch, a pandas data frame, or a mapping from name to column.
 """
@@ -19,7 +19,7 @@ from stream_metrics.states.batches import mergeable
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable
 
-__all__ = ["Fields", "emptied", "feed", "merge_in_tree"]
+__all__ = ["Fields", "empty_copy", "count_table", "merge_in_tree"]
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Accumulator)
@@ -46,7 +46,7 @@ class Fields(NamedTuple):
         return list(dict.fromkeys(name for name in named if name is not None))
 
 
-def emptied(prototype: S) -> S:
+def empty_copy(prototype: S) -> S:
     """Return an empty copy of an accumulator; ValueError if it is none, or does not merge."""
     if not isinstance(prototype, Portable) or not hasattr(prototype, "reset"):
         raise ValueError(f"Expected `prototype` to be a state, a metric or a set of metrics, but got {prototype!r:.60}")
@@ -58,7 +58,7 @@ def emptied(prototype: S) -> S:
     return empty
 
 
-def feed(state: Accumulator, table: Any, fields: Fields) -> None:
+def count_table(state: Accumulator, table: Any, fields: Fields) -> None:
     """Count the rows of a table into `state`, all or none; LabelError names a column that the table does not have."""
     there = getattr(table, "column_names", None)  # of Arrow
     there = list(table if there is None else there)

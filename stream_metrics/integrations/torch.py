@@ -69,8 +69,8 @@ def all_reduce(state: State, group: dist.ProcessGroup | None = None) -> State:
     Raises ``MergeError``, on every rank, if a rank brought something else, or a state of another configuration, or one
     that does not merge; the message names the rank and both configurations.
     """
-    if not _spread(group):
-        return _alone(state)
+    if not _is_distributed(group):
+        return _merge_alone(state)
     payloads: list[bytes | str] = [""] * dist.get_world_size(group)
     dist.all_gather_object(payloads, _payload(state), group=group)
     total: State = _merged(payloads)
@@ -84,8 +84,8 @@ def reduce(state: State, dst: int = 0, group: dist.ProcessGroup | None = None) -
 
     Raises ``MergeError``, on every rank, as `all_reduce` does.
     """
-    if not _spread(group):
-        return _alone(state)
+    if not _is_distributed(group):
+        return _merge_alone(state)
     here = dist.get_rank() == dst
     payloads: list[bytes | str] | None = [""] * dist.get_world_size(group) if here else None
     dist.gather_object(_payload(state), payloads, dst=dst, group=group)
@@ -102,7 +102,7 @@ def reduce(state: State, dst: int = 0, group: dist.ProcessGroup | None = None) -
     return total
 
 
-def _spread(group: dist.ProcessGroup | None) -> bool:
+def _is_distributed(group: dist.ProcessGroup | None) -> bool:
     """Tell whether there are ranks to exchange with; ValueError if this process is none of them."""
     if group is None and not (dist.is_available() and dist.is_initialized()):
         return False
@@ -111,7 +111,7 @@ def _spread(group: dist.ProcessGroup | None) -> bool:
     return True
 
 
-def _alone(state: State) -> State:
+def _merge_alone(state: State) -> State:
     """Return a copy of the only state; a state that does not merge is refused here, too."""
     total: State = _merged([_payload(state)])
     reason = mergeable(total)

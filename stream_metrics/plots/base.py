@@ -55,7 +55,7 @@ def new_figure(inches: tuple[float, float]) -> Figure:
     return Figure(figsize=inches, layout="constrained")
 
 
-def nothing(ax: Axes, text: str = "nothing counted yet") -> Axes:
+def show_empty(ax: Axes, text: str = "nothing counted yet") -> Axes:
     """Say in the middle of the axes why they are empty."""
     ax.set(xticks=[], yticks=[])
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_metrics.plots.base import THIN, Numbers, Style, new_figure, nothing, samples
-from stream_metrics.plots.curves import CHANCE, beside, chosen
+from stream_metrics.plots.base import THIN, Numbers, Style, new_figure, samples, show_empty
+from stream_metrics.plots.curves import CHANCE, legend_beside, select_classes
 from stream_metrics.report.score_section import emphasized, single_class
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def draw_reliability(snapshot: Snapshot, labels: Sequence[Label] | None, ax: Axe
         if below is not None and (place := below.get_subplotspec()) is not None:
             below.remove()
             ax.set_subplotspec(place.get_gridspec()[:])
-        return nothing(ax, "undefined: a score lies outside [0, 1]" if snapshot.scored else "nothing scored yet")
+        return show_empty(ax, "undefined: a score lies outside [0, 1]" if snapshot.scored else "nothing scored yet")
     ax.set_title(heading)
     ax.set(xlabel="Mean score", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     ax.set_ylabel("Share of right predictions" if curves[0].style is PREDICTION else "Share of the class")
@@ -76,7 +76,7 @@ def draw_reliability(snapshot: Snapshot, labels: Sequence[Label] | None, ax: Axe
         )  # fmt: skip
     ax.grid(alpha=0.3)
     ax.set_axisbelow(True)
-    beside(ax, "Class: ECE" if len(curves) > 1 else "")
+    legend_beside(ax, "Class: ECE" if len(curves) > 1 else "")
     if below is not None:
         ax.set_xlabel("")
         _weights(below, curves, "Samples" if snapshot.weight == snapshot.n else "Weight")
@@ -85,7 +85,7 @@ def draw_reliability(snapshot: Snapshot, labels: Sequence[Label] | None, ax: Axe
 
 def _curves(snapshot: Snapshot, labels: Sequence[Label] | None) -> tuple[list[Curve], str]:
     """Return the curves and the title."""
-    shown = chosen(snapshot, labels)
+    shown = select_classes(snapshot, labels)
     count = samples(snapshot.scored)
     if labels is None and single_class(snapshot) is None and "confidence" in snapshot.evaluation.states:
         error = emphasized(snapshot.estimate("expected_calibration_error_top"))

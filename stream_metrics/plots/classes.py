@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_metrics.catalog.table import MetricSpec, find
-from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figure, nothing, samples, title
+from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figure, samples, show_empty, title
 from stream_metrics.report.content import class_values, classes_shown, weakest
 from stream_metrics.report.intervals import class_bounds
 from stream_metrics.report.layout import fit_names, number
@@ -44,7 +44,7 @@ def per_class(
     ax.set_title(heading, pad=24)
     ax.set(xlabel=title(rows[0].key) if len(rows) == 1 else "Value", ylabel="Class")
     if not shown:
-        return nothing(ax)
+        return show_empty(ax)
     middle = (len(rows) - 1) / 2
     hollow = [_series(ax, snapshot, row.key, shown, (at - middle, SERIES[at])) for at, row in enumerate(rows)]
     if any(hollow):

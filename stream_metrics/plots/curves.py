@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.formulas.protocol import Floats
-from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figure, nothing, samples
+from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figure, samples, show_empty
 from stream_metrics.ranking.curves import Best, Curve
 from stream_metrics.ranking.steps import threshold_sweep
 from stream_metrics.report.layout import display_width, fit_names, number
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stream_metrics.labels import Label
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["Series", "beside", "chosen", "det", "precision_recall", "roc"]
+__all__ = ["Series", "legend_beside", "select_classes", "det", "precision_recall", "roc"]
 
 INCHES = (6.6, 4.6)
 GREY = "0.45"
@@ -54,7 +54,7 @@ def roc(snapshot: Snapshot, labels: Sequence[Label] | None = None, *, ax: Axes |
     Without `labels`: the one class of a binary stream, with the threshold of the largest TPR - FPR; otherwise all
     classes, or, of more than 6, those with the lowest area. `KeyError` where the snapshot has no scores.
     """
-    shown = chosen(snapshot, labels)
+    shown = select_classes(snapshot, labels)
     ax = _axes(ax, shown, "ROC", "False positive rate", "True positive rate")
     curves = [(snapshot.roc_curve(label), snapshot.estimate("roc_auc", label)) for label in shown.labels]
     drawn = [bool(len(curve.x)) and not np.isnan([curve.x[-1], curve.y[-1]]).any() for curve, _ in curves]
@@ -66,7 +66,7 @@ def roc(snapshot: Snapshot, labels: Sequence[Label] | None = None, *, ax: Axes |
     ax.plot([0, 1], [0, 1], label="chance: 0.5", zorder=2, **CHANCE)
     if len(shown.labels) == 1:
         _mark(ax, curves[0][0], snapshot.best_threshold(shown.labels[0]), "Youden's J")
-    return beside(ax, "Class: area")
+    return legend_beside(ax, "Class: area")
 
 
 def precision_recall(snapshot: Snapshot, labels: Sequence[Label] | None = None, *, ax: Axes | None = None) -> Axes:
@@ -75,7 +75,7 @@ def precision_recall(snapshot: Snapshot, labels: Sequence[Label] | None = None, 
     The classes are those of `roc`; a binary stream has its threshold of the largest F1 marked. Dotted lines: the
     shares of the classes, which is the precision of chance.
     """
-    shown = chosen(snapshot, labels)
+    shown = select_classes(snapshot, labels)
     ax = _axes(ax, shown, "Precision and recall", "Recall", "Precision")
     curves = [(snapshot.pr_curve(label), snapshot.estimate("average_precision", label)) for label in shown.labels]
     if all(np.isnan(area.value) for _, area in curves):
@@ -88,7 +88,7 @@ def precision_recall(snapshot: Snapshot, labels: Sequence[Label] | None = None, 
     ax.plot([], [], label="chance: share of class", **CHANCE)
     if len(shown.labels) == 1:
         _mark(ax, curves[0][0], snapshot.best_threshold(shown.labels[0], "f1"), "F1")
-    return beside(ax, "Class: average precision")
+    return legend_beside(ax, "Class: average precision")
 
 
 def det(snapshot: Snapshot, labels: Sequence[Label] | None = None, *, ax: Axes | None = None) -> Axes:
@@ -97,7 +97,7 @@ def det(snapshot: Snapshot, labels: Sequence[Label] | None = None, *, ax: Axes |
     The classes are those of `roc`. Scores of two normal distributions give a straight line. Rates of exactly 0 or 1
     lie at infinity and are left out. Martin et al. 1997.
     """
-    shown = chosen(snapshot, labels)
+    shown = select_classes(snapshot, labels)
     ax = _axes(ax, shown, "Detection error trade-off", "False positive rate, %", "False negative rate, %")
     curves = [snapshot.det_curve(label) for label in shown.labels]
     inside = [(c.x > 0) & (c.x < 1) & (c.y > 0) & (c.y < 1) for c in curves]
@@ -109,10 +109,10 @@ def det(snapshot: Snapshot, labels: Sequence[Label] | None = None, *, ax: Axes |
         marker = style.marker if drawn.sum() == 1 else None
         ax.plot(x, y, color=style.colour, linestyle=style.line, marker=marker, label=name, zorder=3)
     _probit_axes(ax, [rates[drawn] for c, drawn in zip(curves, inside, strict=True) for rates in (c.x, c.y)])
-    return beside(ax, "Class")
+    return legend_beside(ax, "Class")
 
 
-def chosen(snapshot: Snapshot, labels: Sequence[Label] | None) -> Series:
+def select_classes(snapshot: Snapshot, labels: Sequence[Label] | None) -> Series:
     """Return the classes to draw: those named, or the one of a binary stream, or at most 6 with the lowest area."""
     snapshot.evaluation.view("ranks", "roc_auc")
     own = list(snapshot.evaluation.labels_of(CATALOG["roc_auc"]))
@@ -146,7 +146,7 @@ def _axes(ax: Axes | None, shown: Series, heading: str, xlabel: str, ylabel: str
 
 
 def _empty(ax: Axes, snapshot: Snapshot, needs: str) -> Axes:
-    return nothing(ax, f"undefined: {needs}" if snapshot.scored else "nothing scored yet")
+    return show_empty(ax, f"undefined: {needs}" if snapshot.scored else "nothing scored yet")
 
 
 def _steps(curve: Curve, mixed: NDArray[np.bool_]) -> tuple[Floats, Floats]:
@@ -173,7 +173,7 @@ def _mark(ax: Axes, curve: Curve, best: Best, metric: str) -> None:
         )
 
 
-def beside(ax: Axes, heading: str) -> Axes:
+def legend_beside(ax: Axes, heading: str) -> Axes:
     """Put the legend to the right of the axes, labels as they are."""
     legend = ax.legend(
         title=heading, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0.0, fontsize=9,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from stream_metrics.plots.base import NAME, THIN, Numbers, names, new_figure, nothing, samples
+from stream_metrics.plots.base import NAME, THIN, Numbers, names, new_figure, samples, show_empty
 from stream_metrics.report.layout import display_width, fit_names, numbers
 from stream_metrics.report.matrix import percent
 
@@ -52,7 +52,7 @@ def confusion_matrix(
     ax.set(xlabel="Predicted class", ylabel="True class")
     ax.set_title(f"Confusion matrix, {samples(snapshot.n)}")
     if not short:
-        return nothing(ax)
+        return show_empty(ax)
     image = _heat(ax, _shares(counts, normalize), normalize)
     whole = normalize is None and snapshot.weight == snapshot.n
     ticks = [tick for tick in _ticks(float(image.get_clim()[1] or 1.0)) if tick >= 1 or not whole]

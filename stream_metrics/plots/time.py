@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import MetricSpec, find
-from stream_metrics.plots.base import SERIES, THIN, Numbers, new_figure, nothing, title
-from stream_metrics.plots.curves import beside
+from stream_metrics.plots.base import SERIES, THIN, Numbers, new_figure, show_empty, title
+from stream_metrics.plots.curves import legend_beside
 from stream_metrics.report.layout import number
 
 if TYPE_CHECKING:
@@ -55,25 +55,25 @@ def running(
     ax.set_title(next(iter(titles.values())) if len(values) == 1 else "Metrics as the stream goes on")
     ax.set(xlabel="Time (UTC)" if times else xlabel, ylabel="Value")
     if not len(where):
-        return nothing(ax)
+        return show_empty(ax)
     for style, (key, column) in zip(SERIES, values.items(), strict=False):
         line = np.asarray(column, np.float64)
-        alone = len(where) <= FEW or not _joined(line)
+        alone = len(where) <= FEW or not _has_segments(line)
         marker = style.marker if alone else ""
         if bounds and key in bounds:
-            low, high = _known(np.array(bounds[key], np.float64).T, find(key))
+            low, high = _informative_bounds(np.array(bounds[key], np.float64).T, find(key))
             ax.fill_between(where, low, high, color=style.colour, alpha=0.15, linewidth=0)
         ax.plot(where, line, color=style.colour, linestyle=style.line, marker=marker, markersize=4, label=titles[key])
     _scale(ax, times)
-    return ax if len(values) == 1 else beside(ax, "Metric")
+    return ax if len(values) == 1 else legend_beside(ax, "Metric")
 
 
-def _known(bounds: Numbers, row: MetricSpec) -> Numbers:
+def _informative_bounds(bounds: Numbers, row: MetricSpec) -> Numbers:
     """Return low and high, nan where they are the whole range of a metric and say nothing."""
     return np.where((bounds[0] <= row.low) & (bounds[1] >= row.high), np.nan, bounds)
 
 
-def _joined(line: Numbers) -> bool:
+def _has_segments(line: Numbers) -> bool:
     """Tell whether every value has a neighbour, so that a line shows it."""
     there = np.concatenate([[False], ~np.isnan(line), [False]])
     return not (there[1:-1] & ~there[:-2] & ~there[2:]).any()

@@ -1,4 +1,4 @@
-"""What a report shows of scores: headline values with certified bounds, and the usual values of each class.
+"""The scores in a report: headline values with certified bounds, and the usual values of each class.
 
 A bound is rounded outwards, so that it stays one, to as many decimals as tell it from the other. A stream in
 which two classes occur and one of them is `pos_label` asks a single question, so its headline is the values of that

@@ -1,4 +1,4 @@
-"""What is known of two models at one moment: differences with their uncertainty, tests, evidence.
+"""Two models compared at one moment: differences with their uncertainty, tests, evidence.
 
 **Which method.** Independent samples of weight 1: Tango's score interval for accuracy, recalls and means of recalls;
 for other metrics the delta method where the variance rests on enough samples, otherwise the posterior of the joint

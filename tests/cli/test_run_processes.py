@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.cli.interrupts import interruptible, interrupts_held
+from stream_metrics.cli.interrupts import defer_interrupts, interruptible
 
 COMMAND = [sys.executable, "-m", "stream_metrics"]
 RECORD = b'{"y_true": 1, "y_pred": 1}\n'
@@ -97,7 +97,7 @@ def test_interrupt_waits_for_the_end_of_a_chunk():
             reached.append(context)
 
     reached = []
-    held, free = interrupts_held(), contextlib.nullcontext()
+    held, free = defer_interrupts(), contextlib.nullcontext()
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with interruptible():

@@ -443,9 +443,9 @@ def test_any_partitions_merge(cuts: list[int], choice: list[list[str]], size: in
 
 def test_a_task_lets_states_go_when_it_holds_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of states that a task holds is bounded, at the price of several for a key."""
-    monkeypatch.setattr(spark_workers, "HELD", 2)
-    monkeypatch.setattr(spark_workers, "SHIPPED", 1)
-    monkeypatch.setattr(spark_workers, "GATHERED", 1)
+    monkeypatch.setattr(spark_workers, "MOST_STATES", 2)
+    monkeypatch.setattr(spark_workers, "BATCH_STATES", 1)
+    monkeypatch.setattr(spark_workers, "BLOCK_BYTES", 1)
     batches = iter(table().to_batches(500))
 
     found = [
