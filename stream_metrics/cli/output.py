@@ -194,14 +194,13 @@ class RunningValues:
             ends = {"intervals": bounds} if bounds else {}
             return json.dumps(json_data({**head, **values, **ends}))
         more = 17 * bool(bounds)
-        texts = {key: _shown(value) + _ends(bounds.get(key)) for key, value in values.items()}
-        cells = (f"{text:>{_width(key) + more}}" for key, text in texts.items())
-        line = "  ".join((*(f"{_counted(value):>12}" for value in head.values()), *cells))
-        if self._started:
-            return line
+        cells = [(name, text := _counted(value), max(len(text), 12)) for name, value in head.items()]
+        cells += [(k, _shown(value) + _ends(bounds.get(k)), _width(k) + more) for k, value in values.items()]
+        line = "  ".join(f"{text:>{width}}" for _, text, width in cells)
+        if not self._started:
+            line = "  ".join(f"{name:>{width}}" for name, _, width in cells) + "\n" + line
         self._started = True
-        first = (f"{name:>{len(_counted(value))}}".rjust(12) for name, value in head.items())
-        return "  ".join((*first, *(f"{key:>{_width(key) + more}}" for key in values))) + "\n" + line
+        return line
 
     def _headline(self, state: Accumulator) -> list[str]:
         states = _states(state)

@@ -10,8 +10,7 @@ import numpy as np
 
 from stream_metrics.catalog.table import MetricSpec, find
 from stream_metrics.plots.base import NAME, SERIES, THIN, Style, names, new_figure, samples, show_empty, title
-from stream_metrics.report.content import class_values, classes_shown, weakest
-from stream_metrics.report.intervals import class_bounds
+from stream_metrics.report.content import class_bounds, class_values, classes_shown, weakest
 from stream_metrics.report.layout import fit_names, number
 from stream_metrics.report.score_section import row_labels
 

@@ -21,6 +21,7 @@ from stream_metrics.report.layout import number, score, shorten
 from stream_metrics.report.score_section import is_default, rated_per_class, row_labels, scored
 
 if TYPE_CHECKING:
+    from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
     from stream_metrics.snapshots.snapshot import Snapshot
 
@@ -30,6 +31,7 @@ __all__ = [
     "Confusion",
     "Score",
     "baseline_labels",
+    "class_bounds",
     "class_values",
     "classes_shown",
     "confusions",
@@ -186,6 +188,16 @@ def class_values(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[tup
         return [(value, labels[at] in undefined) for at, value in zip(shown, values, strict=True)]
     table = snapshot.per_class[key]
     return [(table.get(labels[at]), labels[at] in undefined) for at in shown]
+
+
+def class_bounds(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[Interval | None]:
+    """Return the intervals of a per-class key at positions of `row_labels`, None where there is none."""
+    bounds = snapshot.displayed_interval(key)
+    if not isinstance(bounds, dict):
+        return [None] * len(shown)
+    labels = row_labels(snapshot)
+    taken = [bounds.get(labels[at]) for at in shown]
+    return [None if one is None or math.isnan(one.low) else one for one in taken]
 
 
 def weakest(snapshot: Snapshot) -> str:

@@ -23,6 +23,8 @@ from stream_metrics.report.score_section import row_labels
 from stream_metrics.report.sections import (
     class_notes,
     class_table,
+    confusion_columns,
+    confusion_names,
     confusion_title,
     rated_table,
     rated_table_notes,
@@ -129,14 +131,13 @@ def _confusions(snapshot: Snapshot, names: list[str]) -> str:
     pairs, count = confusions(snapshot, CONFUSIONS)
     if not pairs:
         return _notes(["No confusions: every prediction is right.", matrix_place(snapshot)])
-    support = snapshot.evaluation.value_and_undefined("support")[0]
-    used = sorted({position for item in pairs for position in item[:2]})
-    short = dict(zip(used, fit_names([names[position] for position in used], NAME, used), strict=True))
-    heads = ["".join(_head(short[at], names[at]) for at in (item.true, item.predicted)) for item in pairs]
-    amounts = Column("samples", "samples", numbers([item.weight for item in pairs], THIN))
-    shares = Column("of true", "of true", [f"{percent(item.weight, support[item.true])}%" for item in pairs])
+    columns = confusion_columns(snapshot, pairs, THIN, "%")
+    short = confusion_names(names, pairs, NAME)
+    heads = [
+        _head(t, names[pair.true]) + _head(p, names[pair.predicted]) for pair, (t, p) in zip(pairs, short, strict=True)
+    ]
     title = _title(confusion_title(pairs, count, THIN))
-    return title + _rows(["True", "Predicted"], heads, [amounts, shares]) + _notes([matrix_place(snapshot)])
+    return title + _rows(["True", "Predicted"], heads, columns) + _notes([matrix_place(snapshot)])
 
 
 def _title(text: str) -> str:

@@ -7,10 +7,9 @@ interval with a note has a question mark behind it, and the note stands below.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING
-
-from stream_metrics.report.score_section import DOUBT, bounds, row_labels
 
 if TYPE_CHECKING:
     from stream_metrics.inference.intervals.interval import Interval
@@ -18,15 +17,31 @@ if TYPE_CHECKING:
     from stream_metrics.snapshots.groups import GroupSnapshot
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["bracketed", "class_bounds", "group_bounds", "heading", "interval_notes", "value_bounds"]
+__all__ = [
+    "DOUBT",
+    "bounds",
+    "bracketed",
+    "doubts",
+    "group_bounds",
+    "heading",
+    "interval_notes",
+    "shows_intervals",
+    "value_bounds",
+]
 
+DOUBT = "?"  # behind an interval with a note
 FEWEST, MOST = 2, 6  # decimals of a bound
+
+
+def shows_intervals(snapshot: Snapshot) -> bool:
+    """Tell whether a snapshot was asked to show intervals, and can."""
+    return snapshot.interval_display is not None and not snapshot.interval_problem()
 
 
 def heading(snapshot: Snapshot) -> str:
     """Return the heading of a column of intervals; empty where none are shown."""
     shown = snapshot.interval_display
-    return "" if shown is None or snapshot.interval_problem() else f"{100 * shown.level:g} % interval"
+    return f"{100 * shown.level:g} % interval" if shown is not None and shows_intervals(snapshot) else ""
 
 
 def interval_notes(snapshot: Snapshot) -> list[str]:
@@ -49,16 +64,6 @@ def value_bounds(snapshot: Snapshot, key: str, *labels: Label) -> Interval | Non
     return None if bounds is None or isinstance(bounds, dict) or math.isnan(bounds.low) else bounds
 
 
-def class_bounds(snapshot: Snapshot, key: str, shown: Sequence[int]) -> list[Interval | None]:
-    """Return the intervals of a per-class key at positions of `row_labels`, None where there is none."""
-    bounds = snapshot.displayed_interval(key)
-    if not isinstance(bounds, dict):
-        return [None] * len(shown)
-    labels = row_labels(snapshot)
-    taken = [bounds.get(labels[at]) for at in shown]
-    return [None if one is None or math.isnan(one.low) else one for one in taken]
-
-
 def group_bounds(groups: GroupSnapshot) -> Snapshot | None:
     """Return a snapshot that says how the intervals of groups are to be read; None if none are shown."""
     return next((view for view in groups.values() if view.interval_display is not None), None)
@@ -75,3 +80,18 @@ def bracketed(intervals: Sequence[Interval | None]) -> list[str]:
         "" if one is None else f"[{', '.join(bounds(one.low, one.high, digits))}]{DOUBT * bool(one.note)}"
         for one in intervals
     ]
+
+
+def bounds(low: float, high: float, digits: int) -> tuple[str, str]:
+    """Return two bounds as text, rounded outwards."""
+    unit = Decimal(1).scaleb(-digits)
+    return (
+        f"{Decimal(low).quantize(unit, ROUND_FLOOR) + 0:f}",
+        f"{Decimal(high).quantize(unit, ROUND_CEILING) + 0:f}",
+    )
+
+
+def doubts(intervals: Iterable[Interval | None]) -> list[str]:
+    """Return why intervals are not to be trusted, each reason once."""
+    reasons = dict.fromkeys(one.note for one in intervals if one is not None and one.note)
+    return [f"{DOUBT}: not to be trusted, {'; '.join(reasons)}"] if reasons else []

@@ -8,12 +8,12 @@ class; with more classes it is means over them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.labels.json_names import label_names
+from stream_metrics.report.intervals import DOUBT, bounds, doubts, shows_intervals, value_bounds
 from stream_metrics.report.layout import number, score, shorten, visible
 
 if TYPE_CHECKING:
@@ -25,11 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CERTIFIED",
-    "DOUBT",
     "RATED_PER_CLASS",
     "Rated",
-    "bounds",
-    "doubts",
     "emphasized",
     "is_default",
     "rated",
@@ -45,7 +42,6 @@ CERTIFIED = "low, high: certified bounds of the value that the full list of scor
 NO_PROBABILITIES = "Calibration errors left out: a score lies outside [0, 1]"
 RATED_PER_CLASS = ("roc_auc", "average_precision", "expected_calibration_error")
 BINARY = dict(zip(RATED_PER_CLASS, ("ROC AUC", "Average precision", "Calibration error"), strict=True))
-DOUBT = "?"  # behind an interval with a note
 LEAST, MOST = 4, 7  # decimals of a headline value
 NARROW = 1e-6  # an interval narrower than this is shown as a point
 
@@ -94,30 +90,18 @@ def rated_heading(snapshot: Snapshot, separator: str = " ") -> str:
 
 def rated(snapshot: Snapshot) -> list[Rated]:
     """Return the headline values read from scores, or all chosen ones; none before the first score."""
-    if snapshot.interval_display is None or snapshot.interval_problem():
-        return [_rated(title, snapshot.estimate(key, *labels)) for title, key, labels in _entries(snapshot)]
-    return [_sampled(title, snapshot, key, labels) for title, key, labels in _entries(snapshot)]
+    return [_rated(snapshot, *entry) for entry in _entries(snapshot)]
 
 
-def _sampled(title: str, snapshot: Snapshot, key: str, labels: tuple[Label, ...]) -> Rated:
-    """Return a headline value with the interval that the snapshot shows for it."""
-    estimate, interval = snapshot.estimate(key, *labels), _shown_bounds(snapshot, key, labels)
-    if interval is None or math.isnan(interval.low) or not interval.high > interval.low:
+def _rated(snapshot: Snapshot, title: str, key: str, labels: tuple[Label, ...]) -> Rated:
+    """Return a headline value with the interval that the snapshot shows for it, or else its certified bounds."""
+    estimate = snapshot.estimate(key, *labels)
+    ends = value_bounds(snapshot, key, *labels) if shows_intervals(snapshot) else estimate
+    if ends is None or not ends.high - ends.low >= NARROW:
         return Rated(title, score(estimate.value, estimate.kind == "undefined", LEAST), "", "")
-    digits = _decimals(interval.low, interval.high, LEAST)
-    low, high = bounds(interval.low, interval.high, digits)
-    return Rated(title, score(estimate.value, digits=digits), low, high + DOUBT * bool(interval.note))
-
-
-def _shown_bounds(snapshot: Snapshot, key: str, labels: tuple[Label, ...]) -> Interval | None:
-    bounds = snapshot.displayed_interval(key)
-    return bounds.get(labels[0]) if isinstance(bounds, dict) else bounds
-
-
-def doubts(intervals: Iterable[Interval | None]) -> list[str]:
-    """Return why intervals are not to be trusted, each reason once."""
-    reasons = dict.fromkeys(one.note for one in intervals if one is not None and one.note)
-    return [f"{DOUBT}: not to be trusted, {'; '.join(reasons)}"] if reasons else []
+    digits = _decimals(ends.low, ends.high, LEAST)
+    low, high = bounds(ends.low, ends.high, digits)
+    return Rated(title, score(estimate.value, digits=digits), low, high + DOUBT * bool(getattr(ends, "note", "")))
 
 
 def rated_notes(snapshot: Snapshot) -> list[str]:
@@ -127,9 +111,9 @@ def rated_notes(snapshot: Snapshot) -> list[str]:
 
 def _doubts(snapshot: Snapshot) -> list[str]:
     """Return why the intervals of the headline values are not to be trusted."""
-    if snapshot.interval_display is None or snapshot.interval_problem():
+    if not shows_intervals(snapshot):
         return []
-    return doubts(_shown_bounds(snapshot, key, labels) for _, key, labels in _entries(snapshot))
+    return doubts(value_bounds(snapshot, key, *labels) for _, key, labels in _entries(snapshot))
 
 
 def _missing(snapshot: Snapshot) -> list[str]:
@@ -198,25 +182,9 @@ def _title(key: str) -> str:
     return "Accuracy of the 2 largest" if key == "top_k_accuracy" else CATALOG[key].title
 
 
-def _rated(title: str, estimate: Estimate) -> Rated:
-    if not estimate.high - estimate.low >= NARROW:
-        return Rated(title, score(estimate.value, estimate.kind == "undefined", LEAST), "", "")
-    digits = _decimals(estimate.low, estimate.high, LEAST)
-    return Rated(title, score(estimate.value, digits=digits), *bounds(estimate.low, estimate.high, digits))
-
-
 def _decimals(low: float, high: float, least: int) -> int:
     """Return the decimals that show two digits of the width of an interval."""
     return min(max(1 - math.floor(math.log10(high - low)), least), MOST)
-
-
-def bounds(low: float, high: float, digits: int) -> tuple[str, str]:
-    """Return two bounds as text, rounded outwards."""
-    unit = Decimal(1).scaleb(-digits)
-    return (
-        f"{Decimal(low).quantize(unit, ROUND_FLOOR) + 0:f}",
-        f"{Decimal(high).quantize(unit, ROUND_CEILING) + 0:f}",
-    )
 
 
 def emphasized(estimate: Estimate | Interval) -> str:

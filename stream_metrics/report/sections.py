@@ -15,6 +15,7 @@ from stream_metrics.report.content import (
     Confusion,
     Score,
     baseline_labels,
+    class_bounds,
     class_values,
     classes_shown,
     per_class_keys,
@@ -24,8 +25,9 @@ from stream_metrics.report.content import (
     weakest,
 )
 from stream_metrics.report.headlines import column_title, short_title
-from stream_metrics.report.intervals import class_bounds, heading, value_bounds
-from stream_metrics.report.layout import number, numbers, score
+from stream_metrics.report.intervals import heading, value_bounds
+from stream_metrics.report.layout import fit_names, number, numbers, score
+from stream_metrics.report.matrix import percent
 from stream_metrics.report.score_section import CERTIFIED, rated, rated_heading, rated_notes
 from stream_metrics.report.table import Column, Table
 
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 __all__ = [
     "class_notes",
     "class_table",
+    "confusion_columns",
+    "confusion_names",
     "confusion_title",
     "rated_table",
     "rated_table_notes",
@@ -135,6 +139,24 @@ def class_notes(table: Table, count: int, separator: str = " ") -> list[str]:
         left = number(count - len(table.names), separator)
         notes.append(f"{left} classes left out: snapshot.per_class or snapshot.to_frame() has them")
     return [*notes, *table.width_note(), *table.marks()]
+
+
+def confusion_columns(
+    snapshot: Snapshot, cells: Sequence[Confusion], separator: str = " ", unit: str = " %"
+) -> list[Column]:
+    """Return the columns of a table of confusions: their weights, and their shares of the true classes."""
+    support = snapshot.evaluation.value_and_undefined("support")[0]
+    return [
+        Column("samples", "samples", numbers([cell.weight for cell in cells], separator)),
+        Column("of true", "of true", [percent(cell.weight, support[cell.true]) + unit for cell in cells]),
+    ]
+
+
+def confusion_names(names: Sequence[str], cells: Sequence[Confusion], width: int) -> list[tuple[str, str]]:
+    """Return the true and the predicted class of each confusion in at most `width` columns."""
+    used = sorted({position for cell in cells for position in cell[:2]})
+    short = dict(zip(used, fit_names([names[position] for position in used], width, used), strict=True))
+    return [(short[cell.true], short[cell.predicted]) for cell in cells]
 
 
 def confusion_title(cells: Sequence[Confusion], count: int, separator: str = " ") -> str:

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from stream_metrics.report.intervals import bracketed
+from stream_metrics.report.intervals import bracketed, doubts
 from stream_metrics.report.layout import display_width, fit_names, pad, shorten, wrap
-from stream_metrics.report.score_section import doubts
 
 if TYPE_CHECKING:
     from stream_metrics.inference.intervals.interval import Interval

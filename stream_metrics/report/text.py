@@ -13,19 +13,21 @@ from typing import TYPE_CHECKING
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.content import CONFUSIONS, confusions, matrix_place, omissions, sizes
 from stream_metrics.report.intervals import interval_notes
-from stream_metrics.report.layout import display_width, fit_names, numbers, pad, shorten, visible, wrap
-from stream_metrics.report.matrix import matrix_lines, percent
+from stream_metrics.report.layout import display_width, pad, shorten, visible, wrap
+from stream_metrics.report.matrix import matrix_lines
 from stream_metrics.report.score_section import row_labels
 from stream_metrics.report.sections import (
     class_notes,
     class_table,
+    confusion_columns,
+    confusion_names,
     confusion_title,
     rated_table,
     rated_table_notes,
     score_notes,
     score_table,
 )
-from stream_metrics.report.table import GAP, Column, Table, block
+from stream_metrics.report.table import GAP, Table, block
 
 if TYPE_CHECKING:
     from stream_metrics.snapshots.snapshot import Snapshot
@@ -72,14 +74,11 @@ def _confusions(snapshot: Snapshot, names: list[str], width: int) -> list[str]:
     rest = matrix_place(snapshot)
     if not cells:
         return [*wrap("No confusions: every prediction is right.", width), *wrap(rest, width, "  ")]
-    support = snapshot.evaluation.value_and_undefined("support")[0]
-    amounts = Column("samples", "samples", numbers([item.weight for item in cells]))
-    shares = Column("of true", "of true", [f"{percent(item.weight, support[item.true])} %" for item in cells])
-    half = (width - amounts.width() - shares.width() - 2 * len(GAP) - len(ARROW)) // 2
-    used = sorted({position for item in cells for position in item[:2]})
-    short = dict(zip(used, fit_names([names[position] for position in used], half, used), strict=True))
-    first = max(display_width(short[item.true]) for item in cells)
-    pairs = [pad(short[item.true], first) + ARROW + short[item.predicted] for item in cells]
+    columns = confusion_columns(snapshot, cells)
+    half = (width - sum(len(GAP) + column.width() for column in columns) - len(ARROW)) // 2
+    pairs = confusion_names(names, cells, half)
+    first = max(display_width(true) for true, _ in pairs)
+    rows = [pad(true, first) + ARROW + predicted for true, predicted in pairs]
     heading = pad("True", first) + " " * len(ARROW) + "Predicted"
-    table = Table(heading, pairs, [amounts, shares], confusion_title(cells, count))
+    table = Table(heading, rows, columns, confusion_title(cells, count))
     return block(table.fit(width), [rest], width)

@@ -13,8 +13,8 @@ import pytest
 import stream_metrics as sm
 from stream_metrics import plots
 from stream_metrics.cli.main import main
+from stream_metrics.report.intervals import bounds
 from stream_metrics.report.layout import display_width
-from stream_metrics.report.score_section import bounds
 
 ABC = list("abc")
 MATRIX = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]

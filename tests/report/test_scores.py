@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import stream_metrics as sm
 from stream_metrics.report import html, report
+from stream_metrics.report.intervals import bounds
 from stream_metrics.report.layout import display_width
-from stream_metrics.report.score_section import bounds, emphasized
+from stream_metrics.report.score_section import emphasized
 from stream_metrics.snapshots.snapshot import Estimate, Snapshot
 
 BINARY = [(True, 0.9), (True, 0.6), (False, 0.7), (False, 0.2)]
