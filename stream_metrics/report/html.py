@@ -20,17 +20,7 @@ from stream_metrics.report.intervals import interval_notes
 from stream_metrics.report.layout import fit_names, numbers, visible
 from stream_metrics.report.matrix import percent
 from stream_metrics.report.score_section import row_labels
-from stream_metrics.report.sections import (
-    class_notes,
-    class_table,
-    confusion_columns,
-    confusion_names,
-    confusion_title,
-    rated_table,
-    rated_table_notes,
-    score_notes,
-    score_table,
-)
+from stream_metrics.report.sections import confusion_columns, confusion_names, confusion_title, sections
 from stream_metrics.report.table import MARKS, Column, Table
 
 if TYPE_CHECKING:
@@ -75,12 +65,8 @@ def html(snapshot: Snapshot) -> str:
     parts = [f'<div class="sm-report"><style>{STYLE}</style>', _title(sizes(snapshot, THIN))]
     counted = "counts" in snapshot.evaluation.states
     if snapshot.weight:
-        scores, values = score_table(snapshot, THIN), rated_table(snapshot, THIN)
-        classes = class_table(snapshot, names, CLASSES, THIN)
         parts.append(_notes([*omissions(snapshot), *interval_notes(snapshot)]))
-        parts.append(_table(scores) + _notes(score_notes(snapshot, names, scores)))
-        parts.append(_table(values) + _notes(rated_table_notes(snapshot, values)))
-        parts.append(_table(classes) + _notes(class_notes(classes, len(names), THIN)))
+        parts += [_table(table) + _notes(notes) for table, notes in sections(snapshot, names, CLASSES, THIN)]
         if counted:
             parts.append(_matrix(snapshot, names))
     else:

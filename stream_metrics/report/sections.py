@@ -34,17 +34,7 @@ from stream_metrics.report.table import Column, Table
 if TYPE_CHECKING:
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = [
-    "class_notes",
-    "class_table",
-    "confusion_columns",
-    "confusion_names",
-    "confusion_title",
-    "rated_table",
-    "rated_table_notes",
-    "score_notes",
-    "score_table",
-]
+__all__ = ["confusion_columns", "confusion_names", "confusion_title", "sections"]
 
 DROPPED_FIRST = {
     "expected_calibration_error": 12,
@@ -59,7 +49,27 @@ DROPPED_FIRST = {
 }
 
 
-def score_table(snapshot: Snapshot, separator: str = " ") -> Table:
+def sections(
+    snapshot: Snapshot, names: Sequence[str], classes: int, separator: str = " ", width: int | None = None
+) -> list[tuple[Table, list[str]]]:
+    """Return the tables of a report with their footnotes: scores, what is read from scores, at most `classes` classes.
+
+    With a `width` they fit that many columns of text.
+    """
+    tables = [
+        _score_table(snapshot, separator),
+        _rated_table(snapshot, separator),
+        _class_table(snapshot, names, classes, separator),
+    ]
+    scores, values, rows = tables if width is None else (table.fit(width) for table in tables)
+    return [
+        (scores, _score_notes(snapshot, names, scores)),
+        (values, _rated_notes(snapshot, values)),
+        (rows, _class_notes(rows, len(names), separator)),
+    ]
+
+
+def _score_table(snapshot: Snapshot, separator: str) -> Table:
     """Return the headline scores beside their intervals and baselines."""
     rows = scores(snapshot)
     columns = [Column("model", "model", [value_text(row, separator) for row in rows])]
@@ -81,7 +91,7 @@ def _baseline_cell(row: Score, position: int) -> str:
     return score(baseline, digits=4) + ("" if row.value > baseline else "!")
 
 
-def score_notes(snapshot: Snapshot, names: Sequence[str], table: Table) -> list[str]:
+def _score_notes(snapshot: Snapshot, names: Sequence[str], table: Table) -> list[str]:
     """Return the footnotes of the table of scores."""
     if not table.names:
         return []
@@ -93,7 +103,7 @@ def score_notes(snapshot: Snapshot, names: Sequence[str], table: Table) -> list[
     return [*notes, significance(snapshot, names), *table.marks()]
 
 
-def rated_table(snapshot: Snapshot, separator: str = " ") -> Table:
+def _rated_table(snapshot: Snapshot, separator: str) -> Table:
     """Return the values read from scores with their certified bounds."""
     rows = rated(snapshot)
     columns = [Column("value", "value", [row.value for row in rows], align=".")]
@@ -103,13 +113,13 @@ def rated_table(snapshot: Snapshot, separator: str = " ") -> Table:
     return Table(rated_heading(snapshot, separator), [row.title for row in rows], columns, least=20)
 
 
-def rated_table_notes(snapshot: Snapshot, table: Table) -> list[str]:
+def _rated_notes(snapshot: Snapshot, table: Table) -> list[str]:
     """Return the footnotes of the values read from scores."""
     certified = len(table.columns) > 1 and not heading(snapshot)
     return [*table.width_note(), *[CERTIFIED] * certified, *rated_notes(snapshot), *table.marks()]
 
 
-def class_table(snapshot: Snapshot, names: Sequence[str], limit: int, separator: str = " ") -> Table:
+def _class_table(snapshot: Snapshot, names: Sequence[str], limit: int, separator: str) -> Table:
     """Return the values of each class, of more than `limit` classes those of the weakest ones."""
     keys = per_class_keys(snapshot)
     shown = classes_shown(snapshot, limit) if keys else []
@@ -132,7 +142,7 @@ def _class_column(snapshot: Snapshot, key: str, shown: Sequence[int], position: 
     return Column(column_title(key), short_title(key), cells, drop, intervals=bounds)
 
 
-def class_notes(table: Table, count: int, separator: str = " ") -> list[str]:
+def _class_notes(table: Table, count: int, separator: str) -> list[str]:
     """Return the footnotes of the table of `count` classes."""
     notes = table.doubts()
     if table.title:

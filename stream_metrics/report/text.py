@@ -16,17 +16,7 @@ from stream_metrics.report.intervals import interval_notes
 from stream_metrics.report.layout import display_width, pad, shorten, visible, wrap
 from stream_metrics.report.matrix import matrix_lines
 from stream_metrics.report.score_section import row_labels
-from stream_metrics.report.sections import (
-    class_notes,
-    class_table,
-    confusion_columns,
-    confusion_names,
-    confusion_title,
-    rated_table,
-    rated_table_notes,
-    score_notes,
-    score_table,
-)
+from stream_metrics.report.sections import confusion_columns, confusion_names, confusion_title, sections
 from stream_metrics.report.table import GAP, Table, block
 
 if TYPE_CHECKING:
@@ -53,11 +43,8 @@ def report(snapshot: Snapshot, width: int | None = None) -> str:
     if snapshot.weight:
         blocks += [wrap(note, width, "  ") for note in omissions(snapshot)]
         blocks += [wrap(note, width) for note in interval_notes(snapshot)]
-        scores, values = score_table(snapshot).fit(width), rated_table(snapshot).fit(width)
-        classes = class_table(snapshot, names, CLASSES).fit(width)
-        blocks.append(block(scores, score_notes(snapshot, names, scores), width))
-        blocks.append(block(values, rated_table_notes(snapshot, values), width))
-        blocks.append(block(classes, class_notes(classes, len(names)), width))
+        tables = sections(snapshot, names, CLASSES, width=width)
+        blocks += [block(table, notes, width) for table, notes in tables]
         if "counts" in snapshot.evaluation.states:
             blocks.append(matrix_lines(snapshot, names, width) or _confusions(snapshot, names, width))
     elif "counts" not in snapshot.evaluation.states:
