@@ -74,10 +74,7 @@ def _partitions(collection: Any, fields: Fields) -> list[Any]:
     if isinstance(collection, Delayed):
         return [collection]
     if hasattr(collection, "columns") and hasattr(collection, "to_delayed"):
-        there = list(collection.columns)
-        for name in fields.columns():
-            if name not in there:
-                raise LabelError(f"Expected {name!r} to be a column of the data frame, but it has {there}")
+        fields.check(collection.columns, "data frame")
         collection = collection[fields.columns()]
     parts = collection.to_delayed() if hasattr(collection, "to_delayed") else collection
     if _is_table(parts) or hasattr(parts, "ndim"):

@@ -38,7 +38,6 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from stream_metrics.containers.aggregate import merge
-from stream_metrics.errors import LabelError
 from stream_metrics.integrations.tables import Fields, count_table, empty_copy, merge_in_tree
 from stream_metrics.states import protocols
 from stream_metrics.wire import from_bytes
@@ -112,9 +111,8 @@ def _counted_blocks(
 ) -> Iterator[ray.ObjectRef]:
     """Yield references to tables with the states of all blocks."""
     there = dataset.columns(fetch_if_missing=False)  # None where only reading would tell
-    for name in fields.columns():
-        if there is not None and name not in there:
-            raise LabelError(f"Expected {name!r} to be a column of the dataset, but it has {there}")
+    if there is not None:
+        fields.check(there, "dataset")
     count = partial(_count_block, empty, fields)
     wanted = dataset.select_columns(fields.columns())
     yield from wanted.map_batches(count, batch_format="pyarrow", batch_size=None, **options).to_arrow_refs()

@@ -45,6 +45,13 @@ class Fields(NamedTuple):
         named = [self.y_true, self.y_pred, *scores, self.weight, self.group, self.time]
         return list(dict.fromkeys(name for name in named if name is not None))
 
+    def check(self, names: Iterable[str], holder: str) -> None:
+        """Raise LabelError unless all columns that are read are among the `names` of a table, or of a `holder`."""
+        names = list(names)
+        for name in self.columns():
+            if name not in names:
+                raise LabelError(f"Expected {name!r} to be a column of the {holder}, but it has {names}")
+
 
 def empty_copy(prototype: S) -> S:
     """Return an empty copy of an accumulator; ValueError if it is none, or does not merge."""
@@ -61,10 +68,7 @@ def empty_copy(prototype: S) -> S:
 def count_table(state: Accumulator, table: Any, fields: Fields) -> None:
     """Count the rows of a table into `state`, all or none; LabelError names a column that the table does not have."""
     there = getattr(table, "column_names", None)  # of Arrow
-    there = list(table if there is None else there)
-    for name in fields.columns():
-        if name not in there:
-            raise LabelError(f"Expected {name!r} to be a column of the table, but it has {there}")
+    fields.check(table if there is None else there, "table")
     predicted = None if fields.y_pred is None else table[fields.y_pred]
     weights = None if fields.weight is None else table[fields.weight]
     named = {"group": fields.group, "t": fields.time}
