@@ -58,8 +58,8 @@ def lines() -> Iterator[Line]:
     """Yield what is measured."""
     with tempfile.TemporaryDirectory() as name:
         folder, tenth, few = (Path(name, part) for part in ("all", "tenth", "few"))
-        for made in (folder, tenth, few):
-            made.mkdir()
+        for new_folder in (folder, tenth, few):
+            new_folder.mkdir()
         write(tenth / "part-0.parquet", PAIRS // FILES)
         for number in range(FILES):
             os.link(tenth / "part-0.parquet", folder / f"part-{number}.parquet")
@@ -93,11 +93,11 @@ def commands(folder: Path, tenth: Path) -> Generator[Line, None, float]:
         "group_by": lambda: timed(lambda: by_threads(folder)),
         "streamed": lambda: timed(lambda: streamed(folder)),
     }
-    found: dict[str, list[Cost]] = {name: [] for name in contenders}
+    costs_of: dict[str, list[Cost]] = {name: [] for name in contenders}
     for _ in range(ROUNDS):
         for name, contender in contenders.items():
-            found[name].append(contender())
-    best = {name: Cost(*map(min, zip(*costs, strict=True))) for name, costs in found.items()}
+            costs_of[name].append(contender())
+    best = {name: Cost(*map(min, zip(*costs, strict=True))) for name, costs in costs_of.items()}
     check(folder, state)
     two, one, group_by = best["2"], best["1"], min(best["group_by"], best["streamed"])
     yield Line(
@@ -170,7 +170,7 @@ def by_threads(folder: Path) -> Any:
         return tables
 
     with ThreadPoolExecutor(threads) as pool:
-        tables = [table for found in pool.map(part, range(threads)) for table in found]
+        tables = [table for group in pool.map(part, range(threads)) for table in group]
     whole = pa.concat_tables(tables).unify_dictionaries().rename_columns([*COLUMNS, "n"])
     return whole.group_by(COLUMNS).aggregate([("n", "sum")])
 
@@ -189,19 +189,19 @@ def check(folder: Path, state: Path) -> None:
     matrix = np.zeros((K, K), np.int64)
     for row in table.to_pylist():
         matrix[labels.index(row["y_true"]), labels.index(row["y_pred"])] = row["n_sum"]
-    held = sm.from_bytes(state.read_bytes()).state
-    order = [labels.index(label) for label in held.labels]
-    assert (np.asarray(held.matrix) == matrix[np.ix_(order, order)]).all()
+    matrix_state = sm.from_bytes(state.read_bytes()).state
+    order = [labels.index(label) for label in matrix_state.labels]
+    assert (np.asarray(matrix_state.matrix) == matrix[np.ix_(order, order)]).all()
 
 
 def alone(folder: Path) -> Iterator[Line]:
     """Yield the cost of reading alone and of reading and counting, in one process without its start."""
-    found = merge_units(units([str(path) for path in folder.iterdir()], FIELDS), float("inf"))
-    rows = sum(unit.rows for unit in found)
+    merged = merge_units(units([str(path) for path in folder.iterdir()], FIELDS), float("inf"))
+    rows = sum(unit.rows for unit in merged)
 
     def read(state: sm.MetricSet | None) -> float:
         begun = time.process_time()
-        for unit in found:
+        for unit in merged:
             for batch in Reader(FIELDS).batches(unit):
                 if state is not None:
                     assert batch.counted_by(state)

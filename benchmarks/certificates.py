@@ -76,9 +76,9 @@ def random_trial(g: np.random.Generator, hard: bool) -> Trial:
     dealt = g.integers(0, g.integers(1, 6), len(stream.own))
     shards = []
     for shard in g.permutation(dealt.max() + 1):
-        sketch, kept = RankSketch(buckets, sample), dealt == shard
-        weights = None if stream.weights is None else stream.weights[kept]
-        sketch.update_many(stream.own[kept], stream.scores[kept], weights)
+        sketch, rows = RankSketch(buckets, sample), dealt == shard
+        weights = None if stream.weights is None else stream.weights[rows]
+        sketch.update_many(stream.own[rows], stream.scores[rows], weights)
         shards.append(sketch)
     while len(shards) > 1:
         shards.append(shards.pop(int(g.integers(len(shards)))).merge(shards.pop()))

@@ -87,14 +87,14 @@ def coverage() -> Iterator[Line]:
         whole = difference_of(shares, 4_000_000, draw)
         true = {key: whole.difference(key).value for key in KEYS}
         for n in (200, 2000, 20_000):
-            held = dict.fromkeys(KEYS, 0)
+            covered = dict.fromkeys(KEYS, 0)
             for _ in range(RUNS):
                 snapshot = difference_of(shares, n, draw)
                 for key in KEYS:
-                    found = snapshot.difference(key)
-                    held[key] += found.low <= true[key] <= found.high
-            figures = ", ".join(f"{key} {100 * times / RUNS:.1f} %" for key, times in held.items())
-            least = 100 * min(held.values()) / RUNS
+                    difference = snapshot.difference(key)
+                    covered[key] += difference.low <= true[key] <= difference.high
+            figures = ", ".join(f"{key} {100 * times / RUNS:.1f} %" for key, times in covered.items())
+            least = 100 * min(covered.values()) / RUNS
             yield Line(f"least coverage at n = {n}, {shape}", least, "%", figures=f"{figures}; {RUNS} runs")
 
 
@@ -116,11 +116,11 @@ def watching() -> Iterator[Line]:
     for better in (0.02, 0.06):
         stops = []
         for _ in range(RUNS):
-            found = [
+            decisions = [
                 log_e_discordant(b, c) >= BAR
                 for b, c in zip(*counts(draw, 0.085 - better / 2, 0.085 + better / 2), strict=True)
             ]
-            stops.append(looks[found.index(True)] if any(found) else math.inf)
+            stops.append(looks[decisions.index(True)] if any(decisions) else math.inf)
         power = 100 * np.mean(np.isfinite(stops))
         figures = f"found in {power:.1f} % of runs to 20,000"
         yield Line(

@@ -88,7 +88,7 @@ Line = tuple[str, str, list[list[float]]]  # metric, methods, coverage by shape 
 def fixed_counts(runs: int) -> Iterator[Line]:
     """Yield the coverage of metrics of the matrix."""
     names = [*WHOLE, *(f"{key}, {which} class" for key in PER_CLASS for which in ("first", "last"))]
-    held = {name: [[0.0] * 3 for _ in SHAPES] for name in names}
+    covered = {name: [[0.0] * 3 for _ in SHAPES] for name in names}
     methods: dict[str, set[str]] = {name: set() for name in names}
     rng = np.random.default_rng(SEED)
     for at, matrix in enumerate(SHAPES.values()):
@@ -97,21 +97,21 @@ def fixed_counts(runs: int) -> Iterator[Line]:
             for _ in range(runs):
                 counts = rng.multinomial(n, matrix.ravel() / matrix.sum()).reshape(matrix.shape)
                 snapshot = sm.ConfusionMatrix.from_matrix(counts).snapshot()
-                for name, found in intervals(snapshot):
-                    good = not found.low > truth[name] and not found.high < truth[name]
-                    held[name][at][size] += good / runs
-                    methods[name].add(found.method)
+                for name, interval in intervals(snapshot):
+                    good = not interval.low > truth[name] and not interval.high < truth[name]
+                    covered[name][at][size] += good / runs
+                    methods[name].add(interval.method)
     for name in names:
-        yield name, ", ".join(sorted(methods[name])), held[name]
+        yield name, ", ".join(sorted(methods[name])), covered[name]
 
 
 def truths(snapshot: Any) -> dict[str, float]:
     """Return the value of each metric of a population."""
-    found = {key: snapshot[key] for key in WHOLE}
+    values_by_name = {key: snapshot[key] for key in WHOLE}
     for key in PER_CLASS:
         values = list(snapshot.per_class[key].values())
-        found[f"{key}, first class"], found[f"{key}, last class"] = values[0], values[-1]
-    return found
+        values_by_name[f"{key}, first class"], values_by_name[f"{key}, last class"] = values[0], values[-1]
+    return values_by_name
 
 
 def intervals(snapshot: Any) -> Iterator[tuple[str, Any]]:
@@ -119,14 +119,14 @@ def intervals(snapshot: Any) -> Iterator[tuple[str, Any]]:
     for key in WHOLE:
         yield key, snapshot.interval(key, LEVEL)
     for key in PER_CLASS:
-        found = list(snapshot.interval(key, LEVEL).values())
-        yield f"{key}, first class", found[0]
-        yield f"{key}, last class", found[-1]
+        per_class = list(snapshot.interval(key, LEVEL).values())
+        yield f"{key}, first class", per_class[0]
+        yield f"{key}, last class", per_class[-1]
 
 
 def fixed_scores(runs: int) -> Iterator[Line]:
     """Yield the coverage of areas and of the distance of two distributions."""
-    held = {key: [[0.0] * 3 for _ in SCORES] for key in AREAS}
+    covered = {key: [[0.0] * 3 for _ in SCORES] for key in AREAS}
     rng = np.random.default_rng(SEED + 1)
     for at, kind in enumerate(SCORES.values()):
         truth = areas(kind)
@@ -137,10 +137,10 @@ def fixed_scores(runs: int) -> Iterator[Line]:
                 sketch.update_many(*scored(kind, n, rng))
                 snapshot = sketch.snapshot()
                 for key in AREAS:
-                    found = snapshot.interval(key, LEVEL, label=True)
-                    held[key][at][size] += (found.low <= truth[key] <= found.high) / times
+                    interval = snapshot.interval(key, LEVEL, label=True)
+                    covered[key][at][size] += (interval.low <= truth[key] <= interval.high) / times
     for key in AREAS:
-        yield key, DEFAULTS[key], held[key]
+        yield key, DEFAULTS[key], covered[key]
 
 
 def scored(kind: Score, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -171,9 +171,9 @@ def one_look(lines: list[Line], runs: int) -> str:
     heads = [f"{a if a == b else f'{a} (scores: {b})'}" for a, b in shapes]
     rows = [("metric", "default method", *heads)]
     outside = []
-    for name, methods, held in lines:
-        rows.append((name, methods, *(" / ".join(f"{100 * value:.1f}" for value in line) for line in held)))
-        for line, (count, score) in zip(held, shapes, strict=True):
+    for name, methods, covered in lines:
+        rows.append((name, methods, *(" / ".join(f"{100 * value:.1f}" for value in line) for line in covered)))
+        for line, (count, score) in zip(covered, shapes, strict=True):
             shape = score if name in AREAS else count
             outside += [
                 f"{name}, {shape}, n = {n}: {100 * value:.1f} %"
@@ -191,7 +191,7 @@ def groups(runs: int) -> str:
     rows = [heads]
     rng = np.random.default_rng(SEED + 2)
     for many in (5, 20, 50):
-        held = [0.0] * 4
+        covered = [0.0] * 4
         for _ in range(runs):
             equal, apart = grouped([0.9] * many, rng), grouped([0.8, *[0.9] * (many - 1)], rng)
             worst, one = next(iter(equal.intervals("accuracy", LEVEL).items()))
@@ -199,8 +199,8 @@ def groups(runs: int) -> str:
             gaps = equal.gap_interval("accuracy", LEVEL), apart.gap_interval("accuracy", LEVEL)
             holds = (alone, 0.9), (one, 0.9), (gaps[0], 0.0), (gaps[1], 0.1)
             for at, (bounds, truth) in enumerate(holds):
-                held[at] += (bounds.low - 1e-12 <= truth <= bounds.high + 1e-12) / runs
-        rows.append((str(many), *(f"{100 * value:.1f}" for value in held)))
+                covered[at] += (bounds.low - 1e-12 <= truth <= bounds.high + 1e-12) / runs
+        rows.append((str(many), *(f"{100 * value:.1f}" for value in covered)))
     said = f"Accuracy of groups of 400 samples, of .9 unless said otherwise: coverage in per cent; {runs} runs."
     return f"{said}\n\n{markdown(rows)}"
 
@@ -218,19 +218,21 @@ def of_probabilities(runs: int) -> str:
     rows = [("stream", *LOSSES, CALIBRATION)]
     for name, stream in STREAMS.items():
         truth = probability_truths(stream)
-        found = {key: [0.0] * len(sizes) for key in rows[0][1:]}
-        noted = {key: [0] * len(sizes) for key in found}
+        covered = {key: [0.0] * len(sizes) for key in rows[0][1:]}
+        noted = {key: [0] * len(sizes) for key in covered}
         for size, n in enumerate(sizes):
             for _ in range(runs):
                 metrics = sm.MetricSet([*LOSSES, CALIBRATION])
                 metrics.update_many(*drawn(stream, n, rng))
                 snapshot = metrics.snapshot()
-                for key in found:
+                for key in covered:
                     one = snapshot.interval(key, LEVEL, label=True if key == CALIBRATION else None)
-                    found[key][size] += (one.low <= truth[key] + 1e-9 and one.high >= truth[key] - 1e-9) / runs
+                    covered[key][size] += (one.low <= truth[key] + 1e-9 and one.high >= truth[key] - 1e-9) / runs
                     noted[key][size] += bool(one.note)
-        marks = {key: ["*" if some > runs / 2 else "" for some in noted[key]] for key in found}
-        cells = {key: [f"{100 * x:.1f}{mark}" for x, mark in zip(found[key], marks[key], strict=True)] for key in found}
+        marks = {key: ["*" if some > runs / 2 else "" for some in noted[key]] for key in covered}
+        cells = {
+            key: [f"{100 * x:.1f}{mark}" for x, mark in zip(covered[key], marks[key], strict=True)] for key in covered
+        }
         rows.append((name, *map(" / ".join, cells.values())))
     said = (
         "Streams of probabilities (`probability_streams.py`): coverage in per cent at n = 30 / 100 / 1,000 / 10,000, "
@@ -253,8 +255,8 @@ def of_means(runs: int, rng: np.random.Generator) -> str:
         cells = []
         for key in MEANS:
             low, high, value, se = values[key].T
-            held = np.mean((low <= exact[key]) & (exact[key] <= high))
-            cells.append(f"{100 * held:.0f} ({se.mean() / value.std():.1f})")
+            covered = np.mean((low <= exact[key]) & (exact[key] <= high))
+            cells.append(f"{100 * covered:.0f} ({se.mean() / value.std():.1f})")
         rows.append((f"{k}, {n:,}", *cells))
     said = f"The same, {runs} runs, and in brackets how much larger the standard errors are than need be."
     return f"{said}\n\n{markdown(rows)}"

@@ -178,8 +178,8 @@ def matrices(runs: int, step: float) -> Iterator[Row]:
                 drawn = rng.multinomial(np.diff(looks, prepend=0), cells.ravel()).cumsum(0)
                 views = [snapshot_of(counts.reshape(k, k)) for counts in drawn]
                 for key in KEYS:
-                    held = (view.interval(key, LEVEL, valid="anytime") for view in views)
-                    missed[key] += any(one.low > truth[key] or one.high < truth[key] for one in held)
+                    intervals = (view.interval(key, LEVEL, valid="anytime") for view in views)
+                    missed[key] += any(one.low > truth[key] or one.high < truth[key] for one in intervals)
             times = runs if k < 20 else max(runs // 2, 10)
             yield f"{k} classes, 1:{ratio:g}, {profile}", {key: count / times for key, count in missed.items()}
 
@@ -201,8 +201,8 @@ def differences(runs: int, step: float) -> Iterator[Row]:
             drawn = rng.multinomial(np.diff(looks, prepend=0), chances).cumsum(0)
             views = [compared(rows, counts) for counts in drawn]
             for key in PAIRED_KEYS:
-                found = (view.difference(key, LEVEL, valid="anytime") for view in views)
-                missed[key] += any(one.low > exactly[key] or one.high < exactly[key] for one in found)
+                differences = (view.difference(key, LEVEL, valid="anytime") for view in views)
+                missed[key] += any(one.low > exactly[key] or one.high < exactly[key] for one in differences)
         share, *rates = given[:5]
         name = f"{100 * share:g} % positive, recalls {rates[0]}, {rates[1]}, specificities {rates[2]}, {rates[3]}"
         yield name, {key: count / runs for key, count in missed.items()}
@@ -241,8 +241,8 @@ def losses(runs: int, step: float) -> Iterator[Row]:
                 state.update_many(positive[begin:end], scores[begin:end])
                 snapshot = state.snapshot()
                 for key in LOSSES:
-                    found = snapshot.interval(key, LEVEL, valid="anytime")
-                    wrong[key] |= found.low > truth[key] + 1e-9 or found.high < truth[key] - 1e-9
+                    interval = snapshot.interval(key, LEVEL, valid="anytime")
+                    wrong[key] |= interval.low > truth[key] + 1e-9 or interval.high < truth[key] - 1e-9
             for key in LOSSES:
                 missed[key] += wrong[key]
         yield name, {key: count / runs for key, count in missed.items()}
@@ -261,8 +261,8 @@ def areas(runs: int, step: float) -> Iterator[Row]:
             for look in looks.tolist():
                 sketch.update_many(own[done:look], scores[done:look])
                 done = look
-                found = sketch.snapshot().interval("roc_auc", LEVEL, label=True, valid="anytime")
-                wrong |= found.low > area or found.high < area
+                interval = sketch.snapshot().interval("roc_auc", LEVEL, label=True, valid="anytime")
+                wrong |= interval.low > area or interval.high < area
             missed["roc_auc"] += wrong
         yield f"{100 * share:g} % positive, area {area}", {key: count / runs for key, count in missed.items()}
 

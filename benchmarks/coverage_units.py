@@ -98,36 +98,36 @@ def large(spread: float) -> Any:
 
 def sets(run: int, unit: Any, *columns: Any, **more: Any) -> tuple[Any, Any]:
     """Return snapshots of samples with units, other ones in every run, and of the same without."""
-    found = []
+    snapshots = []
     for beside in ({"unit": unit + run * 10**6}, {}):
         state = sm.MetricSet(scores=bool(more))
         state.update_many(*columns, **more, **beside)
-        found.append(state.snapshot())
-    return found[0], found[1]
+        snapshots.append(state.snapshot())
+    return snapshots[0], snapshots[1]
 
 
 def count(rows: Rows, design: str, truths: dict[str, float], pair: tuple[Any, Any]) -> None:
     """Note whether the intervals hold the truth, and how wide they are; nothing where there is none."""
     for key, truth in truths.items():
-        found = []
+        figures = []
         for snapshot in pair:
             try:
                 one = snapshot.interval(key)
             except ValueError:
-                found += [np.nan, np.nan]
+                figures += [np.nan, np.nan]
             else:
-                found += [one.low <= truth <= one.high, one.high - one.low]
-        rows[design, key].append(found)
+                figures += [one.low <= truth <= one.high, one.high - one.low]
+        rows[design, key].append(figures)
 
 
 def table(rows: Rows, runs: int) -> str:
     """Return coverage and mean widths as Markdown."""
     lines = ["| design | metric | with units | without | width, with units | without |", "| --- " * 6 + "|"]
-    for (design, key), found in rows.items():
-        held, wide, naive, narrow = np.mean(found, axis=0).tolist()
+    for (design, key), runs_of in rows.items():
+        covered, wide, naive, narrow = np.mean(runs_of, axis=0).tolist()
         none = naive != naive
         without = ("none", "none") if none else (f"{100 * naive:.1f}", f"{narrow:.4f}")
-        lines.append(f"| {design} | {key} | {100 * held:.1f} | {without[0]} | {wide:.4f} | {without[1]} |")
+        lines.append(f"| {design} | {key} | {100 * covered:.1f} | {without[0]} | {wide:.4f} | {without[1]} |")
     return f"Coverage in per cent, nominal 95 %; {runs} runs, of scores a quarter.\n\n" + "\n".join(lines)
 
 

@@ -86,10 +86,10 @@ def first_alarm(detector: Any, errors: Any, start: int = 0) -> int | None:
     return None
 
 
-def mean_of(found: list[int | None], longest: int) -> str:
+def mean_of(lengths: list[int | None], longest: int) -> str:
     """Return the mean, "at least" it if some runs ended first, and the share of these."""
-    never = sum(x is None for x in found) / len(found)
-    mean = np.mean([longest if x is None else x for x in found])
+    never = sum(x is None for x in lengths) / len(lengths)
+    mean = np.mean([longest if x is None else x for x in lengths])
     return f"{mean:.0f}" if never == 0 else f"at least {mean:.0f} ({100 * never:.0f} % never)"
 
 
@@ -206,7 +206,7 @@ def drifts(runs: int = 10) -> Iterator[list[str]]:
         "river ADWIN": lambda: River(drift.ADWIN()),
         "river Page-Hinkley": lambda: River(drift.PageHinkley()),
     }
-    found: dict[tuple[str, str], list[tuple[int, int | None]]] = {}
+    outcomes_of: dict[tuple[str, str], list[tuple[int, int | None]]] = {}
     for seed in range(runs):
         for stream, errors, change in streams(seed):
             for name, make in makes.items():
@@ -217,8 +217,8 @@ def drifts(runs: int = 10) -> Iterator[list[str]]:
                         before += 1
                     elif detector.alarm and delay is None:
                         delay = number - change + 1
-                found.setdefault((stream, name), []).append((before, delay))
-    for (stream, name), outcomes in found.items():
+                outcomes_of.setdefault((stream, name), []).append((before, delay))
+    for (stream, name), outcomes in outcomes_of.items():
         delays = [delay for _, delay in outcomes if delay is not None]
         alarms = np.mean([before for before, _ in outcomes])
         soon = f"{np.median(delays):.0f}" if delays else "-"

@@ -85,7 +85,7 @@ def fill(servers: str) -> int:
 def measured(servers: str, size: int) -> Iterator[Line]:
     """Let client and monitor take turns."""
     best: dict[str, Took] = {}
-    runs: dict[str, Callable[[str, str], Took]] = {"client": client, "monitor": monitor}
+    runs: dict[str, Callable[[str, str], Took]] = {"client": client, "monitor": run_monitor}
     for turn in range(ROUNDS):
         for name, run in runs.items():
             took = run(servers, f"{name} {turn}")
@@ -122,7 +122,7 @@ def client(servers: str, group: str) -> Took:
     return took
 
 
-def monitor(servers: str, group: str) -> Took:
+def run_monitor(servers: str, group: str) -> Took:
     """Count everything, with checkpoints."""
     from stream_metrics.monitor import config
     from stream_metrics.monitor.monitor import Monitor
@@ -131,19 +131,19 @@ def monitor(servers: str, group: str) -> Took:
 
     told = config.Config(counting=config.Counting(scores=True))
     with TemporaryDirectory() as folder:
-        made = Monitor(told, Store(f"{folder}/state"))
+        monitor = Monitor(told, Store(f"{folder}/state"))
         source = KafkaSource(config.Source(kind="kafka", servers=servers, group=group, predictions=TOPIC))
-        source.start(made)
+        source.start(monitor)
         records = source.poll(10)
         start, seen = begun(), 0
         while seen < EVENTS:
-            made.step(records)
+            monitor.step(records)
             seen += len(records)
             records = source.poll(0.01)
         took = since(start)
-        joined = made.stats().joined
+        joined = monitor.stats().joined
         source.close()
-        made.close()
+        monitor.close()
     assert joined == 3 * EVENTS // 4, joined
     return took
 

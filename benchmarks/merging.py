@@ -72,7 +72,7 @@ def worker(number: int) -> sm.ConfusionMatrix:
 
 
 def received(sent: list[bytes]) -> sm.Aggregate:
-    """Return the aggregate of what the workers sent."""
+    """Return the aggregate of the states that the workers sent."""
     total = sm.Aggregate()
     for number, data in enumerate(sent):
         total.put(number, data, 1)

@@ -49,7 +49,7 @@ def later(n: int, rate: float, delay: float, unlabelled: float = 0.0) -> Iterato
 
 
 def pending(n: int, rate: float) -> Iterator[bytes]:
-    """Yield predictions that nobody labels."""
+    """Yield predictions without labels."""
     chance = random.Random(0)
     for at in range(n):
         yield f"{prediction(chance, START + at / rate)[1]}}}\n".encode()

@@ -25,10 +25,10 @@ def build() -> Any:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         (Path(folder) / "noop.pyx").write_text(SOURCE, encoding="utf-8")
         command = [sys.executable, "-m", "Cython.Build.Cythonize", "-3", "-q", "-i", "noop.pyx"]
-        made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        build = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         binary = next((path for path in Path(folder).glob("noop.*") if path.suffix in {".so", ".pyd"}), None)
-        if made.returncode or binary is None:
-            reason = (made.stderr.strip() or "no output").splitlines()[-1]
+        if build.returncode or binary is None:
+            reason = (build.stderr.strip() or "no output").splitlines()[-1]
             raise NoCompiler(f"needs cython, setuptools and a C compiler: {reason}")
         spec = importlib.util.spec_from_file_location("noop", binary)
         assert spec is not None

@@ -96,8 +96,8 @@ def kll(cls: Any, k: int, dtype: type, scores: Array, own: Array) -> float:
             sketch.update(scores[chosen].astype(dtype))
     if sum(len(sketch.serialize()) for sketch in sketches) > BYTES:
         raise AssertionError("the KLL sketches take more memory than ours")
-    kept, weights = np.array(list(chain.from_iterable(sketches))).T
-    return float(shapes.exact_auc(kept, np.repeat([False, True], [s.num_retained for s in sketches]), weights))
+    retained, weights = np.array(list(chain.from_iterable(sketches))).T
+    return float(shapes.exact_auc(retained, np.repeat([False, True], [s.num_retained for s in sketches]), weights))
 
 
 def river_agrees(scores: Array, own: Array, n: int = 2000) -> None:
@@ -140,13 +140,13 @@ def errors(name: str) -> Errors:
         if not seed:
             river_agrees(scores, own)
         parts = split(scores, own)
-        found = {rule: read(scores, own) for rule, read in SKETCHES.items()}
-        found |= {rule: read(parts) for rule, read in GRIDS.items()}
-        for rule, value in found.items():
+        areas = {rule: read(scores, own) for rule, read in SKETCHES.items()}
+        areas |= {rule: read(parts) for rule, read in GRIDS.items()}
+        for rule, value in areas.items():
             squares[rule] += (value - exact) ** 2
-    found = {rule: math.sqrt(total / DRAWS) for rule, total in squares.items()}
-    found["KLL 64 KB"] = min(found.pop("KLL float"), found.pop("KLL double"))
-    return found
+    errors = {rule: math.sqrt(total / DRAWS) for rule, total in squares.items()}
+    errors["KLL 64 KB"] = min(errors.pop("KLL float"), errors.pop("KLL double"))
+    return errors
 
 
 def least(names: tuple[str, ...], rule: str) -> tuple[float, str]:

@@ -135,8 +135,8 @@ def evaluate(truth: Array, scores: Array) -> Certified:
 def ten_classes() -> Iterator[Line]:
     """Yield what ten scores a sample cost: one sample at a time, in a batch, and for a whole evaluation."""
     truth, scores = softmax(N)
-    found, exact = evaluate(truth, scores), roc_auc_score(truth, scores, multi_class="ovo", average="macro")
-    assert found.low <= exact <= found.high
+    area, exact = evaluate(truth, scores), roc_auc_score(truth, scores, multi_class="ovo", average="macro")
+    assert area.low <= exact <= area.high
     names = streams.names(K)
 
     def mappings() -> streams.Pairs:
@@ -151,7 +151,7 @@ def ten_classes() -> Iterator[Line]:
     yield Line("`update_many`, 10^6 x 10 scores", best(batch, 3)[""] / scores.size, "ns a score", target=12)
     peer = partial(roc_auc_score, truth, scores, multi_class="ovo", average="macro")
     ns = best({"theirs": peer, "ours": partial(evaluate, truth, scores)}, 2)
-    difference = f"difference {abs(found.value - exact):.0e}"
+    difference = f"difference {abs(area.value - exact):.0e}"
     what = f"scikit-learn `roc_auc_score(multi_class='ovo')` / ours, all of it, 10^6 x 10, {difference}"
     yield beside(what, ns["theirs"] / 1e6, ns["ours"] / 1e6, 25, "ms")
 
@@ -181,10 +181,10 @@ def memory() -> Iterator[Line]:
         return
     settings = os.environ | {"MALLOC_MMAP_THRESHOLD_": "4096", "MALLOC_TRIM_THRESHOLD_": "0"}
     run = subprocess.run([sys.executable, __file__], capture_output=True, text=True, check=True, env=settings)
-    held, grown = json.loads(run.stdout)
+    size, grown = json.loads(run.stdout)
     bound = ours.memory_bound() / 1024
-    yield Line("memory of a binary sketch, `memory_bound()` the target", held / 1024, "KB", target=round(bound, 1))
-    yield Line("growth of the process from 10^6 to 10^8 scores / memory of a sketch", grown / held, target=0.1)
+    yield Line("memory of a binary sketch, `memory_bound()` the target", size / 1024, "KB", target=round(bound, 1))
+    yield Line("growth of the process from 10^6 to 10^8 scores / memory of a sketch", grown / size, target=0.1)
 
 
 def beside(what: str, theirs: float, ours: float, target: float, unit: str = "ns") -> Line:
@@ -204,13 +204,13 @@ def growth() -> tuple[float, int]:
         first.update_many(own, g.random(size, out=scores))
     before = resident()
     many = [sketch(own, g.random(size, out=scores)) for _ in range(100)]
-    held = resident()
+    with_sketches = resident()
     while many[0].n < 10**6:
         many[0].update_many(own, g.random(size, out=scores))
     filled = resident()
     while many[0].n < 10**8:
         many[0].update_many(own, g.random(size, out=scores))
-    return (held - before) / len(many), resident() - filled
+    return (with_sketches - before) / len(many), resident() - filled
 
 
 if __name__ == "__main__":

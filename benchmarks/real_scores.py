@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
     of: Scores
     exact: float
-    found: dict[int, Found]
+    sketches: dict[int, Found]
 
 
 def pairs(classes: list[Any]) -> list[tuple[int, int]]:
@@ -84,25 +84,27 @@ def rows() -> tuple[Row, ...]:
     """Return a row for each model."""
     with threadpool_limits(1):  # the sets are small, and threads that wait for each other cost more than they give
         models = list(real())
-    found = []
+    results = []
     for of in models:
         value = exact(of)
-        found.append(Row(of, value, {buckets: sketched(of, buckets, value) for buckets in SIZES}))
-    return tuple(found)
+        results.append(Row(of, value, {buckets: sketched(of, buckets, value) for buckets in SIZES}))
+    return tuple(results)
 
 
 def lines() -> Iterator[Line]:
     """Yield what is measured."""
-    every = [(row, row.found[buckets]) for row in rows() for buckets in SIZES]
-    outside = sum(not found.area.low - ROUNDING <= row.exact <= found.area.high + ROUNDING for row, found in every)
+    every = [(row, row.sketches[buckets]) for row in rows() for buckets in SIZES]
+    outside = sum(
+        not estimate.area.low - ROUNDING <= row.exact <= estimate.area.high + ROUNDING for row, estimate in every
+    )
     yield Line(f"exact areas outside their intervals, of {len(every)}", outside, "", target=0)
-    worse = sum(found.error > 3 * found.area.se + ROUNDING for _, found in every)
+    worse = sum(estimate.error > 3 * estimate.area.se + ROUNDING for _, estimate in every)
     yield Line(f"errors above three standard errors of the sketch, of {len(every)}", worse, "", target=0)
     for buckets in SIZES:
-        found = [row.found[buckets] for row in rows()]
-        widths, errors = [f.area.high - f.area.low for f in found], [f.error for f in found]
+        estimates = [row.sketches[buckets] for row in rows()]
+        widths, errors = [f.area.high - f.area.low for f in estimates], [f.error for f in estimates]
         figures = f"median {statistics.median(widths):.0e}; error: median {statistics.median(errors):.0e}"
-        what = f"widest interval of {len(found)} models, {buckets} buckets"
+        what = f"widest interval of {len(estimates)} models, {buckets} buckets"
         yield Line(what, max(widths), "", figures=f"{figures}, largest {max(errors):.0e}")
 
 
@@ -115,13 +117,13 @@ def statistical(of: Scores) -> str:
     return f"{delong_se(state.column(True)):.0e}"
 
 
-def cell(found: Found) -> str:
+def cell(estimate: Found) -> str:
     """Return what a sketch says as a cell of the table."""
-    size = f"{found.size / 1024:.0f}"
-    if found.level == 0:
+    size = f"{estimate.size / 1024:.0f}"
+    if estimate.level == 0:
         return f"exact; {size}"
-    area = found.area
-    return f"{area.high - area.low:.0e}; {found.error:.0e}; {area.se:.0e}; {found.level}; {size}"
+    area = estimate.area
+    return f"{area.high - area.low:.0e}; {estimate.error:.0e}; {area.se:.0e}; {estimate.level}; {size}"
 
 
 def table() -> Iterator[str]:
@@ -135,7 +137,7 @@ def table() -> Iterator[str]:
         n = f"{len(of.scores)}" + ("" if of.classes is None else f" x {len(of.classes)}")
         different = max(len(np.unique(column)) for column in columns)
         about = of.data, of.model, n, str(different), f"{row.exact:.6f}", statistical(of)
-        yield "| " + " | ".join((*about, *(cell(row.found[b]) for b in SIZES))) + " |"
+        yield "| " + " | ".join((*about, *(cell(row.sketches[b]) for b in SIZES))) + " |"
 
 
 if __name__ == "__main__":

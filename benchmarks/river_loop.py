@@ -44,8 +44,10 @@ def stream() -> Any:
 
 def accumulators() -> metrics.base.Metrics:
     """Return everything, a window and a fading state as metrics of river, to be updated together."""
-    kept = sm.MetricSet(list(KEYS), scores=True)
-    everything, window, fading = (as_river(state) for state in (kept, Rolling(kept, SIZE), Fading(kept, SIZE)))
+    metric_set = sm.MetricSet(list(KEYS), scores=True)
+    everything, window, fading = (
+        as_river(state) for state in (metric_set, Rolling(metric_set, SIZE), Fading(metric_set, SIZE))
+    )
     return everything + window + fading
 
 

@@ -135,8 +135,8 @@ def _specialised(loop: Loop) -> Loop:
 def per_sample(contenders: Mapping[str, Run], rounds: int) -> dict[str, float]:
     """Return the nanoseconds a sample of each contender: the best of `rounds` turns.
 
-    Making the samples is not timed, and they are looked at once before, lest a contender pay for the cache that the one
-    before it has emptied.
+    Building the samples is not timed. They are read once before, so that no contender pays for a cache that the
+    previous one emptied.
     """
     loops = {name: _specialised(loop) for name, (loop, _, _) in contenders.items()}
     times = dict.fromkeys(contenders, float("inf"))

@@ -22,7 +22,7 @@ SCORES = ("CrossEntropy", "BrierScore", "HandTillAUC", "AveragePrecision")
 
 
 class TenOfRiver:
-    """River's ten metrics as one, which its `Rolling` makes anew from the class."""
+    """River's ten metrics as one metric, which its `Rolling` builds from the class."""
 
     def __new__(cls) -> Any:
         """Return them."""

@@ -1,4 +1,4 @@
-"""What the compiled core must not contain, found by reading it."""
+"""Rules for the source of the compiled core: types of counters, memory, modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws can fail: accumulators with one fault each are caught by the law that is there for it."""
+"""The laws can fail: each faulty accumulator breaks the law that covers its fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory: what is used again and again does not grow, also where it fails."""
+"""Memory: repeated use, with errors too, does not grow it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Near every limit an operation succeeds or is refused, and what is refused changes nothing.
+"""Near every limit an operation succeeds or raises, and one that raises changes nothing.
 
 Limits: the sum of weights and the number of samples (below 2**63 - 2), 64 classes where pairs are compared, what a cell
 holds, the length of a label. A state that an operation leaves behind can be written, read, and shown.

@@ -1,4 +1,4 @@
-"""The README says what is true."""
+"""The claims and examples of the README hold."""
 
 import doctest
 import pathlib

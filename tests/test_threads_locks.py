@@ -1,4 +1,4 @@
-"""The lock of an accumulator: who waits, who is refused, and what happens to it in a forked child."""
+"""The lock of an accumulator: which threads wait, which raise, and its state in a forked child."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes: what was written is read again, by every later release, in every process; what was damaged is refused."""
+"""Bytes: every later release reads the bytes of earlier ones, in every process; damaged bytes are refused."""
 
 from __future__ import annotations
 

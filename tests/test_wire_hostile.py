@@ -1,4 +1,4 @@
-"""Bytes with a right header and checksum, and a body that no state would have written: refused, at little cost."""
+"""Bytes with a correct header and checksum and a body that no state writes: refused at little cost."""
 
 from __future__ import annotations
 

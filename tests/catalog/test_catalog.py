@@ -1,4 +1,4 @@
-"""The table of metrics: complete, consistent, and strict about what it is asked."""
+"""The table of metrics: complete, consistent, and strict about keys and options."""
 
 from __future__ import annotations
 

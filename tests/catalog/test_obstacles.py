@@ -1,4 +1,4 @@
-"""What cannot be computed is named, everywhere alike: tests of weighted samples, pairs of fractions, huge tables."""
+"""Values that cannot be computed are named alike everywhere: weighted samples, pairs of fractions, huge tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_every_test_of_the_catalog_is_about_samples() -> None:
 @pytest.mark.parametrize("key", TESTS)
 @pytest.mark.parametrize("weight", WEIGHTS.values(), ids=WEIGHTS)
 def test_a_test_of_weighted_samples_is_refused(key: str, weight: float | None) -> None:
-    """No p-value depends on the unit of weights: there is none, and whoever asks for it by name is told why."""
+    """No p-value depends on the unit of weights: it is omitted, and asking for it by name raises with the reason."""
     metrics = counted(weight)
     snapshot = metrics.snapshot()
     message = f"Expected samples of weight 1 for '{key}', but 300 samples weigh {snapshot.weight}"

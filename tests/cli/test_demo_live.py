@@ -1,4 +1,4 @@
-"""``stream-metrics demo --live``: river's data through the whole chain, with a drift that is noticed."""
+"""``stream-metrics demo --live``: river's data from events to alerts, with a drift that is detected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stream_metrics.monitor.monitor import Monitor
 WELL, ILL = ({"prediction": name, "scores": {name: 1.0}, "group": "top"} for name in ("sky", "path"))
 
 
-def test_the_demo_notices_the_drift(cli, monkeypatch) -> None:
+def test_the_demo_detects_the_drift(cli, monkeypatch) -> None:
     """Within a cycle the alert fires, the page was served, and the model's real accuracy is in the report."""
     pytest.importorskip("river", reason="the demo needs river")
     monkeypatch.setattr(demo_live, "CYCLE", 4.0)

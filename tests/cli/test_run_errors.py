@@ -1,4 +1,4 @@
-"""``stream-metrics run``: what goes wrong is named with file, line and reason, and nothing is counted by halves."""
+"""``stream-metrics run``: errors name file, line and reason, and no file is counted in part."""
 
 from __future__ import annotations
 

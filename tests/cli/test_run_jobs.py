@@ -1,4 +1,4 @@
-"""``stream-metrics run --jobs``: several processes count what one counts, and end well whatever happens to them."""
+"""``stream-metrics run --jobs``: several processes count the same as one, and end cleanly after errors and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_files_of_lines_are_dealt_out_whole(cli, tmp_path, form):
 
 
 def test_bad_records_are_reported_in_their_order(cli, tmp_path):
-    """What one process skips and reports, several do, whoever met it; without --skip-bad the first one ends the run."""
+    """Several processes report the bad records that one reports; without --skip-bad the first one ends the run."""
     truths = [None if at % 97 == 50 else label for at, label in enumerate(TRUTHS)]
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"y_true": truths, "y_pred": ANSWERS}), path, row_group_size=40)
@@ -195,7 +195,7 @@ def until(condition, seconds=60):
 
 
 def alive(pid):
-    """Tell whether a process is there, other than as a name that nobody has asked for."""
+    """Return whether a process runs and is not a zombie."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False

@@ -1,4 +1,4 @@
-"""``stream-metrics run`` on Parquet: every type and option counts what a process with the same rows in lists counts."""
+"""``stream-metrics run`` on Parquet: every type and option gives the state of the same rows in lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``stream-metrics run --scores``: what is wrong with scores is named with file, line, reason, and what to do."""
+"""``stream-metrics run --scores``: errors of scores name file, line, reason and remedy."""
 
 from __future__ import annotations
 

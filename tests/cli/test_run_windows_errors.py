@@ -1,4 +1,4 @@
-"""``stream-metrics run`` with windows and groups: senseless options, bad times and bad groups."""
+"""``stream-metrics run`` with windows and groups: options that contradict, bad times and bad groups."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def line(record):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_senseless_options_are_refused(cli, options, reason):
+def test_contradicting_options_are_refused(cli, options, reason):
     """Options that do not go together end with status 2 and the reason, before anything is read."""
     result = cli("run", "-", *options, stdin=b"no record")
 

@@ -1,4 +1,4 @@
-"""The aggregate of many workers: the sum of the newest state of each, whatever arrives, however often, in any order."""
+"""The aggregate of many workers: the sum of the newest state of each, for messages in any order, repeated or not."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAIRS = st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz"), st.sa
 
 @st.composite
 def histories(draw: Any) -> list[Message]:
-    """All that some workers ever send: in each epoch they start anew, and send all that they have counted since."""
+    """All messages of some workers: in each epoch they start from zero and send all that they have counted since."""
     sent = []
     for worker in draw(st.lists(st.sampled_from(WORKERS), unique=True, min_size=1)):
         for epoch in draw(st.lists(st.integers(-1, 4), unique=True, min_size=1, max_size=3)):
@@ -130,7 +130,7 @@ def test_bytes_hold_everything_but_ages(messages: list[Message]) -> None:
 
 
 def test_a_state_that_is_put_is_copied() -> None:
-    """The worker goes on counting, and a total is nobody's but the caller's."""
+    """The worker continues to count without changing the aggregate, and the caller owns the total."""
     total, state = sm.Aggregate(), counted(("x", "x"))
 
     total.put("w", state, 1)

@@ -91,7 +91,7 @@ def test_columns_that_are_dealt_out(kind: Any) -> None:
 
 
 def test_a_window_of_samples_reads_a_stream() -> None:
-    """The last samples of what can be read once are kept as those of a list."""
+    """A stream that can be read only once leaves the same last samples as a list."""
     window, expected = sm.Rolling(sm.MetricSet(), 4), sm.Rolling(sm.MetricSet(), 4)
     window.update_many(Stream(pa.chunked_array([TRUTH])), Stream(pa.chunked_array([PREDICTED])))
     expected.update_many(TRUTH, PREDICTED)

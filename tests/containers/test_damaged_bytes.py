@@ -1,4 +1,4 @@
-"""Bytes of windows, fading states and groups: whatever is read is what would be written, or is refused."""
+"""Bytes of windows, fading states and groups: a state writes the bytes that it was read from; others are refused."""
 
 from __future__ import annotations
 

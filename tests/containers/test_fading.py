@@ -1,4 +1,4 @@
-"""Fading beside sums of weights that are computed anew, by count and by time, one by one and merged."""
+"""Fading against sums of weights computed from scratch, by count and by time, one by one and merged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups: which are kept apart, what is folded, how they compare, and what is refused."""
+"""Groups: which have their own state, the overflow group, comparison, and errors."""
 
 from __future__ import annotations
 

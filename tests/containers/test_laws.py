@@ -1,4 +1,4 @@
-"""The laws of an accumulator, kept by windows of time and whatever sensible they are made of."""
+"""The laws of an accumulator hold for windows of time, fading states, groups, and their combinations."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from stream_metrics.containers.rolling import Rolling
 
 
 def reads(rolling: Rolling) -> tuple[Any, ...]:
-    """Return what is read of a window beside what its state says."""
+    """Return the value of a window and the value of its state."""
     return repr(rolling.get()), rolling.n, rolling.abstained
 
 

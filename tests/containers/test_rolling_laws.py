@@ -1,4 +1,4 @@
-"""The laws of an accumulator, kept by rolling windows but for merging, which they refuse with the reason."""
+"""The laws of an accumulator hold for rolling windows, except merging, which raises with the reason."""
 
 from __future__ import annotations
 

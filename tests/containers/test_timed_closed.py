@@ -109,7 +109,7 @@ def test_windows_before_1970_lie_as_after_it() -> None:
 
 
 def test_a_callback_is_called_in_the_update_that_closes() -> None:
-    """`on_close` gets start, end and state as soon as the time has come, also amid a pane."""
+    """`on_close` gets start, end and state as soon as the time has come, also in the middle of a pane."""
     calls: list[tuple[float, float, int]] = []
     made = window(60, lateness=1.5, on_close=lambda start, end, state: calls.append((start, end, state.n)))
     add(made, ("a", 59), ("b", 61), ("a", 61.4))
@@ -149,7 +149,7 @@ def test_a_callback_that_raises_loses_nothing() -> None:
 
 
 def test_a_merge_closes_nothing() -> None:
-    """Windows that end by a merge are given to nobody; those that end later are."""
+    """Windows that end by a merge are not passed to `on_close`; those that end later are."""
     a, b = window(60), window(60)
     add(a, ("a", 10))
     add(b, ("b", 130))
@@ -160,8 +160,8 @@ def test_a_merge_closes_nothing() -> None:
     assert closed(a) == [(120, 180, ("b",))]
 
 
-def test_windows_that_nobody_asked_for_are_not_kept() -> None:
-    """Without `on_close` there is nothing to iterate over, and the error says what to do."""
+def test_closed_windows_are_stored_only_with_on_close() -> None:
+    """Without `on_close` there are no closed windows to iterate over, and the error says what to do."""
     with pytest.raises(ValueError, match="on_close='keep'"):
         window(60, on_close=None).closed()
     with pytest.raises(ValueError, match="on_close"):

@@ -1,4 +1,4 @@
-"""Windows of time beside a list of samples from which every window is computed anew."""
+"""Windows of time against a list of samples from which every window is computed from scratch."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_long_streams_read_often(shape: tuple[float, int, float], disorder: floa
         window.update(*sample, t=t)
         plain.update(t, sample)
         assert plain.latest is not None
-        plain.kept = [kept for kept in plain.kept if kept[0] > plain.latest - 12]
+        plain.samples = [sample for sample in plain.samples if sample[0] > plain.latest - 12]
         if rng.random() < 0.2:
             compare(window, plain, plain.latest + (0 if rng.random() < 0.7 else Fraction(rng.randrange(-9, 12), 3)))
 

@@ -1,4 +1,4 @@
-"""Values worked by hand, with the arithmetic in sight, for what the golden file does not cover."""
+"""Values computed by hand, with their arithmetic, of metrics that the golden file does not cover."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The normal and the beta distribution, beside SciPy and beside what is known in closed form."""
+"""The normal and the beta distribution against SciPy and against closed forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Default intervals where it is hard: rare classes, chance, hardly an error, many classes.
+"""Coverage of default intervals in hard cases: rare classes, chance, very few errors, many classes.
 
 Each design is one in which an interval by class totals held the truth in 0 to 84 % of the runs. The seeds are fixed and
 the bounds are five points below what was measured with more runs (`benchmarks/coverage.py` has the grid).

@@ -1,4 +1,4 @@
-"""Gradients beside finite differences, standard errors beside the bootstrap, forms beside the catalogue."""
+"""Gradients against finite differences, standard errors against the bootstrap, batched formulas against the catalog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals where people and programs read them: reports, HTML, data, figures, the command line."""
+"""Intervals in reports, HTML, data, figures and on the command line."""
 
 from __future__ import annotations
 

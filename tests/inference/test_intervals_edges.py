@@ -1,4 +1,4 @@
-"""Intervals where there is hardly anything to go by, or very much of it."""
+"""Intervals of almost no samples, and of very many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many labels are needed, and what power they give: against the intervals and tests themselves."""
+"""Numbers of labels and power, against the intervals and tests that they plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The posterior of balanced accuracy: beside SciPy's integral, and beside draws."""
+"""The posterior of balanced accuracy: against SciPy's integral and against draws."""
 
 from __future__ import annotations
 

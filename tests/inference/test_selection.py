@@ -1,4 +1,4 @@
-"""Intervals of groups that the data picked: the worst of many, and the largest gap; simulated with fixed seeds."""
+"""Intervals of selected groups: the worst of many, and the largest gap; simulated with fixed seeds."""
 
 from __future__ import annotations
 

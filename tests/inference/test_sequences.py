@@ -1,4 +1,4 @@
-"""Confidence sequences: exact identities, bounds, and no peeking penalty."""
+"""Confidence sequences: exact identities, bounds, and coverage at every look."""
 
 from __future__ import annotations
 

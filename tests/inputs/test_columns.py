@@ -257,7 +257,7 @@ def test_abstentions_inside_a_batch(missing: Callable[[list[Any]], Any], truth: 
 @pytest.mark.parametrize("kind", TEXT_COLUMNS)
 @pytest.mark.parametrize("w", [None, [1] * 7], ids=["plain", "weighted"])
 def test_columns_meet_fixed_labels(kind: str, labels: list[str], w: Any) -> None:
-    """Labels outside a fixed set go to `other`; unused categories matter to nobody."""
+    """Labels outside a fixed set go to `other`; unused categories change nothing."""
     configuration: Mapping[str, Any] = {"labels": labels, "other": "rest"}
 
     assert in_batch(TEXT_COLUMNS[kind](TEXT), TEXT, w, **configuration) == one_by_one(TEXT, TEXT, w, **configuration)

@@ -1,4 +1,4 @@
-"""Options that are numbers are checked where an object is made or asked, and never fail later."""
+"""Numeric options are checked by the constructor or the call that takes them, and never fail later."""
 
 from __future__ import annotations
 

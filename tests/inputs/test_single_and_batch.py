@@ -1,4 +1,4 @@
-"""One rule for each form of input: a sample counts the same alone and in a batch, in every state, window and group."""
+"""A sample in any form counts the same alone and in a batch, in every state, window and group."""
 
 from __future__ import annotations
 

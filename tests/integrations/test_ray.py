@@ -207,7 +207,7 @@ def test_actors_are_fed_and_merge() -> None:
 
 
 def test_a_restarted_actor_and_an_aggregate() -> None:
-    """Reports of an actor that was killed and began anew make each batch count once, if it is fed as reports say."""
+    """Each batch counts once if a restarted actor is fed from the position that its reports give."""
     worker = Accumulator.options(max_restarts=1).remote(sm.MetricSet())
     aggregate = sm.Aggregate()
     batches = parts(4)

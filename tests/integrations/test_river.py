@@ -1,4 +1,4 @@
-"""Our metrics in river's hands: every place where river takes a metric."""
+"""Every API of river that takes a metric, with our metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The adapter by itself: what it is called, what it reads, what it keeps, what it refuses."""
+"""The adapter alone: its names, inputs, states and errors."""
 
 from __future__ import annotations
 

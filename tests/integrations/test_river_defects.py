@@ -1,4 +1,4 @@
-"""What river 0.26.1 gets wrong, by the list of its defects: each as a test that ours does not."""
+"""Defects of river 0.26.1: for each, a test that our metrics do not have it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows, fading and groups in river's hands."""
+"""Windows, fading states and groups in river's APIs."""
 
 from __future__ import annotations
 

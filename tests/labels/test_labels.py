@@ -1,4 +1,4 @@
-"""Labels: what is one, what is none, how they are ordered and shown."""
+"""Labels: which values are labels, their order, and how they are shown."""
 
 from __future__ import annotations
 

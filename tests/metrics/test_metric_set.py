@@ -1,4 +1,4 @@
-"""MetricSet: many metrics, one state."""
+"""MetricSet: many metrics of one state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The detectors of one partition: what is an outcome, which class is meant, false alarms, levels that are given."""
+"""The detectors of one partition: outcomes, labels of classes, false alarms, given levels."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def test_each_partition_has_its_own_level_and_alarm() -> None:
 
 
 def test_a_correction_takes_nothing_back_and_adds_nothing() -> None:
-    """Evidence is of what the first label said, when it came."""
+    """Evidence comes from the first label, at the time it arrived."""
     asked = [{"id": at, "time": START, "prediction": "a", "truth": "a"} for at in range(20)]
     corrected = [{"id": at, "time": START + 1, "truth": "b"} for at in range(10)]
     config = config_of(ACCURACY, like=Config(counting=Counting(windows=())))

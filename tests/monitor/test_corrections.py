@@ -1,4 +1,4 @@
-"""A corrected pair leaves the counts as if it had never been another, or leaves them as they were."""
+"""After a correction the counts are those of the corrected pair alone; a refused correction changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes of counts that were damaged are refused, and options that make no sense."""
+"""Damaged bytes of counts and invalid options are refused."""
 
 from __future__ import annotations
 

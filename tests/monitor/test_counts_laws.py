@@ -1,4 +1,4 @@
-"""The laws of an accumulator, kept by counts of pairs, those that are refused included."""
+"""The laws of an accumulator hold for counts of pairs, rejected pairs included."""
 
 from __future__ import annotations
 

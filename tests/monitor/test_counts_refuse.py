@@ -1,4 +1,4 @@
-"""A pair that cannot be counted comes back with a reason, and the others are counted as if it had never come."""
+"""A pair that cannot be counted is rejected with a reason, and changes nothing for the others."""
 
 from __future__ import annotations
 

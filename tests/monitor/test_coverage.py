@@ -1,4 +1,4 @@
-"""How many predictions have a label, and how long labels took, by window: equal to a plain count."""
+"""Share of predictions with a label, and delays of labels, by window: equal to a plain count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Monitors that are killed, stopped and left without space: in the end everything has been counted, and once."""
+"""Monitors that are killed, stopped, or run out of disk space: in the end every event is counted exactly once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trend lines stay bounded, reach back to the start, and survive a restart."""
+"""Trend lines have bounded size, start at the first sample, and survive a restart."""
 
 from __future__ import annotations
 

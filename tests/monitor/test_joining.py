@@ -1,4 +1,4 @@
-"""The join of predictions and labels: what plain Python makes of one event after another, however they are batched."""
+"""The join of predictions and labels: equal to a plain Python join of one event after another, for any batches."""
 
 from __future__ import annotations
 

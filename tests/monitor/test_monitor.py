@@ -111,7 +111,7 @@ def test_partitions_come_and_go(tmp_path: Path) -> None:
 
 
 def test_a_zombie_is_refused(tmp_path: Path) -> None:
-    """Who had a partition before may not write it, even if nobody has read a record since; others it still has."""
+    """The previous owner of a partition cannot write it, even if no record was read since; it can write its others."""
     zombie, heir = opened(tmp_path, shared=True), opened(tmp_path, shared=True)
     other = records(events(50), 1)
     zombie.assign([0, 1])
@@ -145,7 +145,7 @@ def test_a_zombie_is_refused_while_it_reads(tmp_path: Path) -> None:
 
 
 def test_records_of_other_partitions_are_refused() -> None:
-    """A record of a partition that nobody assigned is a mistake of the source."""
+    """A record of a partition that was not assigned is an error of the source."""
     monitor = offline(STREAM[:10])
 
     with pytest.raises(ValueError, match=r"partitions \[0\], but got some of \[7\]"):
@@ -265,7 +265,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path, caplog: pytest.
 
 
 def test_the_view_is_data_and_does_not_disturb(tmp_path: Path) -> None:
-    """Threads that look all the time see data that JSON can hold, and the counts are as if nobody had looked."""
+    """Threads that read all the time get data that JSON can hold, and reading does not change the counts."""
     monitor, seen, ended = opened(tmp_path), [], threading.Event()
     monitor.assign([0])
 

@@ -1,4 +1,4 @@
-"""Panes have what a `TimeWindow` has, however they are kept: as states, as bytes, or as merges."""
+"""Panes equal a `TimeWindow`, whether they are states, bytes or merged states."""
 
 from __future__ import annotations
 

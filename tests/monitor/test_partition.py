@@ -1,4 +1,4 @@
-"""One partition: records once each, state that is read as it was written, memory that is bounded."""
+"""One partition: every record counts once, the state reads back as written, memory is bounded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runner: it reads to the end or until it is stopped, keeps what it counted, and fails as a whole."""
+"""The runner: it reads to the end or until it is stopped, stores its counts, and stops all threads after an error."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def events(n: int) -> list[dict[str, Any]]:
 
 
 class Serving:
-    """A server that only takes note of what it is told."""
+    """A server that only records its calls."""
 
     def __init__(self, serve: config.Serve, view: Callable[[], Any], **asked: Callable[[], bool]) -> None:
         self.view, self.asked = view, asked

@@ -1,4 +1,4 @@
-"""The state file: all of a checkpoint or nothing, one writer, one owner, and damage that is found."""
+"""The state file: checkpoints are atomic, one writer, one owner, damage is detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The terminal view: what it shows of a view, that it fits, and that hostile names stay text."""
+"""The terminal view: its content, that it fits the screen, and that hostile names stay text."""
 
 from __future__ import annotations
 

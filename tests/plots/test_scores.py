@@ -1,4 +1,4 @@
-"""Figures of scores: the right points, honest areas, nothing hidden."""
+"""Figures of scores: points, areas with their bounds, and nothing covered."""
 
 from __future__ import annotations
 

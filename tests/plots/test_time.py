@@ -1,4 +1,4 @@
-"""The figure of running values: what is drawn where, and what is refused."""
+"""The figure of running values: its lines and axes, and its errors."""
 
 from __future__ import annotations
 

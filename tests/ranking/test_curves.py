@@ -1,4 +1,4 @@
-"""Curves and what is read off them: scikit-learn's at level 0, certified above."""
+"""Curves and the numbers read from them: equal to scikit-learn's at level 0, certified above."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a column: zeros in their place, exact products of counts at any size, empty rows left out."""
+"""Rows of a column: the place of zeros, exact products of counts of any size, no empty rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The notebook report: the same tables, safe with any label, in any theme."""
+"""The HTML report: the tables of the text report, any label is safe, in any theme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text in columns: nothing a label holds breaks a table, and no rounding makes a value look exact."""
+"""Text in columns: no label breaks a table, and no rounded value looks exact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of scores: values beside certified bounds, whatever states a snapshot has."""
+"""The report of scores: values with certified bounds, for every combination of states."""
 
 from __future__ import annotations
 

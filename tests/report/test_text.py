@@ -1,4 +1,4 @@
-"""The report: right at every width, honest about what it leaves out, safe with any label."""
+"""The text report: correct at every width, it names what it leaves out, and any label is safe."""
 
 from __future__ import annotations
 

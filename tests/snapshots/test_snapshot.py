@@ -1,4 +1,4 @@
-"""Snapshots: frozen, lazy, and plain data on request."""
+"""Snapshots are frozen and lazy, and convert to plain data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What formulas read: exact sums, correctly rounded ratios, means that do not depend on order."""
+"""Aggregates that formulas read: exact sums, correctly rounded ratios, means that do not depend on order."""
 
 from __future__ import annotations
 

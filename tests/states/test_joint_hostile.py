@@ -1,4 +1,4 @@
-"""Comparisons and detectors read what they have written, and refuse whatever else has a right checksum."""
+"""Comparisons and detectors read their own bytes, and refuse all others with a correct checksum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sums of losses refuse: each error names argument, position and value, and nothing is counted."""
+"""Errors of sums of losses: each names argument, position and value, and nothing is counted."""
 
 from __future__ import annotations
 

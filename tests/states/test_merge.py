@@ -1,4 +1,4 @@
-"""merge, copy, reset: states become one, and stay apart."""
+"""merge, copy, reset: merging shards, and independent copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large batches guess which samples they need; the bytes must not show it, whatever the scores look like."""
+"""Large batches estimate which samples they need; the bytes do not depend on it, for any shape of scores."""
 
 from __future__ import annotations
 

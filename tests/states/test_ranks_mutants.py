@@ -1,4 +1,4 @@
-"""The laws have teeth: a plain sketch that obeys the level rule passes them, and its two broken variants fail."""
+"""The laws can fail: a plain sketch that obeys the level rule passes them, and its two broken variants do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""revert and subtract: what was counted can be taken back, and nothing else."""
+"""revert and subtract: samples that were counted can be removed, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sets that keep scores refuse: errors name argument, allowed, got and position, and no state has counted."""
+"""Errors of sets with scores: they name argument, position, expected and got, and no state has counted."""
 
 from __future__ import annotations
 

@@ -170,10 +170,10 @@ def balanced(tp: Fraction, fn: Fraction, fp: Fraction, tn: Fraction) -> Value:
 
 def negative_literal(tp: Fraction, fn: Fraction, fp: Fraction, tn: Fraction) -> Value:
     """Return the harmonic mean of specificity and recall, 0 if both are."""
-    found, rejected = RATES["recall"](tp, fn, fp, tn), RATES["specificity"](tp, fn, fp, tn)
-    if found is None or rejected is None:
+    recall, rejected = RATES["recall"](tp, fn, fp, tn), RATES["specificity"](tp, fn, fp, tn)
+    if recall is None or rejected is None:
         return None
-    return over(2 * found * rejected, found + rejected) or Fraction(0)
+    return over(2 * recall * rejected, recall + rejected) or Fraction(0)
 
 
 def per_class(of_table: Callable[..., Value]) -> Callable[[Exact, float], Value]:

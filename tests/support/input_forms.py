@@ -66,7 +66,7 @@ def of_dtype(dtype: Any) -> Form:
 
 
 def of_rows(make: Callable[[float], Any], hold: Callable[[list[Any]], Any] = list) -> Form:
-    """Return the form of a list, or of what `hold` makes of it, of single objects."""
+    """Return the form of a list of single objects, or of the container that `hold` builds from it."""
 
     def form(values: list[float]) -> tuple[Any, list[Any]]:
         rows = [make(value) for value in values]

@@ -42,9 +42,9 @@ class MockKafka:
 
     def _function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
         """Return a function of the library; without their types declared, pointers would be cut to 32 bits."""
-        found = self._library[f"rd_kafka_{name}"]
-        found.restype, found.argtypes = result, arguments
-        return found  # type: ignore[no-any-return]
+        function = self._library[f"rd_kafka_{name}"]
+        function.restype, function.argtypes = result, arguments
+        return function  # type: ignore[no-any-return]
 
     def _call(self, name: str, *values: Any) -> None:
         call = self._function(f"mock_{name}", ct.c_int, ct.c_void_p, *map(type, values))
@@ -58,8 +58,8 @@ class MockKafka:
 
     def servers(self) -> str:
         """Return the address."""
-        found = self._function("mock_cluster_bootstraps", ct.c_char_p, ct.c_void_p)(self._cluster)
-        return str(found.decode())
+        servers = self._function("mock_cluster_bootstraps", ct.c_char_p, ct.c_void_p)(self._cluster)
+        return str(servers.decode())
 
     def down(self) -> None:
         """Let the broker fail."""
@@ -108,10 +108,10 @@ class Cluster:
 def main() -> None:
     """Do what is ordered."""
     topics, options = json.loads(sys.argv[1])
-    made = MockKafka(topics, **options)
+    cluster = MockKafka(topics, **options)
     for line in sys.stdin:
         method, *values = json.loads(line)
-        print(json.dumps(getattr(made, method)(*values)), flush=True)
+        print(json.dumps(getattr(cluster, method)(*values)), flush=True)
     sys.stdout.flush()
 
 

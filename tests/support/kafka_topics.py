@@ -44,23 +44,23 @@ JOINED = dataclasses.replace(KEPT, join=config.Join())  # of two topics, where t
 
 def messy(n: int, partitions: int, topic: str = "t") -> list[Record]:
     """Return the records of a topic in which everything goes wrong that can."""
-    found = [record for part in range(partitions) for record in records(events(n, seed=part), part, topic)]
-    return [record._replace(timestamp=NOW) for record in found]
+    topic_records = [record for part in range(partitions) for record in records(events(n, seed=part), part, topic)]
+    return [record._replace(timestamp=NOW) for record in topic_records]
 
 
 def halves(n: int, partitions: int) -> list[Record]:
     """Return the records of the topics p and l: predictions and their labels, of the same partition, in any order."""
-    chance, found = random.Random(1), []
+    chance, topic_records = random.Random(1), []
     for part in range(partitions):
         ids = [f"{part}-{at}" for at in range(n)]
         first = [{"id": key, "time": START + at, "prediction": chance.choice("abc")} for at, key in enumerate(ids)]
         second = [{"id": key, "time": START + at, "truth": chance.choice("abc")} for at, key in enumerate(ids)]
         chance.shuffle(second)
-        found += records(first, part, "p") + records(second[: n - 3], part, "l")
-    return [record._replace(timestamp=NOW) for record in found]
+        topic_records += records(first, part, "p") + records(second[: n - 3], part, "l")
+    return [record._replace(timestamp=NOW) for record in topic_records]
 
 
-def produce(servers: str, found: Iterable[Record], **options: Any) -> None:
+def produce(servers: str, topic_records: Iterable[Record], **options: Any) -> None:
     """Write records to their partitions; their offsets must be those that follow what is there."""
     from confluent_kafka import Producer
 
@@ -70,7 +70,7 @@ def produce(servers: str, found: Iterable[Record], **options: Any) -> None:
         return lambda error, message: None if error is None and message.offset() == expected else wrong.append(message)
 
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 5, **options})
-    for record in found:
+    for record in topic_records:
         place = record.topic, record.value, record.key, record.partition
         producer.produce(*place, timestamp=int(NOW * 1000), on_delivery=written(record.offset))
         producer.poll(0)
@@ -79,9 +79,9 @@ def produce(servers: str, found: Iterable[Record], **options: Any) -> None:
     assert wrong == []
 
 
-def ends(found: Iterable[Record]) -> dict[tuple[str, int], int]:
+def ends(topic_records: Iterable[Record]) -> dict[tuple[str, int], int]:
     """Return the offset after the last record of each topic and partition."""
-    return {(record.topic, record.partition): record.next for record in found}
+    return {(record.topic, record.partition): record.next for record in topic_records}
 
 
 def reached(state: str) -> dict[tuple[str, int], int]:
@@ -91,42 +91,43 @@ def reached(state: str) -> dict[tuple[str, int], int]:
     reader = read_only(state)
     rows = reader.execute("select part, next from state").fetchall()
     reader.close()
-    return {(topic, part): at for part, held in rows for topic, at in dict(decoded(held)).items()}
+    return {(topic, part): at for part, data in rows for topic, at in dict(decoded(data)).items()}
 
 
 def until(condition: Callable[[], Any], patience: float = 20.0) -> Any:
     """Return what is true, once it is."""
     end = time.monotonic() + patience
     while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
+        result = condition()
+        if result:
+            return result
         time.sleep(0.01)
     raise AssertionError("Expected it to come about in time")
 
 
-def check(state: str, found: list[Record], told: config.Config) -> None:
+def check(state: str, topic_records: list[Record], told: config.Config) -> None:
     """All that is stored is what one pass over the records gives, byte for byte."""
     monitor = Monitor(told, Store(state), lambda: NOW)
-    reached_ends = monitor.assign({record.partition for record in found})
+    reached_ends = monitor.assign({record.partition for record in topic_records})
     stored = counted(monitor)
     monitor.close()
 
-    assert reached_ends == ends(found)
-    assert stored == counted(offline(found, told))
+    assert reached_ends == ends(topic_records)
+    assert stored == counted(offline(topic_records, told))
 
 
 @contextmanager
 def reading(state: str, told: config.Config = KEPT, **source: Any) -> Iterator[tuple[Monitor, kafka.KafkaSource]]:
     """A monitor and its source, which are closed in the end."""
-    made = make_source(config.Source(kind="kafka", **{"group": source["predictions"], "options": KIP_848} | source))
-    assert isinstance(made, kafka.KafkaSource)
+    options = {"group": source["predictions"], "options": KIP_848} | source
+    kafka_source = make_source(config.Source(kind="kafka", **options))
+    assert isinstance(kafka_source, kafka.KafkaSource)
     monitor = Monitor(told, Store(state), lambda: NOW)
     try:
-        made.start(monitor)
-        yield monitor, made
+        kafka_source.start(monitor)
+        yield monitor, kafka_source
     finally:
-        made.close()
+        kafka_source.close()
         monitor.close()
 
 
@@ -145,6 +146,6 @@ def at(monitor: Monitor) -> dict[tuple[str, int], int]:
     return monitor.assign(monitor.partitions)
 
 
-def renamed(found: list[Record], topic: str) -> list[Record]:
+def renamed(topic_records: list[Record], topic: str) -> list[Record]:
     """Return records of another topic."""
-    return [record._replace(topic=topic) for record in found]
+    return [record._replace(topic=topic) for record in topic_records]

@@ -1,4 +1,4 @@
-"""Events for the tests of the monitor: predictions, labels and both, with all that goes wrong in production."""
+"""Events for the tests of the monitor: predictions, labels and both, with the faults that occur in production."""
 
 from __future__ import annotations
 
@@ -53,24 +53,24 @@ def events(n: int, seed: int = 0) -> list[Any]:
     return [event for _, event in sorted(arriving, key=lambda item: item[0]) + waiting]
 
 
-def lines(found: list[Any]) -> list[bytes]:
+def lines(stream: list[Any]) -> list[bytes]:
     """Return events as lines; text stands for itself."""
-    return [(event if isinstance(event, str) else json.dumps(event)).encode() for event in found]
+    return [(event if isinstance(event, str) else json.dumps(event)).encode() for event in stream]
 
 
-def records(found: list[Any], partition: int = 0, topic: str = "t") -> list[Record]:
+def records(stream: list[Any], partition: int = 0, topic: str = "t") -> list[Record]:
     """Return events as records."""
     return [
-        Record(topic, partition, at, at + 1, None, None, line) for at, line in enumerate(lines(found))
+        Record(topic, partition, at, at + 1, None, None, line) for at, line in enumerate(lines(stream))
     ]
 
 
-def offline(found: list[Record], config: Config = CONFIG, at_once: int = 777) -> Monitor:
+def offline(batch: list[Record], config: Config = CONFIG, at_once: int = 777) -> Monitor:
     """Return a monitor without a store that has read records."""
     monitor = Monitor(config, clock=lambda: NOW)
-    monitor.assign({record.partition for record in found})
-    for start in range(0, len(found), at_once):
-        monitor.step(found[start : start + at_once])
+    monitor.assign({record.partition for record in batch})
+    for start in range(0, len(batch), at_once):
+        monitor.step(batch[start : start + at_once])
     return monitor
 
 

@@ -1,4 +1,4 @@
-"""The join in plain Python: one event after another, one list of everything that waits or is remembered."""
+"""The join in plain Python: one event after another, with one list of all pending and remembered entries."""
 
 from __future__ import annotations
 

@@ -47,14 +47,14 @@ def patch(store: Store, crash: int) -> None:
     store._run, store._run_many = dying(store._run), dying(store._run_many)  # type: ignore[method-assign]
 
 
-def monitor(order: dict[str, Any]) -> int:
+def run_monitor(order: dict[str, Any]) -> int:
     """Read the whole file, and return the exit status."""
     lines.BLOCK = 4096
     sys.modules["stream_metrics.monitor.sources.file"].BLOCK = 4096  # type: ignore[attr-defined]
     store = Store(order["state"], order.get("shared", False))
     if "crash" in order:
         patch(store, order["crash"])
-    made, source = Monitor(CONFIG_, store, lambda: NOW), FileSource(order["file"])
+    monitor, source = Monitor(CONFIG_, store, lambda: NOW), FileSource(order["file"])
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     failures = 0
     if "die" in order:
@@ -62,23 +62,23 @@ def monitor(order: dict[str, Any]) -> int:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["die"], hard))
     try:
-        source.start(made)
+        source.start(monitor)
         if "limit" in order:
             resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(order["state"]) + order["limit"], hard))
         steps = 0
         while not source.ended:
-            made.step(source.poll(0))
-            made._spent = 0.0  # checkpoints as often as they fall due, however long they take
+            monitor.step(source.poll(0))
+            monitor._spent = 0.0  # checkpoints as often as they fall due, however long they take
             steps += 1
-            if made.last_error is not None:
-                failures, made._ended = failures + 1, 0.0
-                made._ended = time.monotonic() - 2
+            if monitor.last_error is not None:
+                failures, monitor._ended = failures + 1, 0.0
+                monitor._ended = time.monotonic() - 2
                 if failures == 3:
                     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
             if steps == order.get("stop"):
                 os.kill(os.getpid(), signal.SIGSTOP)
             time.sleep(order.get("pause", 0.0))
-        made.close()
+        monitor.close()
     except StaleOwner:
         return STALE
     return FAILED if "limit" in order and failures < 3 else 0
@@ -95,7 +95,7 @@ def main() -> None:
         if not child:
             status = 1
             try:
-                status = monitor(order)
+                status = run_monitor(order)
             except BaseException:
                 traceback.print_exc()
             finally:

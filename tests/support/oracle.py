@@ -255,8 +255,8 @@ class Oracle:
     def cells(self) -> tuple[Any, Any, Any]:
         """Return rows, columns and values of the non-zero cells in row-major order."""
         place = {label: i for i, label in enumerate(self._classes)}
-        found = sorted((place[true], place[predicted], w) for (true, predicted), w in self.table.items())
-        rows, columns, values = zip(*found, strict=True) if found else ((), (), ())
+        entries = sorted((place[true], place[predicted], w) for (true, predicted), w in self.table.items())
+        rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
         return np.array(rows, np.int64), np.array(columns, np.int64), self._array(list(values))
 
     def unit_totals(self) -> tuple[list[int], list[int], list[int]]:
@@ -267,8 +267,8 @@ class Oracle:
     def unit_cells(self) -> tuple[Any, Any, list[int]]:
         """Return the non-zero cells, their values as whole numbers of 1 / `unit`."""
         place, cells = {label: i for i, label in enumerate(self._classes)}, self.table.items()
-        found = sorted((place[true], place[predicted], int(w * self.unit)) for (true, predicted), w in cells)
-        rows, columns, values = zip(*found, strict=True) if found else ((), (), ())
+        entries = sorted((place[true], place[predicted], int(w * self.unit)) for (true, predicted), w in cells)
+        rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
         return np.array(rows, np.int64), np.array(columns, np.int64), list(values)
 
     @property
@@ -301,9 +301,9 @@ class Oracle:
         weights = [t if by_support else 1 for _, t, _ in self._totals()]
         instead = None if math.isnan(undefined) else Fraction(undefined)
         pairs = [(instead if x is None else x, w) for x, w in zip(ratios, weights, strict=True)]
-        kept = [(x, w) for x, w in pairs if x is not None]
-        below = sum(w for _, w in kept)
-        return float(sum(x * w for x, w in kept) / Fraction(below)) if below else math.nan
+        defined = [(x, w) for x, w in pairs if x is not None]
+        below = sum(w for _, w in defined)
+        return float(sum(x * w for x, w in defined) / Fraction(below)) if below else math.nan
 
     def one_vs_rest(self, label: Any) -> Oracle:
         """Return the counts of `label`, class 0, against the rest, class 1."""

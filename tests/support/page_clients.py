@@ -1,4 +1,4 @@
-"""Clients of a server without a browser: they ask, listen, send nonsense, and stop reading."""
+"""Clients of a server without a browser: they request, listen, send invalid bytes, and stop reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server of a monitor that does not exist: its view is whatever a test says."""
+"""A server without a monitor: a test sets its view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joined pairs of every kind, and a recount of them that knows nothing of chunks, panes and partitions."""
+"""Joined pairs of every kind, and a plain recount without chunks, panes and partitions."""
 
 from __future__ import annotations
 

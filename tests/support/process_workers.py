@@ -1,4 +1,4 @@
-"""What worker processes do in tests of pickling; processes that are started afresh import it by name."""
+"""Work of the processes in tests of pickling; spawned processes import it by name."""
 
 from __future__ import annotations
 

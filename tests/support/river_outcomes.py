@@ -1,4 +1,4 @@
-"""What the tests of the river adapter share: a data set, models, what one of them predicts, an adapter of each sort."""
+"""Shared by the tests of the river adapter: a data set, models, predictions of one, an adapter of each kind."""
 
 from __future__ import annotations
 

@@ -203,9 +203,9 @@ class Case:
 def in_window(shared: Any, fed: list[Sample]) -> None:
     """Check a rolling window: it is full, its samples were fed, and its state is that of its samples."""
     assert shared.held == min(shared.window, len(fed))
-    held = sm.from_bytes(shared.to_bytes())
-    assert held.state.to_bytes() == shared.state.to_bytes()
-    assert held.n + held.abstained == shared.held
+    restored = sm.from_bytes(shared.to_bytes())
+    assert restored.state.to_bytes() == shared.state.to_bytes()
+    assert restored.n + restored.abstained == shared.held
 
     def known(value: Any) -> Any:
         if value is None or isinstance(value, float | Mapping):

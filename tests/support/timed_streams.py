@@ -112,11 +112,11 @@ def samples(*more: st.SearchStrategy[Any], scores: bool = False, most: float | N
 
 
 class PlainWindow:
-    """The samples with their times, from which the window is computed anew at every reading."""
+    """The samples with their times, from which every reading computes the window from scratch."""
 
     def __init__(self, make: Callable[[], Any], length: float, panes: int, lateness: float) -> None:
         self.make, self.length, self.panes, self.lateness = make, Fraction(length), panes, Fraction(lateness)
-        self.kept: list[tuple[Fraction, Sample]] = []
+        self.samples: list[tuple[Fraction, Sample]] = []
         self.latest: Fraction | None = None
         self.dropped = 0
 
@@ -131,10 +131,10 @@ class PlainWindow:
             self.dropped += 1
             return
         self.latest = at if self.latest is None else max(at, self.latest)
-        self.kept.append((at, sample))
+        self.samples.append((at, sample))
 
     def readable(self, t: Fraction) -> bool:
-        """Tell whether all panes of the window at `t` are kept."""
+        """Tell whether all panes of the window at `t` are stored."""
         assert self.latest is not None
         return floor(t / self.length) >= floor((self.latest - self.lateness) / self.length)
 
@@ -142,7 +142,7 @@ class PlainWindow:
         """Return a fresh state fed with what is in the window at `t`."""
         newest = floor(t / self.length)
         state = self.make()
-        for at, sample in self.kept:
+        for at, sample in self.samples:
             if newest - self.panes < floor(at / self.length) <= newest:
                 state.update(*sample)
         return state

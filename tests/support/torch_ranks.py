@@ -1,4 +1,4 @@
-"""What each of two ranks of torch.distributed does in tests of the adapter; processes of torch import it by name."""
+"""Work of each of two ranks of torch.distributed in tests of the adapter; processes of torch import it by name."""
 
 from __future__ import annotations
 

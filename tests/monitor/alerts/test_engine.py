@@ -147,7 +147,7 @@ def bad(monitor: Monitor) -> None:
 
 
 def test_an_alert_is_told_once_over_restarts(tmp_path) -> None:
-    """What was told before a crash is neither told nor evaluated anew; it goes on firing."""
+    """An alert that was sent before a crash is neither sent nor evaluated again; it continues to fire."""
     first, second = Kept(), Kept()
     monitor, alerts = alerting(tmp_path / "state", first)
     bad(monitor)
@@ -219,7 +219,7 @@ def test_metrics_of_rules_are_in_the_view(tmp_path) -> None:
 
 
 def test_an_outbox_is_bounded(caplog) -> None:
-    """Of what nobody takes, the oldest is given up, and that is said."""
+    """If no sink accepts alerts, the oldest are dropped, and the log says so."""
     engine, outbox = made("lag > 5"), Outbox("nobody")
     for at in range(MOST + 2):
         outbox.add(engine.evaluate({"lag": {"records": 6 * (at % 2 == 0)}, "by_window": {}}, NOW + at))

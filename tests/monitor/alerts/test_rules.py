@@ -1,4 +1,4 @@
-"""Alert rules: what they mean, what they read of a view, and how those that cannot be read are refused."""
+"""Alert rules: their meaning, the values that they read from a view, and errors of invalid rules."""
 
 from __future__ import annotations
 

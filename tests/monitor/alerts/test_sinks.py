@@ -1,4 +1,4 @@
-"""Alerts told to the log and to a webhook: retries, refusals, order, and no secret in any message."""
+"""Alerts sent to the log and to a webhook: retries, refusals, order, and no secret in any message."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_webhook_gives_up_what_is_refused(receiver, caplog, status) -> None:
 
 
 def test_what_a_webhook_cannot_deliver_stays(caplog, monkeypatch) -> None:
-    """While nobody listens the alert stays in the outbox, is not lost by closing, and waits are bounded by it."""
+    """Without a listener the alert stays in the outbox, survives closing, and the waits are bounded."""
     monkeypatch.setattr("stream_metrics.monitor.alerts.sinks.PARTING", 0.05)
     with socket.socket() as taken:  # bound and not listening: refuses at once
         taken.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""The live page in a real browser: what it shows is what the API says, and it keeps up.
+"""The live page in a real browser: it shows the numbers of the API, and updates in time.
 
 Every test fails on any error or warning in the browser's console.
 """

@@ -1,4 +1,4 @@
-"""The live page in a real browser: who can use it, by keyboard, by ear, in the dark, and under the mouse."""
+"""The live page in a real browser: use by keyboard, screen reader and mouse, and in dark mode."""
 
 from __future__ import annotations
 

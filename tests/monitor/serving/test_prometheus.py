@@ -1,4 +1,4 @@
-"""What Prometheus reads of a view: the numbers of the view, counters that never fall, and series that are bounded."""
+"""The metrics for Prometheus: the numbers of the view, counters that never fall, a bounded number of series."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is answered by the server of a monitor, and what its answers allow a browser."""
+"""Which requests the server of a monitor answers, and what its headers allow a browser."""
 
 from __future__ import annotations
 

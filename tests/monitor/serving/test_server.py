@@ -1,4 +1,4 @@
-"""The server of a monitor: what it answers, and that nobody can hold it up."""
+"""The server of a monitor: its answers, and that no client can block it."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_bad_requests_are_refused(serve, request_, status):
 
 
 def test_a_client_that_goes_before_its_refusal_is_no_error(serve, monkeypatch, caplog):
-    """Whoever sends too much and resets the connection, so that the refusal cannot be sent, is not worth a warning."""
+    """A client that sends too much and resets the connection before the refusal is not logged."""
     refused = threading.Event()
 
     def refuse(self: Any, *_: Any) -> None:
@@ -182,7 +182,7 @@ def unix(path: Any) -> Server:
 
 
 def test_unix_socket(tmp_path):
-    """The socket is its owner's only, answers, and is gone after the end; one that nobody serves is replaced."""
+    """Only its owner can use the socket; it is removed at the end, and a stale one is replaced."""
     path = tmp_path / "monitor.sock"
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(str(path))

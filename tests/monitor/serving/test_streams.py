@@ -1,4 +1,4 @@
-"""Streams of events: the newest view for everybody, however many there are and whatever some of them do."""
+"""Streams of events: every client gets the newest view, however many there are and whatever some of them do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the consumer of a monitor is told: offsets are the store's, two topics stay together, passwords stay hidden."""
+"""Options of the consumer: offsets come from the store, two topics are assigned together, passwords are not shown."""
 
 from __future__ import annotations
 
