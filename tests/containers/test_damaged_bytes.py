@@ -86,9 +86,9 @@ def changed(content: Any, rng: random.Random) -> Any:
 def test_changed_bytes_are_refused_or_read_as_they_stand(make: Callable[[], Portable]) -> None:
     """Three thousand changes to the content, with a right checksum: a DecodeError, or a state that writes the same."""
     rng, state = random.Random(2), make()
-    refused = 0
+    content, refused = state._content(), 0
     for _ in range(3000):
-        body = encoded([state.KIND, changed(state._content(), rng)])
+        body = encoded([state.KIND, changed(content, rng)])
         data = MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
         try:
             again = sm.from_bytes(data)

@@ -116,22 +116,19 @@ class PlainWindow:
 
     def __init__(self, make: Callable[[], Any], length: float, panes: int, lateness: float) -> None:
         self.make, self.length, self.panes, self.lateness = make, Fraction(length), panes, Fraction(lateness)
-        self.samples: list[tuple[Fraction, Sample]] = []
+        self.samples: list[tuple[int, Sample]] = []  # with the number of the pane
         self.latest: Fraction | None = None
         self.dropped = 0
-
-    def end(self, t: Fraction) -> Fraction:
-        """Return when the last window that a sample is in ends."""
-        return (floor(t / self.length) + self.panes) * self.length
 
     def update(self, t: Any, sample: Sample) -> None:
         """Keep the sample, unless it comes too late."""
         at = Fraction(round(Fraction(t) * 10**9), 10**9)
-        if self.latest is not None and self.end(at) + self.lateness <= self.latest:
+        pane = floor(at / self.length)
+        if self.latest is not None and (pane + self.panes) * self.length + self.lateness <= self.latest:
             self.dropped += 1
             return
         self.latest = at if self.latest is None else max(at, self.latest)
-        self.samples.append((at, sample))
+        self.samples.append((pane, sample))
 
     def readable(self, t: Fraction) -> bool:
         """Tell whether all panes of the window at `t` are stored."""
@@ -142,7 +139,7 @@ class PlainWindow:
         """Return a fresh state fed with what is in the window at `t`."""
         newest = floor(t / self.length)
         state = self.make()
-        for at, sample in self.samples:
-            if newest - self.panes < floor(at / self.length) <= newest:
+        for pane, sample in self.samples:
+            if newest - self.panes < pane <= newest:
                 state.update(*sample)
         return state
