@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,14 +13,16 @@ import pytest
 import stream_metrics as sm
 
 NAMES = ["cat", "dog", "bird", "cow"]  # not in order on purpose
-CONFIGURATIONS: dict[str, dict[str, Any]] = {
-    "probabilities": {"scores": True},
-    "any": {"scores": "any"},
-    "fixed": {"scores": True, "labels": NAMES},
-    "coarse": {"scores": True, "buckets": 2, "sample": 1},
-    "chosen": {"metrics": ["log_loss", "confidence_auc"]},
+STATES: dict[str, Callable[[], Any]] = {
+    "probabilities": lambda: sm.MetricSet(scores=True),
+    "any": lambda: sm.MetricSet(scores="any"),
+    "fixed": lambda: sm.MetricSet(scores=True, labels=NAMES),
+    "coarse": lambda: sm.MetricSet(scores=True, buckets=2, sample=1),
+    "chosen": lambda: sm.MetricSet(["log_loss", "confidence_auc"]),
+    "metric": sm.HandTillAUC,
+    "sketch": lambda: sm.RankSketch(16, 8),
+    "losses": lambda: sm.ProbabilityLosses(classes=NAMES),
 }
-kinds = pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
 
 
 def drawn(n: int = 60, seed: int = 1) -> tuple[list[str], np.ndarray[Any, Any], list[Any]]:
@@ -28,84 +32,56 @@ def drawn(n: int = 60, seed: int = 1) -> tuple[list[str], np.ndarray[Any, Any], 
     return rng.choice(NAMES, n).tolist(), rows, rng.choice([1, 2, 0.5, 0.1, 0], n).tolist()
 
 
-def one_by_one(configuration: dict[str, Any], truth: Any, scores: Any, w: Any) -> Any:
-    """Return a set fed sample by sample with mappings."""
-    metrics = sm.MetricSet(**configuration)
-    for y_true, row, weight in zip(truth, scores, w, strict=True):
-        metrics.update(y_true, dict(zip(NAMES, row, strict=True)), weight)
-    return metrics
+def mappings(p: np.ndarray[Any, Any]) -> list[dict[str, float]]:
+    """Return the rows of a table as mappings."""
+    return [dict(zip(NAMES, row, strict=True)) for row in p.tolist()]
 
 
-FORMS: dict[str, Any] = {
-    "mappings": lambda y, p, w: ((y, [dict(zip(NAMES, row, strict=True)) for row in p.tolist()], w), {}),
-    "mappings as scores": lambda y, p, w: (
-        (y, None, w),
-        {"scores": tuple(dict(zip(NAMES, row, strict=True)) for row in p.tolist())},
-    ),
-    "table": lambda y, p, w: ((y,), {"w": w, "scores": p, "classes": NAMES}),
-    "table as predictions": lambda y, p, w: ((y, p, w), {"classes": NAMES}),
-    "columns in another order": lambda y, p, w: ((y, None, w), {"scores": p[:, ::-1], "classes": NAMES[::-1]}),
-    "float32": lambda y, p, w: ((y, None, w), {"scores": p.astype(np.float32), "classes": NAMES}),
-    "fortran order": lambda y, p, w: ((y, None, w), {"scores": np.asfortranarray(p), "classes": NAMES}),
-    "rows": lambda y, p, w: ((y, None, w), {"scores": p.tolist(), "classes": NAMES}),
-    "array rows": lambda y, p, w: ((y, list(p), w), {"classes": tuple(NAMES)}),
-    "data frame": lambda y, p, w: ((pd.Series(y, index=range(5, 65)), pd.DataFrame(p, columns=NAMES), w), {}),
-    "categorical truth": lambda y, p, w: ((pd.Categorical(y), p, np.array(w)), {"classes": NAMES}),
-    "own categorical": lambda y, p, w: (
-        (sm.Categorical(np.array([NAMES.index(x) for x in y]), NAMES), p, w),
-        {"classes": NAMES},
-    ),
-    "categorical truth, mappings": lambda y, p, w: (
-        (pd.Categorical(y), [dict(zip(NAMES, row, strict=True)) for row in p.tolist()], w),
-        {},
-    ),
-    "generators": lambda y, p, w: (
-        (iter(y), (dict(zip(NAMES, row, strict=True)) for row in p.tolist()), iter(w)),
-        {},
-    ),
-    "object array": lambda y, p, w: (
-        (np.array(y), np.array([dict(zip(NAMES, row, strict=True)) for row in p.tolist()]), w),
-        {},
-    ),
+TABLES: dict[str, Callable[[Any], tuple[Any, Any]]] = {  # scores of a table, with `classes` if they do not name them
+    "mappings": lambda p: (mappings(p), None),
+    "tuple of mappings": lambda p: (tuple(mappings(p)), None),
+    "mappings of other types": lambda p: ([OrderedDict(reversed(row.items())) for row in mappings(p)], None),
+    "generator": lambda p: (iter(mappings(p)), None),
+    "object array": lambda p: (np.array(mappings(p)), None),
+    "data frame": lambda p: (pd.DataFrame(p, columns=NAMES), None),
+    "data frame in another order": lambda p: (pd.DataFrame(p, columns=NAMES)[NAMES[::-1]], None),
+    "table": lambda p: (p, NAMES),
+    "columns in another order": lambda p: (p[:, ::-1], NAMES[::-1]),
+    "float32": lambda p: (p.astype(np.float32), NAMES),
+    "fortran order": lambda p: (np.asfortranarray(p), NAMES),
+    "rows": lambda p: (p.tolist(), NAMES),
+    "array rows": lambda p: (list(p), tuple(NAMES)),
+}
+COLUMNS: dict[str, Callable[[list[Any]], Any]] = {
+    "list": list,
+    "iterator": iter,
+    "array": np.array,
+    "series": lambda y: pd.Series(y, index=range(5, 65)),
+    "categorical": pd.Categorical,
+    "own categorical": lambda y: sm.Categorical(np.array([NAMES.index(x) for x in y]), NAMES),
 }
 
 
-@kinds
-@pytest.mark.parametrize("form", FORMS)
-def test_every_form_of_a_batch_counts_alike(configuration: dict[str, Any], form: str) -> None:
-    """A batch in any form, whole and in pieces, leaves the bytes of its samples one by one."""
-    truth, scores, w = drawn()
-    expected = one_by_one(configuration, truth, scores.tolist(), w)
-    arguments, keywords = FORMS[form](truth, scores, w)
-    metrics = sm.MetricSet(**configuration)
-    metrics.update_many(*arguments, **keywords)
-    pieces = sm.MetricSet(**configuration)
-    pieces.update_many(truth[:7], scores[:7], w[:7], classes=NAMES)
-    pieces.update_many(truth[7:], scores[7:], w[7:], classes=NAMES)
+@pytest.mark.parametrize("make", STATES.values(), ids=STATES)
+@pytest.mark.parametrize("form", TABLES)
+def test_every_form_of_a_batch_counts_alike(make: Callable[[], Any], form: str) -> None:
+    """A batch in any form, whole and in parts, leaves the bytes of its samples one by one."""
+    truth, table, w = drawn()
+    expected, parts = make(), make()
+    for sample in zip(truth, mappings(table), w, strict=True):
+        expected.update(*sample)
+    for part in (slice(7), slice(7, None)):
+        parts.update_many(truth[part], table[part], w[part], classes=NAMES)
 
-    assert metrics.to_bytes() == expected.to_bytes() == pieces.to_bytes()
-
-
-@pytest.mark.parametrize("scores", [True, "any"])
-@pytest.mark.parametrize("pos_label", [True, 1, 0])
-def test_single_scores_count_alike(scores: Any, pos_label: Any) -> None:
-    """A column of floats, as predictions or as scores, is one single score after the other."""
-    rng = np.random.default_rng(2)
-    truth, column = rng.random(200) < 0.4, rng.random(200).round(2)
-    make = lambda: sm.MetricSet(scores=scores, pos_label=pos_label, threshold=0.35)  # noqa: E731
-    whole = make()
-    for y_true, score in zip(truth.tolist(), column.tolist(), strict=True):
-        whole.update(y_true, score)
-    batches = [make() for _ in range(6)]
-    batches[0].update_many(truth, column)
-    batches[1].update_many(truth, scores=column)
-    batches[2].update_many(truth.tolist(), column.tolist())
-    batches[3].update_many(pd.Series(truth), pd.Series(column))
-    batches[4].update_many(iter(truth.tolist()), iter(column.tolist()))
-    batches[5].update_many(pd.Categorical(truth), list(column))
-
-    assert [batch == whole for batch in batches] == [True] * 6
-    assert whole.snapshot()["accuracy"] == np.mean((column > 0.35) == (truth == pos_label))
+    assert parts.to_bytes() == expected.to_bytes()
+    for column in COLUMNS.values():
+        scores, classes = TABLES[form](table)
+        state, named = make(), make()
+        state.update_many(column(truth), scores, iter(w), classes=classes)
+        assert state.to_bytes() == expected.to_bytes()
+        if isinstance(state, sm.MetricSet):
+            named.update_many(column(truth), w=np.array(w), scores=TABLES[form](table)[0], classes=classes)
+            assert named.to_bytes() == expected.to_bytes()
 
 
 MIXED: list[tuple[Any, Any, Any]] = [

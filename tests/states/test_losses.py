@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import math
 import random
 from decimal import Decimal, localcontext
@@ -10,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,28 +120,6 @@ def test_single_score_next_to_an_end(truth: bool, p: float, far: bool) -> None:
     assert one.brier_units == fed((truth, {True: p, False: 1 - p})).brier_units
     assert 0 <= one.brier_units <= 2 << 104
     assert 0 <= one.spherical_units <= 1 << 104
-
-
-def test_every_form_gives_the_same_state() -> None:
-    """Mappings in any order, without zeros, sequences, arrays of two widths and layouts, and frames agree."""
-    truth, rows = drawn(300, 4)
-    rows = rows.astype(np.float32).astype(np.float64)
-    labels = [CLASSES[i] for i in truth]
-    w = np.random.default_rng(2).integers(0, 4, 300) / 3
-    expected = fed(*zip(labels, rows.tolist(), w.tolist(), strict=True), classes=CLASSES)
-    forms: list[Any] = [rows, rows.astype(np.float32), np.asfortranarray(rows), rows.tolist(), list(rows)]
-    forms += [
-        pd.DataFrame(rows, columns=CLASSES),
-        pd.DataFrame(rows),
-        pd.DataFrame(rows, columns=CLASSES)[CLASSES[::-1]],
-    ]
-    forms += [[dict(zip(CLASSES[::-1], row[::-1], strict=True)) for row in rows.tolist()]]
-    forms += [[collections.OrderedDict(zip(CLASSES, row, strict=True)) for row in rows]]
-    for form in forms:
-        state = ProbabilityLosses(classes=CLASSES)
-        state.update_many(labels, form, w)
-
-        assert state == expected
 
 
 def test_zero_scores_may_be_left_out() -> None:

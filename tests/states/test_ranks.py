@@ -6,7 +6,6 @@ import tracemalloc
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from stream_metrics import wire
@@ -20,30 +19,6 @@ def filled(n: int = 3000, **options: Any) -> RankSketch:
     sketch = RankSketch(**options)
     sketch.update_many(rng.random(n) < 0.3, rng.normal(size=n))
     return sketch
-
-
-def test_every_form_of_scores_counts_the_same() -> None:
-    """Mappings, rows with classes, tables and data frames are one state, one by one or in batches."""
-    rng = np.random.default_rng(3)
-    names, table = ("x", "y", "z"), np.round(rng.random((50, 3)), 2)
-    truth = [names[i] for i in rng.integers(0, 3, 50)]
-    expected = RankSketch(16, 8)
-    for t, row in zip(truth, table.tolist(), strict=True):
-        expected.update(t, dict(zip(names, row, strict=True)))
-    rows = RankSketch(16, 8)
-    for t, row in zip(truth, table, strict=True):
-        rows.update(t, row, classes=names)
-    batches = [RankSketch(16, 8) for _ in range(6)]
-    batches[0].update_many(truth, table, classes=names)
-    batches[1].update_many(truth, np.asfortranarray(table), classes=names)
-    batches[2].update_many(np.array(truth), table.tolist(), classes=list(names))
-    batches[3].update_many(pd.Series(truth), pd.DataFrame(table, columns=list(names)))
-    batches[4].update_many(truth, [dict(zip(names, row, strict=True)) for row in table.tolist()])
-    batches[5].update_many(truth, table[:, ::-1], classes=names[::-1])
-
-    assert expected.column("x").level > 0
-    for sketch in (rows, *batches):
-        assert sketch == expected
 
 
 def test_stated_and_absent_zeros_are_the_same() -> None:

@@ -111,7 +111,7 @@ def test_every_set_refuses(configuration: dict[str, Any], sample: Any, error: ty
 def test_sets_of_probabilities_refuse(
     configuration: dict[str, Any], sample: Any, error: type[Exception], message: str
 ) -> None:
-    """What is no probability is refused after the labels were counted, which is then undone."""
+    """A score that is no probability is refused, and the labels are not counted either."""
     check_sample(configuration, sample, error, message)
 
 
