@@ -159,18 +159,17 @@ class Counter:
         if not rows:
             return
         fields = self._fields
-        truths, predictions, weights, scores, _, times, groups = map(list, zip(*rows, strict=True))
+        truths, weights = [row[0] for row in rows], [row[2] for row in rows] if fields.weight is not None else None
+        predictions = [row[1] for row in rows] if fields.prediction is not None else None
         named: dict[str, Any] = {}
         if fields.scores is not None:
-            named["scores"], named["classes"] = table(scores)
+            named["scores"], named["classes"] = table([row[3] for row in rows])
         if fields.time is not None:
-            named["t"] = np.array(times, "datetime64[ns]")
+            named["t"] = np.array([row[5] for row in rows], "datetime64[ns]")
         if fields.group is not None:
-            named["group"] = groups
+            named["group"] = [row[6] for row in rows]
         try:
-            self.state.update_many(
-                truths, predictions if fields.prediction else None, weights if fields.weight else None, **named
-            )
+            self.state.update_many(truths, predictions, weights, **named)
             self.counted += len(rows)
         except sm.StreamMetricsError:
             for row in rows:

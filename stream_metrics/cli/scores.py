@@ -65,13 +65,10 @@ class JsonScores:
 
     def read(self, value: object, truth: object) -> Scores:
         """Return the scores that ``value`` holds; ValueError says why it holds none."""
-        if value is None or value == {}:
-            return None
-        if type(value) is float or type(value) is int:
-            self._check_single(truth)
-            return _float(value)
         if type(value) is not dict:
-            raise ValueError(f"expected the scores to be an object or a number, but got {json.dumps(value)[:40]}")
+            return self._single(value, truth)
+        if not value:
+            return None
         text = type(truth) not in NUMBERS
         if len(value) == len(self._names) and text is self._text:
             try:
@@ -100,8 +97,12 @@ class JsonScores:
             raise ValueError(f"expected one score for each class, but got the keys {listed(keys)}")
         return tuple(name for name in names if name is not None)
 
-    def _check_single(self, truth: object) -> None:
-        """Refuse one number for all classes, unless the truth is one of the two classes that it tells apart."""
+    def _single(self, value: object, truth: object) -> float | None:
+        """Return one number for all classes, refused unless the truth is one of the two that it tells apart."""
+        if value is None:
+            return None
+        if type(value) is not float and type(value) is not int:
+            raise ValueError(f"expected the scores to be an object or a number, but got {json.dumps(value)[:40]}")
         both = self._classes.both
         if both is None:
             raise ValueError(f"one number as the scores needs {BOTH}")
@@ -110,6 +111,7 @@ class JsonScores:
                 f"one number as the scores tells {_shown(both[1])} from {_shown(both[0])}, but the truth is "
                 f"{_shown(truth)}: it needs {BOTH if isinstance(truth, str) else BOTH_NUMBERS}"
             )
+        return _float(value)
 
 
 def _float(value: int | float) -> float:
