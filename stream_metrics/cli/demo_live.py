@@ -3,7 +3,7 @@
 A softmax regression learns 1,200 of the 2,310 segments in a random order and is then left alone, as a model in
 production is. The others are asked again and again, 300 a second; each label follows its prediction after a delay that
 is exponential, one in fifty never comes. Groups are where in the image the segment lies. In each cycle of two minutes
-there are forty seconds in which red and blue are swapped in what the model is asked, as a camera might do after an
+there are forty seconds in which red and blue are swapped in the questions, as a camera might do after an
 update: its balanced accuracy falls from about 0.85 to about 0.42, and an alert fires, and ends when it is over. The
 detector of changes fires first: 1.5 to 2.25 s after the swap in six cycles, the threshold over 15 s after 11 to 11.5 s.
 """
@@ -40,7 +40,7 @@ NEVER = 0.02  # of the labels
 TOPIC = "segments"
 SWAPPED = {"rawred-mean": "rawblue-mean", "exred-mean": "exblue-mean"}
 PLACES = ((80, "top"), (160, "middle"), (256, "bottom"))  # rows of the image that are above
-Answer = tuple[dict[str, object], dict[str, object], str]  # what is predicted well, and with colours swapped; the label
+Answer = tuple[dict[str, object], dict[str, object], str]  # predictions from true and from swapped colours; the label
 
 
 def live(port: int, seconds: float | None, tui: bool, limit: int | None) -> int:
@@ -82,7 +82,7 @@ def _seconds(length: float) -> str:
 
 
 def predictions(limit: int | None = None) -> list[Answer]:
-    """Return what the model predicts of each segment that it has not learnt, at most `limit`.
+    """Return the predictions for at most `limit` segments that the model has not learnt.
 
     Raises ``UsageError`` without river.
     """
@@ -110,7 +110,7 @@ def _swapped(features: dict[str, float]) -> dict[str, float]:
 class Replay:
     """A source in this process: predictions as they are asked, and each label when it is known, by the clock.
 
-    It ends after so many `seconds`, if that is given. What happens is the same every time.
+    It ends after so many `seconds`, if that is given. Every run is the same.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Replay:
         self.ended = False
         self._clock, self._wait, self._seconds = clock, wait, seconds
         self._began = clock()
-        self._due: list[tuple[float, int, dict[str, Any]]] = []  # a heap of what is still to come, by time
+        self._due: list[tuple[float, int, dict[str, Any]]] = []  # a heap of future events, by time
         self._events = self._asked(answers, cycle)
         self._last = 0.0  # when the last prediction among them is asked
         self._offset = 0
@@ -147,7 +147,7 @@ class Replay:
             number += 1
 
     def _next(self) -> None:
-        """Put the next prediction and its label among what is to come."""
+        """Add the next prediction and its label to the future events."""
         for kind, (after, event) in enumerate(next(self._events)):
             heapq.heappush(self._due, (after, 2 * event["id"] + kind, event))
             if not kind:
@@ -158,7 +158,7 @@ class Replay:
         monitor.assign([0])
 
     def poll(self, timeout: float) -> list[Record]:
-        """Return what has happened by now, waiting a little if that is nothing."""
+        """Return the events up to now; wait a little if there are none."""
         records = self._happened()
         if not records and not self.ended:
             self._wait(min(timeout, 0.02))

@@ -1,8 +1,8 @@
 """``run --jobs N``: row groups, or files, counted by several processes, each into a state of its own.
 
 A process takes the next piece when it has finished the last one, so pieces of uneven cost balance. It starts from an
-empty state with the configuration of the run and returns its state as bytes. The merge of all states is what one
-process would have counted, byte for byte. Pieces are taken in order and numbered, so bad records are reported in order
+empty state with the configuration of the run and returns its state as bytes. The merge of all states equals
+that of one process, byte for byte. Pieces are taken in order and numbered, so bad records are reported in order
 and, of several errors that end the run, the first one is raised.
 
 Processes, not threads: the readers of CSV and JSON Lines hold the interpreter's lock, so that two threads are slower
@@ -51,7 +51,7 @@ LINES = 4096  # of text between two looks at the shared numbers
 
 
 class Task(NamedTuple):
-    """What all workers count: the format, the fields, the empty state as bytes, and if bad records are skipped."""
+    """The input of all workers: the format, the fields, the empty state as bytes, and if bad records are skipped."""
 
     form: str
     fields: Fields
@@ -87,7 +87,7 @@ class _Shared:
 
 
 class _Result(NamedTuple):
-    """What a worker returns: its state, the bad records of each piece, and what ended it, if anything did."""
+    """The result of a worker: its state, the bad records of each piece, and the error that ended it."""
 
     state: bytes
     skipped: dict[int, Skipped]
@@ -229,7 +229,7 @@ class WorkerPool:
             raise CliError("out of memory") from None
         finally:
             for process in self._processes:
-                process.kill()  # whatever it does; and an interpreter takes a tenth of a second to exit
+                process.kill()  # an interpreter takes a tenth of a second to exit
             self._executor.shutdown()
         pieces = sorted(chain.from_iterable(result.skipped.items() for result in results))
         skipped.count += sum(bad.count for _, bad in pieces)
@@ -254,7 +254,7 @@ class WorkerPool:
                 progress.tick()
 
     def _results(self) -> list[_Result]:
-        """Return what all workers have counted; CliError if one of them met an error that ends the run."""
+        """Return the results of all workers; CliError if one of them met an error that ends the run."""
         results = [future.result() for future in self._futures]
         failures = [result.failure for result in results if result.failure is not None]
         if failures:

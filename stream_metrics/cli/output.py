@@ -1,4 +1,4 @@
-"""What commands print: a snapshot as report or JSON, and the running values of ``run --every``."""
+"""The output of commands: a snapshot as report or JSON, and the running values of ``run --every``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 Where: TypeAlias = int | str  # in a stream: a number of records, or a time
 Values: TypeAlias = dict[str, object]  # a number or a label, by key
 Ends: TypeAlias = dict[str, tuple[float, float]]  # low and high, by key
-Head: TypeAlias = dict[str, Where]  # what stands before the values
+Head: TypeAlias = dict[str, Where]  # before the values
 Point: TypeAlias = tuple[Where, Values]
 
 NEEDED = {
@@ -45,7 +45,7 @@ NEEDED = {
     "ranks": "scores, but the state keeps none: run --scores",
     "confidence": "probabilities of all classes, but the state keeps none: run --scores without --margins",
     "losses": "probabilities, but the state keeps none: run --scores without --margins",
-}  # what a metric needs that a state lacks
+}  # by the kind of state that is missing
 
 
 def add_intervals(parser: argparse.ArgumentParser) -> None:
@@ -115,7 +115,7 @@ def _narrowed(snapshot: Snapshot, keys: Sequence[str]) -> Snapshot:
 
 
 def _states(state: Accumulator) -> States:
-    """Return what a state keeps, by what metrics read of it."""
+    """Return the states inside an accumulator, by the metrics that read them."""
     states: States = innermost(state).snapshot().evaluation.states
     return states
 

@@ -1,4 +1,4 @@
-"""Columns of Parquet: which columns of a file are the fields, and what they may hold.
+"""Columns of Parquet: which columns of a file are the fields, and their types.
 
 A field is a column, or a path of names joined by dots into nested columns. Labels and groups are text, numbers, true or
 false, or bytes; nothing else is turned into a label, so a time or a decimal is refused before anything is counted.

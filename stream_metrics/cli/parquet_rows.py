@@ -1,10 +1,10 @@
 """Batches of Parquet to counts: whole, or where that fails row by row.
 
-Null is what null is in JSON Lines. A class that is null in a struct is not there, because Arrow fills in null for the
+Null means the same as in JSON Lines. A class that is null in a struct is not there, because Arrow fills in null for the
 keys that a record lacks; null in a column of a class is no score.
 
-A batch goes to the state as it is in memory. If the state refuses it, or it holds what a state cannot tell apart from
-something else (a class that is not there, a truth beside the two classes of a single number), its rows are read one by
+A batch goes to the state as it is in memory. If the state refuses it, or it holds values that a state cannot tell from
+others (a class that is not there, a truth beside the two classes of a single number), its rows are read one by
 one as those of JSON Lines are, which names the bad ones and counts the others.
 """
 
@@ -109,7 +109,7 @@ class Batch(NamedTuple):
                 bad(source, line, str(error))
 
     def _row_scores(self) -> tuple[Iterable[Any], Callable[[Any, object], Scores]]:
-        """Return the scores of all rows and what reads those of one."""
+        """Return the scores of all rows, and a function that reads those of one."""
         layout = self.layout
         if layout.single is not None:
             reader = JsonScores(layout.fields.classes)

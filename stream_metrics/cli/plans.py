@@ -1,4 +1,4 @@
-"""What ``run`` counts: files of lines or of Parquet, in this process, or in pieces for several."""
+"""The input of ``run``: files of lines or of Parquet, in this process, or in pieces for several."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MIXED = "their labels differ in type, so they cannot be counted in one run"
 
 Tick: TypeAlias = "Callable[[], None] | None"
 Feed: TypeAlias = Callable[[Tick], None]
-Pieces: TypeAlias = "list[tuple[str | Unit, int]]"  # what a process counts at a time, and its size
+Pieces: TypeAlias = "list[tuple[str | Unit, int]]"  # units of work, and their sizes
 
 
 def count_here(paths: list[str], form: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:

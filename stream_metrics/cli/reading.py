@@ -137,7 +137,7 @@ def _csv_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
 
 
 def _scores(header: list[str], fields: Fields, source: Source) -> Callable[[list[str]], Scores]:
-    """Return what reads the scores of a record."""
+    """Return a function that reads the scores of a record."""
     taken = [name for name in (*fields[:3], fields.time, fields.group) if name is not None]
     names, columns = csv_columns(fields.scores or "", header, taken, fields.classes.labels)
     places = [_column(header, column, source) for column in columns]

@@ -80,7 +80,7 @@ class JsonScores:
         self._pack = struct.Struct(f"{len(value)}d").pack
         try:
             return self._names, self._pack(*value.values())
-        except (struct.error, OverflowError):  # the state says what is wrong
+        except (struct.error, OverflowError):  # the state names the error
             return self._names, tuple(value.values())
 
     def _named(self, keys: tuple[str, ...], truth: object, text: bool) -> tuple[Label, ...]:

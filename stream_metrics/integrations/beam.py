@@ -14,12 +14,12 @@
             | beam.Map(print)
         )
 
-What comes out of a combiner is the state, not values of it, because panes and keys can then be combined again:
+A combiner returns the state, not values of it, because panes and keys can then be combined again:
 `beam.CombinePerKey(sm.merge)`, or `beam.CombineGlobally(sm.merge).without_defaults()`. From a state one reads
 `state.snapshot()`, `state.get()`, or for a file `state.to_bytes()`.
 
 With accumulation_mode=ACCUMULATING every pane holds all samples of its window so far, so the last pane of a window is
-the one to keep; with DISCARDING it holds what came since the pane before, and the panes are merged.
+the one to keep; with DISCARDING it holds the samples since the pane before, and the panes are merged.
 
 Rows with other names are renamed by `beam.Select(y_true="label", y_pred="guess")`. A `TimeWindow` takes the time of an
 element if it is put in first:
@@ -48,7 +48,7 @@ class Accumulate(beam.CombineFn):  # type: ignore[misc]
     """A CombineFn that counts samples into a state like `prototype`, and gives the state.
 
     `prototype` is the configuration, any accumulator that merges: a metric, a `MetricSet`, a `ByGroup`, a `TimeWindow`,
-    a state. What it has counted is not taken over. ValueError if it is none, or does not merge.
+    a state. Its counts are ignored. ValueError if it is none, or does not merge.
 
     An element is one sample. A tuple or a list holds the first arguments of `update` in their order (truth, prediction,
     weight); a mapping, a named tuple or a `beam.Row` holds arguments by name (`y_true`, `y_pred`, `w`, and `scores`,
@@ -90,7 +90,7 @@ class Accumulate(beam.CombineFn):  # type: ignore[misc]
         return self.create_accumulator() if total is None else total
 
     def extract_output(self, accumulator: Accumulator) -> Accumulator:
-        """Return a copy of the state, since state cells of Beam go on to feed what they have given."""
+        """Return a copy of the state, since Beam goes on counting into the state of a state cell."""
         return accumulator.copy()
 
     def get_accumulator_coder(self) -> beam.coders.Coder:

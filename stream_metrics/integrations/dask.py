@@ -13,10 +13,10 @@
     groups = total.compute().snapshot()
     print(groups["de"]["accuracy"], groups.overall["accuracy"])
 
-What `accumulate` returns is a `Delayed`, so that several states are computed in one pass over the data by
+`accumulate` returns a `Delayed`, so that several states are computed in one pass over the data by
 `dask.compute(labels, scores)`, states of several sources are merged by `dask.delayed(sm.merge)([march, april])`, and
 `client.compute(total, retries=3)` gives a future. A partition is counted by a function of its rows alone: when Dask
-runs a task again, or has lost a worker with what that had counted, the merged state has the same bytes.
+runs a task again, or has lost a worker with its results, the merged state has the same bytes.
 
 Arrays that have the same chunks are handed over chunk by chunk:
 
@@ -53,13 +53,13 @@ def accumulate(collection: Any, prototype: Accumulator, fields: Fields = FIELDS,
 
     `collection` is a data frame of Dask, of which only the columns of `fields` are read; a bag; or an iterable of
     partitions, which are `Delayed`, futures, or at hand. A partition is a table (a pandas data frame, an Arrow table, a
-    mapping from name to column), or holds rows: mappings by name, or tuples with what `fields` names, in the order of
-    its arguments. A task merges at most `fan_in` states; what travels between tasks is `to_bytes()`.
+    mapping from name to column), or holds rows: mappings by name, or tuples of the columns that `fields` names, in the
+    order of its arguments. A task merges at most `fan_in` states, which travel between tasks as `to_bytes()`.
 
-    `prototype` is the configuration, any accumulator that merges; what it has counted is not taken over.
+    `prototype` is the configuration, any accumulator that merges; its counts are ignored.
 
     Raises ``ValueError`` if it is none, or does not merge; ``TypeError`` for another collection; ``LabelError`` for a
-    column that the data frame has not. What is wrong in a partition raises when it is computed, with its position.
+    column that the data frame lacks. A bad row raises when its partition is computed, with its position.
     """
     empty = empty_copy(prototype)
     # With pure=True a task is known by its arguments, and one over a file that has changed would not run again.

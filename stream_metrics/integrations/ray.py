@@ -16,12 +16,12 @@
     workers[0].update_many.remote(["cat", "dog"], ["cat", "cat"])
     total = tree_merge([worker.state.remote() for worker in workers])
 
-What a task gives is a function of its batch. When Ray loses a process or a machine and runs its tasks again, they give
-the same bytes, and each batch is counted once.
+The result of a task depends on its batch only. When Ray loses a process or a machine and runs its tasks again, they
+give the same bytes, and each batch is counted once.
 
-An actor has only what it was fed since it started. Unless told otherwise Ray does not start it again when it is lost,
-and calls to it raise. With `max_restarts` it starts again from its initial state, and with
-`max_task_retries` a batch may be counted twice. Where actors restart, let an `sm.Aggregate` have their reports:
+An actor has only the batches since its start. By default Ray does not restart a lost actor, and calls to it raise.
+With `max_restarts` it starts again from its initial state, and with `max_task_retries` a batch may be counted twice.
+Where actors restart, let an `sm.Aggregate` have their reports:
 
     aggregate.put("worker 1", *ray.get(worker.report.remote()))
 
@@ -81,12 +81,12 @@ def accumulate(source: Any, prototype: State, fields: Fields = FIELDS, *, fan_in
     `source` is a Ray Dataset, or an iterable of tables or of references to tables; a table is an Arrow table, a pandas
     data frame, or a mapping from name to column, and `fields` names its columns. Of an iterable no more tables are
     under way at once than two for each processor of the cluster. `prototype` is the configuration, any accumulator
-    that merges; what it has counted is not taken over. `options` are those of the tasks that count (`num_cpus`,
+    that merges; its counts are ignored. `options` are those of the tasks that count (`num_cpus`,
     `max_retries`), and `fan_in` is the number of states that a task merges.
 
-    Raises what counting raises as soon as it is known: ``RayTaskError``, which is also a ``LabelError`` where the task
-    raised one, but of a Dataset Ray's own ``UserCodeException``. ``ValueError`` if `prototype` is no accumulator, or
-    does not merge; ``TypeError`` for a single table.
+    Raises the first error of a task as soon as it is known: ``RayTaskError``, which is also a ``LabelError`` where the
+    task raised one, but of a Dataset Ray's own ``UserCodeException``. ``ValueError`` if `prototype` is no accumulator,
+    or does not merge; ``TypeError`` for a single table.
     """
     blocks = hasattr(source, "map_batches")
     if not blocks and (isinstance(source, Mapping) or hasattr(source, "columns")):
@@ -133,7 +133,7 @@ def _counted(source: Iterable[Any], empty: bytes, fields: Fields, options: dict[
 
 
 def _ready(under_way: dict[ray.ObjectRef, ray.ObjectRef]) -> Iterator[ray.ObjectRef]:
-    """Wait for a task, raise what it raised, and yield the reference to its state."""
+    """Wait for a task, raise its error, or yield the reference to its state."""
     for done in ray.wait(list(under_way))[0]:
         ray.get(done)
         yield under_way.pop(done)

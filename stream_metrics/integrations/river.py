@@ -8,7 +8,7 @@
 
 A live metric (`sm.MCC()`) can be handed to most of river as it is. The adapter is for the rest: `+`, multioutput and
 forests, which ask for an instance of river's own class; sets, windows and groups, whose `get` is not one number; and
-whatever sorts by values, among which there may be no nan.
+code that sorts by values, which must not be nan.
 
 river makes a clone from the attributes that are named like the arguments of the constructor, and names columns by
 class. So an adapter keeps an empty accumulator as its configuration, apart from the one that it feeds, and each metric
@@ -51,8 +51,8 @@ Better: TypeAlias = Literal["higher", "lower"] | None
 Context: TypeAlias = Callable[[], Mapping[str, object]] | None
 
 WORST = 36.0  # stands for an infinite worst value: about the log loss of a true class of probability 0
-RESIDUE = 1e-9  # a cell with a fraction that is smaller is what river's own reverts have left
-MAIN = {ConfusionMatrix: "accuracy", RankSketch: "roc_auc", ProbabilityLosses: "log_loss"}  # what a state is read as
+RESIDUE = 1e-9  # a cell whose fraction is smaller is left over from river's own reverts
+MAIN = {ConfusionMatrix: "accuracy", RankSketch: "roc_auc", ProbabilityLosses: "log_loss"}  # the key of a state's value
 HIDDEN = ("inner", "clock", "on_close")  # arguments that are not part of a name
 
 
@@ -84,7 +84,7 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
             raise ValueError(f"Expected `undefined` to be a finite number, but got {undefined!r}")
         self._value: float | None = None
         if isinstance(key, str):
-            self._read()  # refuses what the accumulator does not keep
+            self._read()  # raises if the accumulator has no such key
 
     def _plan(self, chain: list[Any]) -> Any:
         """Choose how values are read from a chain of windows and groups; return the accumulator inside."""
@@ -165,7 +165,7 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
         return self
 
     def works_with(self, model: base.Estimator) -> bool:
-        """Tell whether a model predicts what is counted: classes, or for rankings anomaly scores too."""
+        """Tell whether the metric can count a model's predictions: classes, or for rankings anomaly scores too."""
         if isinstance(self._core, Metric):
             return self._core.works_with(model)
         if self.requires_labels:
@@ -204,23 +204,23 @@ def as_river(
     better: Better = None,
     context: Context = None,
 ) -> RiverMetric:
-    """Return an accumulator of ours, whichever it is, as a river metric, an instance of river's ClassificationMetric.
+    """Return any accumulator of ours as a river metric, an instance of river's ClassificationMetric.
 
     The adapter feeds a copy, `live`, samples included, so adapters of one accumulator do not count for each other. Its
-    class is called what is measured, `FBeta(beta=2.0)` or `Rolling(MCC, window=100)`, so that the columns of river's
+    class is named after the metric, `FBeta(beta=2.0)` or `Rolling(MCC, window=100)`, so that the columns of river's
     step dicts do not collide.
 
-    `key` says what `get` returns, where the accumulator has more than one value: a key of the catalog (by default, the
+    `key` is the value that `get` returns, where the accumulator has several: a key of the catalog (by default, the
     first that a set names, else accuracy; for groups, of all of them together), of the class `label` if it is per
     class; or a function of a snapshot, whose direction is `better` ("higher" without it).
 
     `undefined` stands for a value that is nan; by default the worst end of the range, 36 where that is infinite, so
     that a model without data is no better than another. (Forests weigh votes by values above 0: give them 0.)
 
-    `context` is called at every update and returns what else it takes: `lambda: {"t": now, "group": country}`. Without
+    `context` is called at every update and returns further arguments: `lambda: {"t": now, "group": country}`. Without
     it a window of time takes its clock. With it nothing can be reverted, as its answer is not kept.
 
-    A single number, int or float, is the score of `pos_label`. river's SRP passes labels whatever a metric asks for:
+    A single number, int or float, is the score of `pos_label`. river's SRP passes labels to every metric:
     those of scores then take numbers for scores, and raise ScoreError for other labels.
     """
     undoes = context is None and callable(getattr(metric, "revert", None))
@@ -231,7 +231,7 @@ def as_river(
 def from_river(matrix: Any) -> ConfusionMatrix:
     """Return river's ConfusionMatrix, or that of a river metric (its `cm`), as a state of ours, exact from there on.
 
-    A prediction of None is an abstention. What river's reverts of weights have left (below 1e-9) is left out.
+    A prediction of None is an abstention. Weights below 1e-9, left over from river's reverts, are ignored.
     LabelError for a truth that is None, or a label that is nan; WeightError for a negative cell.
     """
     matrix = getattr(matrix, "cm", matrix)
@@ -290,7 +290,7 @@ def _worst(row: MetricSpec | None, better: Better) -> float:
 
 
 def _name(metric: Accumulator, key: Key, label: Label | None) -> str:
-    """Return what is measured, as a call: the class of ours and whatever differs from its defaults."""
+    """Return the name of a metric as a call: its class and the arguments that differ from the defaults."""
     inner = getattr(metric, "inner", None)
     if inner is not None:
         chosen = [_name(inner, key, label)]

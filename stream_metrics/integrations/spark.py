@@ -113,7 +113,7 @@ def accumulate(
 ) -> State:
     """Return a new state like `prototype` that has counted all rows; of no rows, an empty one.
 
-    `prototype` is the configuration, any accumulator that merges: what it has counted is not taken over. ValueError if
+    `prototype` is the configuration, any accumulator that merges: its counts are ignored. ValueError if
     it is none, or does not merge. Memory: on each worker a state and a block of rows, on the driver a few states.
     """
     parts = partial_states(df, (), prototype, fields, classes=classes)

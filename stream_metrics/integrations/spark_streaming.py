@@ -15,12 +15,12 @@
              .trigger(availableNow=True).foreachBatch(show).start())
     query.awaitTermination()
 
-What a Spark user sets is said in `spark`; nothing has to be set for the store of states. Rows are counted where they
+`spark` says which options to set; the store of states needs none. Rows are counted where they
 are read, so only states are shuffled and kept. Spark keeps them in its checkpoint together with the offsets of its
 source, so a micro-batch that fails, or is run again after a restart, is counted once. A sink that may see a micro-batch
 twice sees the same states twice.
 
-Groups are kept for ever. What is to be forgotten is the prototype's choice: a `TimeWindow` keeps its last panes.
+Groups are kept for ever. The prototype decides which samples are forgotten: a `TimeWindow` keeps its last panes.
 
 Spark hands states to Python by way of pandas, where a time is what a clock shows, so that of the hour which comes twice
 in autumn two keys would become one. So a row with its key goes through as the bytes of an Arrow stream.

@@ -1,6 +1,6 @@
-"""What workers of Spark do with the Arrow batches of a partition: rows to states, states to fewer, states to metrics.
+"""Functions that Spark's workers apply to a partition: count rows, merge states, read metrics from states.
 
-A task of `mapInArrow` calls one of these with all batches of its partition; what it yields are rows of a data frame.
+A task of `mapInArrow` calls one of these with all batches of its partition; it yields rows of a data frame.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _in_blocks(batches: Batches) -> Iterator[pa.Table]:
 def _parts(table: pa.Table, keys: list[str]) -> Iterator[tuple[str, pa.Table, pa.Table]]:
     """Yield for each key in a table a text that stands for it, the columns of the key in one row, and its rows.
 
-    Keys may be told apart more finely than by Spark, which merges what is equal to it.
+    Keys that Spark takes for equal may differ here; Spark then merges their states.
     """
     if not keys:
         yield "", table.select(keys), table

@@ -30,7 +30,7 @@ Each rank must count rows that no other rank counts. `DistributedSampler`, which
 
     DataLoader(dataset, batch_size, sampler=range(rank, len(dataset), world_size))
 
-Both functions are collectives: every rank of the group calls them, ranks without data too. What is wrong on one rank
+Both functions are collectives: every rank of the group calls them, ranks without data too. An error of one rank
 is raised on all of them, after the exchange, since a rank that stopped before it would leave the others waiting.
 
 States travel as bytes, inside the pickles by which torch sends objects. With NCCL these go through

@@ -1,4 +1,4 @@
-"""What the figures share.
+"""Names, styles and new figures for all plots.
 
 Series differ by line style and marker as well as by colour, so that they are told apart by every kind of colour vision
 and in print. A legend stands beside the axes, never on them: a curve may run through any corner.
@@ -63,7 +63,7 @@ def show_empty(ax: Axes, text: str = "nothing counted yet") -> Axes:
 
 
 def title(key: str) -> str:
-    """Return what a metric is called in a figure."""
+    """Return the name of a metric in a figure."""
     return column_title(key)
 
 

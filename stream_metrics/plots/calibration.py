@@ -1,7 +1,7 @@
 """Reliability diagrams: scores against the shares that they predict, and how many samples each point stands for.
 
-The samples of a good model crowd near 0 and 1, and the few between decide what the curve looks like: then the weights
-of the bins stand on a logarithmic scale, or one would see the crowd alone.
+The samples of a good model crowd near 0 and 1, and the few between shape the curve: then the weights of the bins have a
+logarithmic scale, without which only the crowd would be visible.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def _shares(counts: Numbers, normalize: str | None) -> Numbers:
 
 
 def _texts(counts: Numbers, shares: Numbers, normalize: str | None) -> dict[tuple[int, int], str]:
-    """Return what to write into the cells that are not 0, by row and column; nothing if there are too many of them."""
+    """Return the figures of the cells that are not 0, by row and column; none if there are too many of them."""
     if len(counts) > TICKS:
         return {}
     cells = list(zip(*(part.tolist() for part in np.nonzero(counts)), strict=True))

@@ -1,6 +1,6 @@
 """Values of metrics as a stream goes on.
 
-The axis of values fits what is drawn, since a drop of two hundredths is what such a figure is for. Points are marked
+The axis of values fits the lines, since such a figure is to show a drop of two hundredths. Points are marked
 where there are few of them; a value that is nan leaves a gap in its line.
 """
 

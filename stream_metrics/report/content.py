@@ -1,4 +1,4 @@
-"""What a report shows, apart from how: scores beside baselines, the weakest classes, the most frequent confusions.
+"""The content of a report, without its layout: scores and baselines, the weakest classes, the largest confusions.
 
 The baselines are metrics of the matrix that a guesser without a model is expected to fill (same true classes): it
 names the most frequent class always, every class equally often, or every class as often as it is true. Accuracy has
@@ -60,7 +60,7 @@ ZERO_BY_CHANCE = {"matthews_corrcoef", "cohen_kappa"}
 
 
 class Score(NamedTuple):
-    """A whole-matrix value and what each of `BASELINES` reaches (None where that is not known)."""
+    """A whole-matrix value and those of `BASELINES` (None where not known)."""
 
     key: str
     title: str
@@ -93,7 +93,7 @@ def sizes(snapshot: Snapshot, separator: str = " ") -> str:
 
 
 def baseline_labels(snapshot: Snapshot, names: Sequence[str]) -> dict[str, str]:
-    """Return what each of `BASELINES` answers."""
+    """Return the answer of each of `BASELINES`."""
     majority = shorten(names[snapshot.labels.index(snapshot["majority_class"])], 24)
     return dict(
         zip(BASELINES, (f'always "{majority}"', "every class alike", "classes as often as they are true"), strict=True)

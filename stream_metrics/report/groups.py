@@ -60,7 +60,7 @@ def _sizes(groups: GroupSnapshot) -> str:
 
 
 def _keys(groups: GroupSnapshot) -> list[str]:
-    """Return what to show: of the usual keys those that some group has a value of, or else the first chosen ones."""
+    """Return the keys to show: the usual ones that some group has a value of, or else the first chosen ones."""
     views = list(groups.values())
     known = [key for key in GROUPS if any(key in view.chosen_keys for view in views)]
     if not known:

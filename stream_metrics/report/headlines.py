@@ -1,4 +1,4 @@
-"""The headline metrics: which ones each front end shows, in its order, and what they are called in columns.
+"""The headline metrics: which ones each front end shows, in its order, and their titles in columns.
 
 A front end shows as many as fit: a report has a line for each, a row of running values has 80 columns. The catalogue
 has the titles; `COLUMNS` has those of columns, in full and short.

@@ -1,6 +1,6 @@
 """The tables of a report and their footnotes, the same ones for text and HTML.
 
-`separator` is what stands between thousands.
+`separator` stands between thousands.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The text report: what a person wants to see of a snapshot, at any terminal width from 40 columns.
+"""The text report of a snapshot, for any terminal width from 40 columns.
 
 In order: one line of sizes; the scores beside the baselines; the classes; the confusion matrix with rows true, or,
 where that does not fit, the most frequent confusions. Nothing depends on colour: marks in the cells say what stands

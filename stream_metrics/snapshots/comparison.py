@@ -126,7 +126,7 @@ class ComparisonSnapshot:
         weighted: int,
         abstentions: tuple[int, int, int],
     ) -> None:
-        """Take over the counts, and for each fold the states of the scores of both models by what reads them."""
+        """Take the counts, and for each fold the states of the scores of both models, by the kind of key."""
         self.names, self.joint, self._scored, self.n, self.abstentions = names, joint, scored, n, abstentions
         self._units, self._weighted = keyed, weighted
         self._sides = methods.sides(joint)

@@ -20,7 +20,7 @@ __all__ = ["IntervalDisplay", "IntervalReadings", "of_window"]
 
 
 def of_window(taken: Any) -> Any:
-    """Mark a snapshot, or those of groups, as of a window that slides: what it estimates moves with it."""
+    """Mark a snapshot, or those of groups, as of a sliding window: the values that it estimates move with it."""
     views = [*taken.values(), taken.overall, taken.other] if hasattr(taken, "overall") else [taken]
     for view in views:
         if hasattr(view, "evaluation"):

@@ -17,7 +17,7 @@ __all__ = ["ScoreReadings"]
 
 
 class ScoreReadings:
-    """What a snapshot says of scores.
+    """The part of a snapshot that is read from scores.
 
     Where a `label` is left out, it is the `pos_label` of the states. `KeyError` names a class that has neither scores
     nor samples; `LookupError` says if no scores are kept at all.
