@@ -37,6 +37,15 @@ def test_html_holds_the_same_tables():
     assert cells == [["24", "2", "1", "27"], ["3", "30", "4", "37"], ["0", "5", "31", "36"], ["27", "37", "36"]]
 
 
+def test_html_has_baselines_only_where_a_score_has_one():
+    """A metric without a baseline has no empty columns beside it, and no note on guessing, as in the text."""
+    taken = snap(BLEIK_GAUHER, ABC, keys=["cramers_v"])
+    heads = [cell.text for cell in parsed(taken).find("table").find("thead")[0]]
+
+    assert heads == ["Score", "model"]
+    assert "Guessing" not in html(taken)
+
+
 def test_html_escapes_labels():
     """Markup in a label is text, never an element or an attribute."""
     taken = snap(BLEIK_GAUHER, ("<script>alert(1)</script>", '"><img src=x>', "a & b\n"))

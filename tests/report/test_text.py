@@ -210,6 +210,15 @@ def test_weights_are_announced():
     assert "(<.01)" in text
 
 
+def test_a_footnote_is_printed_only_for_marks_that_are_shown():
+    """At 40 columns the table of classes has no undefined value left, and so no note on them; the scores have one."""
+    taken = snap([[3, 0], [2, 0]], ["a", "b"]).with_intervals(0.9)
+
+    assert report(taken, 140).count("\n* undefined (0/0)") == 2
+    assert report(taken, 40).count("\n* undefined (0/0)") == 1
+    assert "Left out at this width: support, predicted, precision" in " ".join(report(taken, 40).split())
+
+
 def test_chosen_keys_are_what_the_report_shows():
     """A snapshot of chosen keys reports those, amounts without decimals."""
     text = report(snap(BLEIK_GAUHER, ABC, keys=["macro_precision", "cov_true_pred", "recall"]), 80)
