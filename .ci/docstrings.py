@@ -9,6 +9,7 @@ import importlib
 import inspect
 import sys
 
+from internal_members import INTERNAL
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import validate
 
@@ -21,13 +22,6 @@ CHECKS = {
     "RT01", "RT03", "RT05", "YD01",  # what is returned and yielded
 }  # fmt: skip
 MORE = ("stream_metrics.snapshots.comparison.ComparisonSnapshot",)
-INTERNAL = {  # members of accumulators without an underscore that only this package calls
-    "add_cells", "admit", "arrays", "attach", "attach_scored", "check_merge", "check_revert", "commit", "count_batch",
-    "count_objects", "count_rows", "count_sample", "count_singles", "from_content", "is_positive", "map_states",
-    "mean_ratio", "merge_load", "merge_states", "merging", "prepare_batch", "prototype", "ratios", "reading",
-    "reading_time", "reads", "restore", "states", "sum_at", "to_content", "total_units", "uncount_sample", "unit_folds",
-    "writing",
-}  # fmt: skip
 
 
 def public():

@@ -1,0 +1,97 @@
+"""The API reference: which public names are on which page. The text of each comes from its docstring."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+import stream_metrics
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.metrics.metric import METRIC_CLASSES
+
+__all__ = ["api_pages"]
+
+CLASS_PAGE = "metric-classes"
+PAGES = (  # path, title, introduction, prefixes of the modules that define the names
+    ("functions", "Functions", "Evaluate arrays, merge states, read bytes.", ("",)),
+    ("metric-sets", "Metrics and sets", "What every live metric can do, and many metrics on shared states.",
+     ("metrics.base", "metrics.metric", "metrics.metric_set")),
+    ("states", "States", "The counters under the metrics: exact, mergeable, portable.", ("states.",)),
+    ("containers", "Windows, groups, workers", "Containers of metrics, sets and states.", ("containers.",)),
+    ("results", "Results", "Frozen values: snapshots, estimates, intervals.",
+     ("snapshots.", "inference.", "ranking.", "evaluation.")),
+    ("errors", "Errors", "Every exception is a `StreamMetricsError`; bad input also is a `ValueError`.", ("errors",)),
+)  # fmt: skip
+MORE = {  # members of modules that are public without being in the package itself
+    "results": ["stream_metrics.snapshots.comparison.ComparisonSnapshot"],
+}
+MODULES = (  # path, title, introduction, modules
+    ("plots", "Plots", "Figures with matplotlib: `pip install 'stream-metrics[plot]'`.", ["plots"]),
+    ("integrations", "Integrations", "One module for each engine; each needs its extra.",
+     ["integrations.river", "integrations.tables", "integrations.spark", "integrations.spark_streaming",
+      "integrations.beam", "integrations.dask", "integrations.ray", "integrations.torch"]),
+    ("testing", "Testing", "The laws of a mergeable accumulator, for states of your own.", ["testing"]),
+)  # fmt: skip
+
+
+def api_pages() -> Iterator[tuple[str, str, str]]:
+    """Yield path, title and Markdown of each page."""
+    names = _names_by_page()
+    classes = [f"stream_metrics.{name}" for name in names.pop(CLASS_PAGE)]
+    yield "api/index.md", "Overview", _overview(names)
+    for path, title, introduction, _ in PAGES:
+        objects = [*(f"stream_metrics.{name}" for name in names[path]), *MORE.get(path, ())]
+        yield f"api/{path}.md", title, _page(title, introduction, objects)
+    yield f"api/{CLASS_PAGE}.md", "Metric classes", _page("Metric classes", CLASSES, classes, "      members: false\n")
+    for path, title, introduction, modules in MODULES:
+        yield f"api/{path}.md", title, _page(title, introduction, [f"stream_metrics.{name}" for name in modules])
+
+
+def _names_by_page() -> dict[str, list[str]]:
+    """Return the public names by the page that they are on; functions of no other page are on the first."""
+    pages: dict[str, list[str]] = {path: [] for path, *_ in PAGES} | {CLASS_PAGE: []}
+    live = {name for row in CATALOG.values() for name in (row.class_name, row.alias) if name}
+    for name in stream_metrics.__all__:
+        value = getattr(stream_metrics, name)
+        module = (inspect.getmodule(value) or stream_metrics).__name__.removeprefix("stream_metrics").lstrip(".")
+        if name in live:
+            pages[CLASS_PAGE].append(name)
+            continue
+        fitting = [path for path, _, _, prefixes in PAGES[1:] if module.startswith(prefixes)]
+        is_class = inspect.isclass(value)
+        pages[fitting[0] if fitting and is_class else "functions"].append(name)
+    return pages
+
+
+def _page(title: str, introduction: str, objects: list[str], options: str = "") -> str:
+    extra = f"    options:\n{options}" if options else ""
+    return f"# {title}\n\n{introduction}\n\n" + "\n\n".join(f"::: {path}\n{extra}" for path in objects) + "\n"
+
+
+def _overview(names: dict[str, list[str]]) -> str:
+    lines = [OVERVIEW]
+    for path, title, _, _ in PAGES:
+        lines += [f"## {title}", "", "| Name | What |", "|---|---|"]
+        for name in names[path]:
+            lines.append(f"| [`{name}`][stream_metrics.{name}] | {_summary(getattr(stream_metrics, name))} |")
+        lines.append("")
+    lines += ["## Metric classes", "", "| Class | Key | What |", "|---|---|---|"]
+    for key, value in sorted(METRIC_CLASSES.items(), key=lambda item: item[1].__name__):
+        name = value.__name__
+        lines.append(f"| [`{name}`][stream_metrics.{name}] | `{key}` | {_summary(value)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _summary(value: object) -> str:
+    return (inspect.getdoc(value) or "").split("\n", 1)[0].replace("|", "\\|")
+
+
+OVERVIEW = """# API reference
+
+`import stream_metrics as sm` has all of these names. Everything here is public: it changes only with a deprecation, as
+[versions and formats](../contributing.md#versions-and-formats) says.
+
+"""
+CLASSES = """Each class is one metric with a state of its own. The constructor is documented here; all classes have the
+methods of [`Metric`][stream_metrics.Metric]: `update`, `update_many`, `get`, `snapshot`, `merge`, `revert`, `to_bytes`
+and the others. The [metrics reference](../metrics/index.md) shows the formulas."""

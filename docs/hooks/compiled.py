@@ -1,0 +1,43 @@
+"""A griffe extension: compiled members, whose types are in stub files, get their docstrings; internal ones are left out.
+
+What is internal is in `.ci`, where the check of docstrings reads it, too.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from pathlib import Path
+
+import griffe
+
+sys.path.append(str(Path(__file__).parents[2] / ".ci"))
+
+from internal_members import INTERNAL
+
+__all__ = ["CompiledDocstrings"]
+
+
+class CompiledDocstrings(griffe.Extension):
+    """Read the docstrings that stub files of compiled modules lack, and leave out internal members of classes."""
+
+    def on_class_members(self, *, cls: griffe.Class, **kwargs: object) -> None:
+        """Remove the members that only the package itself calls."""
+        for name in INTERNAL & cls.members.keys():
+            del cls.members[name]
+
+    def on_instance(self, *, obj: griffe.Object, **kwargs: object) -> None:
+        """Add the docstring of an object in a stub of kernels."""
+        module, is_compiled, name = obj.path.partition(".kernels.")
+        if is_compiled and obj.docstring is None:
+            text = _docstring(f"{module}.kernels", name)
+            if text:
+                obj.docstring = griffe.Docstring(text, parent=obj, parser=griffe.Parser.numpy)
+
+
+def _docstring(module: str, name: str) -> str | None:
+    value: object = importlib.import_module(module)
+    for part in name.split("."):
+        value = inspect.getattr_static(value, part, None)
+    return inspect.getdoc(value) if value is not None and not isinstance(value, int) else None

@@ -1,0 +1,142 @@
+"""The pages that are generated: formulas, metrics, the API, and what pages say of commands and files."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from api_pages import api_pages
+from formula import render
+from metric_pages import bibliography_page, metric_pages
+
+import stream_metrics as sm
+from stream_metrics.catalog.bibliography import BIBLIOGRAPHY
+from stream_metrics.catalog.table import CATALOG
+
+ROOT = Path(__file__).parents[2]
+PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in sorted((ROOT / "docs").rglob("*.md"))}
+METRICS = {path: text for path, _, text in metric_pages()}
+TAGS = re.compile(r"<[^>]*>")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def tree(definition: str) -> ET.Element:
+    """Return a rendered formula as a tree; an error if a tag is open."""
+    return ET.fromstring(f"<p>{render(definition)}</p>")
+
+
+def shape(node: ET.Element) -> str:
+    """Return the structure of a formula: fractions, roots, powers, indices and operators in functional form."""
+    inner = [shape(child) for child in node]
+    names = {"mfrac": "frac", "msqrt": "sqrt", "msup": "pow", "msub": "sub", "munder": "under"}
+    if node.tag in names:
+        return f"{names[node.tag]}({', '.join(inner)})"
+    return (node.text or "") + "".join(x + (child.tail or "") for x, child in zip(inner, node, strict=True))
+
+
+@pytest.mark.parametrize("key", CATALOG)
+def test_every_formula_is_rendered_whole(key: str) -> None:
+    """No sign of a definition is lost: each number and each name is in the MathML or in the words."""
+    definition = CATALOG[key].definition
+    text = "".join(tree(definition).itertext()).replace(" ", "")
+
+    for word in re.findall(r"\d+|[A-Za-z]{2,}", definition):
+        if word not in ("sum", "prod", "sqrt", "abs", "phi", "chi", "argmax") and "_" not in word:
+            assert word in text, word
+    assert text.count("∑") == len(re.findall(r"\bsum\b|\bsum_", definition))
+
+
+@pytest.mark.parametrize(
+    ("definition", "expected"),
+    [
+        ("c / N", "frac(c, N)"),
+        ("sum t_k p_k / N^2", "frac(∑sub(t, k)sub(p, k), pow(N, 2))"),
+        ("sum (C_ij - E_ij)^2 / E_ij", "∑frac(pow((sub(C, ij)−sub(E, ij)), 2), sub(E, ij))"),
+        ("sum w_k R_k / sum w_k", "frac(∑sub(w, k)sub(R, k), ∑sub(w, k))"),
+        ("sum_b w_b / W abs(share_b - score_b)", "under(∑, b)frac(sub(w, b), W)|sub(share, b)−sub(score, b)|"),
+        ("sum w q_t / sqrt(sum_k q_k^2)", "∑frac(wsub(q, t), sqrt(under(∑, k)pow(sub(q, k), 2)))"),
+        ("2 TP / (2 TP + FP)", "frac(2TP, 2TP+FP)"),
+        ("1 - 1/K'", "1−frac(1, K′)"),
+        ("(prod R_k)^(1/K')", "pow((∏sub(R, k)), 1/K′)"),
+        ("max TPR over the thresholds with FPR <= fpr", "maxTPR over the thresholds with FPR≤fpr"),
+    ],
+)
+def test_formulas_are_read_as_they_are_meant(definition: str, expected: str) -> None:
+    """A sum goes over what depends on its index, and a line of a fraction is below the whole product before it."""
+    assert shape(tree(definition)) == expected
+
+
+def test_every_metric_has_a_section() -> None:
+    """Each key has its anchor, formula, range and example."""
+    for key, row in CATALOG.items():
+        page = next(text for text in METRICS.values() if f"{{ #{key} }}" in text)
+        section = page.split(f"{{ #{key} }}")[1].split("\n## ")[0]
+
+        assert row.summary in section
+        for part in ("<math", "| Range |", "| 0/0 |", "| Interval |", "| Source |", "```pycon\n>>> "):
+            assert part in section or (part == "<math" and "<math" not in render(row.definition)), (key, part)
+
+
+@pytest.mark.parametrize("path", METRICS)
+def test_examples_of_metrics_run(path: str) -> None:
+    """Each example prints what the page shows."""
+    code = "\n".join(re.findall(r"```pycon\n(.*?)```", METRICS[path], flags=re.DOTALL))
+    test = doctest.DocTestParser().get_doctest(code, {}, path, path, 0)
+    output: list[str] = []
+    results = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=output.append)
+
+    assert results.attempted
+    assert not results.failed, "".join(output)
+
+
+def test_bibliography_has_every_source() -> None:
+    """Each source has an anchor, and names the metrics that cite it."""
+    page = bibliography_page()
+
+    assert page.count("\n## ") == len(BIBLIOGRAPHY)
+    assert page.count("](metrics/") >= len(CATALOG)
+
+
+def test_every_public_name_is_in_the_api_reference() -> None:
+    """Each name of the package is on one page."""
+    text = "\n".join(page for _, _, page in api_pages())
+    documented = re.findall(r"^::: stream_metrics\.(\w+)$", text, flags=re.MULTILINE)
+
+    assert set(sm.__all__) <= set(documented)
+    assert len(documented) == len(set(documented))
+
+
+@pytest.mark.parametrize("page", [page for page, text in PAGES.items() if "](repo:" in text])
+def test_linked_files_and_tests_exist(page: str) -> None:
+    """A link to a file of the repository names a file, and a function or class in it."""
+    for path, name in re.findall(r"\]\(repo:([^)\s:]+)(?:::(\w+))?\)", PAGES[page]):
+        text = (ROOT / path).read_text(encoding="utf-8")
+
+        assert not name or re.search(rf"^\s*(?:def|class) {name}\b", text, flags=re.MULTILINE), f"{path}::{name}"
+
+
+def commands() -> list[str]:
+    """Return the commands that pages show."""
+    blocks = "\n".join(
+        block for text in PAGES.values() for block in re.findall(r"```sh\n(.*?)```", text, flags=re.DOTALL)
+    )
+    return sorted({line.split(" #")[0].strip() for line in blocks.split("\n") if line.startswith("stream-metrics ")})
+
+
+def test_commands_have_the_flags_that_pages_show() -> None:
+    """Each flag in a command is one that `--help` of the command lists."""
+    helped: dict[str, str] = {}
+    for line in commands():
+        command = line.split()[1]
+        if command not in helped:
+            run = [sys.executable, "-m", "stream_metrics", command, "--help"]
+            helped[command] = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+        for flag in re.findall(r"\s(--[a-z-]+)", line):
+            assert re.search(rf"{flag}\b", helped[command]), line
+
+    assert len(helped) > 3

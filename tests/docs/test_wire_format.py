@@ -1,0 +1,251 @@
+"""The page on the wire format is enough to read states: a reader written from it gets the counters of the package."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import wire_reader
+from support.wire_reader import Column, confusion_cells, fold_of_int, hash_of_code, loss_sums, rank_columns, score_code
+
+import stream_metrics as sm
+
+GOLDEN = {path.stem: path for path in (Path(__file__).parents[1] / "golden").glob("*_v1_*.bin")}
+PAGE = Path(__file__).parents[2] / "docs" / "wire-format.md"
+UNIT = 2**64
+LABELS = st.one_of(
+    st.integers(-(2**70), 2**70), st.booleans(), st.text(max_size=3), st.binary(max_size=2), st.tuples(st.just(3))
+)
+WEIGHTS = st.one_of(st.integers(0, 2**40), st.integers(1, 2**30).map(lambda x: x / 2**20))
+SCORES = st.one_of(
+    st.floats(-4, 4), st.floats(0, 1), st.sampled_from([0.0, 0.5, 1.0, 1.5, -1.0, 0.1, 0.9, 1e300, 5e-324, 1.7e308])
+)
+
+
+def check_confusion(state: sm.ConfusionMatrix, content: Any) -> None:
+    """Compare what the reader got with a matrix."""
+    classes, weights = confusion_cells(content)
+    rows, columns, values = state.unit_cells()
+    scale = UNIT // state.unit
+
+    assert repr(tuple(classes)) == repr(state.labels)
+    assert weights == {(i, j): x * scale for i, j, x in zip(rows.tolist(), columns.tolist(), values, strict=True)}
+    assert (content[2], content[3], sum(content[7:])) == (state.n, state.abstained, state.weighted)
+
+
+def check_ranks(state: sm.RankSketch, content: Any) -> None:
+    """Compare what the reader got with a sketch: levels, cells, sole codes, weights and samples of own and rest."""
+    labels, _, columns = rank_columns(content)
+
+    assert repr(tuple(labels)) == repr(state.labels)
+    for at, (label, column) in enumerate(zip(labels, columns, strict=True)):
+        own = [at] if state.pairs else [1]
+        check_column(state.column(label), column, own)
+
+
+def check_column(held: Any, column: Column | None, own: list[int]) -> None:
+    """Compare one column with that of the package."""
+    cells = [] if column is None else column.cells
+    scale = UNIT // held.units
+
+    def split(weights: dict[int, int]) -> list[int]:
+        mine = sum(weights.get(group, 0) for group in own)
+        return [sum(weights.values()) - mine, mine]
+
+    assert held.level == (0 if column is None else column.level)
+    assert held.cells.tolist() == [cell.key for cell in cells]
+    assert [[int(x) * scale for x in row] for row in held.counts.tolist()] == [split(cell.weights) for cell in cells]
+    if column is not None and column.level:
+        mine = column.samples[own[0]]
+        assert held.sample_codes[1].tolist() == sorted(mine)
+        assert [int(x) * scale for x in held.sample_weights[1]] == [mine[code] for code in sorted(mine)]
+
+
+def check_losses(state: sm.ProbabilityLosses, content: Any) -> None:
+    """Compare what the reader got with sums of losses."""
+    sums = loss_sums(content)
+    snapshot = state.snapshot()
+
+    assert (sums["n"], sums["abstained"]) == (state.n, state.abstained)
+    if sums["weight"]:
+        sums["brier"] /= 2 if sums["two"] == sums["weight"] else 1
+        assert float(sums["weight"]) == state.weight
+        for name in ("log_loss", "brier_score", "spherical_score"):
+            assert float(sums[name.removesuffix("_score")] / sums["weight"]) == pytest.approx(snapshot[name], rel=1e-15)
+        top = (sums["rank_1"] + sums["rank_2"]) / sums["weight"]
+        assert float(top) == pytest.approx(snapshot.value("top_k_accuracy", k=2), rel=1e-15)
+
+
+CHECKS = {"confusion": check_confusion, "ranks": check_ranks, "losses": check_losses}
+
+
+def check(state: Any, kind: str, content: Any) -> None:
+    """Compare a state of any kind with its content, as the page describes it."""
+    if kind in CHECKS:
+        CHECKS[kind](state, content)
+    elif kind in ("metric", "set"):
+        for part, part_content in zip(state.states(), content[1:], strict=False):
+            check(part, part.KIND, part_content)
+        for fold, states in content[1 + len(state.states())] if len(content) > 1 + len(state.states()) else ():
+            for part, part_content in zip(state.unit_folds[fold].states(), states, strict=True):
+                check(part, part.KIND, part_content)
+    elif kind == "comparison":
+        cells = [column.tolist() for column in state.cells() if column is not None]
+        assert cells == [list(column) for column in content[4]]
+        assert list(content[1][1:4]) == [state.n, state.keyed, state.weighted]
+        assert [*(content[0][2] or ()), *content[2]] == list(state.labels)
+    else:
+        check_container(state, kind, content)
+
+
+def check_container(state: Any, kind: str, content: Any) -> None:
+    """Compare a container: what it holds, and the states inside."""
+    if kind == "rolling":
+        window, _, labels, truths, predictions, _ = content
+        assert (window, len(truths)) == (state.window, state.held)
+        assert len(predictions) == len(truths)
+        assert {labels[at] for at in truths} <= set(state.snapshot().labels)
+    elif kind == "timed":
+        inner, pane, panes, _, _, _, states = content
+        assert panes == state.panes
+        assert n_in(inner[0], [each for _, each in states]) >= state.n  # panes that have expired are still there
+        assert f"{pane * panes / 1e9:g}" == f"{parse_seconds(state.period):g}"
+    elif kind == "fading":
+        inner, _, _, _, states = content
+        assert max((n_of(inner[0], each) for _, each in states), default=0) == state.n
+    elif kind == "groups":
+        inner, limit, other, groups, rest = content
+        assert [name for name, _, _ in groups] == list(state.groups)
+        assert ([*limit, None][0], other) == (state.max_groups, state.other)
+        assert inner[0] == "timed" or n_in(inner[0], [*(each for _, _, each in groups), *rest]) == state.n
+        for name, _, each in groups:
+            check(state.state(name), inner[0], each)
+    elif kind == "aggregate":
+        workers = {name: (epoch, sequence) for name, epoch, sequence, packed in content if packed}
+        assert workers == {name: (worker.epoch, worker.sequence) for name, worker in state.workers().items()}
+    else:
+        assert kind == "detector"
+        assert content[1][:3] == (state.n, state.abstained, state.alarms)
+
+
+def n_of(kind: str, content: Any) -> int:
+    """Return the number of samples of a content."""
+    if kind in ("metric", "set"):
+        return n_of("confusion", content[1])
+    return int(content[2 if kind == "confusion" else 1])
+
+
+def n_in(kind: str, contents: list[Any]) -> int:
+    """Return the number of samples of several contents."""
+    return sum(n_of(kind, content) for content in contents)
+
+
+def parse_seconds(period: str) -> float:
+    """Return a length such as "1h" in seconds."""
+    number, unit = re.fullmatch(r"([\d.]+)([a-z]+)", period).groups()  # type: ignore[union-attr]
+    return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86400}[unit]
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_reads_golden_files(name: str) -> None:
+    """Golden files hold what the reader says they hold."""
+    data = GOLDEN[name].read_bytes()
+    kind, content = wire_reader.read(data)
+
+    check(sm.from_bytes(data), kind, content)
+
+
+@given(st.lists(st.tuples(LABELS, st.none() | LABELS, WEIGHTS)), st.booleans())
+def test_reads_random_matrices(samples: list[tuple[Any, Any, Any]], fixed: bool) -> None:
+    """The reader gets labels and cells of any matrix."""
+    first = list(dict.fromkeys(truth for truth, _, _ in samples[: len(samples) // 2]))
+    state = sm.ConfusionMatrix(first, other="any other") if fixed and first else sm.ConfusionMatrix()
+    for sample in samples:
+        state.update(*sample)
+    kind, content = wire_reader.read(state.to_bytes())
+
+    assert kind == "confusion"
+    check_confusion(state, content)
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.dictionaries(st.sampled_from("abcd"), SCORES), WEIGHTS), max_size=40),
+    st.booleans(),
+    st.sampled_from([2, 3, 8, 64]),
+    st.sampled_from([1, 2, 64]),
+)
+def test_columns_follow_from_the_scores(samples: list[Any], pairs: bool, buckets: int, size: int) -> None:
+    """Levels, cells, moments and samples are what the page says they are of the scores that were counted."""
+    state = sm.RankSketch(buckets=buckets, sample=size, pairs=pairs)
+    for truth, scores, w in samples:
+        state.update(truth, scores or None, w)
+    labels, totals, columns = rank_columns(wire_reader.read(state.to_bytes())[1])
+    weights: dict[Any, int] = defaultdict(int)
+    seen: dict[Any, Any] = {label: defaultdict(lambda: defaultdict(int)) for label in labels}
+    for truth, scores, w in samples:
+        units = int(Fraction(w) * UNIT)
+        if not units or not scores:
+            continue
+        weights[truth] += units
+        for label, score in scores.items():
+            if score:
+                group = labels.index(truth) if pairs else int(truth == label)
+                seen[label][score_code(score)][group] += units
+
+    assert totals == [weights[label] for label in labels]
+    for label, column in zip(labels, columns, strict=True):
+        assert (column is None) == (not seen[label])
+        if column is not None:
+            assert_column(column, seen[label], buckets, size)
+
+
+def assert_column(column: Column, seen: Any, buckets: int, size: int) -> None:
+    """Check a column against the weights of each code and group."""
+    level = next(level for level in range(64) if len({code >> level for code in seen}) <= buckets)
+    keys = sorted({code >> level for code in seen})
+
+    assert column.level == level
+    assert [cell.key for cell in column.cells] == keys
+    for cell in column.cells:
+        codes = [code for code in seen if code >> level == cell.key]
+        weights: dict[int, int] = defaultdict(int)
+        moments: dict[int, int] = defaultdict(int)
+        for code in codes:
+            for group, weight in seen[code].items():
+                weights[group] += weight
+                moments[group] += weight * ((code >> 20) - ((cell.key << level) >> 20))
+        pure = len(codes) == 1 and codes[0] not in wire_reader.ENDS
+        assert cell.sole == (codes[0] if pure else None)
+        assert cell.weights == weights
+        if level and not pure:
+            assert cell.moments == {group: moment % 2**128 for group, moment in moments.items()}
+    for group, sample in enumerate(column.samples):
+        codes = sorted((code for code in seen if seen[code].get(group)), key=hash_of_code)[:size]
+        assert sample == {code: seen[code][group] for code in codes}
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_folds_of_units(unit: int) -> None:
+    """The fold of a unit is the one that the page says."""
+    state = sm.MetricSet(["accuracy"])
+    state.update("a", "a", unit=unit)
+    folds = wire_reader.read(state.to_bytes())[1][2]
+
+    assert [fold for fold, _ in folds] == [fold_of_int(unit)]
+
+
+def test_example_of_the_page() -> None:
+    """The bytes of the example are those of its samples."""
+    section = PAGE.read_text(encoding="utf-8").split("### Example\n")[1].split("\n## ")[0]
+    data = bytes.fromhex("".join(re.findall(r"^\| `([0-9a-f ]+)` \|", section, flags=re.MULTILINE)))
+    state = sm.ConfusionMatrix()
+    state.update_many(["cat", "cat", "dog"], ["dog", "cat", None])
+
+    assert data == state.to_bytes()

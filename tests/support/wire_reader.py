@@ -1,0 +1,234 @@
+"""A reader of wire format 1, written from docs/wire-format.md alone; it shares no code with the package."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+MASK = 2**64 - 1
+ZERO = 2**63
+ENDS = (1, MASK - 1)
+Weight = int  # in units of 2^-64
+
+
+class Damaged(ValueError):
+    """Bytes that are not of format 1."""
+
+
+class Cell(NamedTuple):
+    """A cell of a column: its key, its only code if it has one, weights and moments by group."""
+
+    key: int
+    sole: int | None
+    weights: dict[int, Weight]
+    moments: dict[int, int]
+
+
+class Column(NamedTuple):
+    """The scores of one class: level, cells, and for each group the weights of sampled codes."""
+
+    level: int
+    above: bool
+    cells: list[Cell]
+    samples: list[dict[int, Weight]]
+
+
+def read(data: bytes) -> tuple[str, Any]:
+    """Return kind and content; `Damaged` for a wrong frame."""
+    if data[:4] != b"SMET" or data[4] != 1 or int.from_bytes(data[5:9], "little") != zlib.crc32(data[9:]):
+        raise Damaged("frame")
+    body = _Msgpack(data[9:])
+    kind, content = body.value()
+    if body.at != len(body.data):
+        raise Damaged("something after the body")
+    return kind, content
+
+
+class _Msgpack:
+    """The types of msgpack that the format uses."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def take(self, n: int) -> bytes:
+        self.at += n
+        if self.at > len(self.data):
+            raise Damaged("cut short")
+        return self.data[self.at - n : self.at]
+
+    def number(self, n: int, signed: bool = False) -> int:
+        return int.from_bytes(self.take(n), "big", signed=signed)
+
+    def value(self) -> Any:
+        head = self.number(1)
+        if head < 0x80:
+            return head
+        if head >= 0xE0:
+            return head - 256
+        if head < 0x90:
+            return self.map(head & 15)
+        if head < 0xA0:
+            return self.array(head & 15)
+        if head < 0xC0:
+            return self.text(head & 31)
+        if head in (0xC0, 0xC2, 0xC3):
+            return {0xC0: None, 0xC2: False, 0xC3: True}[head]
+        if head in (0xC4, 0xC5, 0xC6):
+            return self.take(self.number(1 << (head - 0xC4)))
+        if head == 0xCB:
+            return struct.unpack(">d", self.take(8))[0]
+        if 0xCC <= head <= 0xCF:
+            return self.number(1 << (head - 0xCC))
+        if 0xD0 <= head <= 0xD3:
+            return self.number(1 << (head - 0xD0), signed=True)
+        if head in (0xD9, 0xDA, 0xDB):
+            return self.text(self.number(1 << (head - 0xD9)))
+        if head in (0xDC, 0xDD):
+            return self.array(self.number(2 << (head - 0xDC)))
+        if head in (0xDE, 0xDF):
+            return self.map(self.number(2 << (head - 0xDE)))
+        return self.integer(head)
+
+    def integer(self, head: int) -> int:
+        """Read an extension: an integer outside 64 bits."""
+        size = 1 << (head - 0xD4) if 0xD4 <= head <= 0xD8 else self.number(1 << (head - 0xC7))
+        if self.number(1) != 1:
+            raise Damaged("extension type")
+        return self.number(size, signed=True)
+
+    def text(self, n: int) -> str:
+        return self.take(n).decode("utf-8", "surrogatepass")
+
+    def array(self, n: int) -> tuple[Any, ...]:
+        return tuple(self.value() for _ in range(n))
+
+    def map(self, n: int) -> dict[Any, Any]:
+        return {self.value(): self.value() for _ in range(n)}
+
+
+class _Varints:
+    """Whole numbers in a bin."""
+
+    def __init__(self, data: bytes, places: int = 64) -> None:
+        self.data, self.at, self.places = data, 0, places
+
+    def next(self) -> int:
+        number = shift = 0
+        while True:
+            byte = self.data[self.at]
+            self.at += 1
+            number |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return number
+
+    def weight(self, fractions: bool) -> Weight:
+        return (self.next() << 64) + (self.next() << (64 - self.places) if fractions else 0)
+
+    @property
+    def at_end(self) -> bool:
+        return self.at == len(self.data)
+
+
+def confusion_cells(content: Any) -> tuple[list[Any], dict[tuple[int, int], Weight]]:
+    """Return the classes and the weights of the occupied cells of a `confusion` content."""
+    fixed, _, _, _, labels, _, cells, *_ = content
+    classes = [*(fixed or ()), *labels]
+    numbers, weights, number = _Varints(cells[1:]), {}, 0
+    while not numbers.at_end:
+        number += 0 if cells[0] & 1 else numbers.next()
+        weight = numbers.weight(bool(cells[0] & 2))
+        if weight:
+            weights[divmod(number, len(classes))] = weight
+        number += 1
+    return classes, weights
+
+
+def rank_columns(content: Any) -> tuple[list[Any], list[Weight], list[Column | None]]:
+    """Return the labels, their weights and their columns of a `ranks` content."""
+    configuration, _, _, labels, _, weights, columns, *fine = content
+    places = fine[0][0] if fine else 20
+    numbers = _Varints(weights, places)
+    totals = [numbers.weight(True) for _ in labels]
+    groups = len(labels) if configuration[3] else 2
+    return list(labels), totals, [_column(_Varints(data, places), groups) if data else None for data in columns]
+
+
+def _column(numbers: _Varints, groups: int) -> Column:
+    level, mode, size = numbers.next(), numbers.next() == 1, numbers.next()
+    above, level = level >= 64, level % 64
+    cells, key = [], 0
+    for _ in range(size):
+        key += numbers.next()
+        pure = level == 0 or numbers.next() == 1
+        sole = (key << level) + (numbers.next() if level else 0) if pure else None
+        if sole in ENDS:
+            pure, sole = False, None
+        mask, weights, moments = numbers.next(), {}, {}
+        for group in range(groups):
+            if mask >> group & 1:
+                weights[group] = numbers.weight(mode)
+                moments[group] = numbers.weight(mode) if level and not pure else 0
+        cells.append(Cell(key, sole, weights, moments))
+    samples = [_sample(numbers, mode) for _ in range(groups)] if level else []
+    if not numbers.at_end:
+        raise Damaged("something after a column")
+    return Column(level, above, cells, samples)
+
+
+def _sample(numbers: _Varints, mode: bool) -> dict[int, Weight]:
+    weights, hashed = {}, 0
+    for _ in range(numbers.next()):
+        hashed += numbers.next()
+        weights[_code_of_hash(hashed)] = numbers.weight(mode)
+    return weights
+
+
+def _code_of_hash(x: int) -> int:
+    x = (x ^ (x >> 31) ^ (x >> 62)) * 0x319642B2D24D8EC3 & MASK
+    x = (x ^ (x >> 27) ^ (x >> 54)) * 0x96DE1B173F119089 & MASK
+    return x ^ (x >> 30) ^ (x >> 60)
+
+
+def fold_of_int(unit: int, folds: int = 32) -> int:
+    """Return the fold of a unit that is an integer."""
+    x = (unit + 0x9E3779B97F4A7C15) & MASK
+    return hash_of_code(x) % folds
+
+
+def hash_of_code(x: int) -> int:
+    """Return the hash of a code."""
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & MASK
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & MASK
+    return x ^ (x >> 31)
+
+
+def score_code(x: float) -> int:
+    """Return the code of a score."""
+    return ZERO + _magnitude(x) if x >= 0 else ZERO - 1 - _magnitude(-x)
+
+
+def _magnitude(a: float) -> int:
+    octave = 2**52
+    if a <= 0.5:
+        return _bits(a)
+    if a < 1:
+        return 2 * _bits(0.5) - _bits(1 - a)
+    if a == 1:
+        return 1075 * octave
+    if a <= 1.5:
+        return _bits(a - 1) + 105 * octave
+    return min(_bits(a), 19445 * octave // 10 - 2) + 1035 * octave // 10
+
+
+def _bits(x: float) -> int:
+    return int(struct.unpack(">Q", struct.pack(">d", x + 0.0))[0])
+
+
+def loss_sums(content: Any) -> dict[str, Fraction | int]:
+    """Return the sums of a `losses` content by name, in units of 1."""
+    names = ["n", "abstained", "weight", "two", *(f"rank_{r}" for r in range(1, 12)), "log_loss", "brier", "spherical"]
+    units = [1, 1, *[2**64] * 13, *[2**104] * 3]
+    return {name: Fraction(x, unit) for name, unit, x in zip(names, units, content[2:20], strict=True)}
