@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import stream_metrics
 from stream_metrics.catalog.table import CATALOG
@@ -42,7 +43,7 @@ def api_pages() -> Iterator[tuple[str, str, str]]:
     for path, title, introduction, _ in PAGES:
         objects = [*(f"stream_metrics.{name}" for name in names[path]), *MORE.get(path, ())]
         yield f"api/{path}.md", title, _page(title, introduction, objects)
-    yield f"api/{CLASS_PAGE}.md", "Metric classes", _page("Metric classes", CLASSES, classes, "      members: false\n")
+    yield f"api/{CLASS_PAGE}.md", "Metric classes", _page("Metric classes", CLASSES, classes, ALONE)
     for path, title, introduction, modules in MODULES:
         yield f"api/{path}.md", title, _page(title, introduction, [f"stream_metrics.{name}" for name in modules])
 
@@ -65,7 +66,29 @@ def _names_by_page() -> dict[str, list[str]]:
 
 def _page(title: str, introduction: str, objects: list[str], options: str = "") -> str:
     extra = f"    options:\n{options}" if options else ""
-    return f"# {title}\n\n{introduction}\n\n" + "\n\n".join(f"::: {path}\n{extra}" for path in objects) + "\n"
+    parts = [_second_name(path) or f"{_anchor(path)}::: {_definition(path)}\n{extra}" for path in objects]
+    return f"# {title}\n\n{introduction}\n\n" + "\n\n".join(parts) + "\n"
+
+
+def _second_name(path: str) -> str:
+    """Return a section for a second name of a class; an empty text for any other object."""
+    package, _, name = path.rpartition(".")
+    value = getattr(stream_metrics, name, None) if package == "stream_metrics" else None
+    if not inspect.isclass(value) or value.__name__ == name:
+        return ""
+    return f"## {name} {{ #{path} }}\n\nAnother name of [`{value.__name__}`][stream_metrics.{value.__name__}]."
+
+
+def _definition(path: str) -> str:
+    """Return the path of an object in the sources: where a folder has its name, the one at which it is defined."""
+    package, _, name = path.rpartition(".")
+    hidden = package == "stream_metrics" and find_spec(path) and name in stream_metrics.__all__
+    return f"{getattr(stream_metrics, name).__module__}.{name}" if hidden else path
+
+
+def _anchor(path: str) -> str:
+    """Return the anchor that links to an object need, if it is shown under another path."""
+    return "" if _definition(path) == path else f"[](){{ #{path} }}\n\n"
 
 
 def _overview(names: dict[str, list[str]]) -> str:
@@ -92,6 +115,7 @@ OVERVIEW = """# API reference
 [versions and formats](../contributing.md#versions-and-formats) says.
 
 """
+ALONE = "      members: []\n      inherited_members: false\n"
 CLASSES = """Each class is one metric with a state of its own. The constructor is documented here; all classes have the
 methods of [`Metric`][stream_metrics.Metric]: `update`, `update_many`, `get`, `snapshot`, `merge`, `revert`, `to_bytes`
 and the others. The [metrics reference](../metrics/index.md) shows the formulas."""

@@ -1,4 +1,4 @@
-"""A griffe extension: compiled members, whose types are in stub files, get their docstrings; internal ones are left out.
+"""A griffe extension: compiled members get their docstrings from the running package; internal ones are left out.
 
 What is internal is in `.ci`, where the check of docstrings reads it, too.
 """

@@ -5,13 +5,13 @@ no display is needed; `ax.figure.savefig(...)` writes it. Global settings are re
 as they are: never as mathematical markup, control characters escaped. Legends stand beside or above the axes: a
 figure of your own needs `layout="constrained"` or space there.
 
-base.py         what the figures share: colours, names, new figures
-matrix.py       the confusion matrix
-classes.py      values of each class
-curves.py       ROC, precision-recall and DET curves
-calibration.py  scores against the shares they predict
-time.py         values as a stream goes on
-panels.py       several of them in one figure
+    base.py         what the figures share: colours, names, new figures
+    matrix.py       the confusion matrix
+    classes.py      values of each class
+    curves.py       ROC, precision-recall and DET curves
+    calibration.py  scores against the shares they predict
+    time.py         values as a stream goes on
+    panels.py       several of them in one figure
 """
 
 from stream_metrics.plots.calibration import reliability

@@ -105,7 +105,9 @@ def test_bibliography_has_every_source() -> None:
 def test_every_public_name_is_in_the_api_reference() -> None:
     """Each name of the package is on one page."""
     text = "\n".join(page for _, _, page in api_pages())
-    documented = re.findall(r"^::: stream_metrics\.(\w+)$", text, flags=re.MULTILINE)
+    documented = re.findall(r"^::: stream_metrics\.(?:[\w.]+\.)?(\w+)$", text, flags=re.MULTILINE)
+
+    documented += re.findall(r"^## (\w+) \{ #stream_metrics\.", text, flags=re.MULTILINE)
 
     assert set(sm.__all__) <= set(documented)
     assert len(documented) == len(set(documented))
