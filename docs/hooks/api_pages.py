@@ -6,12 +6,15 @@ import inspect
 from collections.abc import Iterator
 from importlib.util import find_spec
 
+from metric_pages import slug
+
 import stream_metrics
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.metrics.metric import METRIC_CLASSES
 
 __all__ = ["api_pages"]
 
+KEYS = {row.class_name: row.key for row in CATALOG.values() if row.class_name}
 CLASS_PAGE = "metric-classes"
 PAGES = (  # path, title, introduction, prefixes of the modules that define the names
     ("functions", "Functions", "Evaluate arrays, merge states, read bytes.", ("",)),
@@ -67,13 +70,20 @@ def _names_by_page() -> dict[str, list[str]]:
 def _page(title: str, introduction: str, objects: list[str], options: str = "") -> str:
     extra = f"    options:\n{options}" if options else ""
     parts = [_second_name(path) or f"{_anchor(path)}::: {_definition(path)}\n{extra}" for path in objects]
+    parts = [part + _reference(path) for part, path in zip(parts, objects, strict=True)]
     return f"# {title}\n\n{introduction}\n\n" + "\n\n".join(parts) + "\n"
+
+
+def _reference(path: str) -> str:
+    """Return a link from a metric class to the metric."""
+    key = KEYS.get(path.removeprefix("stream_metrics."))
+    return f"\n\n[`{key}` in the metrics reference](../metrics/{slug(CATALOG[key].family)}.md#{key})" if key else ""
 
 
 def _second_name(path: str) -> str:
     """Return a section for a second name of a class; an empty text for any other object."""
     package, _, name = path.rpartition(".")
-    value = getattr(stream_metrics, name, None) if package == "stream_metrics" else None
+    value = getattr(stream_metrics, name) if package == "stream_metrics" and name in stream_metrics.__all__ else None
     if not inspect.isclass(value) or value.__name__ == name:
         return ""
     return f"## {name} {{ #{path} }}\n\nAnother name of [`{value.__name__}`][stream_metrics.{value.__name__}]."
@@ -82,7 +92,7 @@ def _second_name(path: str) -> str:
 def _definition(path: str) -> str:
     """Return the path of an object in the sources: where a folder has its name, the one at which it is defined."""
     package, _, name = path.rpartition(".")
-    hidden = package == "stream_metrics" and find_spec(path) and name in stream_metrics.__all__
+    hidden = package == "stream_metrics" and name in stream_metrics.__all__ and find_spec(path)
     return f"{getattr(stream_metrics, name).__module__}.{name}" if hidden else path
 
 

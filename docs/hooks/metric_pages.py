@@ -145,13 +145,13 @@ def _undefined(row: MetricSpec) -> str:
 
 def _interval(row: MetricSpec) -> str:
     """Return which methods give an interval, or why there is none."""
-    reason = refusal(row)
+    reason, units = refusal(row), "; `folds` for samples with units" if row.key in WITH_UNITS else ""
     if reason is not None:
-        return "none: " + re.sub(r"'(\w+)'", lambda match: f"[`{match[1]}`]({_page(CATALOG[match[1]])})", reason)
+        linked = re.sub(r"'(\w+)'", lambda match: f"[`{match[1]}`]({_page(CATALOG[match[1]])})", reason)
+        return f"none: {linked}{units}"
     first, *others = METHODS[row.key]
     text = f"`{first}`" + (f", or on request {', '.join(f'`{name}`' for name in others)}" if others else "")
-    text += "; for one look only" if row.key in ONE_LOOK else '; at any look with `valid="anytime"`'
-    return text + ("; `folds` for samples with units" if row.key in WITH_UNITS else "")
+    return text + ("; for one look only" if row.key in ONE_LOOK else '; at any look with `valid="anytime"`') + units
 
 
 def _sources(row: MetricSpec) -> Iterator[tuple[str, str]]:

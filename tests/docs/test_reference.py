@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import doctest
+import random
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import pytest
 from api_pages import api_pages
@@ -92,6 +94,38 @@ def test_examples_of_metrics_run(path: str) -> None:
 
     assert results.attempted
     assert not results.failed, "".join(output)
+
+
+def has_interval(snapshot: sm.Snapshot, key: str, **options: Any) -> bool:
+    """Tell whether a snapshot has an interval of a metric."""
+    label = {"label": "a"} if CATALOG[key].kind == "per_class" else {}
+    try:
+        snapshot.interval(key, **label, **options)
+    except ValueError:
+        return False
+    return True
+
+
+def test_intervals_are_those_that_the_package_gives() -> None:
+    """Each method that a page names gives an interval, and where it names none there is none."""
+    rng = random.Random(1)
+    plain, with_units = sm.MetricSet(scores=True), sm.MetricSet(scores=True)
+    for unit in range(600):
+        truth = rng.choice("abc")
+        weights = {name: rng.random() * (3 if name == truth else 1) for name in "abc"}
+        scores = {name: weight / sum(weights.values()) for name, weight in weights.items()}
+        plain.update(truth, scores=scores)
+        with_units.update(truth, scores=scores, unit=unit)
+    one, by_unit = plain.snapshot(), with_units.snapshot()
+    pages = "\n".join(METRICS.values())
+
+    for key in CATALOG:
+        line = pages.split(f"{{ #{key} }}")[1].split("| Interval | ")[1].split(" |\n")[0]
+        methods = re.findall(r"`(\w+)`", line.split(";")[0])
+        assert has_interval(one, key) == (not line.startswith("none")), key
+        assert has_interval(one, key, valid="anytime") == ("anytime" in line), key
+        assert has_interval(by_unit, key) == ("`folds`" in line), key
+        assert line.startswith("none") or all(has_interval(one, key, method=name) for name in methods), key
 
 
 def test_bibliography_has_every_source() -> None:
