@@ -1,6 +1,6 @@
-"""Write what repeats the catalog: the metric classes, their names in the package, and the README's list of metrics.
+"""Write what repeats the catalog: the metric classes, and their names in the package.
 
-`python .ci/generate.py` writes all three, `python .ci/generate.py --check` fails if one is out of date.
+`python .ci/generate.py` writes both, `python .ci/generate.py --check` fails if one is out of date.
 """
 
 import ast
@@ -9,9 +9,8 @@ import sys
 import types
 
 ROOT = pathlib.Path(__file__).parents[1]
-PACKAGE, README = ROOT / "stream_metrics" / "__init__.py", ROOT / "README.md"
+PACKAGE = ROOT / "stream_metrics" / "__init__.py"
 CLASSES = ROOT / "stream_metrics" / "metrics" / "classes.py"
-BEGIN, END = "<!-- metrics: written by .ci/generate.py -->\n", "<!-- end of metrics -->"
 
 # The package itself imports the classes. Its folders are imported without it, so that classes of a row that was renamed
 # do not keep the generator from writing new ones.
@@ -20,8 +19,6 @@ package.__path__ = [str(PACKAGE.parent)]
 sys.modules["stream_metrics"] = package
 
 from class_source import class_names, classes_source  # noqa: E402  needs the package above
-
-from stream_metrics.catalog.table import CATALOG  # noqa: E402
 
 
 def package_source():
@@ -41,21 +38,6 @@ def _imported():
     return sorted(class_names(), key=lambda name: (not name.isupper(), name.lower()))
 
 
-def readme():
-    """Return the README with a new list of metrics."""
-    families = {}
-    for row in CATALOG.values():
-        classes = ", ".join(name for name in (row.class_name, row.alias) if name)
-        name = f"`{row.key}`" + (f" ({classes})" if classes else "")
-        families.setdefault(row.family, {}).setdefault("per class" if row.kind == "per_class" else "whole", []).append(
-            name
-        )
-    lines = ["", "| | whole matrix | per class |", "|---|---|---|"]
-    for family, kinds in families.items():
-        lines.append(f"| {family} | {', '.join(kinds.get('whole', ()))} | {', '.join(kinds.get('per class', ()))} |")
-    return _replaced(README.read_text(), BEGIN, END, "\n".join([*lines, "", ""]))
-
-
 def _replaced(text, begin, end, between):
     """Return a text with new content between two marks."""
     start = text.index(begin) + len(begin)
@@ -63,8 +45,8 @@ def _replaced(text, begin, end, between):
 
 
 def main():
-    """Write or check all three."""
-    for path, text in ((CLASSES, classes_source()), (PACKAGE, package_source()), (README, readme())):
+    """Write or check both."""
+    for path, text in ((CLASSES, classes_source()), (PACKAGE, package_source())):
         if "--check" not in sys.argv:
             path.write_text(text)
         elif not path.exists() or path.read_text() != text:
