@@ -271,14 +271,14 @@ def classification_report(
     ValueError
         If there are not as many `target_names` as classes, or no class is left.
 
+    See Also
+    --------
+    evaluate : Every metric, with intervals, figures and data.
+
     Notes
     -----
     Where `labels` leaves out a class that occurs, "micro avg" stands in place of "accuracy". With nan for 0/0, means
     leave such a class out.
-
-    See Also
-    --------
-    evaluate : Every metric, with intervals, figures and data.
 
     Examples
     --------
