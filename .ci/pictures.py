@@ -1,4 +1,4 @@
-"""Draw the pictures of the documentation: the live page, light and dark, and the overview of a snapshot.
+"""Draw the pictures of the documentation: the live page, light and dark, a figure and the report of a snapshot.
 
 `python .ci/pictures.py` writes them to docs/assets. It needs river, matplotlib, playwright and Chromium, and takes two
 minutes: the demo runs until the page has a trend.
@@ -9,6 +9,7 @@ import random
 import shutil
 import subprocess
 import sys
+from html import escape
 
 from playwright.sync_api import sync_playwright
 
@@ -26,8 +27,7 @@ def live_page():
     demo = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
         with sync_playwright() as playwright:
-            program = shutil.which("chromium") or shutil.which("google-chrome")
-            browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+            browser = browser_of(playwright)
             for scheme in ("light", "dark"):
                 context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
                 page = context.new_page()
@@ -41,8 +41,14 @@ def live_page():
         demo.wait()
 
 
-def overview():
-    """Save the overview of a snapshot of four classes."""
+def browser_of(playwright):
+    """Return Chromium."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    return playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+
+
+def animals():
+    """Return a snapshot of four classes with probabilities."""
     rng, truth, rows = random.Random(4), [], []
     for _ in range(2000):
         label = rng.choice(ANIMALS)
@@ -50,9 +56,19 @@ def overview():
         weights = [rng.random() ** 2 * likely.get(name, 1) for name in ANIMALS]
         truth.append(label)
         rows.append([weight / sum(weights) for weight in weights])
-    snapshot = sm.evaluate(truth, scores=rows, classes=ANIMALS)
-    plots.overview(snapshot).savefig(ASSETS / "overview.png", dpi=100)
+    return sm.evaluate(truth, scores=rows, classes=ANIMALS)
 
 
-overview()
+def report(snapshot):
+    """Save the report as a terminal shows it."""
+    style = "display:inline-block;margin:0;padding:20px 24px;background:#11161d;color:#dbe2ea;font:14px/1.4 monospace"
+    with sync_playwright() as playwright:
+        page = browser_of(playwright).new_page()
+        page.set_content(f'<body style="margin:0"><pre style="{style}">{escape(snapshot.report(80))}</pre></body>')
+        page.locator("pre").screenshot(path=ASSETS / "report.png")
+
+
+snapshot = animals()
+plots.overview(snapshot).savefig(ASSETS / "overview.png", dpi=100)
+report(snapshot)
 live_page()
