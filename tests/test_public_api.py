@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics import testing
+from stream_metrics import monitor, testing
 
 
 def test_all_is_sorted_and_complete() -> None:
@@ -112,3 +112,10 @@ def test_an_import_without_a_build_says_how_to_build(tmp_path: Path) -> None:
 
     assert imported.returncode == 1
     assert "ImportError: stream_metrics is not built here. Run `pip install -e .`" in imported.stderr
+
+
+def test_the_monitor_imports_its_names_when_they_are_read() -> None:
+    """Each name of `__all__` is there, and no other."""
+    assert {getattr(monitor, name).__name__ for name in monitor.__all__} == set(monitor.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Watch'"):
+        _ = monitor.Watch

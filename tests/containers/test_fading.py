@@ -230,3 +230,19 @@ def test_a_batch_without_rows_changes_nothing() -> None:
     fading.update_many([], [])
 
     assert fading.to_bytes() == before
+
+
+def test_by_count_the_number_of_samples_has_a_limit() -> None:
+    """The position of the last sample fits into 64 bits; one more is refused, alone and in a batch."""
+    fading = sm.Fading(sm.MCC(), 10)
+    fading.update("a", "b")
+    fading._latest = 2**63 - 3
+    before = fading.to_bytes()
+    with pytest.raises(sm.WeightError, match=r"fewer than 2\*\*63 - 2 samples .* one more"):
+        fading.update("a", "b")
+    fading._latest -= 1
+    with pytest.raises(sm.WeightError, match=r"fewer than 2\*\*63 - 2 samples .* 3 more"):
+        fading.update_many(["a"] * 3, ["b"] * 3)
+    fading._latest += 1
+
+    assert fading.to_bytes() == before

@@ -98,17 +98,3 @@ def test_nothing_is_counted(
         state.update_many(**columns)
 
     assert state.to_bytes() == make().to_bytes()
-
-
-def test_a_part_of_a_column_with_many_names() -> None:
-    """Groups that take few rows of a column with many names count as they do one by one."""
-    names = [f"label {i}" for i in range(500)]
-    codes = np.arange(0, 500, 7)
-    truth, predicted = sm.Categorical(codes, names), sm.Categorical(codes[::-1], names)
-    groups = [f"g{i % 5}" for i in range(len(codes))]
-    batch, single = sm.ByGroup(sm.MetricSet()), sm.ByGroup(sm.MetricSet())
-    batch.update_many(truth, predicted, group=groups)
-    for t, p, group in zip(codes.tolist(), codes[::-1].tolist(), groups, strict=True):
-        single.update(names[t], names[p], group=group)
-
-    assert batch.to_bytes() == single.to_bytes()

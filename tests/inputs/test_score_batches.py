@@ -202,3 +202,16 @@ def test_a_single_score_needs_a_truth_of_its_type(scores: Any) -> None:
         metrics.update("spam", 0.9)
     with pytest.raises(sm.LabelError, match="of the type of pos_label=True"):
         metrics.update_many(["spam", "ham"], [0.9, 0.1])
+
+
+def test_few_scores_beside_a_truth_of_many_names() -> None:
+    """Of a truth with many names, only those of rows with scores reach the sketch, as they do one by one."""
+    names = [f"label {i}" for i in range(500)]
+    codes = np.arange(0, 500, 7)
+    rows = [None if at % 9 else {names[code]: 0.5, "other": 0.25} for at, code in enumerate(codes)]
+    batch, single = sm.MetricSet(scores=True), sm.MetricSet(scores=True)
+    batch.update_many(sm.Categorical(codes, names), rows)
+    for code, row in zip(codes, rows, strict=True):
+        single.update(names[code], row)
+
+    assert batch.to_bytes() == single.to_bytes()
