@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from stream_metrics._core.windows.kernels import GroupFeed, Slot
+from stream_metrics._core.windows.kernels import GroupUpdateBase, Slot
 from stream_metrics.containers.group_keys import factorize_groups, rank, shown
 from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder, walk_inner
 from stream_metrics.errors import WeightError
@@ -31,7 +31,7 @@ KNOWN = 4096  # folded keys that are cached, so that not each of their samples i
 CONFIGURATION = ("inner", "max_groups", "other")
 
 
-class ByGroup(GroupFeed, Portable):
+class ByGroup(GroupUpdateBase, Portable):
     """A state like `inner` for each group.
 
     A group is any label. Which groups are kept apart is a fixed choice as good as random: those with the smallest

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics._core.confusion.kernels import Feed
+from stream_metrics._core.confusion.kernels import UpdateBase
 from stream_metrics._core.numeric.kernels import split_weights
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
@@ -24,7 +24,7 @@ def scale_weights(state: Any, factor: float) -> Any:
         return _faded_losses(state, factor)
     if hasattr(state, "map_states"):
         return state.map_states(lambda part: scale_weights(part, factor))
-    if isinstance(state, Feed):
+    if isinstance(state, UpdateBase):
         scored = getattr(state, "scored", None)
         if scored is not None and scored.losses is not None:
             scored.losses = scale_weights(scored.losses, factor)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Never, Self
 
 import numpy as np
 
-from stream_metrics._core.confusion.kernels import Feed
-from stream_metrics._core.windows.kernels import AreaFeed
+from stream_metrics._core.confusion.kernels import UpdateBase
+from stream_metrics._core.windows.kernels import RollingAucBase
 from stream_metrics.containers.inner import empty_prototype, walk_inner
 from stream_metrics.errors import MergeError, OptionError
 from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
@@ -31,7 +31,7 @@ LONGEST = 2**24  # samples whose scores a sketch can tell apart
 AREAS = {"roc_auc": (1, 0), "gini": (2, -1)}  # what is a multiple of the ROC area, and a constant
 
 
-class Rolling(AreaFeed, Portable):
+class Rolling(RollingAucBase, Portable):
     """A state, a metric or a set of metrics over the last `window` samples.
 
     Every value is that of a fresh `inner` that has counted these samples, to the bit: a sample that leaves the window
@@ -97,7 +97,7 @@ class Rolling(AreaFeed, Portable):
         self._classes = state.classes if isinstance(state, ProbabilityLosses) else None
         metric = self.inner
         if isinstance(metric, Metric) and metric.key in AREAS and _is_plain(metric):
-            self._set_area(metric.pos_label, *AREAS[metric.key], metric.zero_division)
+            self._set_auc(metric.pos_label, *AREAS[metric.key], metric.zero_division)
 
     def _plainly(self, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> Sample:
         return plain_sample(self._reads, given, w, more, self._classes)
@@ -145,7 +145,7 @@ class Rolling(AreaFeed, Portable):
 
     def _replace(self, live: Any, rows: list[Sample]) -> None:
         """Replace the content of the window by these samples, which fill it."""
-        if live is None and not self._is_area():
+        if live is None and not self._is_auc():
             live = self.inner.copy()
             feed(live, rows)
         self._refill(live, rows)
@@ -253,7 +253,7 @@ def _reads(leaf: Any) -> Reads:
 def _is_plain(metric: Metric) -> bool:
     """Tell whether a metric does what its row of the catalog says, and no more."""
     generated, kind = METRIC_CLASSES[metric.key], type(metric)
-    return kind.get is generated.get and kind.update is Feed.update and kind.revert is Feed.revert
+    return kind.get is generated.get and kind.update is UpdateBase.update and kind.revert is UpdateBase.revert
 
 
 def _sized(inner: Any, window: int) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
-from stream_metrics._core.windows.kernels import PaneFeed
+from stream_metrics._core.windows.kernels import PaneUpdateBase
 from stream_metrics.containers.closing import Closed, closing
 from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder
 from stream_metrics.containers.two_stack import TwoStackAggregator
@@ -35,7 +35,7 @@ CONFIGURATION = ("inner", "period", "panes", "lateness")
 OnClose: TypeAlias = "Callable[[float, float, Any], object] | Literal['keep'] | None"
 
 
-class TimeWindow(PaneFeed, Portable):
+class TimeWindow(PaneUpdateBase, Portable):
     """A state, a metric or a set of metrics over the last `period` of time.
 
     The window at the time T is the pane of T and the `panes` - 1 before it, so it covers from `period` less one pane to

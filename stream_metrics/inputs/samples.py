@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from stream_metrics._core.numeric.kernels import checked_weight, real_number, row_values
-from stream_metrics._core.windows.kernels import Kept
+from stream_metrics._core.windows.kernels import ExtendedPrediction
 from stream_metrics.inputs.columns import as_column, read_weights
 from stream_metrics.inputs.score_tables import (
     is_abstention,
@@ -78,13 +78,13 @@ def plain_rows(
 def feed(state: Any, samples: Iterable[Sample]) -> None:
     """Let a state count samples; in a batch, if nothing came beside their predictions."""
     rows = list(samples)
-    if not any(type(predicted) is Kept for _, predicted, _ in rows):
+    if not any(type(predicted) is ExtendedPrediction for _, predicted, _ in rows):
         if rows:
             truth, predicted, weight = (list(values) for values in zip(*rows, strict=True))
             state.update_many(truth, predicted, None if weight.count(1) == len(weight) else weight)
         return
     for y_true, y_pred, w in rows:
-        kept = y_pred if type(y_pred) is Kept else Kept(y_pred, {})
+        kept = y_pred if type(y_pred) is ExtendedPrediction else ExtendedPrediction(y_pred, {})
         state.update(y_true, kept.predicted, w, **kept.more)
 
 
@@ -97,7 +97,7 @@ def write_samples(reads: Reads, samples: list[Sample]) -> list[Any]:
         return codes.setdefault((type(label), label), len(codes))
 
     def write(value: Any, soft: bool) -> Any:
-        if type(value) is Kept:
+        if type(value) is ExtendedPrediction:
             more = [[name, write(value.more[name], name == "scores")] for name in sorted(value.more)]
             return [0, write(value.predicted, soft), more]
         if type(value) is dict:
@@ -136,9 +136,9 @@ def _with(predicted: Any, scores: Any, more: dict[str, Any]) -> Any:
         predicted = scores
     elif scores is not None:
         more["scores"] = scores
-    if type(predicted) is Kept:
+    if type(predicted) is ExtendedPrediction:
         predicted, more = predicted.predicted, {**predicted.more, **more}
-    return Kept(predicted, more) if more else predicted
+    return ExtendedPrediction(predicted, more) if more else predicted
 
 
 def _passed_on(function: Callable[..., Any]) -> Callable[..., Any]:

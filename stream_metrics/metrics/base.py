@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Self
 
-from stream_metrics._core.confusion.kernels import Feed
+from stream_metrics._core.confusion.kernels import UpdateBase
 from stream_metrics.errors import MergeError
 from stream_metrics.labels import Label
 from stream_metrics.metrics.folds import batch_of, copied, merge_folds, revert_unit, update_unit, written
@@ -15,7 +15,7 @@ from stream_metrics.wire import Portable, encoded
 __all__ = ["MetricBase"]
 
 
-class MetricBase(Feed, Portable):
+class MetricBase(UpdateBase, Portable):
     """Base of `Metric` and `MetricSet`: a state that counts samples, and a configuration beside it."""
 
     zero_division: float | None

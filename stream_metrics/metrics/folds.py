@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stream_metrics._core.windows.kernels import Kept
+from stream_metrics._core.windows.kernels import ExtendedPrediction
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.samples import plain_sample
 from stream_metrics.inputs.tensors import is_single
@@ -152,6 +152,6 @@ def _plain(owner: MetricBase, given: tuple[Any, ...], w: Any, more: dict[str, An
     """Return truth, prediction, weight and other arguments, as values that run no code of the caller."""
     classes = owner.state.classes if isinstance(owner.state, ProbabilityLosses) else None
     truth, predicted, weight = plain_sample(owner.reads, given, w, more, classes)
-    if type(predicted) is Kept:
+    if type(predicted) is ExtendedPrediction:
         return truth, predicted.predicted, weight, predicted.more
     return truth, predicted, weight, {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, Self
 
-from stream_metrics._core.confusion.kernels import SetFeed
+from stream_metrics._core.confusion.kernels import SetUpdateBase
 from stream_metrics.catalog.table import CATALOG, find
 from stream_metrics.evaluation.evaluate import checked_zero_division
 from stream_metrics.inputs.options import real, truth, whole
@@ -26,7 +26,7 @@ LARGEST = 2**24  # numbers of buckets and of sampled scores
 STATES_OF_SCORES = {True: {"ranks", "confidence", "losses"}, "any": {"ranks"}, False: set[str]()}
 
 
-class MetricSet(SetFeed, MetricBase):
+class MetricSet(SetUpdateBase, MetricBase):
     """Many metrics over shared states: one update counts for all, a snapshot computes what is read.
 
     A prediction is a label, a mapping from label to score, whose largest is its label, or, where scores are kept, a

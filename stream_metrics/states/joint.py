@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics._core.numeric.kernels import real_number, split_weights
-from stream_metrics._core.paired.kernels import JointCounters
+from stream_metrics._core.paired.kernels import PairedCounts
 from stream_metrics.errors import LabelError, MergeError, ScoreError, StreamMetricsError
 from stream_metrics.inputs.columns import as_column, check_codes, factorize, read_weights
 from stream_metrics.inputs.score_tables import (
@@ -50,7 +50,7 @@ ARGUMENTS = ("y_true", "pred_a", "pred_b")
 Pair = tuple[ScoreStates, ScoreStates]
 
 
-class Comparison(JointCounters, Portable):
+class Comparison(PairedCounts, Portable):
     """Two models on the same stream: the difference of any metric, and how sure it is.
 
     A sample where one of the models abstains (None or {}) is in no comparison. Samples are taken to be independent,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics._core.ranks.kernels import Batch as RankBatch
-from stream_metrics._core.ranks.kernels import RankCounters, Rows, first_bad
+from stream_metrics._core.ranks.kernels import RankCounters, ScoreRows, first_bad
 from stream_metrics.errors import ScoreError
 from stream_metrics.inputs.batch import Batch, score_batch
 from stream_metrics.inputs.columns import Column, factorize
@@ -128,20 +128,20 @@ class RankSketch(RankCounters, Portable):
 
     def _prepare_rows(self, batch: Batch, samples: list[Any], weights: Any, rounded: Any) -> Callable[[], None]:
         """Count samples that are mappings, numbers, rows or abstentions."""
-        rows = Rows(samples, self.pos_label, batch.classes)
-        wholes, parts = (None if x is None else x[rows.kept] for x in weights)
-        codes, labels = self._numbered(batch.truth.take(rows.kept), (wholes, parts))
-        row = (np.cumsum(rows.kept) - 1)[rows.row]
+        rows = ScoreRows(samples, self.pos_label, batch.classes)
+        wholes, parts = (None if x is None else x[rows.counted] for x in weights)
+        codes, labels = self._numbered(batch.truth.take(rows.counted), (wholes, parts))
+        row = (np.cumsum(rows.counted) - 1)[rows.row]
         used = _some_weight(wholes, parts, len(codes))[row]
         seen = np.zeros((len(rows.labels), 4), np.int64)
-        np.add.at(seen, (rows.label[used], rows.form[used]), 1)
+        np.add.at(seen, (rows.label[used], rows.kind[used]), 1)
         order = np.argsort(rows.label[used], kind="stable")
         entries = row[used][order], rows.label[used][order], rows.code[used][order]
         counted = RankBatch(codes, labels, rows.labels, seen, (wholes, parts), self.pairs, self.pos_label)
         counted.count_entries(self, *entries)
         self._check_batch(counted)
-        rounded = None if rounded is None else rounded[rows.kept]
-        return partial(self._add, counted, counted.count_entries, entries, int((~rows.kept).sum()), rounded)
+        rounded = None if rounded is None else rounded[rows.counted]
+        return partial(self._add, counted, counted.count_entries, entries, int((~rows.counted).sum()), rounded)
 
     def _add(self, counted: RankBatch, count: Callable[..., None], scores: Any, abstained: int, rounded: Any) -> None:
         """Add a batch that was counted apart; it is counted once more if the state was reset since."""

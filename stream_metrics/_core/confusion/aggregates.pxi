@@ -1,8 +1,8 @@
-"""What formulas read of a table of counters: exact sums, totals per class, and ratios of them.
+"""Aggregates of a table of counters for formulas: exact sums, totals per class, and their ratios.
 
 Sums over classes must neither depend on the order of the classes nor cost a Python call per class, because a metric may
 be read after every sample. Inner products of the totals are exact integers. A mean of ratios adds the correctly rounded
-ratios in fixed point (2^-80 units), which is exact too; adding doubles would depend on the order in which labels came.
+ratios in fixed point (2^-80 units), which is exact too; a sum of doubles would depend on the order of the labels.
 
 A linear form (a, b, c, d) stands for a*diagonal + b*actual + c*predicted + d*total of a class. With whole coefficients
 it is evaluated in integers, so a form that is zero is exactly zero.
@@ -47,7 +47,7 @@ cdef Form parse(tuple coefficients) except *:
 
 
 cdef inline object vector(Py_ssize_t n, int kind):
-    """A new array; a call of numpy.empty and a view on it would cost ten times as much."""
+    """Return a new array; numpy.empty and a memory view would take ten times as long."""
     cdef cnp.npy_intp size = n
     return cnp.PyArray_SimpleNew(1, &size, kind)
 
@@ -68,7 +68,7 @@ cdef inline object exact(int64_t whole, uint64_t part):
 
 
 cdef class ConfusionAggregates(Cells):
-    """A table of counters that can be read; `order` holds the class indices in the order of report."""
+    """A readable table of counters; `order` lists the class indices in the order of report."""
 
     cdef ConfusionAggregates against_rest(self, Py_ssize_t i):
         """The table of class i, 0, against the rest, 1; i < 0 stands for a class without samples."""
@@ -119,7 +119,7 @@ cdef class ConfusionAggregates(Cells):
         return 0
 
     cdef int refresh(self) except -1:
-        """Bring `order` up to date. A stretch may follow that reads."""
+        """Update `order`. A stretch that reads may follow."""
         if self.holder != 0:
             self.wait_reading()
         return 0
@@ -150,7 +150,7 @@ cdef class ConfusionAggregates(Cells):
         cdef uint64_t high = 0, low = 0
         cdef Totals *c
         cdef Fractions *f
-        if self.uneven == 0:
+        if self.fractional_cells == 0:
             for i in range(self.used):
                 c = self.totals + i
                 add_product(&high, &low, c.actual if left_actual else c.predicted, c.actual if right_actual
@@ -183,14 +183,14 @@ cdef class ConfusionAggregates(Cells):
         cdef Totals *c
         cdef Fractions *f
         self.refresh()
-        cdef object array = vector(self.classes, cnp.NPY_INT64 if self.uneven == 0 else cnp.NPY_DOUBLE)
+        cdef object array = vector(self.classes, cnp.NPY_INT64 if self.fractional_cells == 0 else cnp.NPY_DOUBLE)
         cdef int64_t *whole = <int64_t *> cnp.PyArray_DATA(array)
         cdef double *real = <double *> whole
         cdef Fixed value
         for a in range(self.classes):
             c = self.totals + self.order[a]
             value.whole = c.actual if which == 0 else c.predicted if which == 1 else c.diagonal
-            if self.uneven == 0:
+            if self.fractional_cells == 0:
                 whole[a] = value.whole
                 continue
             f = self.fractions + self.order[a]
@@ -345,7 +345,7 @@ cdef class ConfusionAggregates(Cells):
     @property
     def unit(self):
         """Units of `unit_totals` and `unit_cells` in a weight of 1: 1, or 2**64 if a cell has a fraction."""
-        return 1 if self.uneven == 0 else UNIT
+        return 1 if self.fractional_cells == 0 else UNIT
 
     def unit_totals(self):
         """True totals, predicted totals and diagonal in the order of report, as ints in units of 1 / `unit`."""
@@ -360,7 +360,7 @@ cdef class ConfusionAggregates(Cells):
         cdef Totals *c
         cdef Fractions *f
         self.refresh()
-        if self.uneven == 0:
+        if self.fractional_cells == 0:
             return self.column(0).tolist(), self.column(1).tolist(), self.column(2).tolist()
         cdef list true = [], predicted = [], diagonal = []
         for a in range(self.classes):
@@ -373,7 +373,7 @@ cdef class ConfusionAggregates(Cells):
     def unit_cells(self):
         """The non-zero cells in row-major order of report: rows, columns, ints in units of 1 / `unit`."""
         rows, columns, wholes, parts = self.ordered()
-        if self.uneven == 0 or parts is None:
+        if self.fractional_cells == 0 or parts is None:
             return rows, columns, wholes.tolist()
         return rows, columns, [(whole << 64) + part for whole, part in zip(wholes.tolist(), parts.tolist())]
 
@@ -390,7 +390,7 @@ cdef class ConfusionAggregates(Cells):
         cdef Py_ssize_t a, b, n = self.k
         if n > DENSE_LIMIT:
             raise ValueError(f"Expected at most {DENSE_LIMIT} classes for a square matrix, but got {n}; use cells()")
-        array = np.zeros((n, n), np.int64 if self.uneven == 0 else np.float64)
+        array = np.zeros((n, n), np.int64 if self.fractional_cells == 0 else np.float64)
         if self.key != NULL or self.fractions != NULL:
             rows, columns, values = self.cells()
             array[rows, columns] = values

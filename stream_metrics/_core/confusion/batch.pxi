@@ -1,10 +1,10 @@
-"""Batches: columns of labels become codes, pairs of codes become cells. Nothing here keeps a state.
+"""Batches: columns of labels become codes, pairs of codes become cells. These functions have no state.
 
-Small integers take the short way: both columns are read once, masked to a few bits, and counted in a table that fits
-the first-level cache; four tables in turn, because consecutive samples often hit the same cell and a store must finish
-before the same place is loaded again. Numbers from 0 to 15 make a byte a pair, which spares the masks, and with the
-columns fetched ahead that is 0.8 ns a sample, little more than reading them takes. Whether a value lay outside the
-table is seen from the bits that were masked away, at the end of every block. Everything runs without the interpreter's
+Small integers have a fast path: both columns are read once, masked to a few bits, and counted in a table that fits the
+first-level cache. Four tables are used in turn, because consecutive samples often hit the same cell, and a store must
+finish before the next load from the same address. A pair of numbers from 0 to 15 fits a byte and needs no masks; with
+prefetching that takes 0.8 ns a sample, little more than reading the columns. The bits that the masks remove show,
+at the end of every block, whether a value was outside the table. Everything runs without the interpreter's
 lock on buffers that no other thread changes; the caller adds the result.
 """
 
@@ -46,8 +46,8 @@ cdef int FEW_BITS = 5  # up to here four tables share the first-level cache
 cdef int MOST_BITS = 10
 
 
-cdef uint64_t tally(const whole_number *t, const whole_number *p, Py_ssize_t n, whole_number low, int bits,
-                    uint32_t *table) noexcept nogil:
+cdef uint64_t count_pairs(const whole_number *t, const whole_number *p, Py_ssize_t n, whole_number low, int bits,
+                          uint32_t *table) noexcept nogil:
     """Count n pairs; return the bits that lay outside the table."""
     cdef uint64_t a, b, outside = 0, mask = (<uint64_t> 1 << bits) - 1
     cdef uint64_t base = <uint64_t> <int64_t> low
@@ -74,7 +74,8 @@ cdef uint64_t tally(const whole_number *t, const whole_number *p, Py_ssize_t n, 
     return outside & ~mask
 
 
-cdef uint64_t tally_sixteen(const whole_number *t, const whole_number *p, Py_ssize_t n, uint32_t *table) noexcept nogil:
+cdef uint64_t count_pairs_sixteen(const whole_number *t, const whole_number *p, Py_ssize_t n,
+                                  uint32_t *table) noexcept nogil:
     """Count n pairs of numbers from 0 to 15, a pair a byte; return the bits that lay outside."""
     cdef uint64_t a, b, outside = 0
     cdef Py_ssize_t i = 0
@@ -102,7 +103,7 @@ cdef uint64_t tally_sixteen(const whole_number *t, const whole_number *p, Py_ssi
     return outside & ~<uint64_t> 15
 
 
-cdef void widen(const whole_number *x, Py_ssize_t n, whole_number *low, whole_number *high) noexcept nogil:
+cdef void extend_range(const whole_number *x, Py_ssize_t n, whole_number *low, whole_number *high) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
         if x[i] < low[0]:
@@ -111,14 +112,14 @@ cdef void widen(const whole_number *x, Py_ssize_t n, whole_number *low, whole_nu
             high[0] = x[i]
 
 
-cdef object count_small(const whole_number *t, const whole_number *p, Py_ssize_t n, Py_ssize_t looked_at):
+cdef object count_small(const whole_number *t, const whole_number *p, Py_ssize_t n, Py_ssize_t inspected):
     cdef whole_number low = t[0], high = t[0]
     cdef int bits = 1
     cdef uint64_t outside = 0, span
     cdef Py_ssize_t start = 0, i, size
     with nogil:
-        widen(t, looked_at, &low, &high)
-        widen(p, looked_at, &low, &high)
+        extend_range(t, inspected, &low, &high)
+        extend_range(p, inspected, &low, &high)
     if low >= 0 and high < 16:
         low, high = 0, 15
     span = <uint64_t> <int64_t> high - <uint64_t> <int64_t> low
@@ -136,9 +137,9 @@ cdef object count_small(const whole_number *t, const whole_number *p, Py_ssize_t
     with nogil:
         while start < n and outside == 0:
             if low == 0 and bits == 4:
-                outside = tally_sixteen(t + start, p + start, min(BLOCK, n - start), &table[0, 0])
+                outside = count_pairs_sixteen(t + start, p + start, min(BLOCK, n - start), &table[0, 0])
             else:
-                outside = tally(t + start, p + start, min(BLOCK, n - start), low, bits, &table[0, 0])
+                outside = count_pairs(t + start, p + start, min(BLOCK, n - start), low, bits, &table[0, 0])
             start += BLOCK
             if start % (BLOCK << 10) == 0:  # before a 32-bit counter can overflow
                 for i in range(size * table.shape[0]):
@@ -160,26 +161,26 @@ def count_integers(t, p):
     cdef const int16_t[::1] t2, p2
     cdef const int32_t[::1] t4, p4
     cdef const int64_t[::1] t8, p8
-    cdef Py_ssize_t n = len(t), looked_at
-    for looked_at in ([n] if n <= 4096 else [4096, n]):
+    cdef Py_ssize_t n = len(t), inspected
+    for inspected in ([n] if n <= 4096 else [4096, n]):
         if t.itemsize == 1:
             t1, p1 = t, p
-            result = count_small(&t1[0], &p1[0], n, looked_at)
+            result = count_small(&t1[0], &p1[0], n, inspected)
         elif t.itemsize == 2:
             t2, p2 = t, p
-            result = count_small(&t2[0], &p2[0], n, looked_at)
+            result = count_small(&t2[0], &p2[0], n, inspected)
         elif t.itemsize == 4:
             t4, p4 = t, p
-            result = count_small(&t4[0], &p4[0], n, looked_at)
+            result = count_small(&t4[0], &p4[0], n, inspected)
         else:
             t8, p8 = t, p
-            result = count_small(&t8[0], &p8[0], n, looked_at)
+            result = count_small(&t8[0], &p8[0], n, inspected)
         if result is not None:
             return result
     return None
 
 
-cdef inline uint64_t digest(const uint8_t *data, Py_ssize_t size) noexcept nogil:
+cdef inline uint64_t hash_bytes(const uint8_t *data, Py_ssize_t size) noexcept nogil:
     cdef uint64_t state = 0x9E3779B97F4A7C15, word
     while size >= 8:
         memcpy(&word, data, 8)
@@ -197,41 +198,41 @@ cdef inline uint64_t digest(const uint8_t *data, Py_ssize_t size) noexcept nogil
 
 
 def encode_bytes(const uint8_t[:, ::1] rows):
-    """Number the distinct rows of a table of bytes: (codes, the position at which each code came first)."""
+    """Number the distinct rows of a table of bytes: (codes, position of the first row of each code)."""
     cdef Py_ssize_t n = rows.shape[0], size = rows.shape[1], slots = 256, r, at, i
-    cdef int32_t found = 0
+    cdef int32_t distinct = 0
     cdef const uint8_t *data = &rows[0, 0]
     codes, firsts = np.empty(n, np.int32), np.empty(256, np.int64)
     table = np.zeros(slots, np.int32)
     cdef int32_t[::1] code = codes, slot = table
     cdef int64_t[::1] first = firsts
     for r in range(n):
-        at = digest(data + r * size, size) & (slots - 1)
+        at = hash_bytes(data + r * size, size) & (slots - 1)
         while slot[at] != 0 and memcmp(data + first[slot[at] - 1] * size, data + r * size, size) != 0:
             at = (at + 1) & (slots - 1)
         if slot[at] == 0:
-            if found == first.shape[0]:
-                firsts = np.concatenate([firsts, np.empty(found, np.int64)])
+            if distinct == first.shape[0]:
+                firsts = np.concatenate([firsts, np.empty(distinct, np.int64)])
                 first = firsts
-            first[found] = r
-            found += 1
-            slot[at] = found
-            code[r] = found - 1
-            if found * 2 > slots:
+            first[distinct] = r
+            distinct += 1
+            slot[at] = distinct
+            code[r] = distinct - 1
+            if distinct * 2 > slots:
                 slots *= 4
                 table = np.zeros(slots, np.int32)
                 slot = table
-                for i in range(found):
-                    at = digest(data + first[i] * size, size) & (slots - 1)
+                for i in range(distinct):
+                    at = hash_bytes(data + first[i] * size, size) & (slots - 1)
                     while slot[at] != 0:
                         at = (at + 1) & (slots - 1)
                     slot[at] = i + 1
         else:
             code[r] = slot[at] - 1
-    return codes, firsts[:found]
+    return codes, firsts[:distinct]
 
 
-cdef object typed(object label):
+cdef object typed_key(object label):
     """A dict key that keeps equal numbers of different types apart."""
     kind = type(label)
     return (kind, label) if kind is bool or kind is float else label
@@ -243,38 +244,37 @@ cdef inline bint same_text(object a, object b):
             and memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), PyUnicode_GET_LENGTH(a)) == 0)
 
 
-@cython.boundscheck(True)  # the list is the caller's, who may change it while a label is read
+@cython.boundscheck(True)  # the caller may change the list while a label is read
 def encode_objects(list values, str argument, bint may_abstain):
     """Number the distinct labels of a list: (codes, canonical labels); -1 stands for an abstention.
 
     Mappings of scores become their largest label. LabelError and ScoreError name the position. Objects are recognised
-    by identity, short texts by their bytes: fresh texts, as a decoder makes them, would otherwise each be hashed by
-    Python.
+    by identity, short texts by their bytes: Python would otherwise hash each new text object of a decoder.
     """
     cdef Py_ssize_t n = len(values), r
-    cdef PyObject *known[256]
+    cdef PyObject *cached[256]
     cdef PyObject *text[256]
-    cdef int32_t known_code[256], text_code[256]
+    cdef int32_t cached_code[256], text_code[256]
     cdef Py_ssize_t at, place
-    cdef PyObject *found
+    cdef PyObject *known_code
     cdef PyObject *old
     cdef dict index = {}
     cdef list labels = []
     codes = np.empty(n, np.int32)
     cdef int32_t[::1] code = codes
-    memset(known, 0, sizeof(known))
+    memset(cached, 0, sizeof(cached))
     memset(text, 0, sizeof(text))
     try:
         for r in range(n):
             value = values[r]
             place = -1
             at = (<uintptr_t> <PyObject *> value >> 4) & 255
-            if known[at] == <PyObject *> value:
-                code[r] = known_code[at]
+            if cached[at] == <PyObject *> value:
+                code[r] = cached_code[at]
                 continue
             kind = type(value)
             if kind is str and PyUnicode_KIND(value) == 1 and PyUnicode_GET_LENGTH(value) <= 64:
-                place = digest(<uint8_t *> PyUnicode_DATA(value), PyUnicode_GET_LENGTH(value)) & 255
+                place = hash_bytes(<uint8_t *> PyUnicode_DATA(value), PyUnicode_GET_LENGTH(value)) & 255
                 if text[place] != NULL and same_text(<object> text[place], value):
                     code[r] = text_code[place]
                     continue
@@ -286,23 +286,23 @@ def encode_objects(list values, str argument, bint may_abstain):
             else:
                 soft = may_abstain and isinstance(value, Mapping)
                 label = most_likely(value, argument, r) if soft else canonical(value, argument, r)
-                key = typed(label)
-            found = PyDict_GetItemWithError(index, key)
-            if found == NULL:
+                key = typed_key(label)
+            known_code = PyDict_GetItemWithError(index, key)
+            if known_code == NULL:
                 index[key] = code[r] = len(labels)
                 labels.append(label)
             else:
-                code[r] = <int32_t> <object> found
+                code[r] = <int32_t> <object> known_code
             Py_INCREF(value)
-            old = known[at]
-            known[at], known_code[at] = <PyObject *> value, code[r]
+            old = cached[at]
+            cached[at], cached_code[at] = <PyObject *> value, code[r]
             Py_XDECREF(old)
             if place >= 0:
-                # which the list of labels keeps alive
+                # the list of labels keeps it alive
                 text[place], text_code[place] = <PyObject *> labels[code[r]], code[r]
     finally:
         for at in range(256):
-            Py_XDECREF(known[at])
+            Py_XDECREF(cached[at])
     return codes, labels
 
 
@@ -325,8 +325,9 @@ def count_codes(const int32_t[::1] t, const int32_t[::1] p, Py_ssize_t true_labe
     cdef bint weighted = wholes is not None, fractional = parts is not None
     cdef int64_t w = 1, abstained = 0, other_weights = 0
     cdef uint64_t f = 0
-    seen_true, seen_predicted = np.zeros(max(true_labels, 1), np.int64), np.zeros(max(predicted_labels, 1), np.int64)
-    cdef int64_t[::1] seen_t = seen_true, seen_p = seen_predicted
+    counts_true = np.zeros(max(true_labels, 1), np.int64)
+    counts_predicted = np.zeros(max(predicted_labels, 1), np.int64)
+    cdef int64_t[::1] counts_t = counts_true, counts_p = counts_predicted
     cells.reserve(max(true_labels, predicted_labels, 1))
     cells.used = max(true_labels, predicted_labels)
     if fractional:
@@ -345,8 +346,8 @@ def count_codes(const int32_t[::1] t, const int32_t[::1] p, Py_ssize_t true_labe
             other_weights += (w != 1) | (f != 0)
             if w == 0 and f == 0:
                 continue
-            cells.check_room(w)
+            cells.check_weight(w)
             cells.add(t[r], p[r], w, f)
-            seen_t[t[r]] += 1
-            seen_p[p[r]] += 1
-    return cells.export(), (seen_true, seen_predicted), abstained, other_weights
+            counts_t[t[r]] += 1
+            counts_p[p[r]] += 1
+    return cells.export(), (counts_true, counts_predicted), abstained, other_weights

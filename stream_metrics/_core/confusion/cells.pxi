@@ -1,13 +1,12 @@
-"""Exact counters of pairs of class indices: a table of cells, and the totals of every class kept as it goes.
+"""Exact counters of pairs of class indices: a table of cells, and the totals of every class.
 
 A counter is a 128-bit fixed-point number: a signed 64-bit whole part and, once some weight had a fraction, an unsigned
 64-bit part in units of 2^-64. Adding and subtracting such numbers is exact, so states form a commutative group: no
-order of updates, merges and reverts can leave a residue. The fraction arrays do not exist while every weight is a whole
-number.
+order of updates, merges and reverts can leave a residue. There are no fraction arrays while all weights are whole.
 
 Cells lie in a square array while there are at most DENSE_CLASSES classes and in an open-addressing hash of the occupied
 ones beyond: 16 bytes a slot, key beside value, at a load of 3/8 to 3/4. A class's totals fill one cache line, so that
-one sample touches at most three lines. Cells that fall back to zero stay in the hash until it is next rebuilt.
+one sample touches at most three lines. Cells that return to zero stay in the hash until it is rebuilt.
 """
 
 cimport cython
@@ -48,7 +47,7 @@ cdef inline void minus(int64_t *whole, uint64_t *part, int64_t w, uint64_t f) no
 
 
 cdef class Cells(Guarded):
-    """Weights by (row, column); the caller hands out the indices, and opens sections where they are needed."""
+    """Weights by (row, column); the caller assigns the indices, and opens sections where they are needed."""
 
     def __dealloc__(self):
         PyMem_RawFree(self.totals)
@@ -58,7 +57,7 @@ cdef class Cells(Guarded):
 
     @cython.final
     cdef int reserve(self, Py_ssize_t classes) except -1:
-        """Make room for `classes` classes; on failure nothing has changed."""
+        """Reserve memory for `classes` classes; on failure nothing has changed."""
         cdef Py_ssize_t capacity = max(self.capacity, FIRST_CAPACITY), i
         cdef Totals *totals
         cdef Fractions *fractions = NULL
@@ -137,14 +136,14 @@ cdef class Cells(Guarded):
 
     @cython.final
     cdef int make_fractional(self) except -1:
-        """Give every counter its fraction part."""
+        """Add a fraction part to every counter."""
         cdef Fractions *fractions
         if self.fractions != NULL:
             return 0
         fractions = <Fractions *> allocate(max(self.capacity, 1), sizeof(Fractions))
         try:
             self.fraction = <uint64_t *> allocate(
-                max(self.places(), 1), sizeof(uint64_t))
+                max(self.cell_slots(), 1), sizeof(uint64_t))
         except MemoryError:
             PyMem_RawFree(fractions)
             raise
@@ -152,13 +151,13 @@ cdef class Cells(Guarded):
         return 0
 
     @cython.final
-    cdef Py_ssize_t places(self) noexcept nogil:
+    cdef Py_ssize_t cell_slots(self) noexcept nogil:
         """The number of elements of `value`; in a hash, every other one is the key of the next."""
         return 2 * self.slots if self.key != NULL else self.capacity * self.capacity
 
     @cython.final
     cdef Py_ssize_t find(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
-        """Where the value of a cell lies in the hash."""
+        """Return the position of the value of a cell in the hash; adds the cell if it is new."""
         cdef uint64_t key = ((<uint64_t> i << 32) | <uint64_t> j) + 1
         cdef Py_ssize_t at = 2 * home_slot(key, SEED, self.slots)
         while self.key[at] != key:
@@ -208,9 +207,9 @@ cdef class Cells(Guarded):
         return 0
 
     @cython.final
-    cdef int check_room(self, int64_t whole) except -1 nogil:
-        """Refuse a weight that there is no room for."""
-        if not has_room(self, whole):
+    cdef int check_weight(self, int64_t whole) except -1 nogil:
+        """Raise WeightError if the sum of all weights would overflow."""
+        if not weight_fits(self, whole):
             with gil:
                 raise WeightError(
                     "Expected the sum of all weights to stay below 2**63 - 1, "
@@ -219,8 +218,8 @@ cdef class Cells(Guarded):
 
     @cython.final
     cdef int add(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil:
-        """Count a weight; room was checked, and the fraction arrays exist if `part` is not zero."""
-        cdef Py_ssize_t at = place(self, i, j)
+        """Count a checked weight; the fraction arrays exist if `part` is not zero."""
+        cdef Py_ssize_t at = cell_index(self, i, j)
         if self.fractions == NULL:
             self.live += self.value[at] == 0
             self.value[at] += whole
@@ -233,9 +232,9 @@ cdef class Cells(Guarded):
                 self.hit += whole
             return 0
         self.live += (self.value[at] | <int64_t> self.fraction[at]) == 0
-        self.uneven -= self.fraction[at] != 0
+        self.fractional_cells -= self.fraction[at] != 0
         plus(&self.value[at], &self.fraction[at], whole, part)
-        self.uneven += self.fraction[at] != 0
+        self.fractional_cells += self.fraction[at] != 0
         self.live -= (self.value[at] | <int64_t> self.fraction[at]) == 0
         plus(&self.totals[i].actual, &self.fractions[i].actual, whole, part)
         plus(&self.totals[j].predicted, &self.fractions[j].predicted, whole, part)
@@ -248,19 +247,19 @@ cdef class Cells(Guarded):
     @cython.final
     cdef bint holds(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
         """Whether a cell has at least this weight."""
-        cdef Py_ssize_t at = place(self, i, j)
+        cdef Py_ssize_t at = cell_index(self, i, j)
         cdef uint64_t have = 0 if self.fraction == NULL else self.fraction[at]
         return self.value[at] > whole or (self.value[at] == whole and have >= part)
 
     @cython.final
     cdef bint is_all(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
         """Whether a cell has exactly this weight."""
-        cdef Py_ssize_t at = place(self, i, j)
+        cdef Py_ssize_t at = cell_index(self, i, j)
         return self.value[at] == whole and (0 if self.fraction == NULL else self.fraction[at]) == part
 
     @cython.final
-    cdef bint take(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
-        """Undo `add`; False, and nothing has changed, if the cell holds less than that."""
+    cdef bint remove_weight(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
+        """Undo `add`; return False, and change nothing, if the cell has less weight."""
         cdef Py_ssize_t at
         if not self.holds(i, j, whole, part):
             return False
@@ -268,10 +267,10 @@ cdef class Cells(Guarded):
             if part == 0:
                 return self.add(i, j, -whole, 0) == 0
             self.make_fractional()
-        at = place(self, i, j)
-        self.uneven -= self.fraction[at] != 0
+        at = cell_index(self, i, j)
+        self.fractional_cells -= self.fraction[at] != 0
         minus(&self.value[at], &self.fraction[at], whole, part)
-        self.uneven += self.fraction[at] != 0
+        self.fractional_cells += self.fraction[at] != 0
         self.live -= (self.value[at] | <int64_t> self.fraction[at]) == 0
         minus(&self.totals[i].actual, &self.fractions[i].actual, whole, part)
         minus(&self.totals[j].predicted, &self.fractions[j].predicted, whole, part)
@@ -283,7 +282,7 @@ cdef class Cells(Guarded):
 
     cdef void copy_cells(self, Cells other) except *:
         """Become a copy of `other`; this table is still empty."""
-        cdef Py_ssize_t cells = other.places()
+        cdef Py_ssize_t cells = other.cell_slots()
         if other.capacity == 0:
             return
         self.totals = <Totals *> allocate(other.capacity, sizeof(Totals))
@@ -298,7 +297,7 @@ cdef class Cells(Guarded):
             self.fraction = <uint64_t *> allocate(cells, sizeof(uint64_t))
             memcpy(self.fraction, other.fraction, cells * sizeof(uint64_t))
         self.used, self.capacity, self.slots, self.occupied = other.used, other.capacity, other.slots, other.occupied
-        self.uneven, self.live = other.uneven, other.live
+        self.fractional_cells, self.live = other.fractional_cells, other.live
         self.mass, self.mass_part = other.mass, other.mass_part
         self.hit, self.hit_part = other.hit, other.hit_part
 
@@ -309,13 +308,12 @@ cdef class Cells(Guarded):
         PyMem_RawFree(self.fraction)
         self.totals, self.fractions, self.value, self.fraction, self.key = NULL, NULL, NULL, NULL, NULL
         self.used, self.capacity, self.slots, self.occupied, self.live = 0, 0, 0, 0, 0
-        self.uneven, self.mass, self.mass_part, self.hit, self.hit_part = 0, 0, 0, 0, 0
+        self.fractional_cells, self.mass, self.mass_part, self.hit, self.hit_part = 0, 0, 0, 0, 0
 
     cdef tuple export(self):
-        """The non-zero cells as arrays: rows, columns, whole parts, fraction parts (None if there are none); in no
-        order."""
+        """Return the non-zero cells in any order: rows, columns, whole parts, fraction parts or None."""
         cdef Py_ssize_t at, n = 0, first = self.key != NULL, step = 1 + first
-        cdef Py_ssize_t size = self.places() if first else self.used * self.capacity
+        cdef Py_ssize_t size = self.cell_slots() if first else self.used * self.capacity
         cdef uint64_t key
         for at in range(first, size, step):
             n += self.value[at] != 0 or (self.fraction != NULL and self.fraction[at] != 0)

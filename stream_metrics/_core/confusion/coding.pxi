@@ -1,14 +1,13 @@
 """The cells of a table as bytes, one encoding for each table.
 
     stream   = mode  number*
-    mode     = 1 byte: bit 0 set if every cell is written (more than half of them are occupied), bit 1 if fractions
-    follow number   = seven bits a byte, lowest first, the high bit set on all but the last byte; always the shortest
-    form
+    mode     = 1 byte: bit 0 set if every cell is written (more than half are occupied), bit 1 if there are fractions
+    number   = seven bits a byte, lowest first, the high bit set on all but the last byte; always the shortest form
 
     all cells written:  whole part [fraction] of every cell, row by row
     else:               empty cells skipped, whole part [fraction] of every occupied cell, row by row
 
-Counters are mostly small, so a cell takes one to three bytes. Whatever `pack_cells` would not have written is refused,
+Counters are mostly small, so a cell takes one to three bytes. Bytes that `pack_cells` would not write are refused,
 because equal states must have equal bytes.
 """
 
@@ -54,7 +53,7 @@ def pack_cells(const int64_t[::1] rows, const int64_t[::1] columns, const int64_
 
 
 cdef int read_cells(Cells table, bytes stream, Py_ssize_t classes) except -1:
-    """Count the cells of a stream in a table whose indices are the order of report; DecodeError names what is wrong."""
+    """Count the cells of a stream in an empty table; raise DecodeError if the stream is invalid."""
     cdef const uint8_t *data = <const uint8_t *> <const char *> stream
     cdef Py_ssize_t size = len(stream), at = 1
     cdef uint64_t cells = <uint64_t> classes * <uint64_t> classes
@@ -78,7 +77,7 @@ cdef int read_cells(Cells table, bytes stream, Py_ssize_t classes) except -1:
             raise DecodeError("Expected every counter to be below 2**63, but got a larger one")
         if whole | part:
             n += 1
-            table.check_room(whole)
+            table.check_weight(whole)
             table.add(cell // classes, cell % classes, whole, part)
         elif not every:
             raise DecodeError("Expected every cell that is written to be occupied, but got an empty one")

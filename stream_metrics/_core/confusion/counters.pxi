@@ -18,30 +18,30 @@ cdef object ONE = 1
 
 
 cdef object shape(object labels):
-    """The types of labels, in tuples as deep as theirs: what equality of labels leaves open."""
+    """Return the types of labels, nested as they are; equal labels may have different types."""
     return tuple([shape(label) for label in labels]) if isinstance(labels, tuple) else type(labels)
 
 
-cdef inline int count_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole,
+cdef inline int count_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, int kind_i, int kind_j, int64_t whole,
                            uint64_t part) except -1:
     """Count a sample of the classes i and j."""
     if self.spare <= 0:
-        self.look_for_room(1)
+        self.find_spare(1)
     if (whole | <int64_t> part) != 0:
-        if not has_room(self, whole):
-            self.check_room(whole)
+        if not weight_fits(self, whole):
+            self.check_weight(whole)
         if part != 0:
             self.make_fractional()
         self.add(i, j, whole, part)
-        self.totals[i].seen[form_i] += 1
-        self.totals[j].seen[form_j] += 1
+        self.totals[i].type_counts[kind_i] += 1
+        self.totals[j].type_counts[kind_j] += 1
     self.n += 1
     self.spare -= 1
     return 0
 
 
-cdef inline void forget_samples(ConfusionCounters self, int64_t n, int64_t weighted) noexcept:
-    """Count fewer samples. Bytes written before `weighted` was counted hold fewer of those than there are."""
+cdef inline void uncount_samples(ConfusionCounters self, int64_t n, int64_t weighted) noexcept:
+    """Subtract numbers of samples. States written before `weighted` was counted have too small a number of these."""
     self.n -= n
     if self.weighted != 0:
         self.weighted = min(max(self.weighted - weighted, 0), self.n)
@@ -50,11 +50,10 @@ cdef inline void forget_samples(ConfusionCounters self, int64_t n, int64_t weigh
 cdef int count_labels(ConfusionCounters self, object truth, object predicted, object y_true, object y_pred,
                       int64_t whole,
                       uint64_t part) except -1:
-    """Count a sample of admitted labels, None for an abstention, and remember the objects that were given; a
-    stretch."""
+    """Count a sample of admitted labels, None for an abstention, and cache the objects given; a stretch."""
     cdef Py_ssize_t i, j
     if self.spare <= 0:
-        self.look_for_room(1)
+        self.find_spare(1)
     if predicted is None:
         self.abstained += 1
         self.spare -= 1
@@ -64,7 +63,7 @@ cdef int count_labels(ConfusionCounters self, object truth, object predicted, ob
         self.weighted += 1
         self.spare -= 1
         return 0
-    self.check_room(whole)
+    self.check_weight(whole)
     i, j = self.intern(truth), self.intern(predicted)
     self.label_index.cache_put(y_true, i, numeric_kind(truth))
     self.label_index.cache_put(y_pred, j, numeric_kind(predicted))
@@ -74,7 +73,7 @@ cdef int count_labels(ConfusionCounters self, object truth, object predicted, ob
 
 
 cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_pred, object w) except -1:
-    """Count a sample if that takes no section and no Python code; False, and no change, if it would."""
+    """Count a sample; return False, and change nothing, if that needs a section or Python code."""
     cdef IdentityCacheEntry *t
     cdef IdentityCacheEntry *p
     cdef int64_t whole = 1
@@ -101,34 +100,33 @@ cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_p
     return True
 
 
-cdef inline bint uncount_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, int form_i, int form_j, int64_t whole,
-                              uint64_t part, bint only_look) except -1:
-    """Take a sample back, unless `only_look`; False, and no change, if there is none. An index is -1 if the label
-    has none.
+cdef inline bint uncount_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, int kind_i, int kind_j, int64_t whole,
+                              uint64_t part, bint check_only) except -1:
+    """Revert a sample (unless `check_only`); return False, and change nothing, if there is none.
 
-    No fewer samples may be left than cells with a weight.
+    An index is -1 if the label has none. At least as many samples must remain as there are cells with a weight.
     """
     cdef bint spare = self.n > self.live
     if (whole | <int64_t> part) == 0:
-        if spare and not only_look:
-            forget_samples(self, 1, 1)
+        if spare and not check_only:
+            uncount_samples(self, 1, 1)
         return spare
     if i < 0 or j < 0 or not (spare or self.is_all(i, j, whole, part)) or not self.holds(i, j, whole, part):
         return False
-    if not only_look:
-        self.take(i, j, whole, part)
-        self.unsee(i, form_i, 1)
-        self.unsee(j, form_j, 1)
+    if not check_only:
+        self.remove_weight(i, j, whole, part)
+        self.remove_types(i, kind_i, 1)
+        self.remove_types(j, kind_j, 1)
         self.reclaim()
-        forget_samples(self, 1, whole != 1 or part != 0)
+        uncount_samples(self, 1, whole != 1 or part != 0)
     return True
 
 
 cdef class ConfusionCounters(ConfusionAggregates):
     """Exact counts of (true label, predicted label).
 
-    A class whose totals are zero and that belongs to no fixed set is *empty*: no aggregate shows it, and its index is
-    given back once empty classes are many. So labels that left a window cost nothing.
+    A class whose totals are zero and whose label is not fixed is *empty*: no aggregate shows it, and its index is
+    released once there are many empty classes. So labels that left a window cost nothing.
     """
 
     def __cinit__(self, labels=None, other=None):
@@ -138,7 +136,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
 
     @cython.final
     cdef int clear_labels(self) except -1:
-        """Forget all labels but the fixed ones; the cells are empty."""
+        """Remove all labels but the fixed ones; the cells are empty."""
         self.label_index.clear()
         self.empty_classes = 0
         self.reserve(self.label_index.used)
@@ -147,7 +145,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
 
     @cython.final
     cdef Py_ssize_t intern(self, object label) except -1:
-        """The index of a label that is canonical and allowed, new if need be."""
+        """Return the index of an admitted label, a new one if it has none."""
         cdef Py_ssize_t i = self.label_index.find(label)
         if i >= 0:
             return i
@@ -158,7 +156,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
 
     @property
     def fixed_labels(self):
-        """The labels that were fixed, None if they were not."""
+        """The fixed labels, None if there are none."""
         return self.label_index.fixed_labels
 
     @property
@@ -171,51 +169,50 @@ cdef class ConfusionCounters(ConfusionAggregates):
         return self.label_index.admitted(label, argument, position)
 
     @cython.final
-    cdef void unsee(self, Py_ssize_t i, int kind, int64_t times) noexcept:
-        """Take appearances of class i back; a class without weight has none."""
-        if empty(self, i):
-            memset(self.totals[i].seen, 0, sizeof(self.totals[i].seen))
+    cdef void remove_types(self, Py_ssize_t i, int kind, int64_t times) noexcept:
+        """Remove appearances of class i; a class without weight has none."""
+        if is_empty(self, i):
+            memset(self.totals[i].type_counts, 0, sizeof(self.totals[i].type_counts))
             self.empty_classes += i >= self.label_index.fixed
         else:
-            remove_type(self.totals[i].seen, kind, times)
+            remove_type(self.totals[i].type_counts, kind, times)
 
     @cython.final
     cdef int reclaim(self) except -1:
-        """Give back the indices of empty classes once they are many."""
+        """Release the indices of empty classes once there are many."""
         cdef Py_ssize_t i
         if self.empty_classes < 64 or self.empty_classes * 2 < len(self.label_index.index):
             return 0
         for i in range(self.label_index.fixed, self.used):
-            if self.label_index.names[i] is not None and empty(self, i):
+            if self.label_index.names[i] is not None and is_empty(self, i):
                 self.label_index.remove(i)
         self.empty_classes = 0
         return 0
 
-    cdef object mapping(self, ConfusionCounters other):
-        """For every index of `other` the index here of the same label, or -1 if it counts nothing."""
+    cdef object map_indices(self, ConfusionCounters other):
+        """Map every index of `other` to the index of the same label here, or to -1 if the class is empty."""
         cdef Py_ssize_t b
         cdef list names = other.label_index.names
         at = np.full(other.used, -1, np.int64)
         cdef int64_t[::1] to = at
         for b in range(other.used):
-            if names[b] is not None and not empty(other, b):
+            if names[b] is not None and not is_empty(other, b):
                 to[b] = self.intern(names[b])
         return at
 
     @cython.final
-    cdef int64_t most_seen(self) noexcept:
+    cdef int64_t largest_type_count(self) noexcept:
         """The largest type count."""
-        return 0 if self.used == 0 else most_type_count(self.totals.seen, sizeof(Totals), self.used)
+        return 0 if self.used == 0 else most_type_count(self.totals.type_counts, sizeof(Totals), self.used)
 
     def appearances(self):
-        """How often each number that is no fixed label was seen as bool, as int and as float: three counts each."""
+        """How often each number that is no fixed label appeared as bool, int and float: three counts each."""
         self.refresh()
-        return [] if self.used == 0 else self.label_index.type_counts(self.order, self.classes, self.totals.seen,
+        return [] if self.used == 0 else self.label_index.type_counts(self.order, self.classes, self.totals.type_counts,
                                                                       sizeof(Totals))
 
     cdef int refresh(self) except -1:
-        """Sort the labels again if there are new ones, and leave empty classes out. A stretch may follow that
-        reads."""
+        """Update the order of the classes, without empty ones. A stretch that reads may follow."""
         cdef Py_ssize_t a, live = 0
         cdef const int64_t *ranking
         if self.holder != 0:
@@ -233,7 +230,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         self.empty_classes = 0
         ranking = self.label_index.ranking
         for a in range(self.label_index.ranked):
-            if ranking[a] >= self.label_index.fixed and empty(self, ranking[a]):
+            if ranking[a] >= self.label_index.fixed and is_empty(self, ranking[a]):
                 self.empty_classes += 1
             else:
                 self.order[live] = ranking[a]
@@ -243,7 +240,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
 
     cdef object shown(self, Py_ssize_t i):
         """The label of class i, a number in the narrowest type in which it was seen."""
-        return self.label_index.shown(i, self.totals[i].seen)
+        return self.label_index.shown(i, self.totals[i].type_counts)
 
     @property
     def labels(self):
@@ -285,7 +282,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         return 0
 
     cdef bint try_count(self, object y_true, object y_pred, object w) except -1:
-        """Count a sample if that takes no section and no Python code; False, and no change, if it would."""
+        """Count a sample; return False, and change nothing, if that needs a section or Python code."""
         return count_quickly(self, y_true, y_pred, w)
 
     @cython.final
@@ -301,19 +298,19 @@ cdef class ConfusionCounters(ConfusionAggregates):
         return count_labels(self, truth, predicted, y_true, y_pred, whole, part)
 
     @cython.final
-    cdef int look_for_room(self, int64_t more) except -1:
-        """Find out how many samples can come; WeightError if these are fewer than `more`."""
-        self.spare = samples_left(self.n, self.abstained, self.most_seen(), 2)
+    cdef int find_spare(self, int64_t more) except -1:
+        """Update `spare`; raise WeightError if it is less than `more`."""
+        self.spare = samples_left(self.n, self.abstained, self.largest_type_count(), 2)
         if more > self.spare:
             refuse_samples(more, MOST_SAMPLES - self.spare)
         return 0
 
-    cdef int check_more(self, int64_t n, int64_t abstained, int64_t seen) except -1:
-        """Refuse more samples, abstentions or appearances of a label than there is room for."""
+    cdef int check_more(self, int64_t n, int64_t abstained, int64_t times) except -1:
+        """Raise WeightError if a number of samples, abstentions or appearances of a label would overflow."""
         check_samples(n, self.n)
         check_samples(abstained, self.abstained)
-        if seen > INT64_MAX - self.most_seen():
-            refuse_samples(seen, self.most_seen())
+        if times > INT64_MAX - self.largest_type_count():
+            refuse_samples(times, self.largest_type_count())
         return 0
 
     def revert(self, y_true, y_pred, w=1):
@@ -342,13 +339,13 @@ cdef class ConfusionCounters(ConfusionAggregates):
 
     def check_revert(self, y_true, y_pred, w=1):
         """Raise what `revert` would."""
-        self.take_back(y_true, y_pred, w, True)
+        self.revert_sample(y_true, y_pred, w, True)
 
     cdef int uncount(self, object y_true, object y_pred, object w) except -1:
-        return self.take_back(y_true, y_pred, w, False)
+        return self.revert_sample(y_true, y_pred, w, False)
 
     @cython.final
-    cdef int take_back(self, object y_true, object y_pred, object w, bint only_look) except -1:
+    cdef int revert_sample(self, object y_true, object y_pred, object w, bint check_only) except -1:
         cdef IdentityCacheEntry *t
         cdef IdentityCacheEntry *p
         cdef int64_t whole = 1
@@ -360,7 +357,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
             self.wait()
         t, p = cache_entry(self.label_index, y_true), cache_entry(self.label_index, y_pred)
         if t.label == <PyObject *> y_true and p.label == <PyObject *> y_pred:
-            possible = uncount_cell(self, t.index, p.index, t.kind, p.kind, whole, part, only_look)
+            possible = uncount_cell(self, t.index, p.index, t.kind, p.kind, whole, part, check_only)
         else:
             truth, predicted = self.label_index.admitted(y_true, "y_true",
                                                          None), self.label_index.admit_prediction(y_pred)
@@ -368,29 +365,30 @@ cdef class ConfusionCounters(ConfusionAggregates):
                 self.wait()
             if predicted is None:
                 possible = self.abstained > 0
-                self.abstained -= possible and not only_look
+                self.abstained -= possible and not check_only
             else:
                 possible = uncount_cell(self, self.label_index.find(truth), self.label_index.find(predicted),
                                         numeric_kind(truth),
-                                        numeric_kind(predicted), whole, part, only_look)
+                                        numeric_kind(predicted), whole, part, check_only)
         if not possible:
             raise WeightError("Expected to revert a sample that was counted, "
                               f"but got y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
         return 0
 
-    def add_cells(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained, int64_t weighted):
-        """Count a batch that was checked: cells = (rows, columns, whole parts, fraction parts or None) index the two
-        lists of
-        canonical labels; seen = (appearances of each true label, of each predicted label); of the n samples `weighted`
-        have a
-        weight other than 1."""
+    def add_cells(self, list truth, list predicted, cells, label_counts, int64_t n, int64_t abstained, int64_t weighted):
+        """Count a checked batch.
+
+        cells: rows, columns, whole parts, fractions or None; rows and columns index the two lists of canonical labels.
+        label_counts: appearances of each true and of each predicted label. weighted: samples with a weight other than
+        1.
+        """
         self.enter()
         try:
-            self.add_batch(truth, predicted, cells, seen, n, abstained, weighted)
+            self.add_batch(truth, predicted, cells, label_counts, n, abstained, weighted)
         finally:
             self.leave()
 
-    cdef int add_batch(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained,
+    cdef int add_batch(self, list truth, list predicted, cells, label_counts, int64_t n, int64_t abstained,
                        int64_t weighted) except -1:
         rows, columns, wholes, parts = cells
         near = wholes.sum(dtype=np.float64) > 2.0**62  # then an int64 sum could overflow
@@ -400,15 +398,15 @@ cdef class ConfusionCounters(ConfusionAggregates):
                 "Expected the sum of all weights to stay below 2**63 - 1, "
                 f"but got {total} on top of {self.mass}")
         if n + abstained >= self.spare:
-            self.check_more(n, abstained, int(seen[0].max(initial=0)) + int(seen[1].max(initial=0)))
+            self.check_more(n, abstained, int(label_counts[0].max(initial=0)) + int(label_counts[1].max(initial=0)))
         to_row, to_column = self.place_labels(truth, rows), self.place_labels(predicted, columns)
-        forms_true = np.array([numeric_kind(label) for label in truth], np.int64)
-        forms_predicted = np.array([numeric_kind(label) for label in predicted], np.int64)
+        kinds_true = np.array([numeric_kind(label) for label in truth], np.int64)
+        kinds_predicted = np.array([numeric_kind(label) for label in predicted], np.int64)
         if parts is not None:
             self.make_fractional()
         self.add_all(to_row, to_column, rows, columns, wholes, parts)
-        self.see(to_row, forms_true, seen[0])
-        self.see(to_column, forms_predicted, seen[1])
+        self.add_types(to_row, kinds_true, label_counts[0])
+        self.add_types(to_column, kinds_predicted, label_counts[1])
         self.n += n
         self.abstained += abstained
         self.weighted += weighted
@@ -416,7 +414,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         return 0
 
     cdef object place_labels(self, list labels, used):
-        """The index of every label that is used, -1 for the others."""
+        """Return the index of every label that is used, -1 for the others."""
         cdef Py_ssize_t a
         needed, at = np.zeros(len(labels), bool), np.full(len(labels), -1, np.int64)
         needed[used] = True
@@ -424,11 +422,11 @@ cdef class ConfusionCounters(ConfusionAggregates):
             at[a] = self.intern(labels[a])
         return at
 
-    cdef int see(self, const int64_t[:] at, const int64_t[:] forms, const int64_t[:] counts) except -1:
+    cdef int add_types(self, const int64_t[:] at, const int64_t[:] kinds, const int64_t[:] counts) except -1:
         cdef Py_ssize_t a
         for a in range(at.shape[0]):
             if at[a] >= 0:
-                self.totals[at[a]].seen[forms[a]] += counts[a]
+                self.totals[at[a]].type_counts[kinds[a]] += counts[a]
         return 0
 
     cdef int add_all(self, const int64_t[:] to_row, const int64_t[:] to_column, rows, columns, wholes, parts) except -1:
@@ -441,8 +439,8 @@ cdef class ConfusionCounters(ConfusionAggregates):
         return 0
 
     def _refill(self, list labels, bytes cells, list appearances, int64_t n, int64_t abstained, int64_t weighted):
-        """Fill an empty state with what was read of another; ValueError names what cannot have been counted."""
-        cdef Py_ssize_t i, at = 0, form
+        """Fill an empty state with decoded counts; raise ValueError for counts that no stream of samples produces."""
+        cdef Py_ssize_t i, at = 0, kind
         if not (0 <= n <= MOST_SAMPLES and 0 <= abstained <= MOST_SAMPLES):
             raise ValueError(f"numbers of samples from 0 to {MOST_SAMPLES}")
         if len(labels) > 1 and ordering(labels) != list(range(len(labels))):
@@ -459,15 +457,15 @@ cdef class ConfusionCounters(ConfusionAggregates):
         at = 0
         for i in range(self.label_index.fixed, self.used):
             label = self.label_index.names[i]
-            if empty(self, i):
+            if is_empty(self, i):
                 raise ValueError("a count for every label")
             if numeric_kind(label) == 3:
                 continue
             if at + 3 > len(appearances):
                 raise ValueError("three counts of appearances for every number")
-            for form in range(3):
-                self.totals[i].seen[form] = appearances[at + form]
-                if self.totals[i].seen[form] < 0:
+            for kind in range(3):
+                self.totals[i].type_counts[kind] = appearances[at + kind]
+                if self.totals[i].type_counts[kind] < 0:
                     raise ValueError("counts of appearances that are not negative")
             at += 3
             if type(self.shown(i)) is not type(label):
@@ -495,8 +493,8 @@ cdef class ConfusionCounters(ConfusionAggregates):
         self.check_same(other, "merge")
         cdef ConfusionCounters o = other
         if o.mass != 0 or o.mass_part != 0:
-            self.check_room(o.mass)
-        self.check_more(o.n, o.abstained, o.most_seen())
+            self.check_weight(o.mass)
+        self.check_more(o.n, o.abstained, o.largest_type_count())
 
     def merge(self, other):
         """Add the counts of another state.
@@ -529,11 +527,11 @@ cdef class ConfusionCounters(ConfusionAggregates):
 
     cdef int add_state(self, ConfusionCounters other) except -1:
         cdef ConfusionCounters o = other.twin() if other is self else other
-        cdef Py_ssize_t a, form
+        cdef Py_ssize_t a, kind
         cdef const int64_t[::1] to
         if o.fractions != NULL:
             self.make_fractional()
-        to = self.mapping(o)
+        to = self.map_indices(o)
         if self.key != NULL or o.key != NULL or self.fractions != NULL:
             rows, columns, wholes, parts = o.export()
             self.add_all(to, to, rows, columns, wholes, parts)
@@ -541,8 +539,8 @@ cdef class ConfusionCounters(ConfusionAggregates):
             self.add_square(o, to)
         for a in range(to.shape[0]):
             if to[a] >= 0:
-                for form in range(3):
-                    self.totals[to[a]].seen[form] += o.totals[a].seen[form]
+                for kind in range(3):
+                    self.totals[to[a]].type_counts[kind] += o.totals[a].type_counts[kind]
         self.n += o.n
         self.abstained += o.abstained
         self.weighted += o.weighted
@@ -599,34 +597,34 @@ cdef class ConfusionCounters(ConfusionAggregates):
         self.check_same(other, "subtract")
         self.enter_merging(other)
         try:
-            self.take_state(other)
+            self.subtract_state(other)
         finally:
             self.leave_merging(other)
         return self
 
-    cdef int take_state(self, ConfusionCounters other) except -1:
+    cdef int subtract_state(self, ConfusionCounters other) except -1:
         cdef ConfusionCounters o = other.twin() if other is self else other
-        cdef Py_ssize_t a, form, emptied
+        cdef Py_ssize_t a, kind, emptied
         cdef const int64_t[::1] to = np.array([self.label_index.index.get(name, -1) for name in o.label_index.names],
                                               np.int64)
         cells = o.export()
-        emptied = self.take_all(to, cells, True)
+        emptied = self.remove_cells(to, cells, True)
         if emptied < 0 or self.abstained < o.abstained or self.n - o.n < self.live - emptied:
             raise WeightError(
                 "Expected to subtract a state whose samples are all counted here, "
                 "but got one that holds others")
-        self.take_all(to, cells, False)
+        self.remove_cells(to, cells, False)
         for a in range(to.shape[0]):
             if to[a] >= 0:
-                for form in range(3):
-                    self.unsee(to[a], form, o.totals[a].seen[form])
-        forget_samples(self, o.n, o.weighted)
+                for kind in range(3):
+                    self.remove_types(to[a], kind, o.totals[a].type_counts[kind])
+        uncount_samples(self, o.n, o.weighted)
         self.abstained -= o.abstained
         self.reclaim()
         return 0
 
-    cdef Py_ssize_t take_all(self, const int64_t[::1] to, tuple cells, bint only_look) except -2:
-        """How many cells are empty once this is taken, -1 if some cell holds less; take it unless `only_look`."""
+    cdef Py_ssize_t remove_cells(self, const int64_t[::1] to, tuple cells, bint check_only) except -2:
+        """Subtract cells (unless `check_only`); return how many become empty, -1 if a cell has too little weight."""
         cdef const int64_t[:] row = cells[0], column = cells[1], whole = cells[2]
         cdef const uint64_t[:] part = cells[3]
         cdef bint fractional = cells[3] is not None
@@ -638,8 +636,8 @@ cdef class ConfusionCounters(ConfusionAggregates):
             if to[row[r]] < 0 or to[column[r]] < 0 or not self.holds(to[row[r]], to[column[r]], whole[r], want):
                 return -1
             emptied += self.is_all(to[row[r]], to[column[r]], whole[r], want)
-            if not only_look:
-                self.take(to[row[r]], to[column[r]], whole[r], want)
+            if not check_only:
+                self.remove_weight(to[row[r]], to[column[r]], whole[r], want)
         return emptied
 
     def copy(self):
@@ -652,7 +650,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         """
         self.enter_reading()
         try:
-            self.refresh()  # so that neither this one nor its copies sort the same labels again
+            self.refresh()  # so that the labels are sorted once, for this state and its copies
             return self.twin()
         finally:
             self.leave()
@@ -682,7 +680,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
 
     def merge_load(self):
         """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
-        return self.mass + (self.mass_part != 0), max(self.n, self.most_seen()), self.abstained
+        return self.mass + (self.mass_part != 0), max(self.n, self.largest_type_count()), self.abstained
 
     @property
     def weight(self):
@@ -713,15 +711,15 @@ cdef class ConfusionCounters(ConfusionAggregates):
         return self.against_rest(self.label_index.find(name))
 
 
-cdef class Feed(Guarded):
-    """What passes samples on to its state: a method in Python around the state's own would cost more than counting."""
+cdef class UpdateBase(Guarded):
+    """Base class of metrics: passes samples to its state. A Python method would cost more than the counting itself."""
 
     def __cinit__(self, *args, **kwargs):
         self.unit_folds = {}
         self.attach(ConfusionCounters.__new__(ConfusionCounters))
 
     def attach(self, state not None):
-        """Feed this state from now on."""
+        """Pass samples to this state from now on."""
         self.state = state
         self.counts = state if isinstance(state, ConfusionCounters) else None
 
@@ -781,7 +779,7 @@ cdef class Feed(Guarded):
             self.state.revert(y_true, y_pred, w)
 
     def _read(self, function):
-        """What a function reads of the state, at one moment."""
+        """Return the value of a function of the state, called while no other thread can change it."""
         cdef Guarded state = self.state
         state.enter_reading()
         try:
@@ -790,16 +788,16 @@ cdef class Feed(Guarded):
             state.leave()
 
 
-cdef dict beside(object scores, object classes):
-    """What is given beside a prediction."""
+cdef dict score_arguments(object scores, object classes):
+    """Return the optional arguments of a prediction that were given."""
     return {name: value for name, value in (("scores", scores), ("classes", classes)) if value is not None}
 
 
-cdef class SetFeed(Feed):
-    """A feed that also takes scores, where they are kept."""
+cdef class SetUpdateBase(UpdateBase):
+    """Base class of metrics that may also count scores."""
 
     def attach_scored(self, scored):
-        """Feed these states of scores beside the state of labels; None if there are none."""
+        """Pass samples also to these states of scores; None if there are none."""
         self.scored = scored
 
     def update(self, y_true, y_pred=None, w=1, *, scores=None, classes=None, unit=None):
@@ -810,7 +808,7 @@ cdef class SetFeed(Feed):
         y_true : Label
             The true label.
         y_pred : Label or mapping from Label to float or float or None
-            The prediction: a label, or a mapping from label to score, or where scores are kept a number, the score of
+            The prediction: a label, or a mapping from label to score, or if scores are counted a number, the score of
             `pos_label`. None or {} is an abstention.
         w : int or float, default 1
             Weight of the sample, >= 0.
@@ -831,7 +829,7 @@ cdef class SetFeed(Feed):
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         if unit is not None:
-            self._update_unit(unit, y_true, y_pred, w, beside(scores, classes))
+            self._update_unit(unit, y_true, y_pred, w, score_arguments(scores, classes))
         elif self.scored is None and scores is None and classes is None:
             self.counts.count(y_true, y_pred, w)
         else:
@@ -845,7 +843,7 @@ cdef class SetFeed(Feed):
         y_true : Label
             The true label.
         y_pred : Label or mapping from Label to float or float or None
-            The prediction: a label, or a mapping from label to score, or where scores are kept a number, the score of
+            The prediction: a label, or a mapping from label to score, or if scores are counted a number, the score of
             `pos_label`. None or {} is an abstention.
         w : int or float, default 1
             Weight of the sample, >= 0.
@@ -862,7 +860,7 @@ cdef class SetFeed(Feed):
             If the counts show that there was no such update. Nothing changes then.
         """
         if unit is not None or self.unit_folds:
-            self._revert_unit(unit, y_true, y_pred, w, beside(scores, classes))
+            self._revert_unit(unit, y_true, y_pred, w, score_arguments(scores, classes))
         elif self.scored is None and scores is None and classes is None:
             self.counts.revert(y_true, y_pred, w)
         else:

@@ -4,7 +4,7 @@ from stream_metrics._core.numeric.kernels cimport Guarded, LabelIndex
 
 cdef struct Totals:
     int64_t actual, predicted, diagonal
-    int64_t seen[4]  # appearances as bool, int, float and as anything else; the last is written and never read
+    int64_t type_counts[4]  # appearances as bool, int, float and any other type; the last is never read
     int64_t unused  # pads the struct to one cache line
 
 cdef struct Fractions:
@@ -15,45 +15,45 @@ cdef class Cells(Guarded):
     cdef Fractions *fractions
     cdef int64_t *value
     cdef uint64_t *fraction
-    cdef uint64_t *key  # the same memory as `value`; NULL while the cells are a square array
+    cdef uint64_t *key  # the same memory as `value`; NULL while the cells form a square array
     cdef Py_ssize_t used, capacity, slots, occupied
-    cdef Py_ssize_t live  # cells with a weight; `occupied` counts those of a hash that fell back to zero, too
+    cdef Py_ssize_t live  # cells with a weight; `occupied` also counts cells of a hash that returned to zero
     cdef int64_t mass, hit  # the sum of all cells, and of the diagonal
     cdef uint64_t mass_part, hit_part
-    cdef Py_ssize_t uneven  # cells whose weight has a fraction
+    cdef Py_ssize_t fractional_cells  # cells whose weight has a fraction
 
     cdef int reserve(self, Py_ssize_t classes) except -1
     cdef int make_sparse(self, Py_ssize_t slots) except -1
     cdef int make_fractional(self) except -1
-    cdef Py_ssize_t places(self) noexcept nogil
+    cdef Py_ssize_t cell_slots(self) noexcept nogil
     cdef Py_ssize_t find(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil
     cdef int grow_slots(self) except -1 nogil
     cdef int add(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil
     cdef bint holds(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
     cdef bint is_all(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
-    cdef bint take(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
-    cdef int check_room(self, int64_t whole) except -1 nogil
+    cdef bint remove_weight(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
+    cdef int check_weight(self, int64_t whole) except -1 nogil
     cdef void copy_cells(self, Cells other) except *
     cdef void clear(self) noexcept
     cdef tuple export(self)
 
 
-cdef inline Py_ssize_t place(Cells cells, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
-    """Where the cell (i, j) lies in `value`; a sparse table makes room for it."""
+cdef inline Py_ssize_t cell_index(Cells cells, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
+    """Return the position of the cell (i, j) in `value`; a sparse table adds it if it is new."""
     if cells.key == NULL:
         return i * cells.capacity + j
     return cells.find(i, j)
 
 
-cdef inline bint empty(Cells cells, Py_ssize_t i) noexcept nogil:
-    """Whether class i has no weight, neither true nor predicted."""
+cdef inline bint is_empty(Cells cells, Py_ssize_t i) noexcept nogil:
+    """Whether class i has neither true nor predicted weight."""
     cdef Totals *c = cells.totals + i
     if c.actual | c.predicted:
         return False
     return cells.fractions == NULL or (cells.fractions[i].actual | cells.fractions[i].predicted) == 0
 
 
-cdef inline bint has_room(Cells cells, int64_t whole) noexcept nogil:
+cdef inline bint weight_fits(Cells cells, int64_t whole) noexcept nogil:
     """Whether a weight leaves the sum of all weights below 2^63 - 1: then no smaller sum can overflow."""
     return whole < <int64_t> 0x7FFFFFFFFFFFFFFF - cells.mass
 
@@ -88,44 +88,44 @@ cdef int read_cells(Cells table, bytes stream, Py_ssize_t classes) except -1
 
 cdef class ConfusionCounters(ConfusionAggregates):
     cdef LabelIndex label_index
-    cdef int64_t ordered_at   # the number of changes of the labels at which `order` was written
-    cdef Py_ssize_t empty_classes   # classes without weight that belong to no fixed set, as far as they are known
+    cdef int64_t ordered_at   # `label_index.changes` when `order` was updated
+    cdef Py_ssize_t empty_classes   # known classes without weight whose label is not fixed
     cdef readonly int64_t n
     cdef readonly int64_t abstained
-    cdef readonly int64_t weighted  # samples whose weight was not 1, as far as they are known
-    cdef int64_t spare  # samples that may come before any counter of samples can be full; a lower bound
+    cdef readonly int64_t weighted  # known samples whose weight was not 1
+    cdef int64_t spare  # a lower bound of the samples that can be counted before a counter is full
 
     cdef int clear_labels(self) except -1
     cdef Py_ssize_t intern(self, object label) except -1
-    cdef void unsee(self, Py_ssize_t i, int kind, int64_t times) noexcept
+    cdef void remove_types(self, Py_ssize_t i, int kind, int64_t times) noexcept
     cdef int reclaim(self) except -1
-    cdef object mapping(self, ConfusionCounters other)
-    cdef int64_t most_seen(self) noexcept
+    cdef object map_indices(self, ConfusionCounters other)
+    cdef int64_t largest_type_count(self) noexcept
     cdef object shown(self, Py_ssize_t i)
-    cdef int check_more(self, int64_t n, int64_t abstained, int64_t seen) except -1
-    cdef int look_for_room(self, int64_t more) except -1
+    cdef int check_more(self, int64_t n, int64_t abstained, int64_t times) except -1
+    cdef int find_spare(self, int64_t more) except -1
     cdef int count(self, object y_true, object y_pred, object w) except -1
     cdef bint try_count(self, object y_true, object y_pred, object w) except -1
     cdef int count_slowly(self, object y_true, object y_pred, object w) except -1
     cdef int uncount(self, object y_true, object y_pred, object w) except -1
-    cdef int take_back(self, object y_true, object y_pred, object w, bint only_look) except -1
-    cdef int add_batch(self, list truth, list predicted, cells, seen, int64_t n, int64_t abstained,
+    cdef int revert_sample(self, object y_true, object y_pred, object w, bint check_only) except -1
+    cdef int add_batch(self, list truth, list predicted, cells, label_counts, int64_t n, int64_t abstained,
                        int64_t weighted) except -1
     cdef int add_state(self, ConfusionCounters other) except -1
-    cdef int take_state(self, ConfusionCounters other) except -1
+    cdef int subtract_state(self, ConfusionCounters other) except -1
     cdef ConfusionCounters twin(self)
     cdef object place_labels(self, list labels, used)
-    cdef int see(self, const int64_t[:] at, const int64_t[:] forms, const int64_t[:] counts) except -1
+    cdef int add_types(self, const int64_t[:] at, const int64_t[:] kinds, const int64_t[:] counts) except -1
     cdef int add_all(self, const int64_t[:] to_row, const int64_t[:] to_column, rows, columns, wholes, parts) except -1
     cdef int check_same(self, other, str verb) except -1
     cdef void add_square(self, ConfusionCounters o, const int64_t[::1] to) noexcept
-    cdef Py_ssize_t take_all(self, const int64_t[::1] to, tuple cells, bint only_look) except -2
+    cdef Py_ssize_t remove_cells(self, const int64_t[::1] to, tuple cells, bint check_only) except -2
 
-cdef class Feed(Guarded):
+cdef class UpdateBase(Guarded):
     cdef readonly object state
-    cdef ConfusionCounters counts  # the state, if it is one of labels
-    cdef public dict unit_folds  # by number, what has counted the samples of each fold of units; see `states.folds`
-    cdef public object prototype  # what has counted nothing, of which each fold has a copy; None until it is needed
+    cdef ConfusionCounters counts  # the state if it counts labels, else None
+    cdef public dict unit_folds  # by number, the state of each fold of units; see `metrics.folds`
+    cdef public object prototype  # the empty state that each fold copies; None until it is needed
 
-cdef class SetFeed(Feed):
+cdef class SetUpdateBase(UpdateBase):
     cdef readonly object scored

@@ -104,7 +104,7 @@ class ConfusionCounters(ConfusionAggregates):
         truth: list[Any],
         predicted: list[Any],
         cells: tuple[Any, Any, Any, Any],
-        seen: Sequence[ndarray[Any, Any]],
+        label_counts: Sequence[ndarray[Any, Any]],
         n: int,
         abstained: int,
         weighted: int,
@@ -125,7 +125,7 @@ class ConfusionCounters(ConfusionAggregates):
     def one_vs_rest(self, label: object) -> Any: ...
 
 @disjoint_base
-class Feed(Guarded):
+class UpdateBase(Guarded):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
     @property
     def state(self) -> Any: ...
@@ -137,7 +137,7 @@ class Feed(Guarded):
     def revert(self, y_true: Any, y_pred: Any, w: Any = 1, *, unit: Any = None) -> None: ...
 
 @disjoint_base
-class SetFeed(Feed):
+class SetUpdateBase(UpdateBase):
     @property
     def scored(self) -> Any: ...
     def attach_scored(self, scored: Any) -> None: ...

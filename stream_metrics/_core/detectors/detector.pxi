@@ -44,8 +44,7 @@ cdef double simulated_bar[256]
 
 
 cdef class Outcome:
-    """Whether a (truth, prediction) pair is an error in the sense of a rate: 1, 0, or None if the rate is not about
-    it."""
+    """Whether a (truth, prediction) pair is an error of a rate: 1, 0, or None if the rate excludes the pair."""
 
     def __cinit__(self, str key not None, label=None):
         if key not in KINDS:
@@ -58,7 +57,7 @@ cdef class Outcome:
         self.label = None if label is None else canonical(label, "label")
 
     cdef int judge(self, object y_true, object y_pred) except -2:
-        """1 for an error, 0 for none, -1 for a pair that the rate is not about."""
+        """Return 1 for an error, 0 for none, -1 for a pair that the rate excludes."""
         cdef bint actual, predicted
         if not plain(y_pred) and isinstance(y_pred, Mapping):
             y_pred = most_likely(y_pred)
@@ -76,7 +75,7 @@ cdef class Outcome:
         return -1 if predicted else actual
 
     def __call__(self, y_true, y_pred):
-        """Return 1 for an error, 0 for none, None for a pair that the rate is not about, an abstention among them."""
+        """Return 1 for an error, 0 for none, None for an abstention or another pair that the rate excludes."""
         if absent(y_pred):
             return None
         judged = self.judge(y_true, y_pred)
@@ -101,7 +100,7 @@ cdef class Detector(Guarded):
 
     def _configure(self, of, odds, directions, method, double arl, int64_t reference, restart, bint running,
                    int64_t block):
-        """Set what does not change; `reference` is 0 where the level is given."""
+        """Set the configuration; `reference` is 0 if the level is given."""
         cdef Py_ssize_t at
         self.of = of
         self.bets = len(odds)
@@ -123,7 +122,7 @@ cdef class Detector(Guarded):
         self._set((), [0.0] * (2 * self.bets))
 
     def _set(self, levels, evidence):
-        """Take over levels, none while they are being learned, and the evidence of each bet."""
+        """Set the levels, none while they are being learned, and the evidence of each bet."""
         cdef Py_ssize_t at
         for at in range(2 * self.bets):
             self.mass[at] = evidence[at]
@@ -272,8 +271,7 @@ cdef class Detector(Guarded):
         self.watch_one(0, loss)
 
     cdef int watch_one(self, int judged, double loss) except -1:
-        """Watch a loss, or note a pair that the rate is not about: a stretch, unless the level has been learned
-        then."""
+        """Watch a loss, or count a pair that the rate excludes; a stretch, unless this completes the reference."""
         if self.holder != 0:
             self.wait()
         check_samples(1, max(self.n, self.abstained))
@@ -298,7 +296,7 @@ cdef class Detector(Guarded):
         return 0
 
     cdef int watch(self, double x) except -1:
-        """Let every bet see a loss."""
+        """Update every bet with a loss."""
         if self.stopped:
             return 0
         if self.running:
@@ -313,8 +311,7 @@ cdef class Detector(Guarded):
 
     @cython.final
     cdef double weigh(self, double x) noexcept:
-        """Multiply the evidence of every bet by what it made of a loss, or of the block that it ends; return the sum,
-        or 0."""
+        """Multiply the evidence of every bet by its factor for a loss or the block it ends; return the sum, or 0."""
         if self.block == 1:
             return self.multiply(x, 1)
         self.part += x
@@ -326,7 +323,7 @@ cdef class Detector(Guarded):
 
     @cython.final
     cdef double multiply(self, double x, int64_t n) noexcept:
-        """Multiply the evidence of every bet by what it made of the mean of n losses; return the sum."""
+        """Multiply the evidence of every bet by its factor for the mean of n losses; return the sum."""
         cdef Py_ssize_t at, side
         cdef double total = 0, m
         for side in range(2):
@@ -363,7 +360,7 @@ cdef class Detector(Guarded):
         return self.weigh(place <= self.level[0])
 
     def _learned(self):
-        """Freeze the level of what was learned."""
+        """Set the level to the mean of the losses learned from."""
         self._set(self._levels(self.total / self.learned, self.learned), [0.0] * (2 * self.bets))
 
     cdef int close(self, double total) except -1:
@@ -387,10 +384,10 @@ cdef class Detector(Guarded):
         return 0
 
     def _watch_sum(self, double total, int64_t n):
-        """Let every bet see n losses of which only the sum is known, as one step.
+        """Update every bet with n losses of which only the sum is known, in one step.
 
-        In a section that writes. Whatever the losses are, a bet multiplies by at least (factor of 1)^sum (factor of
-        0)^(n - sum).
+        In a section that writes. For any losses with this sum, a bet multiplies by at least (factor of 1)^sum (factor
+        of 0)^(n - sum).
         """
         cdef Py_ssize_t at, side
         cdef double m, step, evidence = 0
@@ -440,7 +437,7 @@ cdef class Detector(Guarded):
         cdef int64_t at = 0
         cdef uint64_t state = splitmix64(seed)
         self.reset()
-        self.n = state >> 24  # where other random numbers break ties
+        self.n = state >> 24  # so that ties are broken by other random numbers
         while at < longest:
             at += not self.learning
             self.n += 1
@@ -475,7 +472,7 @@ cdef class Detector(Guarded):
         return None if self.learning else (self.level[0], self.level[1])
 
     def _numbers(self):
-        """What changes, as plain data."""
+        """Return the numbers of the state as plain data."""
         known = self.learned >= self.apart if self.running else not self.learning
         bets = [] if self.learning else [self.mass[at] for at in range(2 * self.bets)]
         numbers = [self.n, self.abstained, self.alarms, self.alarm, self.stopped, list(self.times), self.learned,
@@ -485,7 +482,7 @@ cdef class Detector(Guarded):
                 *([self.filled, self.part] if self.block > 1 else [])]
 
     def _take(self, numbers):
-        """Become what `_numbers` has written; ValueError for what it cannot have."""
+        """Restore the numbers that `_numbers` returned; raise ValueError for impossible ones."""
         n, abstained, alarms, alarm, stopped, times, learned, total, levels, bets, *rest = numbers
         first, filled = rest[:self.running], rest[self.running:] or [0, 0.0]
         if {*map(type, (n, abstained, alarms, learned, *times))} != {int} or not {*map(type,
@@ -518,7 +515,7 @@ cdef class Detector(Guarded):
         self._set(levels, bets or [0.0] * (2 * self.bets))
 
     cdef int check_running(self, int64_t learned, double total, levels, bets, double first) except -1:
-        """Refuse numbers that a comparison by ranks cannot have."""
+        """Raise ValueError for numbers that a comparison by ranks cannot have."""
         cdef int64_t ranked = learned - self.apart if learned >= self.apart else learned
         if len(levels) != (2 if learned >= self.apart else 0) or bool(bets) != (learned >= self.reference):
             raise ValueError("a level once enough was learned")

@@ -1,7 +1,7 @@
-"""Mappings from label to probability become rated samples. Nothing here keeps a state.
+"""Mappings from label to probability become rated samples. These functions have no state.
 
-A dict of floats under labels of the plain types is read as it lies, in one pass and without an object; anything else is
-first made one. Labels are compared only where a probability is tied with that of the true class.
+A dict of floats by plain labels is read in one pass without creating objects; other mappings are converted first.
+Labels are compared only if a probability is tied with that of the true class.
 """
 
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
@@ -61,7 +61,7 @@ cdef int measure_mapping(dict scores, object truth, object position, bint clean,
     cdef Row row
     cdef PyObject *key
     cdef PyObject *value
-    cdef PyObject *found
+    cdef PyObject *own_score
     cdef Py_ssize_t place = 0, rank
     cdef double p = -1.0, x
     row.classes, row.higher, row.ties, row.squares.high, row.squares.low = len(scores), 0, 0, 0, 0
@@ -71,9 +71,9 @@ cdef int measure_mapping(dict scores, object truth, object position, bint clean,
     while not clean and PyDict_Next(scores, &place, &key, &value):
         if needs_cleaning(<object> key, <object> value):
             return measure_mapping(cleaned(scores, position), truth, position, True, s)
-    found = PyDict_GetItemWithError(scores, truth)
-    if found != NULL:
-        p = PyFloat_AS_DOUBLE(<object> found)
+    own_score = PyDict_GetItemWithError(scores, truth)
+    if own_score != NULL:
+        p = PyFloat_AS_DOUBLE(<object> own_score)
     place = 0
     while PyDict_Next(scores, &place, &key, &value):
         x = PyFloat_AS_DOUBLE(<object> value)
@@ -83,8 +83,8 @@ cdef int measure_mapping(dict scores, object truth, object position, bint clean,
         row.ties += x == p
         add_square(&row.squares, quantize52(clamp(x)))
     rank = row.classes + 1
-    if found != NULL:
+    if own_score != NULL:
         rank = row.higher + 1 + (earlier_ties(scores, truth, p) if row.ties > 1 else 0)
-    rate(s, clamp(p), &row, rank, found != NULL)
+    rate(s, clamp(p), &row, rank, own_score != NULL)
     finish(s, 1)
     return 0

@@ -4,14 +4,14 @@ Every sample has three loss terms and a rank, each a function of the sample alon
 of 2^-104 (the logarithm first to a double), multiplied by the weight as an integer, and added to a 192-bit integer.
 A whole weight multiplies without rounding, so a weight of 3 is three samples; a fraction rounds once more, again as a
 function of the sample. So the sums are exact, whatever the order, and a sample can be taken back to the last bit.
-In 128 bits of 2^-64, as cells have them, 36 times a weight could overflow, and a nearly perfect stream would keep few
-digits.
+The 128 bits of cells would not do: 36 times a weight could overflow, and the sums of a nearly perfect stream would have
+few digits.
 
-Squares of losses are summed besides, of samples of weight 1 alone, since only these have intervals. A loss is rounded
-to a multiple of 2^-52 first, so that its square is a whole number of units. States that were written before squares
-were counted have none, and what they are merged into loses its own.
+Squares of losses are summed for samples of weight 1 only, since only these have intervals. A loss is rounded
+to a multiple of 2^-52 first, so that its square is a whole number of units. States written before squares
+were counted have none, and merging one removes those of the target.
 
-The sums change in stretches of `Guarded` only, so a copy of the struct is what was counted at one moment.
+The sums change in stretches of `Guarded` only, so a copy of the struct is consistent.
 """
 
 cimport cython
@@ -38,7 +38,7 @@ cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
 cdef object UNIT = 1 << 64
 
 
-cdef object no_room(int64_t whole, int64_t have, object position):
+cdef object weight_overflow(int64_t whole, int64_t have, object position):
     return WeightError(argument="w", position=position, subject="the sum of all weights",
                        expected="to stay below 2**63 - 1", got=whole,
                        but=f"got {whole} on top of {have}", position_last=True)
@@ -60,7 +60,7 @@ cdef class LossSums(Guarded):
         return 0
 
     cpdef bint is_positive(self, object truth, position=None) except -1:
-        """Whether a true label is `pos_label`; one of another type can hardly be meant to be compared with it."""
+        """Whether a true label is `pos_label`; raise LabelError for a label of another type, probably a mistake."""
         if truth == self.pos_label:
             return True
         if (self.pos_kind or type(truth) is not bool) and sort_key(truth)[0] != self.pos_kind:
@@ -70,7 +70,7 @@ cdef class LossSums(Guarded):
         return False
 
     cdef bint measure(self, object y_true, object scores, object classes, object position, Sample *s) except -1:
-        """Rate a sample; False if it is an abstention."""
+        """Rate a sample; return False for an abstention."""
         truth = y_true if plain(y_true) and not PyFloat_CheckExact(y_true) else canonical(y_true, "y_true", position)
         if PyDict_CheckExact(scores):
             if not scores:
@@ -136,7 +136,7 @@ cdef class LossSums(Guarded):
             self.wait()
         check_samples(1, self.sums.n)
         if whole >= LARGEST - self.sums.weight.whole:
-            raise no_room(whole, self.sums.weight.whole, None)
+            raise weight_overflow(whole, self.sums.weight.whole, None)
         count(&self.sums, &s, whole, part)
 
     def revert(self, y_true, scores, w=1):
@@ -161,13 +161,13 @@ cdef class LossSums(Guarded):
         The sums show a missing update if one would fall below 0, or if fewer samples than ranks with a weight would be
         left.
         """
-        self.take_back(y_true, scores, w, False)
+        self.revert_sample(y_true, scores, w, False)
 
     def check_revert(self, y_true, scores, w=1):
         """Raise what `revert` would."""
-        self.take_back(y_true, scores, w, True)
+        self.revert_sample(y_true, scores, w, True)
 
-    cdef int take_back(self, object y_true, object scores, object w, bint only_look) except -1:
+    cdef int revert_sample(self, object y_true, object scores, object w, bint check_only) except -1:
         cdef Sample s
         cdef Sums one, rest
         cdef int64_t whole = 1
@@ -186,7 +186,7 @@ cdef class LossSums(Guarded):
             raise WeightError(
                 "Expected to revert a sample that was counted, "
                 f"but got y_true={y_true!r:.60}, scores={scores!r:.60}, w={w!r}")
-        if not only_look:
+        if not check_only:
             self.sums = rest
         return 0
 
@@ -202,14 +202,14 @@ cdef class LossSums(Guarded):
         cdef Sample s[BLOCK]
         cdef Py_ssize_t n = rows.shape[0], k = rows.shape[1], start = 0, size, done, counted = 0
         cdef bint weighted = whole is not None, fractional = part is not None
-        cdef int64_t room = LARGEST - self.sums.weight.whole
+        cdef int64_t limit = LARGEST - self.sums.weight.whole
         memset(&batch, 0, sizeof(Sums))
         with nogil:
             while start < n:
                 size = min(n - start, BLOCK)
                 done = rate_rows(&rows[start, 0], size, k, &truth[start], &order[0], s)
                 counted = count_block(&batch, s, done, &whole[start] if weighted else NULL, &part[start] if fractional
-                                      else NULL, room)
+                                      else NULL, limit)
                 if counted < size:
                     break
                 start += size
@@ -225,14 +225,14 @@ cdef class LossSums(Guarded):
         cdef Sample s[BLOCK]
         cdef Py_ssize_t n = scores.shape[0], start = 0, size, done, counted = 0
         cdef bint weighted = whole is not None, fractional = part is not None
-        cdef int64_t room = LARGEST - self.sums.weight.whole
+        cdef int64_t limit = LARGEST - self.sums.weight.whole
         memset(&batch, 0, sizeof(Sums))
         with nogil:
             while start < n:
                 size = min(n - start, BLOCK)
                 done = rate_singles(&scores[start], size, &positive[start], s)
                 counted = count_block(&batch, s, done, &whole[start] if weighted else NULL, &part[start] if fractional
-                                      else NULL, room)
+                                      else NULL, limit)
                 if counted < size:
                     break
                 start += size
@@ -241,14 +241,14 @@ cdef class LossSums(Guarded):
         self.commit(&batch)
         return -1
 
-    @cython.boundscheck(True)  # the list of scores is the caller's, who may change it while scores are read
+    @cython.boundscheck(True)  # the caller may change the list while scores are read
     def count_objects(self, list labels, const int32_t[::1] code, list scores, classes, const int64_t[::1] whole,
                       const uint64_t[::1] part):
         """Count scores of any form, one a row, whose true labels are labels[code]."""
         cdef Sums batch
         cdef Sample s
         cdef Py_ssize_t r
-        cdef int64_t w = 1, room = LARGEST - self.sums.weight.whole
+        cdef int64_t w = 1, limit = LARGEST - self.sums.weight.whole
         cdef uint64_t f = 0
         memset(&batch, 0, sizeof(Sums))
         for r in range(len(scores)):
@@ -258,22 +258,22 @@ cdef class LossSums(Guarded):
             if whole is not None:
                 w = whole[r]
                 f = 0 if part is None else part[r]
-            if w >= room - batch.weight.whole:
-                raise no_room(w, self.sums.weight.whole + batch.weight.whole, r)
+            if w >= limit - batch.weight.whole:
+                raise weight_overflow(w, self.sums.weight.whole + batch.weight.whole, r)
             count(&batch, &s, w, f)
         self.commit(&batch)
 
-    cdef int check_room(self, const Sums *more) except -1:
+    cdef int check_counts(self, const Sums *more) except -1:
         check_samples(more.n, self.sums.n)
         check_samples(more.abstained, self.sums.abstained)
         if more.weight.whole >= LARGEST - self.sums.weight.whole and (more.weight.whole != 0 or more.weight.part != 0):
-            raise no_room(more.weight.whole, self.sums.weight.whole, None)
+            raise weight_overflow(more.weight.whole, self.sums.weight.whole, None)
         return 0
 
     cdef int commit(self, Sums *batch) except -1:
         if self.holder != 0:
             self.wait()
-        self.check_room(batch)
+        self.check_counts(batch)
         plus_sums(&self.sums, batch)
         return 0
 
@@ -290,7 +290,7 @@ cdef class LossSums(Guarded):
         """Raise what `merge` would, MergeError or WeightError."""
         self.check_same(other, "merge")
         cdef Sums theirs = (<LossSums> other).sums
-        self.check_room(&theirs)
+        self.check_counts(&theirs)
 
     def merge(self, other):
         """Add the sums of another state.

@@ -12,7 +12,7 @@ from libc.string cimport memset
 
 from stream_metrics._core.numeric.fixed cimport Fixed
 from stream_metrics._core.numeric.wide cimport (
-    Term, Wide, as_term, minus_fixed, minus_wide, plus_fixed, plus_wide, quantize52, root, surprise, times)
+    Term, Wide, as_term, minus_fixed, minus_wide, plus_fixed, plus_wide, quantize52, sqrt_units, neg_log, times)
 
 ctypedef fused real:
     float
@@ -49,7 +49,7 @@ cdef struct Sums:
 
 
 cdef inline bint in_range(double p) noexcept nogil:
-    """Whether it is a probability but for rounding: float32 rows miss 1 by some 1e-7."""
+    """Whether a number is a probability up to rounding: float32 rows miss 1 by about 1e-7."""
     return -1e-6 <= p <= 1.000001
 
 
@@ -75,7 +75,7 @@ cdef inline void add_square(Term *sum, uint64_t q) noexcept nogil:
 
 
 cdef inline bint scan(const real *p, Py_ssize_t n, double p_true, Row *row) noexcept nogil:
-    """Read a row; False if something in it is no probability, which its place on the grid gives away."""
+    """Read a row; return False if a number is no probability."""
     cdef Py_ssize_t start = 0, i, stop
     cdef uint64_t q, a, b, aa, ab, bb
     cdef int64_t higher = 0, ties = 0
@@ -105,25 +105,25 @@ cdef inline bint scan(const real *p, Py_ssize_t n, double p_true, Row *row) noex
 
 
 @cython.cdivision(True)
-cdef inline void rate(Sample *s, double p, Row *row, Py_ssize_t rank, bint found) noexcept nogil:
-    """Fill in what needs no logarithm, from the probability of the true class and the squares of its row."""
+cdef inline void rate(Sample *s, double p, Row *row, Py_ssize_t rank, bint is_named) noexcept nogil:
+    """Fill the fields that need no logarithm, from the probability of the true class and the squares of its row."""
     cdef Term brier = row.squares
-    cdef uint64_t q = quantize52(p) if found else 0
-    s.p = p if found and p > 2.0**-52 else 2.0**-52
-    s.share = <double> <int64_t> q / root(row.squares) if q else 0.0
+    cdef uint64_t q = quantize52(p) if is_named else 0
+    s.p = p if is_named and p > 2.0**-52 else 2.0**-52
+    s.share = <double> <int64_t> q / sqrt_units(row.squares) if q else 0.0
     s.share = s.share if s.share < 1.0 else 1.0
     brier.high += (<uint64_t> 1 << 40) - (q >> 11) - (brier.low < q << 53)  # (1 - q)^2 - q^2 = 1 - 2 q
     brier.low -= q << 53
     s.brier = brier
     s.rank = <int> min(rank, RANKS) - 1
-    s.two = row.classes + (not found) <= 2
+    s.two = row.classes + (not is_named) <= 2
 
 
 cdef inline void finish(Sample *s, Py_ssize_t n) noexcept nogil:
-    """Turn what `rate` left as doubles into terms; a loop of its own, so that the samples of a batch overlap."""
+    """Turn the doubles of `rate` into terms; a separate loop, so that the samples of a batch are pipelined."""
     cdef Py_ssize_t i
     for i in range(n):
-        s[i].log_loss = as_term(surprise(s[i].p))
+        s[i].log_loss = as_term(neg_log(s[i].p))
     for i in range(n):
         s[i].spherical = as_term(s[i].share)
 
@@ -158,7 +158,7 @@ cdef inline void count_squares(Squares *squares, Sample *s) noexcept nogil:
 
 
 cdef inline void count(Sums *sums, Sample *s, int64_t whole, uint64_t part) noexcept nogil:
-    """Add a sample; room for its weight was checked."""
+    """Add a sample whose weight was checked."""
     cdef Term product
     cdef uint64_t top = 0
     sums.n += 1
@@ -183,12 +183,12 @@ cdef inline void count(Sums *sums, Sample *s, int64_t whole, uint64_t part) noex
 
 
 cdef inline Py_ssize_t count_block(Sums *sums, Sample *s, Py_ssize_t n, const int64_t *whole, const uint64_t *part,
-                                   int64_t room) noexcept nogil:
+                                   int64_t limit) noexcept nogil:
     """Count rated samples; return the first whose weight is too large, or n."""
     cdef inline Py_ssize_t r
     finish(s, n)
     for r in range(n):
-        if (1 if whole == NULL else whole[r]) >= room - sums.weight.whole:
+        if (1 if whole == NULL else whole[r]) >= limit - sums.weight.whole:
             return r
         if whole == NULL:
             count(sums, s + r, 1, 0)
@@ -199,7 +199,7 @@ cdef inline Py_ssize_t count_block(Sums *sums, Sample *s, Py_ssize_t n, const in
 
 cdef inline Py_ssize_t rate_rows(const real *p, Py_ssize_t n, Py_ssize_t k, const int32_t *truth, const int32_t *order,
                                  Sample *s) noexcept nogil:
-    """Rate n rows of k probabilities; return the first that holds something else, or n."""
+    """Rate n rows of k probabilities; return the first row with another number, or n."""
     cdef inline Py_ssize_t r, i, t, rank
     cdef Row row
     cdef double p_true
@@ -243,7 +243,7 @@ cdef inline void plus_squares(Squares *a, const Squares *b) noexcept nogil:
 
 
 cdef inline void minus_squares(Squares *a, const Squares *b, int64_t left) noexcept nogil:
-    """Subtract; squares that are not known stay so until no sample is left."""
+    """Subtract; unknown squares stay unknown until no sample remains."""
     if a.unknown or b.unknown:
         forget_squares(a, left != 0)
         return
@@ -287,7 +287,7 @@ cdef inline bint is_zero(const Wide *sum) noexcept nogil:
 
 
 cdef inline bint possible_squares(const Squares *s, int64_t n) noexcept nogil:
-    """Whether nothing is below zero, and no square is without a sample."""
+    """Whether no number is negative and every square has a sample."""
     if s.weighted < 0 or s.beyond < 0 or s.weighted > n - s.beyond:
         return False
     if s.log_loss.high < 0 or s.brier.high < 0 or s.spherical.high < 0:
@@ -298,8 +298,7 @@ cdef inline bint possible_squares(const Squares *s, int64_t n) noexcept nogil:
 
 
 cdef inline bint possible(const Sums *s) noexcept nogil:
-    """Whether a state can hold this: nothing below zero, nothing without weight, and a sample for every rank with a
-    weight."""
+    """Whether a state can have these sums: none negative, none without weight, a sample for every used rank."""
     cdef int r, ranks = 0
     cdef Fixed ranked
     ranked.whole, ranked.part = 0, 0

@@ -1,4 +1,4 @@
 """Shared parts of the compiled counters: the lock, numbers, weights, labels, exact sums, hashes.
 
-Nothing here knows about a state; whatever only one state needs belongs to the folder of that state.
+Nothing here knows about a state; code for one state belongs in the folder of that state.
 """

@@ -4,19 +4,18 @@ There are two ways to touch what an object counts:
 
 - a *stretch*: C code that runs no Python and keeps the interpreter's lock, so no other thread can see a part of it. It
   starts with `if self.holder != 0: self.wait()`.
-- a *section*, between `enter` or `enter_reading` and `leave`: code that may run Python (also by allocating an object
-  that
-  the garbage collector tracks, which may run finalizers), and so may let other threads run. These wait until it is
-  closed.
+- a *section*, between `enter` or `enter_reading` and `leave`: code that may run Python (also by allocating an
+  object that the garbage collector tracks, which may run finalizers), and so may let other threads run. These wait
+  until it is closed.
 
-What a caller passes to a counter is turned into plain labels and numbers before either, because that may run any code
-at all. Where several states count one sample together (sets of scores, windows and groups of these, `Fading`), and in
-batches for windows and groups, labels may be read in the section, and so may not use the object that reads them.
+The arguments of a caller are converted to plain labels and numbers before either, because that may run any code. If
+several states count one sample together (sets of scores, windows and groups of these, `Fading`), and in batches for
+windows and groups, labels may be read in the section; their code must not use the object that reads them.
 Sections that only read can be nested. A call that would write in a section of its own thread, or read in one that
 writes, comes from a finalizer or a signal handler in the middle of the section: RuntimeError.
 
 The lock of a container is taken before those of the states inside it, and those of two objects in the order of their
-addresses, so threads cannot wait for each other in a circle.
+addresses, so threads cannot deadlock.
 """
 
 cimport cython
@@ -41,7 +40,7 @@ cdef unsigned long survivor = 0  # the thread that called fork, the only one in 
 
 
 def _forked():
-    """Note, in the child, that the threads whose sections were open are gone."""
+    """Record, in the child of a fork, that only this thread exists."""
     global forks_so_far, survivor
     forks_so_far += 1
     survivor = PyThread_get_thread_ident()
@@ -161,11 +160,11 @@ cdef class Guarded:
         return 0
 
     cdef int renew(self) noexcept:
-        """Forget the threads of the process that this one was forked from, but for the one that lives on."""
+        """After a fork, remove the sections of threads that the child does not have."""
         if self.holder != survivor:
             self.holder = 0
         self.waiting, self.woken = 0, False
-        self.gate = NULL  # which threads that are gone may have left in any state
+        self.gate = NULL  # threads that no longer exist may have left it in any state
         self.forks = forks_so_far
         return 0
 

@@ -8,9 +8,9 @@ cdef class Guarded:
     cdef unsigned long holder  # the thread whose section is open, 0 if none is
     cdef int readings          # how deep its sections are nested if they only read, 0 if it writes
     cdef int waiting           # threads that wait
-    cdef bint woken            # one of these was woken and has not run yet
+    cdef bint woken            # whether one of these was woken and has not run yet
     cdef long forks            # forks of the process before the fields above were last written
-    cdef void *gate            # what the others wait at; NULL until one has to
+    cdef void *gate            # a lock that waiting threads block on; NULL until one waits
 
     cdef int enter(self) except -1
     cdef int enter_reading(self) except -1
@@ -41,7 +41,7 @@ cdef extern from * nogil:
     """
     #define MOST_SAMPLES (INT64_MAX - 2)
     """
-    # the most samples, and the most abstentions, that are counted, written and read: 2^63 - 3
+    # the largest number of samples, and of abstentions: 2^63 - 3
     const int64_t MOST_SAMPLES
 
 cdef int split(object weight, int64_t *whole, uint64_t *part) except -1
@@ -51,13 +51,12 @@ cdef int refuse_samples(int64_t more, int64_t have) except -1
 
 
 cdef inline int check_samples(int64_t more, int64_t have) except -1:
-    """Refuse more samples than there is room for; neither number is negative."""
+    """Raise WeightError if the number of samples would overflow; neither number is negative."""
     return refuse_samples(more, have) if more > MOST_SAMPLES - have else 0
 
 
 cdef inline int64_t samples_left(int64_t n, int64_t abstained, int64_t type_count, int64_t per_sample) noexcept:
-    """How many samples can come before a counter of samples is full; one sample adds up to `per_sample` to a type
-    count."""
+    """Return how many samples fit before a counter is full; a sample adds at most `per_sample` to a type count."""
     return min(MOST_SAMPLES - max(n, abstained), (INT64_MAX - type_count) // per_sample)
 
 
@@ -73,11 +72,11 @@ cdef class LabelIndex:
     cdef IdentityCacheEntry *cache
     cdef int cache_bits
     cdef Py_ssize_t cached  # entries of the cache
-    cdef Py_ssize_t used    # indices from 0 that were given to labels, some perhaps taken back
-    cdef Py_ssize_t fixed   # the first indices, which belong to the fixed labels
+    cdef Py_ssize_t used    # indices ever assigned, from 0; some may be free again
+    cdef Py_ssize_t fixed   # number of fixed labels, which have the first indices
     cdef dict index
     cdef list names, free
-    cdef int64_t changes, sorted_at  # of the set of labels; the number of changes at which it was sorted last
+    cdef int64_t changes, sorted_at  # changes of the set of labels; their number when it was last sorted
     cdef int64_t *ranking  # the indices of all labels, sorted
     cdef Py_ssize_t ranked
     cdef readonly object fixed_labels
@@ -120,7 +119,7 @@ cdef inline int numeric_kind(object label):
 
 
 cdef inline void remove_type(int64_t *type_counts, int kind, int64_t times) noexcept:
-    """Take appearances as one type back, from another type where that one has too few."""
+    """Remove appearances as one type, and from another type if that one has too few."""
     cdef int other
     cdef int64_t some
     if kind == 3:
@@ -132,7 +131,7 @@ cdef inline void remove_type(int64_t *type_counts, int kind, int64_t times) noex
 
 
 cdef inline bint plain(object label):
-    """Whether the object is a label as it stands: of such a type, and not too long. A float may still not be finite."""
+    """Whether an object is a canonical label: of a plain type, and not too long. A float may still not be finite."""
     kind = type(label)
     if kind is str:
         return PyUnicode_GET_LENGTH(label) <= LONGEST

@@ -1,11 +1,11 @@
 """Labels and indices: which class of a table a label is, and under which label a class is reported.
 
-One dict maps a label to its index. In front of it a small cache remembers by identity the label objects that came last,
-because streams repeat the same few objects: a hit costs one comparison and needs neither hash nor dict. The cache keeps
-a reference to each object, so an address cannot come to mean another label.
+One dict maps a label to its index. In front of it, a small cache finds the last label objects by identity,
+because streams repeat the same few objects: a hit costs one comparison, without hash or dict. The cache owns a
+reference to each object, so no address can be reused for another label.
 
-The table that owns an index counts per class in which types a number appeared (bool, int, float) and takes the counts
-back with the samples, so the label that is shown is a function of what is counted, whatever the order in which it came.
+The table that owns an index counts per class in which types a number appeared (bool, int, float) and reverts the
+counts with the samples. So the label that is shown depends on the counted samples only, not on their order.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from stream_metrics.labels.label import (
 
 cdef int FIRST_CACHE_BITS = 8  # 256 entries, 4 kB
 cdef int MOST_CACHE_BITS = 18  # 4 MB
-cdef IdentityCacheEntry[2] NO_CACHE  # the cache of an index that has cached nothing yet: no label is found here
+cdef IdentityCacheEntry[2] NO_CACHE  # the cache of an index that has cached nothing yet; contains no label
 cdef tuple NUMERIC_KINDS = (bool, int, float)
 assert LONGEST == _LONGEST
 
@@ -67,7 +67,7 @@ cdef class LabelIndex:
         PyMem_RawFree(self.ranking)
 
     cdef int clear(self) except -1:
-        """Forget all labels but the fixed ones."""
+        """Remove all labels but the fixed ones."""
         self.cache_drop()
         self.index, self.names, self.free = {}, [], []
         self.used, self.fixed = 0, 0
@@ -105,7 +105,7 @@ cdef class LabelIndex:
         return 0
 
     cdef int cache_put(self, object label, Py_ssize_t index, int kind) except -1:
-        """Remember the index of an object that was given as a label."""
+        """Cache the index of an object that was given as a label."""
         cdef IdentityCacheEntry *first
         cdef IdentityCacheEntry *second
         cdef IdentityCacheEntry *entry
@@ -140,7 +140,7 @@ cdef class LabelIndex:
         return self.free[len(self.free) - 1] if self.free else self.used
 
     cdef Py_ssize_t add(self, object label) except -1:
-        """Give a new canonical label an index; the owner has memory for it."""
+        """Assign an index to a new canonical label; the owner has reserved memory."""
         cdef Py_ssize_t i = self.next_index()
         self.index[label] = i
         if self.free:
@@ -157,7 +157,7 @@ cdef class LabelIndex:
         return i
 
     cdef int remove(self, Py_ssize_t i) except -1:
-        """Take the index of a class back."""
+        """Release the index of a class."""
         self.cache_clear()
         del self.index[self.names[i]]
         self.names[i] = None
@@ -177,7 +177,7 @@ cdef class LabelIndex:
         if self.fixed_labels is None or self.index.get(label, self.fixed) < self.fixed:
             return label
         if self.other is not None:
-            return self.other  # also for a label that equals it: then its type must not depend on what came before
+            return self.other  # also for a label equal to it, so that the type does not depend on earlier labels
         raise LabelError(argument=argument, position=position, got=label, but=f"got {label!r}",
                          expected=f"to be one of the fixed labels {list(self.fixed_labels)}")
 
@@ -188,14 +188,14 @@ cdef class LabelIndex:
             return None
         if plain(y_pred):
             return self.admitted(y_pred, "y_pred", None)
-        # the first test is usually enough, and takes no time
+        # the first test is fast and usually decides
         soft = type(y_pred) is dict or isinstance(y_pred, Mapping)
         if soft and not y_pred:
             return None
         return self.admitted(most_likely(y_pred) if soft else y_pred, "y_pred", None)
 
     cdef int copy_from(self, LabelIndex other) except -1:
-        """Take over the labels of an index of the same configuration, and their order if it is up to date."""
+        """Copy the labels of an index of the same configuration, and their order if it is up to date."""
         self.index, self.names, self.free = other.index.copy(), other.names.copy(), other.free.copy()
         self.used, self.fixed = other.used, other.fixed
         self.changes += 1
@@ -214,7 +214,7 @@ cdef class LabelIndex:
         return 0
 
     cdef int sort(self) except -1:
-        """Bring `ranking` up to date; runs Python code if labels are new, so the owner opens a section."""
+        """Update `ranking`; runs Python code if labels are new, so the owner opens a section."""
         cdef const int64_t[::1] indices
         if self.sorted_at == self.changes:
             return 0

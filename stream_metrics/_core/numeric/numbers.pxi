@@ -1,8 +1,8 @@
 """What a number, or a row of numbers, may be: one rule for scores, weights and options.
 
 Numbers are those of Python and of NumPy, and arrays and tensors without dimensions, which stand for the item in them.
-Whatever else has `__float__` or `__index__` (Decimal, Fraction) is a number too; text, times and complex numbers are
-none.
+Other objects with `__float__` or `__index__` (Decimal, Fraction) are numbers too; text, times and complex numbers are
+not.
 """
 
 import operator

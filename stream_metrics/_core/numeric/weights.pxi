@@ -77,7 +77,7 @@ def checked_weight(weight):
     """The int or float that a weight stands for; WeightError if it is none, or out of range."""
     cdef int64_t whole = 0
     cdef uint64_t part = 0
-    number = plain_weight(weight)  # read once: what is returned is what was checked
+    number = plain_weight(weight)  # read once, so that the returned value is the checked one
     try:
         split(number, &whole, &part)
     except WeightError:
@@ -97,7 +97,7 @@ cdef bint split_some(object weight, int64_t *whole, uint64_t *part) except -1:
 
 
 def split_some_weights(weights):
-    """Split weights as `split_weights` does, but so that no positive one becomes 0; also tell which were rounded.
+    """Split weights as `split_weights` does, but so that no positive one becomes 0; also return which were rounded.
 
     The last is None if none was rounded; a weight of at least 2^-11 never is, and no weight by more than 2^-64.
     """
@@ -140,7 +140,7 @@ def split_weights(weights):
     return wholes, parts if any_part else None
 
 
-@cython.boundscheck(True)  # the list is the caller's, who may change it while a weight is read
+@cython.boundscheck(True)  # the caller may change the list while a weight is read
 cdef tuple split_objects(list weights):
     cdef Py_ssize_t r, n = len(weights)
     cdef uint64_t any_part = 0

@@ -1,10 +1,10 @@
 # Loss terms and their sums as integers in units of 2^-104, and the arithmetic that makes a term the same on every
 # machine.
 #
-# A probability is held as a multiple of 2^-52, so its square is a whole number of units and a sum of squares does not
+# A probability is stored as a multiple of 2^-52, so its square is a whole number of units and a sum of squares does not
 # depend on the order of the classes. The logarithm is computed here because the C library's differs between systems
-# (and between processors on one system) in the last bit, and such a bit could not be taken back by a revert elsewhere.
-# All it needs are the four basic operations, which IEEE 754 fixes; the build forbids fusing them.
+# (and between processors on one system) in the last bit, and a revert on another machine could not undo such a bit.
+# It needs only the four basic operations, which IEEE 754 fixes; the build forbids fusing them.
 cimport cython
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint64_t
@@ -95,7 +95,7 @@ cdef inline uint64_t quantize52(double p) noexcept nogil:
     return bits - <uint64_t> 0x3FF0000000000000
 
 
-cdef inline double root(Term squares) noexcept nogil:
+cdef inline double sqrt_units(Term squares) noexcept nogil:
     """The square root of a sum of squares, in units of 2^-52."""
     cdef double low = <double> <int64_t> (squares.low >> 32) * 4294967296.0
     low = low + <double> <int64_t> (squares.low & <uint64_t> 0xFFFFFFFF)
@@ -103,7 +103,7 @@ cdef inline double root(Term squares) noexcept nogil:
 
 
 @cython.cdivision(True)
-cdef inline double surprise(double p) noexcept nogil:
+cdef inline double neg_log(double p) noexcept nogil:
     """-ln p for p in [2^-52, 1], within 1 ulp.
 
     p = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)]; ln(1 + f) = 2 artanh(s), s = f/(2 + f), by its power series,

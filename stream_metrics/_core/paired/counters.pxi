@@ -1,11 +1,11 @@
 """The joint counters of two models: samples become cells of (fold, true label, prediction of one, prediction of the
 other).
 
-Two confusion matrices do not say how often both models are right about the same sample, and the uncertainty of a
-difference hangs on that. So the cells are triples of labels. They lie in a hash of the occupied ones, whose key holds
-the fold in its 10 highest bits and three label indices of 18 bits each: a cube of K classes would be nearly empty.
+Two confusion matrices do not show how often both models are right about the same sample, and the uncertainty of a
+difference depends on that. So a cell is a triple of labels. A cube of K classes would be nearly empty, so occupied
+cells are in a hash; a key has the fold in its 10 highest bits and three label indices of 18 bits each.
 
-Folds are handed in; the last one, number `folds`, holds the samples that belong to none.
+The caller assigns folds; the last one, number `folds`, has the samples that belong to none.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ cdef inline bint absent(object predicted):
     return predicted is None or (not plain(predicted) and isinstance(predicted, Mapping) and not predicted)
 
 
-cdef class JointCounters(HashCounter):
+cdef class PairedCounts(HashCounter):
     """Exact counts of (fold, true label, prediction of one model, prediction of the other)."""
 
     def __cinit__(self, *args, **kwargs):
@@ -79,19 +79,19 @@ cdef class JointCounters(HashCounter):
         if self.holder != 0:
             self.wait()
         if self.spare <= 0:
-            self.look_for_room(1)
+            self.find_spare(1)
         t, a, b = cache_entry(self.label_index, y_true), cache_entry(self.label_index,
                                                                      pred_a), cache_entry(self.label_index, pred_b)
         if (t.label != <PyObject *> y_true or a.label != <PyObject *> pred_a or b.label != <PyObject *> pred_b
                 or (whole | <int64_t> part) == 0):
             return self.count_new(y_true, pred_a, pred_b, whole, part, fold)
-        self.check_room(whole)
+        self.check_weight(whole)
         if part != 0:
             self.make_fractional()
         self.add(key_of(fold, t.index, a.index, b.index), whole, part)
-        self.classes[t.index].seen[t.kind] += 1
-        self.classes[a.index].seen[a.kind] += 1
-        self.classes[b.index].seen[b.kind] += 1
+        self.classes[t.index].type_counts[t.kind] += 1
+        self.classes[a.index].type_counts[a.kind] += 1
+        self.classes[b.index].type_counts[b.kind] += 1
         self.mass += whole + (part != 0)
         self.weighted += whole != 1 or part != 0
         self.keyed += fold != self.folds
@@ -103,7 +103,7 @@ cdef class JointCounters(HashCounter):
         PyMem_RawFree(self.classes)
 
     cdef int reserve(self, Py_ssize_t classes) except -1:
-        """Make room for `classes` classes; on failure nothing has changed."""
+        """Reserve memory for `classes` classes; on failure nothing has changed."""
         cdef Py_ssize_t capacity = max(self.capacity, 8)
         cdef PairedClass *larger
         if classes <= self.capacity:
@@ -122,7 +122,7 @@ cdef class JointCounters(HashCounter):
         return 0
 
     cdef Py_ssize_t intern(self, object label) except -1:
-        """The index of a label that was admitted, new if need be."""
+        """Return the index of an admitted label, a new one if it has none."""
         cdef Py_ssize_t i = self.label_index.find(label)
         if i < 0:
             self.reserve(self.label_index.next_index() + 1)
@@ -133,9 +133,9 @@ cdef class JointCounters(HashCounter):
         """Whether a label is shown: it is fixed, or a sample has it."""
         return i < self.label_index.fixed or self.classes[i].counted
 
-    cdef int64_t most_seen(self) noexcept:
+    cdef int64_t largest_type_count(self) noexcept:
         """The largest type count."""
-        return 0 if self.capacity == 0 else most_type_count(self.classes.seen, sizeof(PairedClass),
+        return 0 if self.capacity == 0 else most_type_count(self.classes.type_counts, sizeof(PairedClass),
                                                             self.label_index.used)
 
     cdef list order(self):
@@ -145,7 +145,7 @@ cdef class JointCounters(HashCounter):
         return [self.label_index.ranking[a] for a in range(self.label_index.ranked)
                 if self.is_class(self.label_index.ranking[a])]
 
-    cdef int check_room(self, int64_t whole) except -1:
+    cdef int check_weight(self, int64_t whole) except -1:
         if whole >= LARGEST - 1 - self.mass:
             raise WeightError(
                 "Expected the sum of all weights to stay below 2**63 - 1, "
@@ -155,15 +155,15 @@ cdef class JointCounters(HashCounter):
     cdef int64_t absent_samples(self) noexcept:
         return self.alone[0] + self.alone[1] + self.alone[2]
 
-    cdef int look_for_room(self, int64_t more) except -1:
-        """Find out how many samples can come; WeightError if these are fewer than `more`."""
-        self.spare = samples_left(self.n, self.absent_samples(), self.most_seen(), 3)
+    cdef int find_spare(self, int64_t more) except -1:
+        """Update `spare`; raise WeightError if it is less than `more`."""
+        self.spare = samples_left(self.n, self.absent_samples(), self.largest_type_count(), 3)
         if more > self.spare:
             refuse_samples(more, MOST_SAMPLES - self.spare)
         return 0
 
     cdef int check_labels(self, list labels) except -1:
-        """Refuse labels, given canonical and distinct, that are more than the keys of cells can tell apart."""
+        """Raise LabelError for more canonical, distinct labels than the keys of cells can distinguish."""
         cdef Py_ssize_t n = len(self.label_index.names)
         if n + len(labels) > MOST_LABELS:
             n += sum([label not in self.label_index.index for label in labels])
@@ -173,7 +173,7 @@ cdef class JointCounters(HashCounter):
 
     cdef int count_new(self, object y_true, object pred_a, object pred_b, int64_t whole, uint64_t part,
                        Py_ssize_t fold) except -1:
-        """Count a sample some of whose labels are not remembered, or whose weight is 0."""
+        """Count a sample with a label that is not cached, or of weight 0."""
         cdef list checked = self._checked(y_true, pred_a, pred_b)
         if self.holder != 0:
             self.wait()
@@ -188,7 +188,7 @@ cdef class JointCounters(HashCounter):
             self.alone[2 if checked[1] is None and checked[2] is None else checked[1] is not None] += 1
             self.spare -= 1
             return 0
-        self.check_room(whole)
+        self.check_weight(whole)
         cdef int64_t index[3]
         if (whole | <int64_t> part) != 0:
             if part != 0:
@@ -199,7 +199,7 @@ cdef class JointCounters(HashCounter):
             self.add(key_of(fold, index[0], index[1], index[2]), whole, part)
             for at in range(3):
                 self.classes[index[at]].counted = True
-                self.classes[index[at]].seen[numeric_kind(checked[at])] += 1
+                self.classes[index[at]].type_counts[numeric_kind(checked[at])] += 1
             self.mass += whole + (part != 0)
         self.weighted += whole != 1 or part != 0
         self.keyed += fold != self.folds
@@ -208,7 +208,7 @@ cdef class JointCounters(HashCounter):
         return 0
 
     cdef int locate(self, object given, object label) except -1:
-        """The index of an admitted label, new if need be; the object that was given for it is remembered."""
+        """Return the index of an admitted label, a new one if it has none, and cache the object given for it."""
         cdef Py_ssize_t i = self.intern(label)
         self.label_index.cache_put(given, i, numeric_kind(label))
         return i
@@ -233,7 +233,7 @@ cdef class JointCounters(HashCounter):
         y_true : Label
             The true label.
         pred_a : Label or mapping from Label to float or float or None
-            Prediction of the first model: a label, a mapping of scores, or where scores are kept a number, the score of
+            Prediction of the first model: a label, a mapping of scores, or if scores are counted a number, the score of
             `pos_label`. None or {} is an abstention.
         pred_b : Label or mapping from Label to float or float or None
             Prediction of the second model.
@@ -270,11 +270,11 @@ cdef class JointCounters(HashCounter):
     def _capacity(self, w, labels):
         """Raise WeightError or LabelError if a sample of this weight and of these admitted labels cannot be counted."""
         if self.spare <= 0:
-            self.look_for_room(1)
+            self.find_spare(1)
         cdef int64_t whole = 1
         cdef uint64_t part = 0
         split(w, &whole, &part)
-        self.check_room(whole)
+        self.check_weight(whole)
         if (whole | <int64_t> part) != 0:
             self.check_labels(list(labels))
 
@@ -307,7 +307,7 @@ cdef class JointCounters(HashCounter):
                 "Expected the sum of all weights to stay below 2**63 - 1, "
                 f"but got {total} on top of {self.mass}")
         if rows > self.spare:
-            self.look_for_room(rows)
+            self.find_spare(rows)
         if len(self.label_index.names) + sum(map(len, labels)) > MOST_LABELS:
             counts = (codes[1] >= 0) & (codes[2] >= 0)
             if weights:
@@ -318,7 +318,8 @@ cdef class JointCounters(HashCounter):
             self.make_fractional()
         at = [np.full(len(names) + 1, -1, np.int64) for names in labels]
         cdef int64_t[::1] to_t = at[0], to_a = at[1], to_b = at[2]
-        cdef const int64_t[::1] form_t = forms(labels[0]), form_a = forms(labels[1]), form_b = forms(labels[2])
+        cdef const int64_t[::1] kind_t = numeric_kinds(labels[0]), kind_a = numeric_kinds(labels[1])
+        cdef const int64_t[::1] kind_b = numeric_kinds(labels[2])
         for r in range(rows):
             if a[r] < 0 or b[r] < 0:
                 self.alone[2 if a[r] < 0 and b[r] < 0 else a[r] >= 0] += 1
@@ -337,32 +338,32 @@ cdef class JointCounters(HashCounter):
             if to_b[b[r]] < 0:
                 to_b[b[r]] = self.intern(labels[2][b[r]])
             self.add(key_of(folds[r], to_t[t[r]], to_a[a[r]], to_b[b[r]]), w, f)
-            self.see(to_t[t[r]], form_t[t[r]], 1)
-            self.see(to_a[a[r]], form_a[a[r]], 1)
-            self.see(to_b[b[r]], form_b[b[r]], 1)
+            self.add_types(to_t[t[r]], kind_t[t[r]], 1)
+            self.add_types(to_a[a[r]], kind_a[a[r]], 1)
+            self.add_types(to_b[b[r]], kind_b[b[r]], 1)
             self.mass += w + (f != 0)
         self.spare -= rows
         return 0
 
-    cdef void see(self, int64_t i, int64_t form, int64_t times) noexcept:
+    cdef void add_types(self, int64_t i, int64_t kind, int64_t times) noexcept:
         self.classes[i].counted = True
-        self.classes[i].seen[form] += times
+        self.classes[i].type_counts[kind] += times
 
-    def _check_capacity(self, JointCounters o):
+    def _check_capacity(self, PairedCounts o):
         """Raise WeightError or LabelError if the counts of another state of the same configuration cannot be added."""
         if o.mass:
-            self.check_room(o.mass)
+            self.check_weight(o.mass)
         check_samples(o.n, self.n)
         check_samples(o.absent_samples(), self.absent_samples())
-        if o.most_seen() > LARGEST - self.most_seen():
-            refuse_samples(o.most_seen(), self.most_seen())
+        if o.largest_type_count() > LARGEST - self.largest_type_count():
+            refuse_samples(o.largest_type_count(), self.largest_type_count())
         self.check_labels([name for b, name in enumerate(o.label_index.names) if o.classes[b].counted])
 
-    def _merge(self, JointCounters other):
+    def _merge(self, PairedCounts other):
         """Add the counts of another state of the same configuration, in a section that locks both."""
         self._check_capacity(other)
-        cdef JointCounters o = other._twin() if other is self else other
-        cdef Py_ssize_t i, at, form
+        cdef PairedCounts o = other._twin() if other is self else other
+        cdef Py_ssize_t i, at, kind
         cdef uint64_t key
         cdef const int64_t[::1] to
         if o.fraction != NULL:
@@ -377,19 +378,19 @@ cdef class JointCounters(HashCounter):
                          o.value[at], 0 if o.fraction == NULL else o.fraction[at])
         for i in range(to.shape[0]):
             if to[i] >= 0:
-                for form in range(4):
-                    self.see(to[i], form, o.classes[i].seen[form])
+                for kind in range(4):
+                    self.add_types(to[i], kind, o.classes[i].type_counts[kind])
         self.mass += o.mass
         self.n += o.n
         self.keyed += o.keyed
         self.weighted += o.weighted
-        for form in range(3):
-            self.alone[form] += o.alone[form]
+        for at in range(3):
+            self.alone[at] += o.alone[at]
         self.spare = 0
 
     def _twin(self):
         """An independent table with the same configuration and counts."""
-        cdef JointCounters twin = JointCounters()
+        cdef PairedCounts twin = PairedCounts()
         twin._configure(self.label_index.fixed_labels, self.folds, self.aside)
         twin._merge(self)
         return twin
@@ -399,7 +400,7 @@ cdef class JointCounters(HashCounter):
         """The labels: as given if they were fixed, else numbers, text, bytes, tuples, each by value."""
         self.enter_reading()
         try:
-            return tuple([self.label_index.shown(i, self.classes[i].seen) for i in self.order()])
+            return tuple([self.label_index.shown(i, self.classes[i].type_counts) for i in self.order()])
         finally:
             self.leave()
 
@@ -420,18 +421,18 @@ cdef class JointCounters(HashCounter):
 
     def merge_load(self):
         """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
-        return self.mass, max(self.n, self.most_seen()), self.absent_samples()
+        return self.mass, max(self.n, self.largest_type_count()), self.absent_samples()
 
     def _appearances(self):
         cdef Py_ssize_t kind
-        return [self.classes[i].seen[kind] for i in self.order() if i >= self.label_index.fixed
+        return [self.classes[i].type_counts[kind] for i in self.order() if i >= self.label_index.fixed
                 and numeric_kind(self.label_index.names[i]) < 3 for kind in range(3)]
 
     def cells(self):
         """The occupied cells in order: folds, true labels, predictions of both models, whole parts, fractions.
 
         Fractions are None if all weights are whole. Labels are given by their places in `labels`; the fold `folds`
-        holds what came without a unit.
+        has the samples without a unit.
         """
         self.enter_reading()
         try:
@@ -467,8 +468,8 @@ cdef class JointCounters(HashCounter):
         return (*columns, parts if parts is not None and parts.any() else None)
 
     def _refill(self, list labels, appearances, counters, cells):
-        """Fill an empty table with what was read of another; ValueError names what cannot have been counted."""
-        cdef Py_ssize_t i, at = 0, form, fixed = self.label_index.fixed
+        """Fill an empty table with decoded counts; raise ValueError for counts that no stream of samples produces."""
+        cdef Py_ssize_t i, at = 0, kind, fixed = self.label_index.fixed
         folds, t, a, b, wholes, parts = cells
         for label in labels:
             if repr(canonical(label)) != repr(label) or self.intern(label) != self.label_index.used - 1:
@@ -500,8 +501,8 @@ cdef class JointCounters(HashCounter):
                 continue
             if at + 3 > len(appearances):
                 raise ValueError("three counts of appearances for every number")
-            for form in range(3):
-                self.classes[i].seen[form] = appearances[at]
+            for kind in range(3):
+                self.classes[i].type_counts[kind] = appearances[at]
                 at += 1
         if at != len(appearances):
             raise ValueError("appearances of the labels only")
@@ -511,10 +512,10 @@ cdef class JointCounters(HashCounter):
 
     @property
     def _mass(self):
-        """What the sum of all weights is bounded by: whole parts, and 1 for each sample whose weight has a fraction."""
+        """An upper bound of the sum of all weights: whole parts, and 1 for each sample whose weight has a fraction."""
         return self.mass
 
 
-cdef object forms(list labels):
-    """Which counter of appearances each label has; a place for none at the end."""
+cdef object numeric_kinds(list labels):
+    """Return the numeric kind of each label; the last entry stands for no label."""
     return np.array([numeric_kind(label) for label in labels] + [3], np.int64)

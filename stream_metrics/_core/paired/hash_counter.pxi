@@ -1,7 +1,7 @@
 """A hash of counters by a 64-bit key.
 
 Counters are those of the confusion matrix: whole parts, and fractions in units of 2^-64 once a weight has one. The hash
-is open-addressing, at most half full, and has no order that anybody sees.
+is open-addressing, at most half full, and its order is never visible.
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
@@ -17,7 +17,7 @@ cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")
 
 
 cdef class HashCounter(Guarded):
-    """Counters by key, none of which is 0."""
+    """Counters by key; keys are not 0."""
 
     def __dealloc__(self):
         self.drop()
@@ -41,7 +41,7 @@ cdef class HashCounter(Guarded):
         self.slots, self.occupied = 0, 0
 
     cdef Py_ssize_t find(self, uint64_t key) except -1:
-        """Where the value of a cell lies; there is room for it afterwards."""
+        """Return the slot of a key; adds the key if it is new."""
         cdef Py_ssize_t at = home_slot(key, SEED, self.slots)
         while self.key[at] != key:
             if self.key[at] == 0:
@@ -82,7 +82,7 @@ cdef class HashCounter(Guarded):
         return 0
 
     cdef int make_fractional(self) except -1:
-        """Give every counter its fraction part."""
+        """Add a fraction part to every counter."""
         if self.fraction == NULL:
             self.fraction = <uint64_t *> PyMem_RawCalloc(self.slots, sizeof(uint64_t))
             if self.fraction == NULL:
@@ -90,7 +90,7 @@ cdef class HashCounter(Guarded):
         return 0
 
     cdef int add(self, uint64_t key, int64_t whole, uint64_t part) except -1:
-        """Count a weight; room was checked, and the fractions exist if `part` is not 0."""
+        """Count a checked weight; the fractions exist if `part` is not 0."""
         cdef Py_ssize_t at = self.find(key)
         if self.fraction != NULL:
             self.fraction[at] += part

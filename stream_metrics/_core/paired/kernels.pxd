@@ -5,10 +5,10 @@ cdef extern from * nogil:
     """
     #define MOST_LABELS ((Py_ssize_t) (1 << 18) - 1)
     """
-    const Py_ssize_t MOST_LABELS  # that the key of a cell can tell apart
+    const Py_ssize_t MOST_LABELS  # that the key of a cell can distinguish
 
 cdef struct PairedClass:
-    int64_t seen[4]  # appearances as bool, int, float and as anything else; the last is written and never read
+    int64_t type_counts[4]  # appearances as bool, int, float and any other type; the last is never read
     bint counted     # whether a sample has the label
 
 cdef class HashCounter(Guarded):
@@ -25,7 +25,7 @@ cdef class HashCounter(Guarded):
     cdef int add(self, uint64_t key, int64_t whole, uint64_t part) except -1
 
 
-cdef class JointCounters(HashCounter):
+cdef class PairedCounts(HashCounter):
     cdef LabelIndex label_index
     cdef PairedClass *classes
     cdef Py_ssize_t capacity        # of `classes`
@@ -36,15 +36,15 @@ cdef class JointCounters(HashCounter):
     cdef readonly Py_ssize_t folds
     cdef bint aside                 # whether samples go through `_update`, which counts their scores too
     cdef int64_t mass
-    cdef int64_t spare              # samples that may come before any counter of samples can be full; a lower bound
+    cdef int64_t spare              # a lower bound of the samples that can be counted before a counter is full
 
     cdef int reserve(self, Py_ssize_t classes) except -1
     cdef Py_ssize_t intern(self, object label) except -1
     cdef bint is_class(self, Py_ssize_t i) noexcept
-    cdef int64_t most_seen(self) noexcept
+    cdef int64_t largest_type_count(self) noexcept
     cdef list order(self)
-    cdef int check_room(self, int64_t whole) except -1
-    cdef int look_for_room(self, int64_t more) except -1
+    cdef int check_weight(self, int64_t whole) except -1
+    cdef int find_spare(self, int64_t more) except -1
     cdef int64_t absent_samples(self) noexcept
     cdef int check_labels(self, list labels) except -1
     cdef int start(self) except -1
@@ -56,4 +56,4 @@ cdef class JointCounters(HashCounter):
     cdef int add_batch(self, list labels, codes, fold, wholes, parts) except -1
     cdef tuple in_order(self)
     cdef int locate(self, object given, object label) except -1
-    cdef void see(self, int64_t i, int64_t form, int64_t times) noexcept
+    cdef void add_types(self, int64_t i, int64_t kind, int64_t times) noexcept

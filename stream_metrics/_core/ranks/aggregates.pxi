@@ -1,7 +1,7 @@
-"""What is read of a column: its cells in order, the weights and mean places of two groups of classes, their samples.
+"""Reading a column: its sorted cells, the weights and mean places of two groups of classes, and their samples.
 
-The order of the cells is kept until a cell is added or removed, that of a sample until a code is, so reading again
-after every sample costs no sorting.
+The order of the cells stays valid until a cell is added or removed, that of a sample until a code is. So reading after
+every sample needs no sorting.
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
@@ -18,20 +18,20 @@ from stream_metrics.labels.label import canonical
 
 cnp.import_array()
 
-cdef double UNIT = 2.0**-64  # the most by which the rounding of a weight moves it
+cdef double UNIT = 2.0**-64  # the largest rounding error of a weight
 
 
-cdef int sort_cells(Column *c) except -1:
-    """Bring `order` up to date."""
+cdef int sort_cells(ScoreHistogram *c) except -1:
+    """Update `order`."""
     cdef Py_ssize_t cell
     cdef Keyed *by
-    if c.sorted or c.held == 0:
+    if c.sorted or c.used == 0:
         return 0
-    by = room_for(c.held)
-    for cell in range(c.held):
+    by = sort_buffer(c.used)
+    for cell in range(c.used):
         by[cell].key, by[cell].place = record_of(c, cell)[0], cell
-    qsort(by, c.held, sizeof(Keyed), by_key)
-    for cell in range(c.held):
+    qsort(by, c.used, sizeof(Keyed), by_key)
+    for cell in range(c.used):
         c.order[cell] = <cell_t> by[cell].place
     PyMem_RawFree(by)
     c.sorted = True
@@ -48,7 +48,7 @@ cdef int by_key(const void *a, const void *b) noexcept nogil:
     return (x > y) - (x < y)
 
 
-cdef Keyed *room_for(Py_ssize_t n) except NULL:
+cdef Keyed *sort_buffer(Py_ssize_t n) except NULL:
     cdef Keyed *by = <Keyed *> PyMem_RawCalloc(n, sizeof(Keyed))
     if by == NULL:
         raise MemoryError("no memory to sort a column")
@@ -82,14 +82,14 @@ cdef object in_units(object wholes, object parts, int places, bint wide):
 
 
 cdef int places_of(uint64_t bits) noexcept:
-    """How many binary places a fraction with these bits has: none, or from 20 to 64."""
+    """Return the number of binary places of a fraction with these bits: 0, or 20 to 64."""
     cdef int places = 64 if bits else 0
     while places > 20 and not bits >> (64 - places) & 1:
         places -= 1
     return places
 
 
-cdef struct Drawn:
+cdef struct SampledCode:
     uint64_t code
     uint64_t hash
     int64_t whole
@@ -97,50 +97,51 @@ cdef struct Drawn:
 
 
 cdef int by_hash(const void *a, const void *b) noexcept nogil:
-    cdef uint64_t x = (<const Drawn *> a).hash, y = (<const Drawn *> b).hash
+    cdef uint64_t x = (<const SampledCode *> a).hash, y = (<const SampledCode *> b).hash
     return (x > y) - (x < y)
 
 
 cdef int by_code(const void *a, const void *b) noexcept nogil:
-    cdef uint64_t x = (<const Drawn *> a).code, y = (<const Drawn *> b).code
+    cdef uint64_t x = (<const SampledCode *> a).code, y = (<const SampledCode *> b).code
     return (x > y) - (x < y)
 
 
-cdef Py_ssize_t together(Drawn *drawn, Py_ssize_t n, Py_ssize_t size) noexcept nogil:
-    """Bring the samples of several classes together by code: the smallest hashes, each once."""
-    cdef Py_ssize_t at, held = 0
-    qsort(drawn, n, sizeof(Drawn), by_hash)
+cdef Py_ssize_t merge_samples(SampledCode *sampled, Py_ssize_t n, Py_ssize_t size) noexcept nogil:
+    """Merge the samples of several classes, sorted by code: the smallest hashes, each once."""
+    cdef Py_ssize_t at, merged = 0
+    qsort(sampled, n, sizeof(SampledCode), by_hash)
     for at in range(n):
-        if held and drawn[held - 1].hash == drawn[at].hash:
-            add_fixed(<uint64_t *> &drawn[held - 1].whole, &drawn[held - 1].part, <uint64_t> drawn[at].whole,
-                      drawn[at].part)
-        elif held == size:
+        if merged and sampled[merged - 1].hash == sampled[at].hash:
+            add_fixed(<uint64_t *> &sampled[merged - 1].whole, &sampled[merged - 1].part, <uint64_t> sampled[at].whole,
+                      sampled[at].part)
+        elif merged == size:
             break
         else:
-            drawn[held] = drawn[at]
-            held += 1
-    qsort(drawn, held, sizeof(Drawn), by_code)
-    return held
+            sampled[merged] = sampled[at]
+            merged += 1
+    qsort(sampled, merged, sizeof(SampledCode), by_code)
+    return merged
 
 
-cdef Py_ssize_t draw(Column *c, const int64_t *groups, Py_ssize_t count, Drawn *drawn) noexcept nogil:
-    """Copy the samples of some groups, each by code."""
+cdef Py_ssize_t copy_samples(ScoreHistogram *c, const int64_t *groups, Py_ssize_t count,
+                             SampledCode *sampled) noexcept nogil:
+    """Copy the samples of some groups, each sorted by code."""
     cdef Py_ssize_t n = 0, k, i, at
-    cdef Bottom *s
+    cdef BottomKSample *s
     for k in range(count):
         if groups[k] < c.groups:
             s = c.sample + groups[k]
-            for i in range(s.held):
+            for i in range(s.used):
                 at = s.order[i]
-                drawn[n].hash, drawn[n].code = s.at[at].hash, inverse_splitmix64(s.at[at].hash)
-                drawn[n].whole = s.at[at].whole
-                drawn[n].part = 0 if s.part == NULL else s.part[at]
+                sampled[n].hash, sampled[n].code = s.at[at].hash, inverse_splitmix64(s.at[at].hash)
+                sampled[n].whole = s.at[at].whole
+                sampled[n].part = 0 if s.part == NULL else s.part[at]
                 n += 1
     return n
 
 
-cdef int sort_sample(Bottom *s) except -1:
-    """Bring the order of a sample up to date."""
+cdef int sort_sample(BottomKSample *s) except -1:
+    """Update the order of a sample."""
     cdef Py_ssize_t at, n = 0
     cdef Keyed *by
     if s.sorted:
@@ -149,7 +150,7 @@ cdef int sort_sample(Bottom *s) except -1:
         s.order = <slot_t *> PyMem_RawCalloc(s.size, sizeof(slot_t))
         if s.order == NULL:
             raise MemoryError("no memory for the order of a sample")
-    by = room_for(max(s.held, 1))
+    by = sort_buffer(max(s.used, 1))
     for at in range(s.slots):
         if s.at[at].hash != 0:
             by[n].key, by[n].place = inverse_splitmix64(s.at[at].hash), at
@@ -162,10 +163,10 @@ cdef int sort_sample(Bottom *s) except -1:
     return 0
 
 
-cdef tuple read_sample(Column *c, const int64_t *groups, Py_ssize_t count):
-    """The sample of several groups together, by code: (codes, whole weights, fractions or None, share of all codes)."""
+cdef tuple read_sample(ScoreHistogram *c, const int64_t *groups, Py_ssize_t count):
+    """Return the merged sample of some groups by code: codes, whole weights, fractions or None, share of all codes."""
     cdef Py_ssize_t n = 0, at, k
-    cdef Drawn *drawn
+    cdef SampledCode *sampled
     cdef uint64_t most = 0
     cdef uint64_t bits = 0
     if c == NULL or c.level == 0:
@@ -174,31 +175,31 @@ cdef tuple read_sample(Column *c, const int64_t *groups, Py_ssize_t count):
         if groups[k] < c.groups:
             bottom_prune(c.sample + groups[k], c.scratch)
             sort_sample(c.sample + groups[k])
-            n += c.sample[groups[k]].held
-    drawn = <Drawn *> PyMem_RawCalloc(max(n, 1), sizeof(Drawn))
-    if drawn == NULL:
+            n += c.sample[groups[k]].used
+    sampled = <SampledCode *> PyMem_RawCalloc(max(n, 1), sizeof(SampledCode))
+    if sampled == NULL:
         raise MemoryError("no memory for a sample")
     try:
-        n = draw(c, groups, count, drawn)
+        n = copy_samples(c, groups, count, sampled)
         if count > 1:
-            n = together(drawn, n, c.size)
+            n = merge_samples(sampled, n, c.size)
         codes, wholes = vector(n, cnp.NPY_UINT64), vector(n, cnp.NPY_INT64)
         for at in range(n):
-            most = max(most, drawn[at].hash)
-            bits |= drawn[at].part
-            (<uint64_t *> cnp.PyArray_DATA(codes))[at] = drawn[at].code
-            (<int64_t *> cnp.PyArray_DATA(wholes))[at] = drawn[at].whole
+            most = max(most, sampled[at].hash)
+            bits |= sampled[at].part
+            (<uint64_t *> cnp.PyArray_DATA(codes))[at] = sampled[at].code
+            (<int64_t *> cnp.PyArray_DATA(wholes))[at] = sampled[at].whole
         parts = vector(n, cnp.NPY_UINT64) if bits else None
         for at in range(n if bits else 0):
-            (<uint64_t *> cnp.PyArray_DATA(parts))[at] = drawn[at].part
+            (<uint64_t *> cnp.PyArray_DATA(parts))[at] = sampled[at].part
         return codes, wholes, parts, 1.0 if n < c.size else <double> most / 18446744073709551616.0
     finally:
-        PyMem_RawFree(drawn)
+        PyMem_RawFree(sampled)
 
 
-cdef inline double gather(Column *c, Py_ssize_t cell, const int64_t *groups, Py_ssize_t n, double scale,
-                          int64_t *count, uint64_t *part) noexcept nogil:
-    """Sum the weights of some groups of a cell; return their mean place in the cell, NAN where it is not known."""
+cdef inline double sum_groups(ScoreHistogram *c, Py_ssize_t cell, const int64_t *groups, Py_ssize_t n, double scale,
+                              int64_t *count, uint64_t *part) noexcept nogil:
+    """Sum the weights of some groups in a cell; return their mean place in the cell, NAN if it is unknown."""
     cdef Py_ssize_t at, g
     cdef uint64_t *record = record_of(c, cell)
     cdef uint64_t whole = 0, fraction = 0, moment = 0, low = 0, base, start, start_low = 0
@@ -206,12 +207,12 @@ cdef inline double gather(Column *c, Py_ssize_t cell, const int64_t *groups, Py_
     for at in range(n):
         g = groups[at]
         if g < c.groups:
-            if c.tail == NULL:
+            if c.fractions == NULL:
                 whole += record[2 + 2 * g]
                 moment += record[3 + 2 * g]
             else:
-                add_fixed(&whole, &fraction, record[2 + 2 * g], tail_of(c, cell)[2 * g])
-                add_fixed(&moment, &low, record[3 + 2 * g], tail_of(c, cell)[2 * g + 1])
+                add_fixed(&whole, &fraction, record[2 + 2 * g], fractions_of(c, cell)[2 * g])
+                add_fixed(&moment, &low, record[3 + 2 * g], fractions_of(c, cell)[2 * g + 1])
     count[0], part[0] = <int64_t> whole, fraction
     if scale == 0.0 or record[1] != MIXED or (whole | fraction) == 0:
         return NAN
@@ -226,28 +227,28 @@ cdef inline double gather(Column *c, Py_ssize_t cell, const int64_t *groups, Py_
     return unsigned_double(moment, low) / span
 
 
-cdef Py_ssize_t read_cells(Column *c, const int64_t *rest, Py_ssize_t many, const int64_t *own, Py_ssize_t few,
-                           uint64_t *key, uint64_t *sole, double *offset, int64_t *count, uint64_t *part,
+cdef Py_ssize_t read_cells(ScoreHistogram *c, const int64_t *rest, Py_ssize_t many, const int64_t *own, Py_ssize_t few,
+                           uint64_t *key, uint64_t *single_code, double *offset, int64_t *count, uint64_t *part,
                            uint64_t *bits) noexcept nogil:
-    """Read the cells in order, without those of neither side; return how many there are."""
+    """Read the sorted cells that have a weight on either side; return their number."""
     cdef Py_ssize_t at, n = 0
     cdef uint64_t *record
     cdef double scale = 0.0 if c.level <= SHIFT else ldexp(1.0, c.level - SHIFT)
-    for at in range(c.held):
+    for at in range(c.used):
         record = record_of(c, c.order[at])
-        offset[2 * n] = gather(c, c.order[at], rest, many, scale, count + 2 * n, part + 2 * n)
-        offset[2 * n + 1] = gather(c, c.order[at], own, few, scale, count + 2 * n + 1, part + 2 * n + 1)
-        key[n], sole[n] = record[0], record[0] if c.level == 0 else record[1]
+        offset[2 * n] = sum_groups(c, c.order[at], rest, many, scale, count + 2 * n, part + 2 * n)
+        offset[2 * n + 1] = sum_groups(c, c.order[at], own, few, scale, count + 2 * n + 1, part + 2 * n + 1)
+        key[n], single_code[n] = record[0], record[0] if c.level == 0 else record[1]
         bits[0] |= part[2 * n] | part[2 * n + 1]
         n += (count[2 * n] | count[2 * n + 1]) != 0 or (part[2 * n] | part[2 * n + 1]) != 0
     return n
 
 
 cdef class RankReadings(RankSamples):
-    """ConfusionAggregates of a rank sketch."""
+    """Reading of columns."""
 
     cdef tuple group_numbers(self, Py_ssize_t j, object own, object rest):
-        """The classes to compare: the rest, its own; arrays of groups of the column, of which some may be unknown."""
+        """Return the groups to compare, the rest and its own, as arrays."""
         if not self.pairs:
             if own is not None or rest is not None:
                 raise ValueError("Expected pairs=True to compare one class with another, but got pairs=False")
@@ -262,7 +263,7 @@ cdef class RankReadings(RankSamples):
         return numbers([other] if other >= 0 else []), numbers([i] if i >= 0 else [])
 
     def arrays(self, label, own=None, rest=None):
-        """A column as `RankColumn` has it: level, keys, sole codes, weights of rest and own, offsets, totals,
+        """Return the fields of `RankColumn`: level, keys, single codes, weights of rest and own, offsets, totals,
         samples."""
         label = canonical(label)
         own = None if own is None else canonical(own, "own")
@@ -275,26 +276,28 @@ cdef class RankReadings(RankSamples):
 
     cdef tuple read_column(self, object label, object own, object rest):
         cdef Py_ssize_t j, n = 0
-        cdef Column *c
+        cdef ScoreHistogram *c
         j = self.find(label)
         rest_groups, own_groups = self.group_numbers(j, own, rest)
-        c = self.classes[j].column if j >= 0 else NULL
+        c = self.classes[j].histogram if j >= 0 else NULL
         cdef const int64_t *theirs = <const int64_t *> cnp.PyArray_DATA(rest_groups)
         cdef const int64_t *mine = <const int64_t *> cnp.PyArray_DATA(own_groups)
-        cdef Py_ssize_t many = len(rest_groups), few = len(own_groups), held = 0 if c == NULL else c.held
-        keys, soles, offsets = vector(held, cnp.NPY_UINT64), vector(held, cnp.NPY_UINT64), pairs(held, cnp.NPY_DOUBLE)
-        counts, parts = pairs(held, cnp.NPY_INT64), pairs(held, cnp.NPY_UINT64)
+        cdef Py_ssize_t many = len(rest_groups), few = len(own_groups), cells = 0 if c == NULL else c.used
+        keys, single_codes = vector(cells, cnp.NPY_UINT64), vector(cells, cnp.NPY_UINT64)
+        offsets = pairs(cells, cnp.NPY_DOUBLE)
+        counts, parts = pairs(cells, cnp.NPY_INT64), pairs(cells, cnp.NPY_UINT64)
         cdef uint64_t bits = 0
         cdef int places
         cdef bint above = c != NULL and (c.above if c.level > WIDE else above_one(c))
-        if held:
+        if cells:
             sort_cells(c)
             n = read_cells(c, theirs, many, mine, few, <uint64_t *> cnp.PyArray_DATA(keys),
-                           <uint64_t *> cnp.PyArray_DATA(soles),
+                           <uint64_t *> cnp.PyArray_DATA(single_codes),
                            <double *> cnp.PyArray_DATA(offsets), <int64_t *> cnp.PyArray_DATA(counts),
                            <uint64_t *> cnp.PyArray_DATA(parts), &bits)
-            if n < held:
-                keys, soles, offsets, counts, parts = keys[:n], soles[:n], offsets[:n], counts[:n], parts[:n]
+            if n < cells:
+                keys, single_codes, offsets = keys[:n], single_codes[:n], offsets[:n]
+                counts, parts = counts[:n], parts[:n]
         rest_codes, rest_wholes, rest_parts, rest_tau = read_sample(c, theirs, many)
         own_codes, own_wholes, own_parts, own_tau = read_sample(c, mine, few)
         whole_totals, part_totals = self.group_totals(j, rest_groups, own_groups)
@@ -308,13 +311,12 @@ cdef class RankReadings(RankSamples):
             totals, counts = in_units(totals, part_totals, places, wide), in_units(counts, parts, places, wide)
             rest_wholes, own_wholes = (in_units(rest_wholes, rest_parts, places, wide),
                                        in_units(own_wholes, own_parts, places, wide))
-        return (level, keys, soles, counts, offsets, totals, (rest_codes, own_codes), (rest_wholes, own_wholes),
+        return (level, keys, single_codes, counts, offsets, totals, (rest_codes, own_codes), (rest_wholes, own_wholes),
                 (rest_tau, own_tau),
                 <object> 1 << places, self.rounded * UNIT, above, self.weight / <double> self.n if places else 1.0)
 
     cdef tuple group_totals(self, Py_ssize_t j, object rest_groups, object own_groups):
-        """The weights of rest and own, zeros included: a list of whole parts, an array of fractions in units of
-        2^-64."""
+        """Return the weights of rest and own, zeros included: whole parts, fractions in units of 2^-64."""
         cdef Py_ssize_t side, k
         cdef uint64_t whole[2]
         cdef uint64_t part[2]

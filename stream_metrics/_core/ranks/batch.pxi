@@ -1,9 +1,9 @@
 """A batch of samples, counted into columns of its own without the interpreter's lock, to be merged into a state.
 
-Its columns start at the levels and with the sample bounds of the state that they are meant for, so that a batch is not
-counted more finely than its target, and merging costs no more than the batch has cells. Where the state has no bound
-yet, a large batch guesses one, under which a few more codes than the sample's size should lie: most codes are then
-refused at once. If too few came, as with many equal scores, the samples are drawn again without a bound.
+Its columns start at the levels and with the sample thresholds of the target state. So a batch is not counted more
+finely than its target, and the cost of merging is bounded by the number of cells of the batch. If the state has no
+threshold yet, a large batch estimates one that slightly more codes than the size of the sample should pass: most codes
+are then skipped at once. If too few codes pass, as with many equal scores, the samples are drawn again without it.
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
@@ -14,20 +14,20 @@ import numpy as np
 from stream_metrics._core.numeric.scores cimport encode_all
 
 cdef enum:
-    LINE = 256  # scores of a column that are encoded at once: as many rows of some columns stay in the nearest cache
+    LINE = 256  # scores of a column that are encoded at once; the rows of a few columns fit the first-level cache
 
 
 def unified(labels):
-    """Number labels so that equal ones have one number: (numbers, labels)."""
+    """Number the distinct labels: (number of each label, distinct labels)."""
     index = {}
     return [index.setdefault(label, len(index)) for label in labels], list(index)
 
 
 cdef object occurrences(const code_t[::1] codes, Py_ssize_t labels):
-    """How often each code occurs."""
+    """Count each code."""
     cdef Py_ssize_t r, half = (codes.shape[0] // 2) * 2
     cdef int64_t ones = 0
-    table = np.zeros((2, labels + 1), np.int64)  # two in turn: the same place twice must wait for itself
+    table = np.zeros((2, labels + 1), np.int64)  # in turn: increments of one counter wait for each other
     cdef int64_t[:, ::1] count = table
     with nogil:
         if labels == 2:
@@ -58,7 +58,7 @@ cdef inline void encode_column(const double[:, :] x, Py_ssize_t k, Py_ssize_t st
 cdef class Batch:
     """Counts of a batch; `labels` are those of the columns, None for an implied `pos_label`."""
 
-    def __init__(self, truth, list truths, list labels, label_seen, weights, bint pairs, object pos_label):
+    def __init__(self, truth, list truths, list labels, label_types, weights, bint pairs, object pos_label):
         cdef Py_ssize_t k
         self.n, self.pairs, self.size = len(truth), pairs, len(labels)
         self.wholes, self.fractions = weights
@@ -67,35 +67,35 @@ cdef class Batch:
             used |= self.fractions != 0
         counts = occurrences(truth if used is None else truth[used], len(truths))
         numbers, self.truths = unified(truths)
-        self.truth_seen = np.zeros((len(self.truths), 4), np.int64)
+        self.truth_types = np.zeros((len(self.truths), 4), np.int64)
         for k in range(len(truths)):
-            self.truth_seen[numbers[k], numeric_kind(truths[k])] += counts[k]
+            self.truth_types[numbers[k], numeric_kind(truths[k])] += counts[k]
         if len(self.truths) < len(truths):
             truth = np.array(numbers, np.int32)[truth]
         self.codes = np.ascontiguousarray(truth, np.int32)
-        self.occurs = self.truth_seen.sum(axis=1)
+        self.occurs = self.truth_types.sum(axis=1)
         self.labels = [pos_label if label is None else label for label in labels]
-        self.label_seen = label_seen
+        self.label_types = label_types
         self.code, self.whole, self.part = self.codes, self.wholes, self.fractions
         self.weight, self.parts = self.totals()
         where = {label: k for k, label in enumerate(self.truths)}
         self.owns = np.array([-1 if pairs else where.get(label, -2) for label in self.labels], np.int64)
-        self.guesses = np.zeros(self.size, np.int8)
-        self.own, self.guessed = self.owns, self.guesses
-        self.column = <Column **> PyMem_RawCalloc(max(self.size, 1), sizeof(Column *))
-        if self.column == NULL:
+        self.estimates = np.zeros(self.size, np.int8)
+        self.own, self.estimated = self.owns, self.estimates
+        self.histograms = <ScoreHistogram **> PyMem_RawCalloc(max(self.size, 1), sizeof(ScoreHistogram *))
+        if self.histograms == NULL:
             raise MemoryError("no memory for a batch of scores")
 
     def __dealloc__(self):
         self.close()
-        PyMem_RawFree(self.column)
+        PyMem_RawFree(self.histograms)
 
     cdef void close(self) noexcept:
         cdef Py_ssize_t k
-        if self.column != NULL:
+        if self.histograms != NULL:
             for k in range(self.size):
-                column_free(self.column[k])
-                self.column[k] = NULL
+                histogram_free(self.histograms[k])
+                self.histograms[k] = NULL
 
     def totals(self):
         """The weights of the true classes as Python integers: whole parts, fractions."""
@@ -112,7 +112,7 @@ cdef class Batch:
         return weight.tolist(), [low + (high << 32) for low, high in zip(*parts.tolist())]
 
     cdef int start(self, Ranked into) except -1:
-        """Make empty columns for a state."""
+        """Create empty columns for a state."""
         into.enter_reading()
         try:
             return self.take_levels(into)
@@ -121,27 +121,28 @@ cdef class Batch:
 
     cdef int take_levels(self, Ranked into) except -1:
         cdef Py_ssize_t k, g, i, j, n, own, groups = len(self.truths) if self.pairs else 2
-        cdef Column *c
-        cdef Column *target
+        cdef ScoreHistogram *c
+        cdef ScoreHistogram *target
         self.close()
         self.epoch = into.epoch
         for k in range(self.size):
             j = into.find(self.labels[k])
-            target = NULL if j < 0 else into.classes[j].column
-            c = self.column[k] = column_new(into.buckets, into.sample)
-            n = min(self.n, 64 if target == NULL else target.held)
-            if c == NULL or column_reserve(c, groups, n, self.fractions is not None) < 0 or column_sampling(c) < 0:
+            target = NULL if j < 0 else into.classes[j].histogram
+            c = self.histograms[k] = histogram_new(into.buckets, into.sample)
+            n = min(self.n, 64 if target == NULL else target.used)
+            if (c == NULL or histogram_reserve(c, groups, n, self.fractions is not None) < 0
+                    or histogram_sampling(c) < 0):
                 raise MemoryError("no memory for a batch of scores")
             own = self.own[k]
-            self.guessed[k] = target == NULL or target.level == 0
+            self.estimated[k] = target == NULL or target.level == 0
             for g in range(groups):
-                if not self.guessed[k]:
+                if not self.estimated[k]:
                     i = into.find(self.truths[g]) if self.pairs else g
                     if 0 <= i < target.groups:
-                        c.sample[g].bound = target.sample[i].bound
+                        c.sample[g].threshold = target.sample[i].threshold
                 else:
                     n = self.occurs[g] if self.pairs else self.occurs[own] if g and own >= 0 else 0 if g else self.n
-                    c.sample[g].bound = guess(n, into.sample)
+                    c.sample[g].threshold = estimate_threshold(n, into.sample)
             if target != NULL:
                 c.level = target.level
         return 0
@@ -160,7 +161,7 @@ cdef class Batch:
         cdef Py_ssize_t start = 0, r, k, n, rows = x.shape[0], block = max(4 * LINE,
                                                                            min(16384, (1 << 17) // max(self.size, 1)))
         cdef uint64_t *code
-        cdef int64_t fed = 0
+        cdef int64_t counted = 0
         cdef CodeRows row
         self.start(into)
         seen = np.zeros(self.size, np.int64)
@@ -171,7 +172,7 @@ cdef class Batch:
         if code == NULL:
             raise MemoryError("no memory for a batch of scores")
         with nogil:
-            while start < rows and fed >= 0:
+            while start < rows and counted >= 0:
                 n = min(block, rows - start)
                 r = 0
                 while r < n:
@@ -180,23 +181,23 @@ cdef class Batch:
                     r += LINE
                 for k in range(self.size):
                     row = self.rows(k, start)
-                    fed = feed(self.column[k], code + k * block, &row, n)
-                    if fed < 0:
+                    counted = count_rows(self.histograms[k], code + k * block, &row, n)
+                    if counted < 0:
                         break
-                    count[k] += fed
+                    count[k] += counted
                 start += n
             for k in range(self.size):
-                if fed >= 0 and self.guessed[k] and threshold_too_low(self.column[k]):
-                    fed = self.draw_again(k, x, code)
+                if counted >= 0 and self.estimated[k] and threshold_too_low(self.histograms[k]):
+                    counted = self.resample_column(k, x, code)
         PyMem_RawFree(code)
-        if fed < 0:
+        if counted < 0:
             raise MemoryError("no memory for a batch of scores")
         for k in range(self.size):
-            if self.label_seen is not None:
-                self.label_seen[k, numeric_kind(self.labels[k])] = seen[k]
+            if self.label_types is not None:
+                self.label_types[k, numeric_kind(self.labels[k])] = seen[k]
         self.finish()
 
-    cdef int draw_again(self, Py_ssize_t k, const double[:, :] x, uint64_t *code) noexcept nogil:
+    cdef int resample_column(self, Py_ssize_t k, const double[:, :] x, uint64_t *code) noexcept nogil:
         """Draw the samples of a column from all rows; -1 if there is no memory."""
         cdef Py_ssize_t start = 0, n
         cdef CodeRows rows
@@ -204,7 +205,7 @@ cdef class Batch:
             n = min(LINE, x.shape[0] - start)
             encode_column(x, k, start, n, code)
             rows = self.rows(k, start)
-            if resample(self.column[k], code, &rows, n) < 0:
+            if resample(self.histograms[k], code, &rows, n) < 0:
                 return -1
             start += n
         return 0
@@ -231,16 +232,16 @@ cdef class Batch:
                     rows.whole = &whole[a]
                 if part is not None:
                     rows.part = &part[a]
-                if feed(self.column[k], &code[a], &rows, b - a) < 0:
+                if count_rows(self.histograms[k], &code[a], &rows, b - a) < 0:
                     raise MemoryError("no memory for a batch of scores")
-                if (self.guessed[k] and threshold_too_low(self.column[k])
-                        and resample(self.column[k], &code[a], &rows, b - a) < 0):
+                if (self.estimated[k] and threshold_too_low(self.histograms[k])
+                        and resample(self.histograms[k], &code[a], &rows, b - a) < 0):
                     raise MemoryError("no memory for a batch of scores")
         self.finish()
 
     def finish(self):
-        """Drop samples that nothing needs."""
+        """Drop the samples of exact columns."""
         cdef Py_ssize_t k
         for k in range(self.size):
-            if self.column[k].level == 0:
-                column_drop_samples(self.column[k])
+            if self.histograms[k].level == 0:
+                histogram_drop_samples(self.histograms[k])

@@ -13,12 +13,13 @@ cdef inline bint weightless(const CodeRows *rows, Py_ssize_t r) noexcept nogil:
     return rows.whole != NULL and rows.whole[r] == 0 and (rows.part == NULL or rows.part[r] == 0)
 
 
-cdef inline Py_ssize_t count_fast_run(Column *c, const uint64_t *code, const CodeRows *rows, Py_ssize_t r, Py_ssize_t n,
+cdef inline Py_ssize_t count_fast_run(ScoreHistogram *c, const uint64_t *code, const CodeRows *rows, Py_ssize_t r,
+                                      Py_ssize_t n,
                                       int64_t *skipped) noexcept nogil:
-    """Count whole weights from row r on while each score is 0 or meets its cell, which is mixed, and is not sampled."""
+    """Count whole weights from row r while each score is 0, or its cell is mixed, in its home slot, and not sampled."""
     cdef Py_ssize_t g, cell, width = 2 + 2 * c.groups
     cdef const cell_t *slot = c.slot
-    cdef const Bottom *sample = c.sample
+    cdef const BottomKSample *sample = c.sample
     cdef uint64_t *records = c.record - width
     cdef uint64_t *record
     cdef uint64_t x, key
@@ -32,7 +33,7 @@ cdef inline Py_ssize_t count_fast_run(Column *c, const uint64_t *code, const Cod
         key = x >> level
         cell = slot[(key * <uint64_t> 0x9E3779B97F4A7C15) >> shift]
         record = records + cell * width
-        if cell == 0 or splitmix64(x) <= sample[g].bound or record[0] != key or record[1] != MIXED:
+        if cell == 0 or splitmix64(x) <= sample[g].threshold or record[0] != key or record[1] != MIXED:
             return r
         record += 2 + 2 * g
         if rows.whole == NULL:
@@ -44,8 +45,9 @@ cdef inline Py_ssize_t count_fast_run(Column *c, const uint64_t *code, const Cod
     return n
 
 
-cdef inline int64_t feed(Column *c, const uint64_t *code, const CodeRows *rows, Py_ssize_t n) noexcept nogil:
-    """Count rows and return how many scores were not 0 (-1: no memory). There is room for all groups."""
+cdef inline int64_t count_rows(ScoreHistogram *c, const uint64_t *code, const CodeRows *rows,
+                               Py_ssize_t n) noexcept nogil:
+    """Count rows and return how many scores were not 0 (-1: no memory). Memory for all groups is reserved."""
     cdef Py_ssize_t r = 0, g
     cdef int64_t skipped = 0
     cdef bint parts = rows.part != NULL
@@ -58,10 +60,10 @@ cdef inline int64_t feed(Column *c, const uint64_t *code, const CodeRows *rows, 
             skipped += 1
         else:
             g = group_of(rows, r)
-            if not column_ready(c, code[r], g, parts):
-                if column_reserve(c, 0, 1, parts) < 0 or column_reserve_sample(c, g, 1) < 0:
+            if not histogram_ready(c, code[r], g, parts):
+                if histogram_reserve(c, 0, 1, parts) < 0 or histogram_reserve_sample(c, g, 1) < 0:
                     return -1
-            column_add(c, code[r], g, 1 if rows.whole == NULL else rows.whole[r], rows.part[r] if parts else 0)
+            histogram_add(c, code[r], g, 1 if rows.whole == NULL else rows.whole[r], rows.part[r] if parts else 0)
         r += 1
     if c.level > WIDE and not c.above:
         c.above = any_above_one(code, rows, n)
@@ -76,14 +78,14 @@ cdef inline bint any_above_one(const uint64_t *code, const CodeRows *rows, Py_ss
     return False
 
 
-cdef inline int resample(Column *c, const uint64_t *code, const CodeRows *rows, Py_ssize_t n) noexcept nogil:
-    """Sample the codes of rows that are counted already; -1 if there is no memory."""
+cdef inline int resample(ScoreHistogram *c, const uint64_t *code, const CodeRows *rows, Py_ssize_t n) noexcept nogil:
+    """Sample the codes of rows that have been counted; -1 if there is no memory."""
     cdef Py_ssize_t r
-    cdef Bottom *s
+    cdef BottomKSample *s
     cdef bint parts = rows.part != NULL
     for r in range(n):
         s = c.sample + group_of(rows, r)
-        if code[r] != ZERO and splitmix64(code[r]) <= s.bound and not weightless(rows, r):
+        if code[r] != ZERO and splitmix64(code[r]) <= s.threshold and not weightless(rows, r):
             if not bottom_ready(s, parts) and bottom_reserve(s, 1, parts) < 0:
                 return -1
             bottom_add(s, splitmix64(code[r]), 1 if rows.whole == NULL else rows.whole[r], rows.part[r] if parts else 0,
@@ -91,18 +93,18 @@ cdef inline int resample(Column *c, const uint64_t *code, const CodeRows *rows, 
     return 0
 
 
-cdef inline uint64_t guess(Py_ssize_t n, Py_ssize_t size) noexcept nogil:
-    """A bound under which at least `size` of n different codes have their hashes, but for five standard deviations."""
+cdef inline uint64_t estimate_threshold(Py_ssize_t n, Py_ssize_t size) noexcept nogil:
+    """Return a threshold that at least `size` of n distinct codes pass, by five standard deviations."""
     cdef double want = size + 5.0 * sqrt(<double> size) + 16.0
     return MIXED if want >= <double> n else <uint64_t> (want / <double> n * 18446744073709551616.0)
 
 
-cdef inline bint threshold_too_low(Column *c) noexcept nogil:
-    """Whether a sample lacks codes that were refused by a guess; then all are cleared."""
+cdef inline bint threshold_too_low(ScoreHistogram *c) noexcept nogil:
+    """Clear the samples if one lacks codes because its estimated threshold was too low; return whether that was so."""
     cdef Py_ssize_t g
     cdef bint short = False
     for g in range(c.groups):
-        short = short or (c.sample[g].held < c.size and c.sample[g].bound != MIXED)
+        short = short or (c.sample[g].used < c.size and c.sample[g].threshold != MIXED)
     if c.level == 0 or not short:
         return False
     for g in range(c.groups):

@@ -1,9 +1,9 @@
 """The weights of the `size` smallest hashes seen: a sample that any split of a stream, merged in any order, agrees on.
 
-An element of the final sample has fewer than `size` smaller hashes in every part of the stream, so it was held there
-from its first occurrence on and its weight is complete. Half as many again are held between prunings, so that a new
-hash costs a probe and no heap; a hash above the bound is refused at once. The hashes are uniform, so their low bits are
-the place in the table, and pruning moves the survivors within it and needs no memory: it cannot fail.
+An element of the final sample has fewer than `size` smaller hashes in every part of the stream, so every part contains
+it from its first occurrence on, and its weight is complete. The table grows to 1.5 times `size` before it is pruned, so
+a new hash costs a probe and no heap; a hash above the threshold is skipped at once. The hashes are uniform, so their
+low bits are the home slot, and pruning moves entries within the table: it needs no memory and cannot fail.
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
@@ -12,23 +12,23 @@ from libc.string cimport memcpy, memset
 
 
 cdef Py_ssize_t fullest(Py_ssize_t size) noexcept nogil:
-    """How many slots a sample of that size has at most."""
+    """Return the largest number of slots of a sample."""
     cdef Py_ssize_t slots = 8
     while slots < 2 * size:
         slots *= 2
     return slots
 
 
-cdef int bottom_reserve(Bottom *s, Py_ssize_t extra, bint fractional) noexcept nogil:
-    """Make room for `extra` more hashes; -1 if there is no memory, and nothing has changed."""
-    cdef Py_ssize_t slots = 8, at, to, want = min(s.held + extra, s.size)
-    cdef Bottom fresh
+cdef int bottom_reserve(BottomKSample *s, Py_ssize_t extra, bint fractional) noexcept nogil:
+    """Reserve memory for `extra` more hashes; -1, and no change, if there is none."""
+    cdef Py_ssize_t slots = 8, at, to, want = min(s.used + extra, s.size)
+    cdef BottomKSample fresh
     while slots < 2 * want:
         slots *= 2
     slots = max(slots, s.slots)
     if slots == s.slots and not (fractional and s.part == NULL):
         return 0
-    fresh.at = <Held *> PyMem_RawCalloc(slots, sizeof(Held))
+    fresh.at = <SampleEntry *> PyMem_RawCalloc(slots, sizeof(SampleEntry))
     fresh.part = <fraction_t *> PyMem_RawCalloc(slots, sizeof(fraction_t)) if fractional or s.part != NULL else NULL
     if fresh.at == NULL or (fresh.part == NULL and (fractional or s.part != NULL)):
         PyMem_RawFree(fresh.at)
@@ -48,24 +48,24 @@ cdef int bottom_reserve(Bottom *s, Py_ssize_t extra, bint fractional) noexcept n
     return 0
 
 
-cdef void bottom_free(Bottom *s) noexcept nogil:
+cdef void bottom_free(BottomKSample *s) noexcept nogil:
     PyMem_RawFree(s.at)
     PyMem_RawFree(s.part)
     PyMem_RawFree(s.order)
-    s.at, s.part, s.order, s.slots, s.held, s.sorted = NULL, NULL, NULL, 0, 0, False
+    s.at, s.part, s.order, s.slots, s.used, s.sorted = NULL, NULL, NULL, 0, 0, False
 
 
-cdef void bottom_clear(Bottom *s) noexcept nogil:
-    """Forget all hashes; any may come now, as into a new sample."""
-    s.held, s.bound, s.sorted = 0, ~(<uint64_t> 0), False
+cdef void bottom_clear(BottomKSample *s) noexcept nogil:
+    """Remove all hashes and the threshold."""
+    s.used, s.threshold, s.sorted = 0, ~(<uint64_t> 0), False
     if s.slots:
-        memset(s.at, 0, s.slots * sizeof(Held))
+        memset(s.at, 0, s.slots * sizeof(SampleEntry))
     if s.part != NULL:
         memset(s.part, 0, s.slots * sizeof(fraction_t))
 
 
 cdef uint64_t select(uint64_t *x, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
-    """The k-th smallest of n numbers, which are reordered."""
+    """Return the k-th smallest of n numbers; reorders them."""
     cdef Py_ssize_t low = 0, high = n - 1, i, j
     cdef uint64_t pivot
     while low < high:
@@ -89,20 +89,20 @@ cdef uint64_t select(uint64_t *x, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
     return x[k]
 
 
-cdef void bottom_prune(Bottom *s, uint64_t *scratch) noexcept nogil:
-    """Keep the `size` smallest hashes, and from now on none above the largest of them."""
+cdef void bottom_prune(BottomKSample *s, uint64_t *scratch) noexcept nogil:
+    """Keep the `size` smallest hashes; the largest of them becomes the threshold."""
     cdef Py_ssize_t at, to, step, n = 0, mask = s.slots - 1, start = 0
-    cdef Held entry
+    cdef SampleEntry entry
     cdef fraction_t part = 0
-    if s.held <= s.size:
+    if s.used <= s.size:
         return
     for at in range(s.slots):
         scratch[n] = s.at[at].hash
         n += scratch[n] != 0
         start = at if s.at[at].hash == 0 else start
-    s.bound = select(scratch, n, s.size - 1)
-    s.held, s.sorted = s.size, False
-    for step in range(1, s.slots):  # cluster by cluster: whatever is put back goes to where it was, or before
+    s.threshold = select(scratch, n, s.size - 1)
+    s.used, s.sorted = s.size, False
+    for step in range(1, s.slots):  # in probe order: an entry goes back to its slot or to an earlier one
         at = (start + step) & mask
         entry = s.at[at]
         if entry.hash == 0:
@@ -110,7 +110,7 @@ cdef void bottom_prune(Bottom *s, uint64_t *scratch) noexcept nogil:
         s.at[at].hash, s.at[at].whole = 0, 0
         if s.part != NULL:
             part, s.part[at] = s.part[at], 0
-        if entry.hash <= s.bound:
+        if entry.hash <= s.threshold:
             to = <Py_ssize_t> entry.hash & mask
             while s.at[to].hash != 0:
                 to = (to + 1) & mask
@@ -119,19 +119,19 @@ cdef void bottom_prune(Bottom *s, uint64_t *scratch) noexcept nogil:
                 s.part[to] = part
 
 
-cdef int bottom_copy(Bottom *s, const Bottom *source) noexcept nogil:
+cdef int bottom_copy(BottomKSample *s, const BottomKSample *source) noexcept nogil:
     """Make an empty sample a copy; -1 if there is no memory."""
     s[0] = source[0]
     s.at, s.part, s.order, s.sorted = NULL, NULL, NULL, False
     if source.slots == 0:
         return 0
-    s.at = <Held *> PyMem_RawCalloc(source.slots, sizeof(Held))
+    s.at = <SampleEntry *> PyMem_RawCalloc(source.slots, sizeof(SampleEntry))
     if source.part != NULL:
         s.part = <fraction_t *> PyMem_RawCalloc(source.slots, sizeof(fraction_t))
     if s.at == NULL or (source.part != NULL and s.part == NULL):
         bottom_free(s)
         return -1
-    memcpy(s.at, source.at, source.slots * sizeof(Held))
+    memcpy(s.at, source.at, source.slots * sizeof(SampleEntry))
     if source.part != NULL:
         memcpy(s.part, source.part, source.slots * sizeof(fraction_t))
     return 0

@@ -1,8 +1,8 @@
 """The classes of a rank sketch: their labels, their weights, and the column of scores that belongs to each.
 
-A class without weight and without a score other than 0 is no class: its index is given back at once. What a number was
-seen as (bool, int, float) is counted, as for a confusion matrix; a score of 0 does not count as an appearance of its
-label, because stated and absent zeros are the same, and neither does `pos_label` where it is only implied.
+A class without weight and without a score other than 0 is removed at once. The types of numbers (bool, int, float) are
+counted as for a confusion matrix. A score of 0 does not count as an appearance of its label, because explicit and
+absent zeros are the same; nor does an implied `pos_label`.
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
@@ -37,15 +37,15 @@ cdef class Ranked(Guarded):
     def __dealloc__(self):
         cdef Py_ssize_t i
         for i in range(self.used):
-            column_free(self.classes[i].column)
+            histogram_free(self.classes[i].histogram)
         PyMem_RawFree(self.classes)
 
     cdef int forget(self) except -1:
         cdef Py_ssize_t i
         self.label_index.clear()
         for i in range(self.used):
-            column_free(self.classes[i].column)
-            self.classes[i].column = NULL
+            histogram_free(self.classes[i].histogram)
+            self.classes[i].histogram = NULL
         self.used, self.mass, self.mass_part, self.n, self.abstained, self.rounded = 0, 0, 0, 0, 0, 0
         self.recent, self.recent_at, self.pos_at = None, -1, -1
         self.epoch += 1
@@ -64,14 +64,14 @@ cdef class Ranked(Guarded):
             return i
         self.check_labels((label,))
         i = self.label_index.next_index()
-        if i == self.room:
+        if i == self.capacity:
             classes = <Class *> PyMem_RawCalloc(max(8, 2 * i), sizeof(Class))
             if classes == NULL:
                 raise MemoryError("no memory for another class")
             if i:
                 memcpy(classes, self.classes, i * sizeof(Class))
             PyMem_RawFree(self.classes)
-            self.classes, self.room = classes, max(8, 2 * i)
+            self.classes, self.capacity = classes, max(8, 2 * i)
         self.label_index.add(label)
         if i == self.used:
             memset(self.classes + i, 0, sizeof(Class))
@@ -79,7 +79,7 @@ cdef class Ranked(Guarded):
         return i
 
     cdef int check_labels(self, labels) except -1:
-        """Refuse labels, given canonical and distinct, that are too many where pairs of classes are compared."""
+        """Raise ScoreError for more canonical, distinct labels than pairs of classes can be counted for."""
         known = self.label_index.index
         if self.pairs and len(known) + len(labels) > MOST_PAIRED:
             new = [label for label in labels if label not in known]
@@ -91,17 +91,17 @@ cdef class Ranked(Guarded):
 
     cdef bint empty(self, Py_ssize_t i) noexcept:
         cdef Class *c = self.classes + i
-        return c.whole == 0 and c.part == 0 and (c.column == NULL or c.column.held == 0)
+        return c.whole == 0 and c.part == 0 and (c.histogram == NULL or c.histogram.used == 0)
 
     cdef int release(self, Py_ssize_t i) except -1:
-        """Give an index back; the class is empty."""
+        """Release the index of an empty class."""
         self.label_index.remove(i)
         self.recent, self.recent_at, self.pos_at = None, -1, -1
-        memset(self.classes[i].seen, 0, sizeof(self.classes[i].seen))
+        memset(self.classes[i].type_counts, 0, sizeof(self.classes[i].type_counts))
         return 0
 
     cdef int drop_empty(self) except -1:
-        """Undo `intern` after a failure: only then is a class empty that has a label."""
+        """Undo `intern` after a failure, the only case in which a class with a label is empty."""
         cdef Py_ssize_t i
         for i in range(self.used):
             if self.label_index.names[i] is not None and self.empty(i):
@@ -112,7 +112,7 @@ cdef class Ranked(Guarded):
         return 0 if whole < MOST - self.mass - 1 else self.check_units((<object> whole << 64) + part)
 
     cdef int check_units(self, object units) except -1:
-        """Refuse more weight, in units of 2^-64, than the sum has room for."""
+        """Raise WeightError if the sum of all weights, in units of 2^-64, would be too large."""
         if (<object> self.mass << 64) + self.mass_part + units > MOST_UNITS:
             raise WeightError(
                 "Expected the sum of all weights to stay below 2**63 - 2, "
@@ -122,22 +122,22 @@ cdef class Ranked(Guarded):
     cdef void add_mass(self, int64_t whole, fraction_t part) noexcept:
         add_fixed(<uint64_t *> &self.mass, &self.mass_part, <uint64_t> whole, part)
 
-    cdef int64_t most_seen(self) noexcept:
-        """The largest counter of appearances."""
-        return 0 if self.used == 0 else most_type_count(self.classes.seen, sizeof(Class), self.used)
+    cdef int64_t largest_type_count(self) noexcept:
+        """The largest type count."""
+        return 0 if self.used == 0 else most_type_count(self.classes.type_counts, sizeof(Class), self.used)
 
-    cdef int look_for_room(self, int64_t more) except -1:
-        """Find out how many samples can come; WeightError if these are fewer than `more`."""
-        self.spare = samples_left(self.n, self.abstained, self.most_seen(), 2)
+    cdef int find_spare(self, int64_t more) except -1:
+        """Update `spare`; raise WeightError if it is less than `more`."""
+        self.spare = samples_left(self.n, self.abstained, self.largest_type_count(), 2)
         if more > self.spare:
             refuse_samples(more, MOST_SAMPLES - self.spare)
         return 0
 
     def merge_load(self):
         """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
-        return self.mass + (self.mass_part != 0), max(self.n, self.most_seen()), self.abstained
+        return self.mass + (self.mass_part != 0), max(self.n, self.largest_type_count()), self.abstained
 
-    cdef list live(self):
+    cdef list report_order(self):
         """The indices of the classes in the order of report; in a section."""
         cdef Py_ssize_t a
         self.label_index.sort()
@@ -145,9 +145,9 @@ cdef class Ranked(Guarded):
 
     cdef object shown(self, Py_ssize_t i):
         """The label of class i, a number in the narrowest type in which it was seen."""
-        cdef const int64_t *seen = self.classes[i].seen
+        cdef const int64_t *seen = self.classes[i].type_counts
         name = self.label_index.names[i]
-        # the label of a single number is only implied
+        # the label of a single score is implied
         if numeric_kind(name) < 3 and seen[0] == 0 and seen[1] == 0 and seen[2] == 0:
             return self.pos_label if name == self.pos_label else name
         return self.label_index.shown(i, seen)
@@ -157,7 +157,7 @@ cdef class Ranked(Guarded):
         """The labels of the classes: numbers, text, bytes, tuples, each by value."""
         self.enter_reading()
         try:
-            return tuple([self.shown(i) for i in self.live()])
+            return tuple([self.shown(i) for i in self.report_order()])
         finally:
             self.leave()
 
@@ -180,8 +180,8 @@ cdef class Ranked(Guarded):
         """
         cdef Py_ssize_t i, total = 0
         for i in range(self.used):
-            if self.classes[i].column != NULL:
-                total += column_bytes(self.classes[i].column)
+            if self.classes[i].histogram != NULL:
+                total += histogram_bytes(self.classes[i].histogram)
         return total
 
     def appearances(self):
@@ -192,6 +192,6 @@ cdef class Ranked(Guarded):
             if self.used == 0:
                 return []
             return self.label_index.type_counts(
-                self.label_index.ranking, self.label_index.ranked, self.classes.seen, sizeof(Class))
+                self.label_index.ranking, self.label_index.ranked, self.classes.type_counts, sizeof(Class))
         finally:
             self.leave()

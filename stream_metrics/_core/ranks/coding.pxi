@@ -1,4 +1,4 @@
-"""A column of a rank sketch as bytes.
+"""The encoding of a score histogram.
 
     column  = level  mode  cells  cell*  sample*            mode 1 if fractions follow every weight, else 0
     cell    = gap  [pure  [place]]  groups  (weight [moment])*
@@ -7,11 +7,11 @@
 
 All are whole numbers as in `varint.pxd`, cells by key, groups in the order of report. A fraction has as many binary
 places as the sketch says, 20 if it says nothing. 64 is added to the level if a score above 1 lies in the cell of 1, and
-no cell tells. `pure` and what follows from it are left out at level 0, where every cell is one code: `pure` is 1 if the
-cell holds one code only, which is then `place` codes above its first; `groups` is the set of groups with a weight, a
-bit for each; the moment, less that of as many codes at the start of the cell, is written for cells that are not pure
-(with its fraction if the mode is 1). The state that is read is written again and must give the same bytes, so whatever
-has no single form here is refused there.
+no cell shows it. `pure` and what follows from it are left out at level 0, where every cell is one code: `pure` is 1 if
+the cell holds one code only, which is then `place` codes above its first; `groups` is the set of groups with a weight,
+a bit for each; the moment, less that of as many codes at the start of the cell, is written for cells that are not pure
+(with its fraction if the mode is 1). The state that is read is written again and must give the same bytes, so input
+without a canonical form is refused.
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
@@ -68,28 +68,28 @@ cdef list read_weights(bytes stream, Py_ssize_t count, int places):
     return out
 
 
-cdef bint column_within(Column *c, Py_ssize_t group, uint64_t whole, uint64_t part) noexcept:
-    """Whether the weight of a group in all cells is at most that."""
+cdef bint histogram_within(ScoreHistogram *c, Py_ssize_t group, uint64_t whole, uint64_t part) noexcept:
+    """Whether the weight of a group over all cells is at most (whole, part)."""
     cdef Py_ssize_t cell
     cdef uint64_t sum = 0, parts = 0
     if group < c.groups:
-        for cell in range(c.held):
-            add_fixed(&sum, &parts, record_of(c, cell)[2 + 2 * group], 0 if c.tail == NULL
-                      else tail_of(c, cell)[2 * group])
+        for cell in range(c.used):
+            add_fixed(&sum, &parts, record_of(c, cell)[2 + 2 * group], 0 if c.fractions == NULL
+                      else fractions_of(c, cell)[2 * group])
             if sum > whole:
                 return False
     return sum < whole or parts <= part
 
 
-cdef uint64_t fraction_bits(Column *c) noexcept:
-    """All bits that are set in any fraction."""
+cdef uint64_t fraction_bits(ScoreHistogram *c) noexcept:
+    """The union of the bits of all fractions."""
     cdef Py_ssize_t at, g
     cdef uint64_t bits = 0
-    if c == NULL or c.held == 0:
+    if c == NULL or c.used == 0:
         return 0
-    if c.tail != NULL:
-        for at in range(2 * c.groups * c.held):
-            bits |= c.tail[at]
+    if c.fractions != NULL:
+        for at in range(2 * c.groups * c.used):
+            bits |= c.fractions[at]
     if c.level > 0:
         for g in range(c.groups):
             bottom_prune(c.sample + g, c.scratch)
@@ -99,15 +99,15 @@ cdef uint64_t fraction_bits(Column *c) noexcept:
     return bits
 
 
-cdef bytes pack_column(Column *c, const int64_t[::1] groups, int places):
-    """Encode the cells; `groups` brings the groups into the order of report."""
+cdef bytes pack_histogram(ScoreHistogram *c, const int64_t[::1] groups, int places):
+    """Encode the cells; `groups` lists the groups in the order of report."""
     cdef Py_ssize_t size = 0, most
     cdef uint8_t *out
     cdef uint64_t bits = fraction_bits(c)
-    if c == NULL or c.held == 0:
+    if c == NULL or c.used == 0:
         return b""
     sort_cells(c)
-    most = 64 + c.held * (35 + 40 * c.groups) + (0 if c.level == 0 else c.groups * (10 + 30 * c.size))
+    most = 64 + c.used * (35 + 40 * c.groups) + (0 if c.level == 0 else c.groups * (10 + 30 * c.size))
     out = <uint8_t *> PyMem_RawCalloc(most, 1)
     if out == NULL:
         raise MemoryError("no memory for the bytes of a column")
@@ -118,14 +118,14 @@ cdef bytes pack_column(Column *c, const int64_t[::1] groups, int places):
         PyMem_RawFree(out)
 
 
-cdef Py_ssize_t pack_cells(Column *c, const int64_t[::1] groups, int places, uint8_t *out) except -1:
+cdef Py_ssize_t pack_cells(ScoreHistogram *c, const int64_t[::1] groups, int places, uint8_t *out) except -1:
     cdef Py_ssize_t size, at, cell, k
     cdef uint64_t previous = 0, mask
     cdef uint64_t *record
     size = write_varint(out, c.level + (ABOVE if c.above and not above_one(c) else 0))
     size += write_varint(out + size, places > 0)
-    size += write_varint(out + size, c.held)
-    for at in range(c.held):
+    size += write_varint(out + size, c.used)
+    for at in range(c.used):
         cell = c.order[at]
         record = record_of(c, cell)
         size += write_varint(out + size, record[0] - previous)
@@ -148,14 +148,14 @@ cdef Py_ssize_t pack_cells(Column *c, const int64_t[::1] groups, int places, uin
     return size
 
 
-cdef Py_ssize_t pack_group(Column *c, Py_ssize_t cell, Py_ssize_t g, int places, uint8_t *out) noexcept:
+cdef Py_ssize_t pack_group(ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t g, int places, uint8_t *out) noexcept:
     cdef uint64_t *record = record_of(c, cell)
     cdef uint64_t base = (record[0] << c.level) >> SHIFT, whole = record[2 + 2 * g], part = 0
     cdef uint64_t moment = record[3 + 2 * g], low = 0, start = whole * base, start_low = 0
     cdef Py_ssize_t size = write_varint(out, whole)
     if places:
-        if c.tail != NULL:
-            part, low = tail_of(c, cell)[2 * g], tail_of(c, cell)[2 * g + 1]
+        if c.fractions != NULL:
+            part, low = fractions_of(c, cell)[2 * g], fractions_of(c, cell)[2 * g + 1]
         size += put_fraction(out + size, part, places)
     if c.level > 0 and record[1] == MIXED:
         add_product(&start, &start_low, part, base)
@@ -166,13 +166,13 @@ cdef Py_ssize_t pack_group(Column *c, Py_ssize_t cell, Py_ssize_t g, int places,
     return size
 
 
-cdef Py_ssize_t pack_sample(Column *c, Py_ssize_t g, int places, uint8_t *out) except -1:
+cdef Py_ssize_t pack_sample(ScoreHistogram *c, Py_ssize_t g, int places, uint8_t *out) except -1:
     cdef Py_ssize_t at, i, size, n = 0
     cdef uint64_t previous = 0
-    cdef Bottom *s = c.sample + g
+    cdef BottomKSample *s = c.sample + g
     if g >= c.groups:
         return write_varint(out, 0)
-    slots, hashes = np.empty(s.held, np.int64), np.empty(s.held, np.uint64)
+    slots, hashes = np.empty(s.used, np.int64), np.empty(s.used, np.uint64)
     cdef int64_t[::1] place = slots
     cdef uint64_t[::1] hash = hashes
     for at in range(s.slots):
@@ -191,26 +191,26 @@ cdef Py_ssize_t pack_sample(Column *c, Py_ssize_t g, int places, uint8_t *out) e
     return size
 
 
-cdef int read_column(Column *c, bytes stream, Py_ssize_t groups, int places) except -1:
-    """Fill an empty column; ValueError names what cannot have been counted."""
+cdef int read_histogram(ScoreHistogram *c, bytes stream, Py_ssize_t groups, int places) except -1:
+    """Fill an empty histogram; raise ValueError for bytes that no stream of samples produces."""
     cdef const uint8_t *data = <const uint8_t *> <const char *> stream
     cdef Py_ssize_t size = len(stream), at = 0, k
-    cdef uint64_t level, mode, held, above, key = 0, mixed_cells = 0
+    cdef uint64_t level, mode, cells, above, key = 0, mixed_cells = 0
     read_varint(data, size, &at, &level)
     read_varint(data, size, &at, &mode)
-    read_varint(data, size, &at, &held)
+    read_varint(data, size, &at, &cells)
     above, level = level & ABOVE, level & ~<uint64_t> ABOVE
-    if level > 63 or mode > 1 or held == 0 or held > <uint64_t> c.buckets or held > <uint64_t> size:
+    if level > 63 or mode > 1 or cells == 0 or cells > <uint64_t> c.buckets or cells > <uint64_t> size:
         raise ValueError("a level below 64, a mode of 0 or 1, and from 1 cell to the number of buckets")
-    if column_reserve(c, groups, held, mode == 1) < 0 or (level > 0 and column_sampling(c) < 0):
+    if histogram_reserve(c, groups, cells, mode == 1) < 0 or (level > 0 and histogram_sampling(c) < 0):
         raise MemoryError("no memory for a column of scores")
     c.level = <int> level
     if mode == 0:
         places = 0
-    for k in range(<Py_ssize_t> held):
+    for k in range(<Py_ssize_t> cells):
         mixed_cells += read_cell(c, data, size, &at, &key, k == 0, places)
     if level > 0:
-        if held + mixed_cells <= <uint64_t> c.buckets:
+        if cells + mixed_cells <= <uint64_t> c.buckets:
             raise ValueError("a level that was needed")
         for k in range(groups):
             decode_sample(c, k, data, size, &at, places)
@@ -226,10 +226,10 @@ cdef int read_column(Column *c, bytes stream, Py_ssize_t groups, int places) exc
     return 0
 
 
-cdef bint read_cell(Column *c, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t *key, bint first,
+cdef bint read_cell(ScoreHistogram *c, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at, uint64_t *key, bint first,
                     int places) except -1:
-    """Read a cell; return whether it holds several codes."""
-    cdef uint64_t gap, pure = 1, place = 0, mask, sole, base
+    """Read a cell; return whether it may contain several codes."""
+    cdef uint64_t gap, pure = 1, place = 0, mask, single_code, base
     cdef Py_ssize_t g, cell
     read_varint(data, size, at, &gap)
     if (gap == 0 and not first) or key[0] + gap < gap or (key[0] + gap) > MIXED >> c.level:
@@ -240,26 +240,27 @@ cdef bint read_cell(Column *c, const uint8_t *data, Py_ssize_t size, Py_ssize_t 
         read_varint(data, size, at, &pure)
         if pure:
             read_varint(data, size, at, &place)
-    sole = base + place
-    if pure > 1 or place >> c.level or (pure and (sole == ZERO or sole == 0 or sole == MIXED)):
+    single_code = base + place
+    if pure > 1 or place >> c.level or (pure and (single_code == ZERO or single_code == 0 or single_code == MIXED)):
         raise ValueError("codes of scores other than 0")
-    if sole == 1 or sole == MIXED - 1:
+    if single_code == 1 or single_code == MIXED - 1:
         if c.level > 0 and pure:
             raise ValueError("no saturated code alone")
         pure = 0
-    cell = column_cell(c, key[0], sole if pure else MIXED)
+    cell = histogram_cell(c, key[0], single_code if pure else MIXED)
     read_varint(data, size, at, &mask)
     if mask == 0 or (c.groups < 64 and mask >> c.groups):
         raise ValueError("a weight of a class in every cell")
     for g in range(c.groups):
         if mask >> g & 1:
-            read_group(c, cell, g, data, size, at, sole if pure else base, pure != 0, places)
+            read_group(c, cell, g, data, size, at, single_code if pure else base, pure != 0, places)
     return not pure
 
 
-cdef int read_group(Column *c, Py_ssize_t cell, Py_ssize_t g, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at,
+cdef int read_group(ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t g, const uint8_t *data, Py_ssize_t size,
+                    Py_ssize_t *at,
                     uint64_t code, bint pure, int places) except -1:
-    """Read what a group has in a cell; its moment is above that of as many samples of `code`."""
+    """Read the weight and the moment of a group in a cell; the moment is stored relative to that of `code`."""
     cdef uint64_t whole, part = 0, moment = 0, low = 0, start, start_low = 0
     read_varint(data, size, at, &whole)
     if places:
@@ -275,22 +276,22 @@ cdef int read_group(Column *c, Py_ssize_t cell, Py_ssize_t g, const uint8_t *dat
     start = whole * (code >> SHIFT)
     add_product(&start, &start_low, part, code >> SHIFT)
     add_fixed(&moment, &low, start, start_low)
-    column_put(c, cell, g, <int64_t> whole, moment, part, low)
+    histogram_put(c, cell, g, <int64_t> whole, moment, part, low)
     return 0
 
 
-cdef int decode_sample(Column *c, Py_ssize_t g, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at,
+cdef int decode_sample(ScoreHistogram *c, Py_ssize_t g, const uint8_t *data, Py_ssize_t size, Py_ssize_t *at,
                        int places) except -1:
-    """Read a sample, and compare it with the cells: what it holds is there, and all that is there if it is not full."""
-    cdef uint64_t held, gap, hash = 0, code, whole, part = 0
+    """Read a sample and check it against the cells: a subset of their codes, and all of them if it is not full."""
+    cdef uint64_t hashes, gap, hash = 0, code, whole, part = 0
     cdef Py_ssize_t _entry, cell
-    cdef uint64_t[:, ::1] seen = np.zeros((c.held, 2), np.uint64)  # whole weight, fraction of the samples of a cell
-    read_varint(data, size, at, &held)
-    if held > <uint64_t> c.size or held > <uint64_t> size:
+    cdef uint64_t[:, ::1] seen = np.zeros((c.used, 2), np.uint64)  # whole weight, fraction of the samples of a cell
+    read_varint(data, size, at, &hashes)
+    if hashes > <uint64_t> c.size or hashes > <uint64_t> size:
         raise ValueError("no more hashes than a sample has")
-    if bottom_reserve(c.sample + g, held, places > 0) < 0:
+    if bottom_reserve(c.sample + g, hashes, places > 0) < 0:
         raise MemoryError("no memory for a sample")
-    for _entry in range(<Py_ssize_t> held):
+    for _entry in range(<Py_ssize_t> hashes):
         read_varint(data, size, at, &gap)
         read_varint(data, size, at, &whole)
         if places:
@@ -306,14 +307,15 @@ cdef int decode_sample(Column *c, Py_ssize_t g, const uint8_t *data, Py_ssize_t 
         if above_cell(c, cell, g, seen[cell, 0], seen[cell, 1]) > 0:
             raise ValueError("samples that agree with the cells")
         bottom_add(c.sample + g, hash, <int64_t> whole, part, c.scratch)
-    for cell in range(c.held):
+    for cell in range(c.used):
         if above_cell(c, cell, g, seen[cell, 0], seen[cell, 1]) < 0 and (
-                held < <uint64_t> c.size or ((seen[cell, 0] | seen[cell, 1]) and record_of(c, cell)[1] != MIXED)):
+                hashes < <uint64_t> c.size or ((seen[cell, 0] | seen[cell, 1]) and record_of(c, cell)[1] != MIXED)):
             raise ValueError("samples that agree with the cells")
     return 0
 
 
-cdef inline int above_cell(Column *c, Py_ssize_t cell, Py_ssize_t g, uint64_t whole, uint64_t part) noexcept:
+cdef inline int above_cell(ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t g, uint64_t whole, uint64_t part) noexcept:
     """Whether a weight is above (1), below (-1) or equal to (0) that of a group in a cell."""
-    cdef uint64_t have = record_of(c, cell)[2 + 2 * g], rest = 0 if c.tail == NULL else tail_of(c, cell)[2 * g]
+    cdef uint64_t have = record_of(c, cell)[2 + 2 * g]
+    cdef uint64_t rest = 0 if c.fractions == NULL else fractions_of(c, cell)[2 * g]
     return (whole > have) - (whole < have) if whole != have else (part > rest) - (part < rest)

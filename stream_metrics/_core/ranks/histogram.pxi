@@ -1,4 +1,4 @@
-"""One column of a rank sketch: weights by (cell of the score, group), with a moment, a sole code, and a sample per
+"""One column of a rank sketch: weights by (cell of the score, group), with a moment, a single code, and a sample per
 group.
 
 A cell is a prefix of the score's code: all codes with the same `code >> level`. The level is the *smallest* at which at
@@ -8,13 +8,13 @@ a function of the multiset of samples alone. (Coarsening further than needed, to
 when the budget was hit.) At level 0 every cell is one code: everything is exact, samples can be taken back, and nothing
 is sampled.
 
-Sole code: while all samples of a cell have one code they are tied, which a cell alone could not tell. The codes of the
-largest scores saturate, so their cells count as mixed.
-Moment: the sum of weight * (code >> 20), modulo 2^64, from which the mean place of a group in the cell follows.
-Weights are whole numbers and fractions in units of 2^-64; the fractions have arrays of their own, once there are any.
+Single code: while all samples of a cell have one code they are tied, which the cell alone does not show. The codes of
+the largest scores saturate, so their cells count as mixed. Moment: the sum of weight * (code >> 20), modulo 2^64, from
+which the mean place of a group in the cell follows. Weights are whole numbers and fractions in units of 2^-64; the
+fractions have arrays of their own, once there are any.
 
-Whatever counts cannot fail: memory is reserved before (`column_memory`), and coarsening works in
-place. So an update that fails has changed nothing.
+Counting cannot fail: memory is reserved before it (`histogram_memory.pxi`), and coarsening works in place. So an update
+that fails has changed nothing.
 """
 
 from libc.stdint cimport int64_t, uint64_t
@@ -24,28 +24,29 @@ from stream_metrics._core.numeric.fixed cimport add_fixed, add_product, take_fix
 from stream_metrics._core.numeric.hashing cimport splitmix64
 
 
-cdef inline Py_ssize_t append(Column *c, Py_ssize_t at, uint64_t key, uint64_t sole) noexcept nogil:
-    """Add a cell in a free slot; there is room."""
-    cdef uint64_t *record = record_of(c, c.held)
+cdef inline Py_ssize_t append_cell(ScoreHistogram *c, Py_ssize_t at, uint64_t key, uint64_t single_code) noexcept nogil:
+    """Add a cell in a free slot; memory is reserved."""
+    cdef uint64_t *record = record_of(c, c.used)
     memset(record, 0, 8 * (2 + 2 * c.groups))
-    if c.tail != NULL:
-        memset(c.tail + 2 * c.groups * c.held, 0, 16 * c.groups)
-    record[0], record[1] = key, sole
-    c.held += 1
-    c.slot[at] = <cell_t> c.held
+    if c.fractions != NULL:
+        memset(c.fractions + 2 * c.groups * c.used, 0, 16 * c.groups)
+    record[0], record[1] = key, single_code
+    c.used += 1
+    c.slot[at] = <cell_t> c.used
     c.sorted = False
-    return c.held - 1
+    return c.used - 1
 
 
-cdef inline void put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part,
-                     fraction_t low) noexcept nogil:
+cdef inline void add_to_cell(ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment,
+                             fraction_t part,
+                             fraction_t low) noexcept nogil:
     """Add a weight (whole, part) and a moment (moment, low) to a group of a cell."""
     cdef uint64_t *t = record_of(c, cell) + 2 + 2 * group
-    cdef fraction_t *tail
+    cdef fraction_t *fractions
     if part | low:
-        tail = c.tail + 2 * (c.groups * cell + group)
-        add_fixed(t, tail, <uint64_t> whole, part)
-        add_fixed(t + 1, tail + 1, moment, low)
+        fractions = c.fractions + 2 * (c.groups * cell + group)
+        add_fixed(t, fractions, <uint64_t> whole, part)
+        add_fixed(t + 1, fractions + 1, moment, low)
     else:
         t[0] += <uint64_t> whole
         t[1] += moment
@@ -53,27 +54,29 @@ cdef inline void put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole
         add_fixed(c.sum + 2 * group, c.sum + 2 * group + 1, <uint64_t> whole, part)
 
 
-cdef void column_put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part,
-                     fraction_t low) noexcept nogil:
-    put(c, cell, group, whole, moment, part, low)
+cdef void histogram_put(ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment,
+                        fraction_t part,
+                        fraction_t low) noexcept nogil:
+    add_to_cell(c, cell, group, whole, moment, part, low)
 
 
-cdef Py_ssize_t column_cell(Column *c, uint64_t key, uint64_t sole) noexcept nogil:
-    """The cell of a key, new if need be; there is room."""
+cdef Py_ssize_t histogram_cell(ScoreHistogram *c, uint64_t key, uint64_t single_code) noexcept nogil:
+    """Return the cell of a key, a new one if there is none; memory is reserved."""
     cdef Py_ssize_t at = find(c, key), cell = <Py_ssize_t> c.slot[at] - 1
     if cell < 0:
-        return append(c, at, key, sole)
-    if record_of(c, cell)[1] != sole:
+        return append_cell(c, at, key, single_code)
+    if record_of(c, cell)[1] != single_code:
         record_of(c, cell)[1] = MIXED
     return cell
 
 
-cdef inline void add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
+cdef inline void count_code(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
+                            fraction_t part) noexcept nogil:
     cdef uint64_t key = code >> c.level, shifted = code >> SHIFT, moment, low = 0, hash
     cdef Py_ssize_t at = find(c, key), cell = <Py_ssize_t> c.slot[at] - 1
     cdef uint64_t *record
     if cell < 0:
-        cell = append(c, at, key, MIXED if code <= 1 or code >= MIXED - 1 else code)
+        cell = append_cell(c, at, key, MIXED if code <= 1 or code >= MIXED - 1 else code)
     record = record_of(c, cell)
     if record[1] != code and record[1] != MIXED:
         record[1] = MIXED
@@ -84,69 +87,73 @@ cdef inline void add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, 
         moment = <uint64_t> whole * shifted
         if part:
             add_product(&moment, &low, part, shifted)
-        put(c, cell, group, whole, moment, part, low)
+        add_to_cell(c, cell, group, whole, moment, part, low)
     if c.level > 0:
         hash = splitmix64(code)
-        if hash <= c.sample[group].bound:
+        if hash <= c.sample[group].threshold:
             bottom_add(c.sample + group, hash, whole, part, c.scratch)
         if code > ONE and c.level > WIDE:
             c.above = True
-    if c.held > c.buckets:
-        settle(c)
+    if c.used > c.buckets:
+        coarsen_to_fit(c)
 
 
-cdef void column_add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
-    """Count a weight; there is room."""
-    add(c, code, group, whole, part)
+cdef void histogram_add(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
+                        fraction_t part) noexcept nogil:
+    """Count a weight; memory is reserved."""
+    count_code(c, code, group, whole, part)
 
 
-cdef bint column_holds(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
-    """Whether a column at level 0 holds at least that weight of a score."""
+cdef bint histogram_holds(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
+                          fraction_t part) noexcept nogil:
+    """Whether a score has at least this weight, at level 0."""
     cdef Py_ssize_t cell
     cdef uint64_t have
-    if c.held == 0 or group >= c.groups:
+    if c.used == 0 or group >= c.groups:
         return False
     cell = <Py_ssize_t> c.slot[find(c, code)] - 1
     if cell < 0:
         return False
     have = record_of(c, cell)[2 + 2 * group]
     return have > <uint64_t> whole or (
-        have == <uint64_t> whole and part <= (0 if c.tail == NULL else c.tail[2 * (c.groups * cell + group)]))
+        have == <uint64_t> whole and part <= (0 if c.fractions == NULL else c.fractions[2 * (c.groups * cell + group)]))
 
 
-cdef bint column_is_all(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
-    """Whether a weight that a column at level 0 holds is all that it holds of a score."""
+cdef bint histogram_is_all(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
+                           fraction_t part) noexcept nogil:
+    """Whether this weight is all the weight of a score, at level 0."""
     cdef Py_ssize_t cell = <Py_ssize_t> c.slot[find(c, code)] - 1, g
     for g in range(c.groups):
         if g != group and occupied(c, cell, g):
             return False
     return (record_of(c, cell)[2 + 2 * group] == <uint64_t> whole
-            and part == (0 if c.tail == NULL else c.tail[2 * (c.groups * cell + group)]))
+            and part == (0 if c.fractions == NULL else c.fractions[2 * (c.groups * cell + group)]))
 
 
-cdef void column_take(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil:
-    """Undo `column_add` at level 0, where the column holds the weight."""
+cdef void histogram_remove(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
+                           fraction_t part) noexcept nogil:
+    """Undo `histogram_add` at level 0, where the histogram has the weight."""
     cdef Py_ssize_t at = find(c, code), cell = <Py_ssize_t> c.slot[at] - 1, g
     cdef uint64_t *t = record_of(c, cell) + 2 + 2 * group
     cdef uint64_t moment = <uint64_t> whole * (code >> SHIFT), low = 0
     cdef fraction_t none[2]
-    cdef fraction_t *tail = none
+    cdef fraction_t *fractions = none
     none[0], none[1] = 0, 0
-    if c.tail != NULL:
-        tail = c.tail + 2 * (c.groups * cell + group)
+    if c.fractions != NULL:
+        fractions = c.fractions + 2 * (c.groups * cell + group)
     add_product(&moment, &low, part, code >> SHIFT)
     take_fixed(c.sum + 2 * group, c.sum + 2 * group + 1, <uint64_t> whole, part)
-    take_fixed(t, tail, <uint64_t> whole, part)
-    take_fixed(t + 1, tail + 1, moment, low)
+    take_fixed(t, fractions, <uint64_t> whole, part)
+    take_fixed(t + 1, fractions + 1, moment, low)
     for g in range(c.groups):
         if occupied(c, cell, g):
             return
-    drop(c, at, cell)
+    remove_cell(c, at, cell)
 
 
-cdef void drop(Column *c, Py_ssize_t at, Py_ssize_t cell) noexcept nogil:
-    """Remove a cell, and put the last one in its place."""
-    cdef Py_ssize_t mask = (<Py_ssize_t> 1 << c.bits) - 1, last = c.held - 1, to = at, home
+cdef void remove_cell(ScoreHistogram *c, Py_ssize_t at, Py_ssize_t cell) noexcept nogil:
+    """Remove a cell; the last one takes its number."""
+    cdef Py_ssize_t mask = (<Py_ssize_t> 1 << c.bits) - 1, last = c.used - 1, to = at, home
     c.slot[at] = 0
     while True:  # close the gap in the index
         to = (to + 1) & mask
@@ -159,46 +166,46 @@ cdef void drop(Column *c, Py_ssize_t at, Py_ssize_t cell) noexcept nogil:
     if cell != last:
         c.slot[find(c, record_of(c, last)[0])] = <cell_t> cell + 1
         memcpy(record_of(c, cell), record_of(c, last), 8 * (2 + 2 * c.groups))
-        if c.tail != NULL:
-            memcpy(c.tail + 2 * c.groups * cell, c.tail + 2 * c.groups * last, 16 * c.groups)
-    c.held = last
+        if c.fractions != NULL:
+            memcpy(c.fractions + 2 * c.groups * cell, c.fractions + 2 * c.groups * last, 16 * c.groups)
+    c.used = last
     c.sorted = False
 
 
-cdef void seed(Column *c) noexcept nogil:
-    """Begin the samples from the exact cells of level 0."""
+cdef void start_samples(ScoreHistogram *c) noexcept nogil:
+    """Start the samples from the exact cells of level 0."""
     cdef Py_ssize_t cell, g
     cdef uint64_t *record
-    for cell in range(c.held):
+    for cell in range(c.used):
         record = record_of(c, cell)
         for g in range(c.groups):
             if occupied(c, cell, g):
                 bottom_add(c.sample + g, splitmix64(record[0]), <int64_t> record[2 + 2 * g],
-                           0 if c.tail == NULL else c.tail[2 * (c.groups * cell + g)], c.scratch)
+                           0 if c.fractions == NULL else c.fractions[2 * (c.groups * cell + g)], c.scratch)
 
 
-cdef void settle(Column *c) noexcept nogil:
-    """Raise the level to the smallest at which the cells fit the budget."""
+cdef void coarsen_to_fit(ScoreHistogram *c) noexcept nogil:
+    """Raise the level to the smallest at which there are at most `buckets` cells."""
     cdef int low = 0, high = 1, middle
     if c.level == 0:
-        seed(c)
-    while distinct(c, high) > c.buckets:
+        start_samples(c)
+    while distinct_cells(c, high) > c.buckets:
         low, high = high, min(2 * high, 63 - c.level)
     while high - low > 1:
         middle = (low + high) // 2
-        if distinct(c, middle) > c.buckets:
+        if distinct_cells(c, middle) > c.buckets:
             low = middle
         else:
             high = middle
     coarsen(c, high)
 
 
-cdef Py_ssize_t distinct(Column *c, int by) noexcept nogil:
-    """How many cells there are `by` levels up; the index is lost."""
+cdef Py_ssize_t distinct_cells(ScoreHistogram *c, int by) noexcept nogil:
+    """Count the cells `by` levels up; destroys the index."""
     cdef Py_ssize_t cell, at, n = 0, mask = (<Py_ssize_t> 1 << c.bits) - 1
     cdef uint64_t key
     memset(c.slot, 0, (mask + 1) * sizeof(cell_t))
-    for cell in range(c.held):
+    for cell in range(c.used):
         key = record_of(c, cell)[0] >> by
         at = place(c, key)
         while c.slot[at] != 0 and record_of(c, <Py_ssize_t> c.slot[at] - 1)[0] >> by != key:
@@ -209,47 +216,47 @@ cdef Py_ssize_t distinct(Column *c, int by) noexcept nogil:
     return n
 
 
-cdef bint above_one(const Column *c) noexcept nogil:
-    """Whether the cells tell of a score above 1; up to level WIDE they would."""
+cdef bint above_one(const ScoreHistogram *c) noexcept nogil:
+    """Whether the cells show a score above 1; conclusive up to level WIDE."""
     cdef Py_ssize_t cell
     cdef uint64_t *record
-    for cell in range(c.held):
+    for cell in range(c.used):
         record = record_of(c, cell)
         if record[0] << c.level >= ONE and record[1] != ONE or record[1] > ONE and record[1] != MIXED:
             return True
     return False
 
 
-cdef void coarsen(Column *c, int by) noexcept nogil:
-    """Bring the cells that many levels up, in place."""
-    cdef Py_ssize_t cell, at, g, n = c.held, width = 2 + 2 * c.groups
+cdef void coarsen(ScoreHistogram *c, int by) noexcept nogil:
+    """Raise the level of the cells, in place."""
+    cdef Py_ssize_t cell, at, g, n = c.used, width = 2 + 2 * c.groups
     cdef uint64_t *record
     cdef uint64_t key
     memset(c.slot, 0, (<size_t> 1 << c.bits) * sizeof(cell_t))
     if c.level <= WIDE < c.level + by:
         c.above = above_one(c)
-    c.held, c.sorted = 0, False
+    c.used, c.sorted = 0, False
     c.level += by
     for cell in range(n):
         record = record_of(c, cell)
         key = record[0] >> by
         at = find(c, key)
         if c.slot[at] != 0:
-            at = column_cell(c, key, record[1])
+            at = histogram_cell(c, key, record[1])
             for g in range(c.groups):
-                if c.tail == NULL:
-                    put(c, at, g, <int64_t> record[2 + 2 * g], record[3 + 2 * g], 0, 0)
+                if c.fractions == NULL:
+                    add_to_cell(c, at, g, <int64_t> record[2 + 2 * g], record[3 + 2 * g], 0, 0)
                 else:
-                    put(c, at, g, <int64_t> record[2 + 2 * g], record[3 + 2 * g],
-                        c.tail[2 * (c.groups * cell + g)], c.tail[2 * (c.groups * cell + g) + 1])
+                    add_to_cell(c, at, g, <int64_t> record[2 + 2 * g], record[3 + 2 * g],
+                                c.fractions[2 * (c.groups * cell + g)], c.fractions[2 * (c.groups * cell + g) + 1])
             continue
-        if c.held != cell:
-            memcpy(record_of(c, c.held), record, 8 * width)
-            if c.tail != NULL:
-                memcpy(c.tail + 2 * c.groups * c.held, c.tail + 2 * c.groups * cell, 16 * c.groups)
-        record_of(c, c.held)[0] = key
-        c.held += 1
-        c.slot[at] = <cell_t> c.held
+        if c.used != cell:
+            memcpy(record_of(c, c.used), record, 8 * width)
+            if c.fractions != NULL:
+                memcpy(c.fractions + 2 * c.groups * c.used, c.fractions + 2 * c.groups * cell, 16 * c.groups)
+        record_of(c, c.used)[0] = key
+        c.used += 1
+        c.slot[at] = <cell_t> c.used
 
 
 cdef inline void sum_up(uint64_t *record, const uint64_t *more, const int64_t *to, Py_ssize_t groups) noexcept nogil:
@@ -261,31 +268,31 @@ cdef inline void sum_up(uint64_t *record, const uint64_t *more, const int64_t *t
             record[3 + 2 * to[g]] += more[3 + 2 * g]
 
 
-cdef void column_absorb(Column *c, const Column *o, const int64_t *to) noexcept nogil:
-    """Add all that another column holds, its groups as `to` maps them; `column_reserve_for` has made room."""
+cdef void histogram_absorb(ScoreHistogram *c, const ScoreHistogram *o, const int64_t *to) noexcept nogil:
+    """Add another histogram, whose groups `to` maps to groups here; `histogram_reserve_for` has reserved memory."""
     cdef Py_ssize_t cell, g, at, into
     cdef const uint64_t *record
     cdef fraction_t part = 0, low = 0
-    cdef bint plain = o.level > 0 and o.tail == NULL
+    cdef bint plain = o.level > 0 and o.fractions == NULL
     if o.level > c.level:
         if c.level == 0:
-            seed(c)
+            start_samples(c)
         coarsen(c, o.level - c.level)
-    for cell in range(o.held):
+    for cell in range(o.used):
         record = record_of(o, cell)
-        into = column_cell(c, record[0] >> (c.level - o.level), record[1])
+        into = histogram_cell(c, record[0] >> (c.level - o.level), record[1])
         if plain:
             sum_up(record_of(c, into), record, to, o.groups)
         for g in range(0 if plain else o.groups):
             if not occupied(o, cell, g):
                 continue
-            if o.tail != NULL:
-                part, low = o.tail[2 * (o.groups * cell + g)], o.tail[2 * (o.groups * cell + g) + 1]
-            put(c, into, to[g], <int64_t> record[2 + 2 * g], record[3 + 2 * g], part, low)
+            if o.fractions != NULL:
+                part, low = o.fractions[2 * (o.groups * cell + g)], o.fractions[2 * (o.groups * cell + g) + 1]
+            add_to_cell(c, into, to[g], <int64_t> record[2 + 2 * g], record[3 + 2 * g], part, low)
             if o.level == 0 and c.level > 0:
                 bottom_add(c.sample + to[g], splitmix64(record[0]), <int64_t> record[2 + 2 * g], part, c.scratch)
-        if c.held > c.buckets:
-            settle(c)
+        if c.used > c.buckets:
+            coarsen_to_fit(c)
     if o.level > 0:
         for g in range(o.groups):
             for at in range(o.sample[g].slots):

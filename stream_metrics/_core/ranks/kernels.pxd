@@ -3,45 +3,46 @@ from stream_metrics._core.numeric.fixed cimport add_fixed
 from stream_metrics._core.numeric.kernels cimport Guarded, LabelIndex
 
 ctypedef uint64_t fraction_t  # of a weight or moment, in units of 2^-64
-ctypedef uint32_t slot_t      # the place of a hash, of which there are at most 2^25
+ctypedef uint32_t slot_t      # the slot of a hash, below 2^25
 
-cdef struct Held:
+cdef struct SampleEntry:
     uint64_t hash
     int64_t whole
 
-cdef struct Bottom:
-    Py_ssize_t size   # how many hashes are kept
-    Py_ssize_t held
+cdef struct BottomKSample:
+    Py_ssize_t size   # the largest number of hashes after pruning
+    Py_ssize_t used
     Py_ssize_t slots  # a power of two, at most `fullest(size)`; 0 while there is no memory
-    uint64_t bound    # no hash above it can be among the smallest
-    Held *at
+    uint64_t threshold    # hashes above it are not among the smallest
+    SampleEntry *at
     fraction_t *part    # fractions of the weights, or NULL while all are whole
-    slot_t *order       # room for `size` slots by code, once they were read; they hold while `sorted`
+    slot_t *order       # the slots by code, valid while `sorted`; NULL until they are read
     bint sorted
 
 cdef Py_ssize_t fullest(Py_ssize_t size) noexcept nogil
-cdef int bottom_reserve(Bottom *s, Py_ssize_t extra, bint fractional) noexcept nogil
-cdef void bottom_free(Bottom *s) noexcept nogil
-cdef void bottom_clear(Bottom *s) noexcept nogil
-cdef void bottom_prune(Bottom *s, uint64_t *scratch) noexcept nogil
-cdef int bottom_copy(Bottom *s, const Bottom *source) noexcept nogil
+cdef int bottom_reserve(BottomKSample *s, Py_ssize_t extra, bint fractional) noexcept nogil
+cdef void bottom_free(BottomKSample *s) noexcept nogil
+cdef void bottom_clear(BottomKSample *s) noexcept nogil
+cdef void bottom_prune(BottomKSample *s, uint64_t *scratch) noexcept nogil
+cdef int bottom_copy(BottomKSample *s, const BottomKSample *source) noexcept nogil
 
 
-cdef inline bint bottom_ready(const Bottom *s, bint fractional) noexcept nogil:
+cdef inline bint bottom_ready(const BottomKSample *s, bint fractional) noexcept nogil:
     """Whether one more hash needs no memory."""
-    return (2 * s.held + 2 <= s.slots or s.slots >= 2 * s.size) and not (fractional and s.part == NULL)
+    return (2 * s.used + 2 <= s.slots or s.slots >= 2 * s.size) and not (fractional and s.part == NULL)
 
 
-cdef inline void bottom_add(Bottom *s, uint64_t hash, int64_t whole, fraction_t part, uint64_t *scratch) noexcept nogil:
-    """Add to the weight of a hash; `bottom_reserve` has made room. `scratch` has room for `fullest(size)` hashes."""
+cdef inline void bottom_add(BottomKSample *s, uint64_t hash, int64_t whole, fraction_t part,
+                            uint64_t *scratch) noexcept nogil:
+    """Add to the weight of a hash; memory is reserved. `scratch` is an array of `fullest(size)` hashes."""
     cdef Py_ssize_t at, mask = s.slots - 1
-    if hash > s.bound:
+    if hash > s.threshold:
         return
     at = <Py_ssize_t> hash & mask
     while s.at[at].hash != hash:
         if s.at[at].hash == 0:
             s.at[at].hash = hash
-            s.held += 1
+            s.used += 1
             s.sorted = False
             break
         at = (at + 1) & mask
@@ -49,11 +50,11 @@ cdef inline void bottom_add(Bottom *s, uint64_t hash, int64_t whole, fraction_t 
         add_fixed(<uint64_t *> &s.at[at].whole, s.part + at, <uint64_t> whole, part)
     else:
         s.at[at].whole += whole
-    if 4 * s.held >= 3 * s.slots:
+    if 4 * s.used >= 3 * s.slots:
         bottom_prune(s, scratch)
 
 
-ctypedef uint32_t cell_t  # the number of a cell, of which there are at most 2^24
+ctypedef uint32_t cell_t  # the number of a cell, at most 2^24
 ctypedef int32_t code_t   # the number of a label in a batch
 
 cdef extern from *:
@@ -70,47 +71,52 @@ cdef enum:
     SHIFT = 20  # moments leave out the lowest bits of a code
     WIDE = 52   # up to this level 1 is the start of a cell
 
-cdef struct Column:
+cdef struct ScoreHistogram:
     Py_ssize_t buckets, size  # most cells; hashes in a sample
-    Py_ssize_t groups, held, room
+    Py_ssize_t groups, used, capacity
     int level
     int bits              # of the number of slots
-    bint sorted           # whether `order` holds
+    bint sorted           # whether `order` is up to date
     # beyond level WIDE, where the cell of 1 holds smaller scores too: whether any score is above 1
     bint above
     cell_t *slot          # cell number + 1, by hash of the key
-    uint64_t *record      # per cell: key, sole code or MIXED, then per group: whole weight, moment
-    fraction_t *tail      # per cell and group: the fractions of weight and moment; NULL while all weights are whole
+    uint64_t *record      # per cell: key, single code or MIXED, then per group: whole weight, moment
+    fraction_t *fractions  # per cell and group: the fractions of weight and moment; NULL while all weights are whole
     cell_t *order         # the cells by key
     uint64_t *sum         # per group: whole weight, fraction of all cells; kept at level 0 only
-    Bottom *sample        # per group, from level 1 on
+    BottomKSample *sample        # per group, from level 1 on
     uint64_t *scratch     # for pruning samples
 
-cdef void column_add(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
-cdef bint column_holds(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
-cdef bint column_is_all(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
-cdef void column_take(Column *c, uint64_t code, Py_ssize_t group, int64_t whole, fraction_t part) noexcept nogil
-cdef void column_absorb(Column *c, const Column *o, const int64_t *to) noexcept nogil
-cdef bint above_one(const Column *c) noexcept nogil
-cdef Py_ssize_t column_cell(Column *c, uint64_t key, uint64_t sole) noexcept nogil
-cdef void column_put(Column *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment, fraction_t part,
-                     fraction_t low) noexcept nogil
+cdef void histogram_add(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
+                        fraction_t part) noexcept nogil
+cdef bint histogram_holds(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
+                          fraction_t part) noexcept nogil
+cdef bint histogram_is_all(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
+                           fraction_t part) noexcept nogil
+cdef void histogram_remove(ScoreHistogram *c, uint64_t code, Py_ssize_t group, int64_t whole,
+                           fraction_t part) noexcept nogil
+cdef void histogram_absorb(ScoreHistogram *c, const ScoreHistogram *o, const int64_t *to) noexcept nogil
+cdef bint above_one(const ScoreHistogram *c) noexcept nogil
+cdef Py_ssize_t histogram_cell(ScoreHistogram *c, uint64_t key, uint64_t single_code) noexcept nogil
+cdef void histogram_put(ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t group, int64_t whole, uint64_t moment,
+                        fraction_t part,
+                        fraction_t low) noexcept nogil
 
 
-cdef inline uint64_t *record_of(const Column *c, Py_ssize_t cell) noexcept nogil:
+cdef inline uint64_t *record_of(const ScoreHistogram *c, Py_ssize_t cell) noexcept nogil:
     return c.record + cell * (2 + 2 * c.groups)
 
 
-cdef inline fraction_t *tail_of(const Column *c, Py_ssize_t cell) noexcept nogil:
-    return c.tail + cell * 2 * c.groups
+cdef inline fraction_t *fractions_of(const ScoreHistogram *c, Py_ssize_t cell) noexcept nogil:
+    return c.fractions + cell * 2 * c.groups
 
 
-cdef inline Py_ssize_t place(const Column *c, uint64_t key) noexcept nogil:
+cdef inline Py_ssize_t place(const ScoreHistogram *c, uint64_t key) noexcept nogil:
     """Where the search for a key starts."""
     return <Py_ssize_t> ((key * <uint64_t> 0x9E3779B97F4A7C15) >> (64 - c.bits))
 
 
-cdef inline Py_ssize_t find(const Column *c, uint64_t key) noexcept nogil:
+cdef inline Py_ssize_t find(const ScoreHistogram *c, uint64_t key) noexcept nogil:
     """The slot of a key: of its cell, or free."""
     cdef Py_ssize_t at = place(c, key), mask = (<Py_ssize_t> 1 << c.bits) - 1, width = 2 + 2 * c.groups
     while c.slot[at] != 0 and c.record[(<Py_ssize_t> c.slot[at] - 1) * width] != key:
@@ -118,35 +124,37 @@ cdef inline Py_ssize_t find(const Column *c, uint64_t key) noexcept nogil:
     return at
 
 
-cdef inline bint occupied(const Column *c, Py_ssize_t cell, Py_ssize_t group) noexcept nogil:
-    return record_of(c, cell)[2 + 2 * group] != 0 or (c.tail != NULL and tail_of(c, cell)[2 * group] != 0)
+cdef inline bint occupied(const ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t group) noexcept nogil:
+    return record_of(c, cell)[2 + 2 * group] != 0 or (c.fractions != NULL and fractions_of(c, cell)[2 * group] != 0)
 
 
-cdef inline bint column_ready(const Column *c, uint64_t code, Py_ssize_t group, bint fractional) noexcept nogil:
+cdef inline bint histogram_ready(const ScoreHistogram *c, uint64_t code, Py_ssize_t group,
+                                 bint fractional) noexcept nogil:
     """Whether one more score needs no memory."""
-    if group >= c.groups or c.held >= c.room or (fractional and c.tail == NULL):
+    if group >= c.groups or c.used >= c.capacity or (fractional and c.fractions == NULL):
         return False
     if c.level == 0:
-        return c.held < c.buckets or c.slot[find(c, code)] != 0
+        return c.used < c.buckets or c.slot[find(c, code)] != 0
     return bottom_ready(c.sample + group, fractional)
 
 
-cdef Column *column_new(Py_ssize_t buckets, Py_ssize_t size) noexcept nogil
-cdef void column_free(Column *c) noexcept nogil
-cdef Column *column_copy(const Column *source) noexcept nogil
-cdef Py_ssize_t column_bytes(const Column *c) noexcept nogil
-cdef int column_reserve(Column *c, Py_ssize_t groups, Py_ssize_t extra, bint fractional) noexcept nogil
-cdef int column_sampling(Column *c) noexcept nogil
-cdef int column_reserve_sample(Column *c, Py_ssize_t group, Py_ssize_t extra) noexcept nogil
-cdef int column_reserve_for(Column *c, const Column *o, const int64_t *to, Py_ssize_t groups) noexcept nogil
-cdef void column_drop_samples(Column *c) noexcept nogil
+cdef ScoreHistogram *histogram_new(Py_ssize_t buckets, Py_ssize_t size) noexcept nogil
+cdef void histogram_free(ScoreHistogram *c) noexcept nogil
+cdef ScoreHistogram *histogram_copy(const ScoreHistogram *source) noexcept nogil
+cdef Py_ssize_t histogram_bytes(const ScoreHistogram *c) noexcept nogil
+cdef int histogram_reserve(ScoreHistogram *c, Py_ssize_t groups, Py_ssize_t extra, bint fractional) noexcept nogil
+cdef int histogram_sampling(ScoreHistogram *c) noexcept nogil
+cdef int histogram_reserve_sample(ScoreHistogram *c, Py_ssize_t group, Py_ssize_t extra) noexcept nogil
+cdef int histogram_reserve_for(ScoreHistogram *c, const ScoreHistogram *o, const int64_t *to,
+                               Py_ssize_t groups) noexcept nogil
+cdef void histogram_drop_samples(ScoreHistogram *c) noexcept nogil
 
 
 cdef struct Class:
     int64_t whole      # weight of the samples that are truly of the class
     fraction_t part    # its fraction, in units of 2^-64
-    int64_t seen[3]    # appearances of its label as bool, as int and as float
-    Column *column     # its scores, or NULL while all were 0
+    int64_t type_counts[3]    # appearances of its label as bool, as int and as float
+    ScoreHistogram *histogram     # its scores, or NULL while all were 0
 
 cdef class Ranked(Guarded):
     cdef readonly Py_ssize_t buckets
@@ -158,13 +166,13 @@ cdef class Ranked(Guarded):
     cdef readonly int64_t rounded  # samples whose weight was rounded to a multiple of 2^-64
     cdef LabelIndex label_index
     cdef Class *classes
-    cdef object recent     # the label that was looked up last, and the index of its class, -1 if there is none
+    cdef object recent     # the label looked up last; `recent_at` is the index of its class, or -1
     cdef Py_ssize_t recent_at, pos_at
-    cdef Py_ssize_t used, room
+    cdef Py_ssize_t used, capacity
     cdef int64_t mass      # the whole parts of all weights; never above 2^63 - 3
     cdef fraction_t mass_part
-    cdef int64_t epoch     # how often everything was forgotten
-    cdef int64_t spare     # samples that may come before any counter of samples can be full; a lower bound
+    cdef int64_t epoch     # the number of resets
+    cdef int64_t spare     # a lower bound of the samples that can be counted before a counter is full
 
     cdef Py_ssize_t find(self, object label) except -2
     cdef Py_ssize_t intern(self, object label) except -1
@@ -174,51 +182,52 @@ cdef class Ranked(Guarded):
     cdef int check_mass(self, int64_t whole, fraction_t part) except -1
     cdef int check_units(self, object units) except -1
     cdef void add_mass(self, int64_t whole, fraction_t part) noexcept
-    cdef list live(self)
+    cdef list report_order(self)
     cdef object shown(self, Py_ssize_t i)
     cdef int forget(self) except -1
-    cdef int64_t most_seen(self) noexcept
-    cdef int look_for_room(self, int64_t more) except -1
+    cdef int64_t largest_type_count(self) noexcept
+    cdef int find_spare(self, int64_t more) except -1
     cdef int check_labels(self, labels) except -1
 
 
 cdef tuple read_scores(object scores, object pos_label, object classes, object position)
 
 
-cdef inline bint known(object label):
+cdef inline bint is_plain_type(object label):
     """Whether a label of that type can be looked up without running Python code."""
     kind = type(label)
     return kind is str or kind is bool or kind is int or kind is bytes or kind is float
 
 
 cdef struct Entry:
-    Py_ssize_t column
+    Py_ssize_t class_index
     uint64_t code
-    int form
+    int kind
 
 cdef class RankSamples(Ranked):
     cdef int count(self, object y_true, object scores, object w, object classes) except -1
     cdef Py_ssize_t known_class(self, object label) except -2
-    cdef Py_ssize_t glance(self, object scores, Entry *entry) except -2
+    cdef Py_ssize_t read_plain(self, object scores, Entry *entry) except -2
     cdef int update_slowly(self, object y_true, object scores, int64_t whole, fraction_t part, bint rounded,
                            object classes) except -1
-    cdef int note(self, Entry *entry, object label, double x, bint new) except -1
-    cdef int count_sample(self, Py_ssize_t i, int form, Entry *entry, Py_ssize_t n, int64_t whole,
+    cdef int set_entry(self, Entry *entry, object label, double x, bint new) except -1
+    cdef int count_sample(self, Py_ssize_t i, int kind, Entry *entry, Py_ssize_t n, int64_t whole,
                           fraction_t part) except -1
     cdef void weigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept
-    cdef Column *own_column(self, Py_ssize_t j) except NULL
+    cdef ScoreHistogram *own_histogram(self, Py_ssize_t j) except NULL
     cdef int reserve(self, Py_ssize_t j, Py_ssize_t group, bint fractional) except -1
     cdef Py_ssize_t groups(self) noexcept
-    cdef int take_back(self, object y_true, object scores, object w, object classes, bint only_look) except -1
-    cdef Py_ssize_t needed(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) noexcept
-    cdef bint take_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part,
-                          bint only_look) except -1
+    cdef int revert_sample(self, object y_true, object scores, object w, object classes, bint check_only) except -1
+    cdef Py_ssize_t least_samples(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole,
+                                  fraction_t part) noexcept
+    cdef bint remove_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part,
+                            bint check_only) except -1
     cdef bint holds(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) noexcept
     cdef void unweigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept
-    cdef int unsee(self, Py_ssize_t i, int form) except -1
+    cdef int remove_type_of(self, Py_ssize_t i, int kind) except -1
 
 
-cdef int sort_cells(Column *c) except -1
+cdef int sort_cells(ScoreHistogram *c) except -1
 
 cdef class RankReadings(RankSamples):
     cdef tuple read_column(self, object label, object own, object rest)
@@ -234,28 +243,28 @@ cdef struct CodeRows:
 
 cdef class Batch:
     cdef list truths, labels         # of the true classes and of the columns
-    cdef object weight, parts, occurs, truth_seen, label_seen
-    cdef Column **column
+    cdef object weight, parts, occurs, truth_types, label_types
+    cdef ScoreHistogram **histograms
     cdef Py_ssize_t size             # number of columns
     cdef bint pairs
     cdef int64_t n, epoch
-    cdef object codes, wholes, fractions, owns, guesses
+    cdef object codes, wholes, fractions, owns, estimates
     cdef const code_t[::1] code
     cdef const int64_t[::1] whole
     cdef const fraction_t[::1] part
     cdef int64_t[::1] own
-    cdef int8_t[::1] guessed          # whether the bounds of the samples are not those of the state
+    cdef int8_t[::1] estimated          # whether the thresholds of the samples are estimates, not those of the state
 
     cdef int start(self, Ranked into) except -1
     cdef int take_levels(self, Ranked into) except -1
     cdef void close(self) noexcept
     cdef CodeRows rows(self, Py_ssize_t k, Py_ssize_t start) noexcept nogil
-    cdef int draw_again(self, Py_ssize_t k, const double[:, :] x, uint64_t *code) noexcept nogil
+    cdef int resample_column(self, Py_ssize_t k, const double[:, :] x, uint64_t *code) noexcept nogil
 
 
-cdef uint64_t fraction_bits(Column *c) noexcept
-cdef bytes pack_column(Column *c, const int64_t[::1] groups, int places)
+cdef uint64_t fraction_bits(ScoreHistogram *c) noexcept
+cdef bytes pack_histogram(ScoreHistogram *c, const int64_t[::1] groups, int places)
 cdef bytes pack_weights(list weights, int places)
 cdef list read_weights(bytes stream, Py_ssize_t count, int places)
-cdef int read_column(Column *c, bytes stream, Py_ssize_t groups, int places) except -1
-cdef bint column_within(Column *c, Py_ssize_t group, uint64_t whole, uint64_t part) noexcept
+cdef int read_histogram(ScoreHistogram *c, bytes stream, Py_ssize_t groups, int places) except -1
+cdef bint histogram_within(ScoreHistogram *c, Py_ssize_t group, uint64_t whole, uint64_t part) noexcept

@@ -1,13 +1,13 @@
 """Counters of a rank sketch: the weight of every true class, and a column of cells for every score.
 
-A class without a score has score 0, and a score of 0 enters no cell: the zeros of a class are what its total exceeds
-its cells by, so stated and absent zeros are the same and cost nothing. A column comes into being with its first other
-score. With `pairs`, a column counts every true class apart (which one-vs-one measures need); without, its own class and
-the rest.
+A class without a score has score 0, and a score of 0 is in no cell: the weight of the zeros of a class is its total
+less the sum of its cells. So explicit and absent zeros are the same and cost nothing. The first other score creates the
+column. With `pairs`, a column counts every true class (for one-vs-one measures); without, its own class and the
+rest.
 
-A sample is read into entries on the stack, without a call into Python if its labels are known and its values plain;
-then memory is reserved; then it is counted, which cannot fail. All that follows the last call into Python is a stretch
-of `Guarded`.
+A sample is read into entries on the stack, without running Python code if its labels are known and its values are
+floats. Then memory is reserved, then the sample is counted, which cannot fail. Everything after the last call into
+Python is a stretch of `Guarded`.
 """
 
 cimport cython
@@ -73,10 +73,10 @@ cdef class RankSamples(Ranked):
         if self.holder != 0:
             self.wait()
         if self.spare <= 0:
-            self.look_for_room(1)
+            self.find_spare(1)
         i = self.known_class(y_true)
         if i >= 0 and classes is None:
-            n = self.glance(scores, entry)
+            n = self.read_plain(scores, entry)
         if n < 0:
             return self.update_slowly(y_true, scores, whole, part, rounded, classes)
         if whole | part:
@@ -88,47 +88,46 @@ cdef class RankSamples(Ranked):
 
     @cython.final
     cdef Py_ssize_t known_class(self, object label) except -2:
-        """The index of a plain label that is known, else -1; the object that came last and `pos_label` are not looked
-        up."""
+        """Return the index of a plain label that is known, else -1; the last label and `pos_label` need no look-up."""
         cdef Py_ssize_t i
         if label is self.pos_label:
             if self.pos_at < 0:
                 self.pos_at = self.find(label)
             return self.pos_at
-        if label is self.recent or not known(label):
+        if label is self.recent or not is_plain_type(label):
             return self.recent_at if label is self.recent else -1
         i = self.find(label)
         if i >= 0:
             self.recent, self.recent_at = label, i
         return i
 
-    cdef Py_ssize_t glance(self, object scores, Entry *entry) except -2:
-        """Read the scores if they are a float or a dict of floats by known labels; -1 if they are anything else."""
+    cdef Py_ssize_t read_plain(self, object scores, Entry *entry) except -2:
+        """Read a float, or a dict of floats by known labels; return the number of entries, -1 for anything else."""
         cdef PyObject *key
         cdef PyObject *value
         cdef Py_ssize_t at = 0, n = 0
         cdef double x
         if type(scores) is float:
             x = scores
-            entry.column = self.known_class(self.pos_label)
-            entry.code, entry.form = encode(x), 3
-            return 1 if entry.column >= 0 and isfinite(x) else -1
+            entry.class_index = self.known_class(self.pos_label)
+            entry.code, entry.kind = encode(x), 3
+            return 1 if entry.class_index >= 0 and isfinite(x) else -1
         if type(scores) is not dict or len(<dict> scores) > FEW or not scores:
             return -1
         while PyDict_Next(<dict> scores, &at, &key, &value):
-            if type(<object> value) is not float or not known(<object> key):
+            if type(<object> value) is not float or not is_plain_type(<object> key):
                 return -1
             x = <double> <object> value
-            entry[n].column = self.find(<object> key)
-            entry[n].code, entry[n].form = encode(x), numeric_kind(<object> key)
-            if not isfinite(x) or (entry[n].column < 0 and (x != 0.0 or entry[n].form == 2)):
+            entry[n].class_index = self.find(<object> key)
+            entry[n].code, entry[n].kind = encode(x), numeric_kind(<object> key)
+            if not isfinite(x) or (entry[n].class_index < 0 and (x != 0.0 or entry[n].kind == 2)):
                 return -1
             n += x != 0.0
         return n
 
     cdef int update_slowly(self, object y_true, object scores, int64_t whole, fraction_t part, bint rounded,
                            object classes) except -1:
-        """Count a sample with a label that is new or a value that is not plain."""
+        """Count a sample with a new label or a value of another type."""
         cdef Entry near[FEW]
         cdef Entry *entry = near
         cdef Py_ssize_t i, n, at
@@ -149,7 +148,7 @@ cdef class RankSamples(Ranked):
             try:
                 i = self.intern(truth)
                 for at in range(n):
-                    self.note(entry + at, labels[at], values[at], True)
+                    self.set_entry(entry + at, labels[at], values[at], True)
                 self.count_sample(i, numeric_kind(truth), entry, n, whole, part)
             except BaseException:
                 self.drop_empty()
@@ -162,34 +161,34 @@ cdef class RankSamples(Ranked):
         self.spare -= 1
         return 0
 
-    cdef int note(self, Entry *entry, object label, double x, bint new) except -1:
-        """Note a score; a label that is not `new` gets no index."""
-        entry.code, entry.form = encode(x), numeric_kind(label)
+    cdef int set_entry(self, Entry *entry, object label, double x, bint new) except -1:
+        """Fill an entry; a label without an index gets one if `new`."""
+        entry.code, entry.kind = encode(x), numeric_kind(label)
         if label is None:
             label = self.pos_label  # implied: its type does not count
-        entry.column = self.intern(label) if new and entry.code != ZERO else self.find(label)
+        entry.class_index = self.intern(label) if new and entry.code != ZERO else self.find(label)
         return 0
 
-    cdef int count_sample(self, Py_ssize_t i, int form, Entry *entry, Py_ssize_t n, int64_t whole,
+    cdef int count_sample(self, Py_ssize_t i, int kind, Entry *entry, Py_ssize_t n, int64_t whole,
                           fraction_t part) except -1:
-        """Count a sample: first all that can fail, then all that cannot."""
+        """Count a sample: first the steps that can fail, then those that cannot."""
         cdef Py_ssize_t at
-        cdef Column *c
+        cdef ScoreHistogram *c
         self.check_mass(whole, part)
         for at in range(n):
             if entry[at].code != ZERO:
-                c = self.classes[entry[at].column].column
-                if c == NULL or not column_ready(c, entry[at].code, i if self.pairs else i == entry[at].column,
-                                                 part != 0):
-                    self.reserve(entry[at].column, i if self.pairs else i == entry[at].column, part != 0)
+                c = self.classes[entry[at].class_index].histogram
+                if c == NULL or not histogram_ready(c, entry[at].code, i if self.pairs else i == entry[at].class_index,
+                                                    part != 0):
+                    self.reserve(entry[at].class_index, i if self.pairs else i == entry[at].class_index, part != 0)
         for at in range(n):
             if entry[at].code != ZERO:
-                column_add(self.classes[entry[at].column].column, entry[at].code,
-                           i if self.pairs else i == entry[at].column, whole, part)
-                if entry[at].form < 3:
-                    self.classes[entry[at].column].seen[entry[at].form] += 1
-        if form < 3:
-            self.classes[i].seen[form] += 1
+                histogram_add(self.classes[entry[at].class_index].histogram, entry[at].code,
+                              i if self.pairs else i == entry[at].class_index, whole, part)
+                if entry[at].kind < 3:
+                    self.classes[entry[at].class_index].type_counts[entry[at].kind] += 1
+        if kind < 3:
+            self.classes[i].type_counts[kind] += 1
         self.weigh_class(i, whole, part)
         return 0
 
@@ -198,17 +197,17 @@ cdef class RankSamples(Ranked):
         add_fixed(<uint64_t *> &c.whole, &c.part, <uint64_t> whole, part)
         self.add_mass(whole, part)
 
-    cdef Column *own_column(self, Py_ssize_t j) except NULL:
-        if self.classes[j].column == NULL:
-            self.classes[j].column = column_new(self.buckets, self.sample)
-            if self.classes[j].column == NULL:
+    cdef ScoreHistogram *own_histogram(self, Py_ssize_t j) except NULL:
+        if self.classes[j].histogram == NULL:
+            self.classes[j].histogram = histogram_new(self.buckets, self.sample)
+            if self.classes[j].histogram == NULL:
                 raise MemoryError("no memory for a column of scores")
-        return self.classes[j].column
+        return self.classes[j].histogram
 
     cdef int reserve(self, Py_ssize_t j, Py_ssize_t group, bint fractional) except -1:
-        """Make room for one more score in column j."""
-        cdef Column *c = self.own_column(j)
-        if (column_reserve(c, self.groups(), 1, fractional) < 0 or column_reserve_sample(c, group, 1) < 0):
+        """Reserve memory for one more score in column j."""
+        cdef ScoreHistogram *c = self.own_histogram(j)
+        if (histogram_reserve(c, self.groups(), 1, fractional) < 0 or histogram_reserve_sample(c, group, 1) < 0):
             raise MemoryError("no memory for a column of scores")
         return 0
 
@@ -240,13 +239,13 @@ cdef class RankSamples(Ranked):
         The counts show a missing update if a weight would fall below 0, or if fewer samples would be left than true
         classes, or than scores in a column.
         """
-        self.take_back(y_true, scores, w, classes, False)
+        self.revert_sample(y_true, scores, w, classes, False)
 
     def check_revert(self, y_true, scores, w=1, classes=None):
         """Raise what `revert` would."""
-        self.take_back(y_true, scores, w, classes, True)
+        self.revert_sample(y_true, scores, w, classes, True)
 
-    cdef int take_back(self, object y_true, object scores, object w, object classes, bint only_look) except -1:
+    cdef int revert_sample(self, object y_true, object scores, object w, object classes, bint check_only) except -1:
         cdef int64_t whole = 1
         cdef fraction_t part = 0
         cdef Py_ssize_t j
@@ -256,19 +255,19 @@ cdef class RankSamples(Ranked):
         if self.holder != 0:
             self.wait()
         for j in range(self.used):
-            if self.classes[j].column != NULL and self.classes[j].column.level > 0:
+            if self.classes[j].histogram != NULL and self.classes[j].histogram.level > 0:
                 raise WeightError("Expected to revert while every score is exact, but got a column at level "
-                                  f"{self.classes[j].column.level}; a larger `buckets` keeps more scores exact")
+                                  f"{self.classes[j].histogram.level}; a larger `buckets` keeps more scores exact")
         if labels is None:
             possible = self.abstained > 0
-            self.abstained -= possible and not only_look
+            self.abstained -= possible and not check_only
         else:
             possible = self.rounded >= rounded and self.n > self.rounded - rounded
             if whole | part:
-                possible = possible and self.take_sample(truth, labels, values, whole, part, only_look)
+                possible = possible and self.remove_sample(truth, labels, values, whole, part, check_only)
             else:
-                possible = possible and self.n > self.needed(-1, NULL, 0, 0, 0)
-            if possible and not only_look:
+                possible = possible and self.n > self.least_samples(-1, NULL, 0, 0, 0)
+            if possible and not check_only:
                 self.n -= 1
                 self.rounded -= rounded
         if not possible:
@@ -277,27 +276,28 @@ cdef class RankSamples(Ranked):
                 f"but got y_true={y_true!r}, scores={scores!r}, w={w!r}")
         return 0
 
-    cdef Py_ssize_t needed(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) noexcept:
-        """The samples that there are at least without this one (of class i, -1 for none): one for each true class
-        with a
-        weight, and in every column one for each cell."""
+    cdef Py_ssize_t least_samples(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole,
+                                  fraction_t part) noexcept:
+        """Return the least possible number of samples without this one (of class i, -1 for none).
+
+        There is one for each true class with a weight, and in every column one for each cell."""
         cdef Py_ssize_t j, at, cells, most = 0, classes = 0
         cdef Class *c
         for j in range(self.used):
             c = self.classes + j
             classes += (c.whole != 0 or c.part != 0) and not (j == i and c.whole == whole and c.part == part)
-            if c.column == NULL:
+            if c.histogram == NULL:
                 continue
-            cells = c.column.held
+            cells = c.histogram.used
             for at in range(n):
-                if entry[at].column == j:
-                    cells -= column_is_all(c.column, entry[at].code, i if self.pairs else i == j, whole, part)
+                if entry[at].class_index == j:
+                    cells -= histogram_is_all(c.histogram, entry[at].code, i if self.pairs else i == j, whole, part)
             most = max(most, cells)
         return max(most, classes)
 
-    cdef bint take_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part,
-                          bint only_look) except -1:
-        """Take a sample back if everything that it added is there, unless `only_look`."""
+    cdef bint remove_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part,
+                            bint check_only) except -1:
+        """Remove a sample (unless `check_only`); False, and no change, if a part of it is missing."""
         cdef Py_ssize_t i = self.find(truth), at, n = 0
         cdef Entry *entry
         cdef bint possible
@@ -308,47 +308,47 @@ cdef class RankSamples(Ranked):
             raise MemoryError("no memory for the scores of a sample")
         try:
             for at in range(len(labels)):
-                self.note(entry + n, labels[at], values[at], False)
+                self.set_entry(entry + n, labels[at], values[at], False)
                 n += entry[n].code != ZERO
-            possible = self.holds(i, entry, n, whole, part) and self.n > self.needed(i, entry, n, whole, part)
-            if possible and not only_look:
+            possible = self.holds(i, entry, n, whole, part) and self.n > self.least_samples(i, entry, n, whole, part)
+            if possible and not check_only:
                 for at in range(n):
-                    column_take(self.classes[entry[at].column].column, entry[at].code,
-                                i if self.pairs else i == entry[at].column, whole, part)
+                    histogram_remove(self.classes[entry[at].class_index].histogram, entry[at].code,
+                                     i if self.pairs else i == entry[at].class_index, whole, part)
                 self.unweigh_class(i, whole, part)
                 for at in range(n):
-                    self.unsee(entry[at].column, entry[at].form)
-                self.unsee(i, numeric_kind(truth))
+                    self.remove_type_of(entry[at].class_index, entry[at].kind)
+                self.remove_type_of(i, numeric_kind(truth))
             return possible
         finally:
             PyMem_RawFree(entry)
 
     cdef bint holds(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) noexcept:
         """Whether the class has the weight, the columns the scores, and every other column as many scores of 0."""
-        cdef Column *column
+        cdef ScoreHistogram *histogram
         cdef Py_ssize_t at, j, group
         cdef uint64_t zeros, zeros_part
         if not at_least(self.classes[i].whole, self.classes[i].part, whole, part):
             return False
         for j in range(self.used):
-            column = self.classes[j].column
+            histogram = self.classes[j].histogram
             group = i if self.pairs else i == j
             at = 0
-            while at < n and entry[at].column != j:
+            while at < n and entry[at].class_index != j:
                 at += 1
             if at < n:
-                if column == NULL or not column_holds(column, entry[at].code, group, whole, part):
+                if histogram == NULL or not histogram_holds(histogram, entry[at].code, group, whole, part):
                     return False
-            elif column != NULL and group < column.groups:
+            elif histogram != NULL and group < histogram.groups:
                 zeros, zeros_part = <uint64_t> self.classes[i].whole, self.classes[i].part
                 if not self.pairs and i != j:
                     zeros, zeros_part = <uint64_t> self.mass, self.mass_part
                     take_fixed(&zeros, &zeros_part, <uint64_t> self.classes[j].whole, self.classes[j].part)
-                take_fixed(&zeros, &zeros_part, column.sum[2 * group], column.sum[2 * group + 1])
+                take_fixed(&zeros, &zeros_part, histogram.sum[2 * group], histogram.sum[2 * group + 1])
                 if not at_least(zeros, zeros_part, <uint64_t> whole, part):
                     return False
         for at in range(n):
-            if entry[at].column < 0:
+            if entry[at].class_index < 0:
                 return False
         return True
 
@@ -357,11 +357,11 @@ cdef class RankSamples(Ranked):
         take_fixed(<uint64_t *> &c.whole, &c.part, <uint64_t> whole, part)
         take_fixed(<uint64_t *> &self.mass, &self.mass_part, <uint64_t> whole, part)
 
-    cdef int unsee(self, Py_ssize_t i, int form) except -1:
-        """Take an appearance back, from another form where `form` has none; a class that is empty is given up."""
+    cdef int remove_type_of(self, Py_ssize_t i, int kind) except -1:
+        """Remove an appearance, from another kind if `kind` has none; release the class if it is empty."""
         if self.label_index.names[i] is None:
             return 0
         if self.empty(i):
             return self.release(i)
-        remove_type(self.classes[i].seen, form, 1)
+        remove_type(self.classes[i].type_counts, kind, 1)
         return 0

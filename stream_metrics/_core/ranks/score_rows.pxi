@@ -1,4 +1,4 @@
-"""Scores as samples bring them: a mapping of label to score, a number, a row of numbers. Nothing here keeps a state."""
+"""Parsing the scores of samples: a mapping of label to score, a number, a row of numbers."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ cdef list last_names = None
 
 
 cdef list names_of(object classes):
-    """The labels of a row of scores; a tuple that comes again is not checked again."""
+    """Return the labels of a row of scores; the last tuple is cached."""
     global last_classes, last_names
     if type(classes) is not tuple:
         return list(unique(classes, "classes"))
@@ -29,11 +29,11 @@ cdef list names_of(object classes):
         return last_names
     names = list(unique(classes, "classes"))
     last_names, last_classes = names, classes
-    return names  # to let go of the tuple of before may run Python code
+    return names  # not `last_names`: releasing the previous tuple may run Python code
 
 
 cdef double number(object score, object label, object position) except? -1.0:
-    """A score as a finite double; ScoreError if it is none."""
+    """Return a score as a finite double; raise ScoreError if it is none."""
     cdef double x = 0.0
     if not to_double(score, &x) or not isfinite(x):
         raise ScoreError(argument="scores", position=position, subject="every score", expected="to be a finite number",
@@ -82,7 +82,7 @@ def first_bad(const double[:, :] x):
         flat = &x[0, 0]
     with nogil:
         for r in range(0 if flat == NULL else n):
-            bad |= bits(flat[r] - flat[r])  # of what is not finite, a NaN; else 0
+            bad |= bits(flat[r] - flat[r])  # NaN if the score is not finite, else 0
         for r in range(x.shape[0] if flat == NULL else 0):
             for k in range(x.shape[1]):
                 bad |= bits(x[r, k] - x[r, k])
@@ -103,47 +103,47 @@ def codes(const double[::1] scores):
     return out
 
 
-cdef class Rows:
-    """The scores of a list of samples: row, label, code and form of each; which rows count; the labels by number."""
+cdef class ScoreRows:
+    """The scores of a list of samples: row, label, code and kind of each; which rows count; the labels by number."""
 
-    cdef readonly object row, label, code, form, kept
+    cdef readonly object row, label, code, kind, counted
     cdef readonly list labels
     cdef dict index
     cdef int64_t[::1] rows
     cdef code_t[::1] label_at
     cdef uint64_t[::1] code_at
-    cdef int8_t[::1] form_at
-    cdef Py_ssize_t held
+    cdef int8_t[::1] kind_at
+    cdef Py_ssize_t used
 
     @cython.boundscheck(True)  # the list is the caller's, who may change it while scores are read
     def __init__(self, list samples, object pos_label, object classes):
         cdef Py_ssize_t r, start
-        self.labels, self.index, self.held = [], {}, 0
+        self.labels, self.index, self.used = [], {}, 0
         kinds = (np.int64, np.int32, np.uint64, np.int8)
-        self.row, self.label, self.code, self.form = (np.empty(0, kind) for kind in kinds)
-        self.kept = np.ones(len(samples), bool)
+        self.row, self.label, self.code, self.kind = (np.empty(0, kind) for kind in kinds)
+        self.counted = np.ones(len(samples), bool)
         for r in range(len(samples)):
             scores = samples[r]
-            start = self.held
-            if type(scores) is dict and scores and self.glance(<dict> scores, r):
+            start = self.used
+            if type(scores) is dict and scores and self.read_plain(<dict> scores, r):
                 continue
-            self.held = start
+            self.used = start
             labels, values = read_scores(scores, pos_label, classes, r)
             if labels is None:
-                self.kept[r] = False
+                self.counted[r] = False
                 continue
-            self.make_room(len(labels))
+            self.reserve(len(labels))
             for label, x in zip(labels, values):
                 self.add(r, pos_label if label is None else label, x, 3 if label is None else numeric_kind(label))
-        self.row, self.label, self.code, self.form = (x[:self.held]
-                                                      for x in (self.row, self.label, self.code, self.form))
+        self.row, self.label, self.code, self.kind = (x[:self.used]
+                                                      for x in (self.row, self.label, self.code, self.kind))
 
-    cdef bint glance(self, dict scores, Py_ssize_t r) except -1:
-        """Read a dict of plain labels and floats; False if it is anything else."""
+    cdef bint read_plain(self, dict scores, Py_ssize_t r) except -1:
+        """Read a dict of plain labels and floats; return False for anything else."""
         cdef PyObject *key
         cdef PyObject *value
         cdef Py_ssize_t at = 0
-        self.make_room(len(scores))
+        self.reserve(len(scores))
         while PyDict_Next(scores, &at, &key, &value):
             if type(<object> value) is not float or not plain(<object> key) or not isfinite(<double> <object> value):
                 return False
@@ -152,25 +152,25 @@ cdef class Rows:
             self.add(r, <object> key, <double> <object> value, numeric_kind(<object> key))
         return True
 
-    cdef int add(self, Py_ssize_t r, object label, double x, int form) except -1:
-        cdef PyObject *found
+    cdef int add(self, Py_ssize_t r, object label, double x, int kind) except -1:
+        cdef PyObject *label_number
         if x == 0.0:
             return 0
-        found = PyDict_GetItemWithError(self.index, label)
-        if found == NULL:
+        label_number = PyDict_GetItemWithError(self.index, label)
+        if label_number == NULL:
             self.index[label] = len(self.labels)
             self.labels.append(label)
-            found = PyDict_GetItemWithError(self.index, label)
-        self.rows[self.held], self.label_at[self.held] = r, <code_t> <object> found
-        self.code_at[self.held], self.form_at[self.held] = encode(x), form
-        self.held += 1
+            label_number = PyDict_GetItemWithError(self.index, label)
+        self.rows[self.used], self.label_at[self.used] = r, <code_t> <object> label_number
+        self.code_at[self.used], self.kind_at[self.used] = encode(x), kind
+        self.used += 1
         return 0
 
-    cdef int make_room(self, Py_ssize_t more) except -1:
-        if self.held + more <= len(self.row):
+    cdef int reserve(self, Py_ssize_t more) except -1:
+        if self.used + more <= len(self.row):
             return 0
-        more += self.held + 64
-        self.row, self.label, self.code, self.form = (
-            np.concatenate([x, np.empty(more, x.dtype)]) for x in (self.row, self.label, self.code, self.form))
-        self.rows, self.label_at, self.code_at, self.form_at = self.row, self.label, self.code, self.form
+        more += self.used + 64
+        self.row, self.label, self.code, self.kind = (
+            np.concatenate([x, np.empty(more, x.dtype)]) for x in (self.row, self.label, self.code, self.kind))
+        self.rows, self.label_at, self.code_at, self.kind_at = self.row, self.label, self.code, self.kind
         return 0

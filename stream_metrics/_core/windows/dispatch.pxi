@@ -1,12 +1,11 @@
-"""The way of a sample to its state: the pane of its time, or the state of its group.
+"""Dispatch of samples to the state of their pane or of their group.
 
-Finding the state must not cost more than counting, so it is compiled, and where the state is one of labels its counters
-are fed without a call in between. What happens rarely (a new pane, a new group, panes that expire) is done in Python by
-the class that is derived from the feed. A state that is new gets its place only after it has counted the sample, so a
-sample that is refused leaves nothing behind.
+Finding the state must not cost more than counting, so it is compiled, and a state of labels is updated without a call
+in between. Rare events (a new pane, a new group, panes that expire) are handled in Python by the derived class. A new
+state is stored only after it has counted its sample, so a refused sample has no effect.
 
-A sample of plain labels for a state that is at hand is counted in a stretch of `Guarded`; all else is a section, so no
-two threads make a state for the same pane or group, and none counts in a state that was given up.
+A sample of plain labels for the current state is counted in a stretch of `Guarded`; everything else is a section. So no
+two threads create a state for the same pane or group, and none counts in a discarded state.
 """
 
 from cpython.datetime cimport (
@@ -19,7 +18,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from datetime import UTC, datetime
 
-from stream_metrics._core.confusion.kernels cimport ConfusionCounters, Feed, SetFeed
+from stream_metrics._core.confusion.kernels cimport ConfusionCounters, UpdateBase, SetUpdateBase
 from stream_metrics._core.numeric.kernels cimport Guarded
 from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples, numeric_kind, plain, plain_weight, split
 from stream_metrics.errors import WeightError
@@ -33,23 +32,23 @@ cdef double BOUND = 4611686018.0  # seconds: 2^62 ns, the years 1823 to 2116
 
 
 cdef ConfusionCounters counters_of(object state):
-    """The counters of labels that `update` and `revert` of a state do no more than call, or None."""
+    """Return the counters of a state whose `update` and `revert` only call these, else None."""
     cdef ConfusionCounters counts = None
     kind = type(state)
     if isinstance(state, ConfusionCounters):
         base, counts = ConfusionCounters, state
-    elif isinstance(state, SetFeed):
-        base, counts = SetFeed, (<SetFeed> state).counts if (<SetFeed> state).scored is None else None
-    elif isinstance(state, Feed):
-        base, counts = Feed, (<Feed> state).counts
+    elif isinstance(state, SetUpdateBase):
+        base, counts = SetUpdateBase, (<SetUpdateBase> state).counts if (<SetUpdateBase> state).scored is None else None
+    elif isinstance(state, UpdateBase):
+        base, counts = UpdateBase, (<UpdateBase> state).counts
     if counts is None or kind.update is not base.update or kind.revert is not base.revert:
         return None
     return counts
 
 
 cdef inline ConfusionCounters counters_in(object state):
-    """The counters of a state of which it is known that it has them."""
-    return (<Feed> state).counts if isinstance(state, Feed) else state
+    """Return the counters of a state that has them."""
+    return (<UpdateBase> state).counts if isinstance(state, UpdateBase) else state
 
 
 cdef inline bint is_utc(object moment):
@@ -68,27 +67,27 @@ cdef inline int64_t since_1970(object moment):
     return (seconds * 1000000 + datetime_microsecond(moment)) * 1000
 
 
-cdef dict named(object t, object group, object scores, object classes, object unit):
-    """The arguments that were given."""
+cdef dict given_options(object t, object group, object scores, object classes, object unit):
+    """Return the optional arguments that were given."""
     given = (("t", t), ("group", group), ("scores", scores), ("classes", classes), ("unit", unit))
     return {name: value for name, value in given if value is not None}
 
 
 cdef inline int deliver(object state, ConfusionCounters counts, object y_true, object y_pred, object w, object t,
                         object group, object scores, object classes, object unit) except -1:
-    """Let the state count a sample."""
+    """Count a sample in a state."""
     if t is None and group is None and scores is None and classes is None and unit is None:
         if counts is not None:
             counts.count(y_true, y_pred, w)
         else:
             state.update(y_true, y_pred, w)
     else:
-        state.update(y_true, y_pred, w, **named(t, group, scores, classes, unit))
+        state.update(y_true, y_pred, w, **given_options(t, group, scores, classes, unit))
     return 0
 
 
-cdef tuple made_plain(ConfusionCounters counts, object y_true, object y_pred, object w):
-    """A sample as plain values that counters like these take for the same."""
+cdef tuple plain_sample(ConfusionCounters counts, object y_true, object y_pred, object w):
+    """Return a sample as plain values that counters of this configuration count alike."""
     weight = plain_weight(w)
     return counts.label_index.admitted(y_true, "y_true", None), counts.label_index.admit_prediction(y_pred), weight
 
@@ -101,35 +100,34 @@ cdef int64_t cost_of_weight(object w) except -1:
 
 
 cdef inline int64_t cost(object w) except -1:
-    """What a sample takes at most of the room that all states of a container have together: its weight, or 3
-    appearances."""
+    """Return an upper bound of the share of `_capacity` that a sample uses: its weight, or 3 appearances."""
     return 3 if w is UNIT_WEIGHT else cost_of_weight(w)
 
 
-cdef inline int64_t floored(int64_t a, int64_t b) noexcept nogil:
+cdef inline int64_t floor_div(int64_t a, int64_t b) noexcept nogil:
     """a / b rounded down; b is positive."""
     return a // b - (a % b < 0)
 
 
-cdef class PaneFeed(Guarded):
-    """What passes samples on to the state of their pane, and moves the latest time.
+cdef class PaneUpdateBase(Guarded):
+    """Base class of time windows: passes samples to the state of their pane, and advances the latest time.
 
-    All times are in nanoseconds since 1970. The pane that was fed last is kept at hand: it covers first <= t < last.
+    All times are in nanoseconds since 1970. The pane updated last is cached: it covers first <= t < last.
     """
 
     cdef readonly dict _open
     cdef readonly object inner
     cdef object state
     cdef ConfusionCounters counts
-    cdef bint counted  # whether states like `inner` have counters and nothing else
+    cdef bint counted  # whether states like `inner` are counters only
     cdef object clock_
     cdef int64_t first, last
     cdef readonly int64_t _length, _panes, _lateness, _latest
-    cdef public int64_t _due  # the latest time at which something is to be given up
+    cdef public int64_t _due  # the time at which the next pane expires
     cdef public bint _started, _timed
-    cdef public bint _watched  # whether `_expire` has more to give up than open panes
-    cdef object spare  # an empty state that an expired pane has left
-    cdef public int64_t _capacity  # what all panes together can still count; a lower bound, see `cost`
+    cdef public bint _watched  # whether `_expire` handles more than open panes
+    cdef object spare  # the emptied state of an expired pane, for reuse
+    cdef public int64_t _capacity  # a lower bound of what all panes together can still count; see `cost`
     cdef readonly int64_t dropped
 
     def __cinit__(self, *args, **kwargs):
@@ -138,13 +136,13 @@ cdef class PaneFeed(Guarded):
         self._length = self._panes = 1
 
     def _attach(self, inner, int64_t length, int64_t panes, int64_t lateness, clock):
-        """Set the configuration: `inner` is the empty state of which every pane has a copy."""
+        """Set the configuration; every pane has a copy of the empty state `inner`."""
         self.inner, self._length, self._panes, self._lateness, self.clock_ = inner, length, panes, lateness, clock
         self.counted = counters_of(inner) is not None
 
     @property
     def clock(self):
-        """What tells the time of a sample that is given none."""
+        """The function that returns the time of a sample without one."""
         return self.clock_
 
     def update(self, y_true, y_pred=None, w=1, *, t=None, group=None, scores=None, classes=None, unit=None):
@@ -183,7 +181,7 @@ cdef class PaneFeed(Guarded):
 
         Notes
         -----
-        A sample for a pane that is gone is not counted, but adds to `dropped`.
+        A sample for an expired pane is not counted, but adds to `dropped`.
         """
         cdef int64_t now, taken = cost(w)
         moment = self.clock_() if t is None else t
@@ -207,7 +205,7 @@ cdef class PaneFeed(Guarded):
                           object classes, object unit) except -1:
         """Count one sample in a section; labels and a weight are read before it."""
         if self.counted and group is None and scores is None and classes is None and unit is None:
-            y_true, y_pred, w = made_plain(counters_in(self.inner), y_true, y_pred, w)
+            y_true, y_pred, w = plain_sample(counters_in(self.inner), y_true, y_pred, w)
         self.enter()
         try:
             self.place(now, timed, y_true, y_pred, w, group, scores, classes, unit)
@@ -225,7 +223,7 @@ cdef class PaneFeed(Guarded):
         cdef int64_t pane = 0, taken
         cdef bint moved = not self.first <= now < self.last, new = False
         if moved:
-            pane = floored(now, self._length)
+            pane = floor_div(now, self._length)
             if self._started and pane <= self.gone():
                 self.dropped += 1
                 self._timed |= timed
@@ -259,11 +257,11 @@ cdef class PaneFeed(Guarded):
         return 0
 
     cdef int64_t end_of(self, int64_t pane) noexcept:
-        """The latest time at which a pane has to go."""
+        """Return the time at which a pane expires."""
         return (pane + self._panes) * self._length + self._lateness
 
     cdef int expire(self) except -1:
-        """Give up the panes that are too old, where there is nothing but panes."""
+        """Remove the expired panes, if there is nothing but open panes."""
         cdef int64_t pane, gone = self.gone(), oldest = NEVER
         for pane in list(self._open):
             if pane <= gone:
@@ -276,14 +274,14 @@ cdef class PaneFeed(Guarded):
         return 0
 
     cdef int64_t gone(self) noexcept:
-        """The newest pane that can receive no more."""
-        return floored(self._latest - self._lateness, self._length) - self._panes
+        """Return the newest expired pane."""
+        return floor_div(self._latest - self._lateness, self._length) - self._panes
 
     def _gone(self):
         return self.gone()
 
     def _move(self, int64_t latest):
-        """Move the latest time on, and keep no pane at hand."""
+        """Advance the latest time, and clear the cached pane."""
         if latest > self._latest or not self._started:
             self._latest, self._started = latest, True
         self.first, self.last = 1, 0
@@ -300,38 +298,39 @@ cdef class PaneFeed(Guarded):
 
 
 cdef class Slot:
-    """A group: its state, and how often its key was seen as bool, as int, as float and as anything else."""
+    """A group: its state, and how often its key appeared as bool, int, float and any other type."""
 
     cdef readonly object state
     cdef ConfusionCounters counts
-    cdef int64_t seen[4]
+    cdef int64_t type_counts[4]
 
     def __cinit__(self, state, forms=(0, 0, 0, 0)):
         self.state, self.counts = state, counters_of(state)
-        self.seen[0], self.seen[1], self.seen[2], self.seen[3] = [int(times) for times in forms]
+        (self.type_counts[0], self.type_counts[1], self.type_counts[2],
+         self.type_counts[3]) = [int(times) for times in forms]
 
     @property
     def forms(self):
         """The four numbers of appearances."""
-        return (self.seen[0], self.seen[1], self.seen[2], self.seen[3])
+        return (self.type_counts[0], self.type_counts[1], self.type_counts[2], self.type_counts[3])
 
-    cdef int unsee(self, int form) noexcept:
-        """Take an appearance back, from another form where `form` has none."""
+    cdef int remove_type_of(self, int kind) noexcept:
+        """Remove an appearance, from another kind if `kind` has none."""
         cdef int other
         for other in range(4):
-            if self.seen[(form + other) % 4] > 0:
-                self.seen[(form + other) % 4] -= 1
+            if self.type_counts[(kind + other) % 4] > 0:
+                self.type_counts[(kind + other) % 4] -= 1
                 break
         return 0
 
 
-cdef class GroupFeed(Guarded):
-    """What passes samples on to the state of their group."""
+cdef class GroupUpdateBase(Guarded):
+    """Base class of groups: passes samples to the state of their group."""
 
     cdef public dict _slots  # by key
-    cdef public dict _folded  # keys that are known to be folded
-    cdef public object _rest  # the slot of what is folded, or None
-    cdef public int64_t _capacity  # what all groups together can still count; a lower bound, see `cost`
+    cdef public dict _folded  # known keys of the overflow group
+    cdef public object _rest  # the slot of the overflow group, or None
+    cdef public int64_t _capacity  # a lower bound of what all groups together can still count; see `cost`
 
     def __cinit__(self, *args, **kwargs):
         self._slots, self._folded = {}, {}
@@ -368,28 +367,28 @@ cdef class GroupFeed(Guarded):
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         cdef Slot slot = None
-        cdef PyObject *found
-        cdef int form = 3
+        cdef PyObject *entry
+        cdef int kind = 3
         cdef int64_t taken = cost(w)
         key = group
         if type(group) is not str:
             key = group if plain(group) and type(group) is not float else canonical(group, "group")
-            form = numeric_kind(key)
+            kind = numeric_kind(key)
         if t is None and scores is None and classes is None and unit is None:
-            found = PyDict_GetItemWithError(self._slots, key)
-            if found != NULL:
-                slot = <Slot> found
+            entry = PyDict_GetItemWithError(self._slots, key)
+            if entry != NULL:
+                slot = <Slot> entry
             elif self._rest is not None and key in self._folded:
                 slot = self._rest
             if (slot is not None and slot.counts is not None and self.holder == 0
-                    and taken <= self._capacity and slot.seen[form] < MOST_SAMPLES
+                    and taken <= self._capacity and slot.type_counts[kind] < MOST_SAMPLES
                     and slot.counts.try_count(y_true, y_pred, w)):
-                slot.seen[form] += 1
+                slot.type_counts[kind] += 1
                 self._capacity -= taken
                 return
-        self.count_slowly(key, form, y_true, y_pred, w, t, scores, classes, unit)
+        self.count_slowly(key, kind, y_true, y_pred, w, t, scores, classes, unit)
 
-    cdef int count_slowly(self, object key, int form, object y_true, object y_pred, object w, object t, object scores,
+    cdef int count_slowly(self, object key, int kind, object y_true, object y_pred, object w, object t, object scores,
                           object classes, object unit) except -1:
         """Count one sample in a section; labels and a weight are read before it."""
         cdef bint labels_only = t is None and scores is None and classes is None and unit is None
@@ -398,30 +397,30 @@ cdef class GroupFeed(Guarded):
         cdef bint new
         cdef int64_t taken = cost(w)
         if counts is not None:
-            y_true, y_pred, w = made_plain(counts, y_true, y_pred, w)
+            y_true, y_pred, w = plain_sample(counts, y_true, y_pred, w)
         self.enter()
         try:
             slot = self.known(key)
             new = slot is None
             if new:
                 slot = self._admit(key)
-            check_samples(1, slot.seen[form])
+            check_samples(1, slot.type_counts[kind])
             if taken > self._capacity:
                 self._find_capacity(taken)
             deliver(slot.state, slot.counts, y_true, y_pred, w, t, None, scores, classes, unit)
             if new:
                 self._settle(key, slot)
-            slot.seen[form] += 1
+            slot.type_counts[kind] += 1
             self._capacity -= taken
         finally:
             self.leave()
         return 0
 
     cdef Slot known(self, object key):
-        """The slot of a key that was met before, else None."""
-        cdef PyObject *found = PyDict_GetItemWithError(self._slots, key)
-        if found != NULL:
-            return <Slot> found
+        """Return the slot of a known key, else None."""
+        cdef PyObject *entry = PyDict_GetItemWithError(self._slots, key)
+        if entry != NULL:
+            return <Slot> entry
         if self._rest is not None and key in self._folded:
             return self._rest
         return None
@@ -437,8 +436,8 @@ cdef class GroupFeed(Guarded):
                 raise WeightError(
                     "Expected to revert a sample that was counted, "
                     f"but got one of the group {group!r}, which has none")
-            slot.state.revert(y_true, y_pred, w, **named(t, None, scores, classes, unit))
-            slot.unsee(numeric_kind(key))
+            slot.state.revert(y_true, y_pred, w, **given_options(t, None, scores, classes, unit))
+            slot.remove_type_of(numeric_kind(key))
             if not slot.state.n and not slot.state.abstained:
                 del self._slots[key]
         finally:

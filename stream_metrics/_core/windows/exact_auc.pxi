@@ -1,9 +1,9 @@
-"""The area under the ROC curve of scores that come and go, read at no cost.
+"""The area under the ROC curve of scores that are added and removed, read at no cost.
 
-The codes of own and of rest lie in two sorted arrays. A score that comes or goes changes the number of ordered pairs by
-its rank in the other array, so the number is an integer that is kept, and the area one division. Finding a rank takes a
-binary search, moving codes up or down is one `memmove`: at ten thousand scores they take about as long as each other,
-and a balanced tree, which moves nothing, would miss the cache at every step.
+The codes of own and of rest lie in two sorted arrays. Adding or removing a score changes the number of ordered pairs
+by its rank in the other array; the number is an integer, and the area one division. Finding a rank takes a binary
+search, moving codes one `memmove`. At ten thousand scores both take about as long; a balanced tree, which moves
+nothing, would miss the cache at every step.
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
@@ -13,9 +13,9 @@ from libc.string cimport memcpy, memmove
 
 
 cdef inline Py_ssize_t below(const Codes *side, uint64_t code) noexcept nogil:
-    """How many codes are smaller; without a branch that depends on the codes, which a processor could not foresee."""
+    """Count the smaller codes; without a branch that depends on the codes, which a processor could not predict."""
     cdef const uint64_t *base = side.code
-    cdef Py_ssize_t n = side.held, half
+    cdef Py_ssize_t n = side.used, half
     if n == 0:
         return 0
     while n > 1:
@@ -33,51 +33,51 @@ cdef class ExactAuc:
         PyMem_RawFree(self.side[1].code)
 
     cdef int reserve(self, bint own) except -1:
-        """Make room for one more code."""
+        """Reserve memory for one more code."""
         cdef Codes *mine = &self.side[own]
-        cdef Py_ssize_t room = max(<Py_ssize_t> 16, 2 * mine.room)
+        cdef Py_ssize_t capacity = max(<Py_ssize_t> 16, 2 * mine.capacity)
         cdef uint64_t *code
-        if mine.held < mine.room:
+        if mine.used < mine.capacity:
             return 0
-        code = <uint64_t *> PyMem_RawCalloc(room, sizeof(uint64_t))
+        code = <uint64_t *> PyMem_RawCalloc(capacity, sizeof(uint64_t))
         if code == NULL:
             raise MemoryError("no memory for the scores of a window")
-        if mine.held:
-            memcpy(code, mine.code, mine.held * sizeof(uint64_t))
+        if mine.used:
+            memcpy(code, mine.code, mine.used * sizeof(uint64_t))
         PyMem_RawFree(mine.code)
-        mine.code, mine.room = code, room
+        mine.code, mine.capacity = code, capacity
         return 0
 
     cdef int64_t pairs(self, uint64_t code, bint own) noexcept:
         """Twice the pairs in order that one score makes with the other side, and once the tied ones."""
         cdef Codes *other = &self.side[not own]
         cdef int64_t smaller = below(other, code), upto = smaller
-        if smaller < other.held and other.code[smaller] == code:
+        if smaller < other.used and other.code[smaller] == code:
             upto = below(other, code + 1)  # no code is the largest integer
-        return smaller + upto if own else 2 * other.held - smaller - upto
+        return smaller + upto if own else 2 * other.used - smaller - upto
 
     cdef void insert(self, uint64_t code, bint own) noexcept:
-        """Add a score; there is room for it."""
+        """Add a score; memory is reserved."""
         cdef Codes *mine = &self.side[own]
         cdef Py_ssize_t at = below(mine, code)
         self.twice += self.pairs(code, own)
-        memmove(mine.code + at + 1, mine.code + at, (mine.held - at) * sizeof(uint64_t))
+        memmove(mine.code + at + 1, mine.code + at, (mine.used - at) * sizeof(uint64_t))
         mine.code[at] = code
-        mine.held += 1
+        mine.used += 1
 
     cdef void remove(self, uint64_t code, bint own) noexcept:
-        """Take back a score that was added."""
+        """Remove a score that was added."""
         cdef Codes *mine = &self.side[own]
         cdef Py_ssize_t at = below(mine, code)
         self.twice -= self.pairs(code, own)
-        mine.held -= 1
-        memmove(mine.code + at, mine.code + at + 1, (mine.held - at) * sizeof(uint64_t))
+        mine.used -= 1
+        memmove(mine.code + at, mine.code + at + 1, (mine.used - at) * sizeof(uint64_t))
 
     cdef void clear(self) noexcept:
-        self.side[0].held, self.side[1].held, self.twice = 0, 0, 0
+        self.side[0].used, self.side[1].used, self.twice = 0, 0, 0
 
     cdef double area(self, int scale, int shift) noexcept:
         """scale * area + shift, NAN without own or without rest; both integers are below 2^53, so it is rounded
         once."""
-        cdef int64_t twice_all = 2 * <int64_t> self.side[0].held * self.side[1].held
+        cdef int64_t twice_all = 2 * <int64_t> self.side[0].used * self.side[1].used
         return <double> (scale * self.twice + shift * twice_all) / <double> twice_all if twice_all else NAN

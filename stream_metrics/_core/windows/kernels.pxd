@@ -8,7 +8,7 @@ cdef struct Sample:
     PyObject *predicted
     PyObject *weight
 
-cdef class Kept:
+cdef class ExtendedPrediction:
     cdef readonly object predicted
     cdef readonly dict more
 
@@ -16,7 +16,7 @@ cdef class Ring(Guarded):
     cdef readonly Py_ssize_t window
     cdef readonly Py_ssize_t held
     cdef Sample *sample
-    cdef Py_ssize_t room, head
+    cdef Py_ssize_t capacity, head
 
     cdef int reserve(self) except -1
     cdef int push(self, object truth, object predicted, object weight) except -1
@@ -27,8 +27,8 @@ cdef class Ring(Guarded):
     cdef list listed(self)
 
 
-cdef inline void keep(Sample *s, object truth, object predicted, object weight) noexcept:
-    """Fill a place of the ring, which owns the references."""
+cdef inline void fill_place(Sample *s, object truth, object predicted, object weight) noexcept:
+    """Write a sample into the ring, which owns the references."""
     Py_INCREF(truth)
     Py_INCREF(predicted)
     Py_INCREF(weight)
@@ -36,7 +36,7 @@ cdef inline void keep(Sample *s, object truth, object predicted, object weight) 
 
 
 cdef inline void release(Sample s) noexcept:
-    """Give back the references of a sample."""
+    """Release the references of a sample."""
     Py_DECREF(<object> s.truth)
     Py_DECREF(<object> s.predicted)
     Py_DECREF(<object> s.weight)
@@ -44,7 +44,7 @@ cdef inline void release(Sample s) noexcept:
 
 cdef struct Codes:
     uint64_t *code  # ascending
-    Py_ssize_t held, room
+    Py_ssize_t used, capacity
 
 cdef class ExactAuc:
     cdef Codes side[2]  # the rest, its own
@@ -60,38 +60,38 @@ cdef class ExactAuc:
 
 cdef bint are_clean(dict scores)
 
-cdef class RollingFeed(Ring):
+cdef class RollingUpdateBase(Ring):
     cdef readonly object inner
-    cdef object live                # the state of the samples in the window; None while it is not kept
-    cdef ConfusionCounters counts   # what `live` counts with, if it is labels only
+    cdef object live                # the state of the samples in the window; None if it must be built when it is read
+    cdef ConfusionCounters counts   # the counters of `live` if it counts labels only
     cdef bint soft, hard            # whether a prediction may be scores, and then also a label
-    cdef bint slow                  # whether labels in the ring may run Python code when they are looked up: tuples do
+    cdef bint slow                  # whether looking up a label of the ring may run Python code, as tuples do
 
-    cdef int give(self, object truth, object predicted, object weight) except -1
-    cdef int take(self, object truth, object predicted, object weight) except -1
-    cdef int pass_on(self, object truth, object predicted, object weight) except -1
-    cdef int pass_labels(self, object truth, object predicted, object weight) except -1
-    cdef int pass_score(self, object truth, object predicted, object weight) except -1
-    cdef int note(self, tuple old, object truth, object predicted, object weight) except -1
-    cdef int pass_sample(self, object truth, object predicted, object weight) except -1
+    cdef int count_in_state(self, object truth, object predicted, object weight) except -1
+    cdef int revert_in_state(self, object truth, object predicted, object weight) except -1
+    cdef int count_and_evict(self, object truth, object predicted, object weight) except -1
+    cdef int count_plain_labels(self, object truth, object predicted, object weight) except -1
+    cdef int count_in_auc(self, object truth, object predicted, object weight) except -1
+    cdef int after_count(self, tuple old, object truth, object predicted, object weight) except -1
+    cdef int count_sample(self, object truth, object predicted, object weight) except -1
     cdef tuple drop_oldest(self)
-    cdef int put_back(self, list dropped) except -1
+    cdef int restore_oldest(self, list dropped) except -1
     cdef int append(self, list samples) except -1
     cdef bint one_by_one(self)
     cdef int refill(self, live, list samples) except -1
-    cdef int copy_to(self, RollingFeed twin) except -1
-    cdef object shared(self, object label)
-    cdef tuple labelled(self, object truth, object predicted)
+    cdef int copy_to(self, RollingUpdateBase twin) except -1
+    cdef object interned(self, object label)
+    cdef tuple interned_sample(self, object truth, object predicted)
     cdef object current(self)
 
 
-cdef class AreaFeed(RollingFeed):
-    cdef ExactAuc area   # of the scores in the window while none is odd; None where it is not asked for
+cdef class RollingAucBase(RollingUpdateBase):
+    cdef ExactAuc area   # of the scores in the window while all are rankable; None if `get` is not an area
     cdef object positive
     cdef int scale, shift
     cdef double instead
-    cdef Py_ssize_t odd    # samples in the window that the area cannot take
+    cdef Py_ssize_t not_rankable    # samples in the window that the area cannot count
 
     cdef int read(self, object truth, object predicted, uint64_t *code, bint *own) except -1
-    cdef bint is_odd(self, object truth, object predicted, object weight) except -1
+    cdef bint is_not_rankable(self, object truth, object predicted, object weight) except -1
     cdef int fill_area(self) except -1

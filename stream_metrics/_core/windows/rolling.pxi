@@ -1,11 +1,11 @@
 """The last N samples, and the state that counts exactly these.
 
-The samples in the ring point to the labels that the counters keep, so samples of text hold no text of their own; scores
-are copied by who calls.
+The samples in the ring refer to the label objects of the counters, so that equal texts are stored once. The caller
+copies scores.
 
-When the ring is full, the oldest sample leaves ring and state first, then the new one is counted; if that fails, the
-oldest one is counted again and goes back to its place. Counting first would let sketches and sums hold N + 1 samples,
-and refuse what a fresh state takes. All of this is one section of `Guarded`, or for plain labels one stretch.
+When the ring is full, the oldest sample is removed from ring and state first, then the new one is counted; if that
+fails, the oldest one is restored. Counting first would let sketches and sums count N + 1 samples, and refuse samples
+that a new state accepts. All of this is one section of `Guarded`, or for plain labels one stretch.
 """
 
 from cpython.dict cimport PyDict_Next
@@ -13,7 +13,7 @@ from cpython.ref cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t, uint64_t
 
-from stream_metrics._core.confusion.kernels cimport ConfusionCounters, has_room
+from stream_metrics._core.confusion.kernels cimport ConfusionCounters, weight_fits
 from stream_metrics._core.numeric.kernels cimport IdentityCacheEntry, LabelIndex, cache_entry, plain, split
 
 cdef object MISSING = object()
@@ -31,11 +31,11 @@ cdef bint are_clean(dict scores):
     return at > 0
 
 
-cdef class RollingFeed(Ring):
-    """What passes samples on to the state inside and takes them back when they leave the window."""
+cdef class RollingUpdateBase(Ring):
+    """Base class of rolling windows: counts samples in the inner state and reverts them when they leave the window."""
 
     def _set_up(self, inner not None, Py_ssize_t window):
-        """Start empty; `inner` is an empty state, which is copied and never fed; the window is at least 1."""
+        """Start empty; `inner` is an empty state that is copied and never updated; the window is at least 1."""
         self.window = window
         self.inner = inner
         self._attach(inner.copy())
@@ -45,11 +45,11 @@ cdef class RollingFeed(Ring):
         self.live, self.counts = live, counters_of(live)
 
     def _set_reads(self, bint soft, bint hard):
-        """Say whether a prediction may be scores, and then whether it may also be a label."""
+        """Set whether a prediction may be scores, and then whether it may also be a label."""
         self.soft, self.hard = soft, hard
 
     def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None, group=None, unit=None):
-        """Count one sample, and forget the one that leaves the window.
+        """Count one sample, and remove the one that leaves the window.
 
         Parameters
         ----------
@@ -84,14 +84,14 @@ cdef class RollingFeed(Ring):
                     if self.slow or self.holder != 0 or self.counts.holder != 0:
                         self._pass(y_true, y_pred, w)
                     else:
-                        self.pass_labels(y_true, y_pred, w)
+                        self.count_plain_labels(y_true, y_pred, w)
                     return
             elif self.soft and plain(y_true):
-                kept = (<dict> y_pred).copy() if type(y_pred) is dict else y_pred
-                if (kept is None or type(kept) is float or (self.hard and plain(kept))
-                        or (type(kept) is dict and are_clean(<dict> kept))):
-                    if self.holder != 0 or not self.pass_score(y_true, kept, w):
-                        self._pass(y_true, kept, w)
+                stored = (<dict> y_pred).copy() if type(y_pred) is dict else y_pred
+                if (stored is None or type(stored) is float or (self.hard and plain(stored))
+                        or (type(stored) is dict and are_clean(<dict> stored))):
+                    if self.holder != 0 or not self.count_in_auc(y_true, stored, w):
+                        self._pass(y_true, stored, w)
                     return
         beside = (("scores", scores), ("classes", classes), ("group", group), ("unit", unit))
         more = {name: value for name, value in beside if value is not None}
@@ -99,74 +99,74 @@ cdef class RollingFeed(Ring):
         self._pass(*self._plainly(given, w, more))
 
     def _pass(self, truth, predicted, weight):
-        """Count one sample that was made plain."""
+        """Count one sample of plain values."""
         self.enter()
         try:
-            self.pass_sample(truth, predicted, weight)
+            self.count_sample(truth, predicted, weight)
         finally:
             self.leave()
 
-    cdef int pass_sample(self, object truth, object predicted, object weight) except -1:
+    cdef int count_sample(self, object truth, object predicted, object weight) except -1:
         """Count one sample, in a section."""
-        if not self.pass_score(truth, predicted, weight):
-            self.pass_on(truth, predicted, weight)
+        if not self.count_in_auc(truth, predicted, weight):
+            self.count_and_evict(truth, predicted, weight)
         return 0
 
-    cdef int give(self, object truth, object predicted, object weight) except -1:
-        """Let the state count a sample."""
-        cdef Kept kept
-        if self.counts is not None and type(predicted) is not Kept:
+    cdef int count_in_state(self, object truth, object predicted, object weight) except -1:
+        """Count a sample in the inner state."""
+        cdef ExtendedPrediction extended
+        if self.counts is not None and type(predicted) is not ExtendedPrediction:
             return self.counts.count(truth, predicted, weight)
         state = self.current()
-        if type(predicted) is Kept:
-            kept = predicted
-            state.update(truth, kept.predicted, weight, **kept.more)
+        if type(predicted) is ExtendedPrediction:
+            extended = predicted
+            state.update(truth, extended.predicted, weight, **extended.more)
         else:
             state.update(truth, predicted, weight)
         return 0
 
-    cdef int take(self, object truth, object predicted, object weight) except -1:
-        """Let the state take a sample back."""
-        cdef Kept kept
-        if self.counts is not None and type(predicted) is not Kept:
+    cdef int revert_in_state(self, object truth, object predicted, object weight) except -1:
+        """Revert a sample in the inner state."""
+        cdef ExtendedPrediction extended
+        if self.counts is not None and type(predicted) is not ExtendedPrediction:
             return self.counts.uncount(truth, predicted, weight)
         state = self.current()
-        if type(predicted) is Kept:
-            kept = predicted
-            state.revert(truth, kept.predicted, weight, **kept.more)
+        if type(predicted) is ExtendedPrediction:
+            extended = predicted
+            state.revert(truth, extended.predicted, weight, **extended.more)
         else:
             state.revert(truth, predicted, weight)
         return 0
 
-    cdef int pass_on(self, object truth, object predicted, object weight) except -1:
-        """Let the state count one sample, and take the oldest one back."""
+    cdef int count_and_evict(self, object truth, object predicted, object weight) except -1:
+        """Count one sample in the inner state, and revert the oldest one."""
         cdef tuple old = None
         self.reserve()
         self.current()
         if self.held >= self.window:
             old = self.drop_oldest()
         try:
-            self.give(truth, predicted, weight)
+            self.count_in_state(truth, predicted, weight)
         except BaseException:
             if old is not None:
-                self.put_back([old])
+                self.restore_oldest([old])
             raise
         if self.counts is not None:
-            truth, predicted = self.labelled(truth, predicted)
+            truth, predicted = self.interned_sample(truth, predicted)
         self.push(truth, predicted, weight)
-        self.note(old, truth, predicted, weight)
+        self.after_count(old, truth, predicted, weight)
         return 0
 
-    cdef int pass_score(self, object truth, object predicted, object weight) except -1:
+    cdef int count_in_auc(self, object truth, object predicted, object weight) except -1:
         """Count a sample without the state; False, and no change, if that cannot be done."""
         return False
 
-    cdef int note(self, tuple old, object truth, object predicted, object weight) except -1:
-        """Learn that the state has counted a sample, and taken the oldest one back (None if there was none)."""
+    cdef int after_count(self, tuple old, object truth, object predicted, object weight) except -1:
+        """Hook: the state has counted a sample, and reverted the oldest one (None if there was none)."""
         return 0
 
-    cdef int pass_labels(self, object truth, object predicted, object weight) except -1:
-        """As `pass_on`, for a ring and a sample of plain labels: a stretch, unless the sample is refused."""
+    cdef int count_plain_labels(self, object truth, object predicted, object weight) except -1:
+        """As `count_and_evict`, for a ring and a sample of plain labels: a stretch, unless the sample is refused."""
         cdef Sample old
         cdef ConfusionCounters counts = self.counts
         cdef int64_t whole = 1
@@ -175,79 +175,78 @@ cdef class RollingFeed(Ring):
         self.reserve()
         if self.held < self.window:
             counts.count(truth, predicted, weight)
-            self.push(self.shared(truth), self.shared(predicted), weight)
+            self.push(self.interned(truth), self.interned(predicted), weight)
             return 0
         old = self.sample[self.head]
         other_weight = <PyObject *> weight != old.weight
         if other_weight:
             split(weight, &whole, &part)
-        # others are never refused
+        # counters refuse no other labels
         if counts.label_index.fixed_labels is not None or type(truth) is float or type(predicted) is float:
             counts.label_index.admitted(truth, "y_true", None)
             counts.label_index.admit_prediction(predicted)
         counts.uncount(<object> old.truth, <object> old.predicted, <object> old.weight)
-        if other_weight and not has_room(counts, whole):
+        if other_weight and not weight_fits(counts, whole):
             counts.count(<object> old.truth, <object> old.predicted, <object> old.weight)
-            counts.check_room(whole)
+            counts.check_weight(whole)
         try:
             counts.count(truth, predicted, weight)
         except BaseException:  # no memory for a new label
             counts.count(<object> old.truth, <object> old.predicted, <object> old.weight)
             raise
-        # the ring is full: in its place
-        keep(self.sample + self.head, self.shared(truth), self.shared(predicted), weight)
-        self.head = self.head + 1 if self.head + 1 < self.room else 0
+        # the ring is full: overwrite the oldest sample
+        fill_place(self.sample + self.head, self.interned(truth), self.interned(predicted), weight)
+        self.head = self.head + 1 if self.head + 1 < self.capacity else 0
         release(old)
         return 0
 
     cdef tuple drop_oldest(self):
-        """Take the oldest sample back and return it; on failure nothing has changed."""
+        """Remove the oldest sample from ring and state and return it; on failure nothing has changed."""
         cdef tuple old = self.pop()
         try:
-            self.take(old[0], old[1], old[2])
+            self.revert_in_state(old[0], old[1], old[2])
         except BaseException:
             self.push_front(old[0], old[1], old[2])
             raise
         return old
 
-    cdef object shared(self, object label):
-        """The object that the counters keep for a label, if it is of the same type: many samples then hold one
-        object."""
+    cdef object interned(self, object label):
+        """Return the label object of the counters if it has the same type, so that samples share one object."""
         cdef LabelIndex labels = self.counts.label_index
         cdef IdentityCacheEntry *entry = cache_entry(labels, label)
         cdef Py_ssize_t i = entry.index if entry.label == <PyObject *> label else labels.find(label)
         name = label if i < 0 else labels.names[i]
         return name if type(name) is type(label) else label
 
-    cdef tuple labelled(self, object truth, object predicted):
-        """The labels of a sample for the ring, in a section."""
+    cdef tuple interned_sample(self, object truth, object predicted):
+        """Return the label objects of a sample to store in the ring; in a section."""
         if not plain(truth) or not (predicted is None or plain(predicted)):
             self.slow = True
-        return self.shared(truth), predicted if type(predicted) is Kept else self.shared(predicted)
+        return self.interned(truth), predicted if type(predicted) is ExtendedPrediction else self.interned(predicted)
 
-    cdef int put_back(self, list dropped) except -1:
-        """Count samples again that were the oldest ones."""
+    cdef int restore_oldest(self, list dropped) except -1:
+        """Count removed samples again and put them back at the front."""
         for old in reversed(dropped):
-            self.give(old[0], old[1], old[2])
+            self.count_in_state(old[0], old[1], old[2])
             self.push_front(old[0], old[1], old[2])
         return 0
 
     cdef int append(self, list samples) except -1:
-        """Note samples that the state has counted; there is room for them."""
+        """Add samples that the state has counted; the window has space for them."""
         for truth, predicted, weight in samples:
             if self.counts is not None:
-                truth, predicted = self.labelled(truth, predicted)
+                truth, predicted = self.interned_sample(truth, predicted)
             self.push(truth, predicted, weight)
         return 0
 
     def _join(self, batch, list samples):
-        """Count these samples, fewer than the window holds, which the state `batch` has counted."""
+        """Add fewer samples than the window holds; the state `batch` has counted them."""
         cdef list dropped = []
         self.enter()
         try:
             if self.one_by_one():
                 for truth, predicted, weight in samples:
-                    self.pass_sample(truth, predicted, weight)
+                    self.count_sample(truth, predicted, weight)
                 return
             self.current()
             try:
@@ -255,19 +254,18 @@ cdef class RollingFeed(Ring):
                     dropped.append(self.drop_oldest())
                 self.live.merge(batch)
             except BaseException:
-                self.put_back(dropped)
+                self.restore_oldest(dropped)
                 raise
             self.append(samples)
         finally:
             self.leave()
 
     cdef bint one_by_one(self):
-        """Whether samples are not counted by the state."""
+        """Whether samples must be counted one by one."""
         return False
 
     def _refill(self, live, list samples):
-        """Hold these samples instead of what was held; `live` has counted them, or is None to be made when it is
-        read."""
+        """Replace all samples; `live` has counted them, or is None to be built when it is read."""
         self.enter()
         try:
             self.refill(live, samples)
@@ -282,22 +280,22 @@ cdef class RollingFeed(Ring):
         return 0
 
     cdef object current(self):
-        """The state of the samples in the window, made from them if there is none; called in a section."""
+        """Return the state of the samples in the window, built from them if there is none; in a section."""
         if self.live is None:
-            made = self.inner.copy()
-            self._feed(made, self.listed())
-            self.live = made
+            state = self.inner.copy()
+            self._feed(state, self.listed())
+            self.live = state
         return self.live
 
-    def _copy_to(self, RollingFeed twin):
-        """Give an empty one the samples and the state."""
+    def _copy_to(self, RollingUpdateBase twin):
+        """Copy the samples and the state to an empty window."""
         self.enter_reading()
         try:
             self.copy_to(twin)
         finally:
             self.leave()
 
-    cdef int copy_to(self, RollingFeed twin) except -1:
+    cdef int copy_to(self, RollingUpdateBase twin) except -1:
         twin.window, twin.inner, twin.soft, twin.hard = self.window, self.inner, self.soft, self.hard
         twin.refill(None if self.live is None else self.live.copy(), self.listed())
         return 0
@@ -311,7 +309,7 @@ cdef class RollingFeed(Ring):
             self.leave()
 
     def _snapshot(self, dict options):
-        """The snapshot of the state for the samples of one moment."""
+        """Return a snapshot of the state, taken while no other thread can change it."""
         self.enter_reading()
         try:
             return self.current().snapshot(**options)
@@ -328,7 +326,7 @@ cdef class RollingFeed(Ring):
 
     @property
     def state(self):
-        """The state of the samples in the window; not to be fed."""
+        """The state of the samples in the window; do not update it."""
         self.enter_reading()
         try:
             return self.current()

@@ -1,9 +1,9 @@
 """A rolling window whose answer is the ROC area of one class.
 
-There is no state at all but `ExactAuc`, until something else than the area is read: it is then made from the ring. A
-sample that the area cannot take (weighted, or of scores that share a code) is *odd*; the state counts as usual until no
-odd one is in the window. To change over takes time proportional to the window, and happens at most twice in the time
-that a window needs to go by.
+`ExactAuc` is the only state until something other than the area is read; the inner state is then built from the ring. A
+sample that the area cannot count (weighted, or with a score whose code others share) is *not rankable*; while one is in
+the window, the inner state counts. Switching takes time proportional to the window, and happens at most twice in the
+time in which all samples of the window are replaced.
 """
 
 from cpython.dict cimport PyDict_GetItemWithError
@@ -15,10 +15,10 @@ from libc.stdint cimport uint64_t
 from stream_metrics._core.numeric.kernels cimport plain
 from stream_metrics._core.numeric.scores cimport encode
 
-# the codes of very large scores, 1 and this, are each shared by many
+# 1 and this are the codes of very large scores, each shared by many
 cdef uint64_t LAST = <uint64_t> 0xFFFFFFFFFFFFFFFE
 cdef enum:
-    ODD = 0
+    NOT_RANKABLE = 0
     ABSTAINED = 1
     SCORED = 2
 
@@ -27,26 +27,25 @@ cdef inline bint is_one(object w):
     return w is UNIT_WEIGHT or ((type(w) is int or type(w) is float) and w == UNIT_WEIGHT)
 
 
-cdef class AreaFeed(RollingFeed):
-    """A feed that keeps the area instead of the state, where that is all that is asked for."""
+cdef class RollingAucBase(RollingUpdateBase):
+    """Base class of rolling windows that counts in an area instead of the inner state if `get` is an area."""
 
-    def _set_area(self, positive, int scale, int shift, double instead):
-        """Answer `get` by scale * area + shift of the scores of `positive`, and by `instead` where that is
-        undefined."""
+    def _set_auc(self, positive, int scale, int shift, double instead):
+        """Make `get` return scale * area + shift of the scores of `positive`, or `instead` if that is undefined."""
         self.area = ExactAuc.__new__(ExactAuc)
         self.positive, self.scale, self.shift, self.instead = positive, scale, shift, instead
-        self.odd = 0
+        self.not_rankable = 0
 
-    def _is_area(self):
-        """Whether `get` is answered by an area while no sample is odd."""
+    def _is_auc(self):
+        """Whether `get` is an area while all samples are rankable."""
         return self.area is not None
 
     cdef int read(self, object truth, object predicted, uint64_t *code, bint *own) except -1:
-        """Read a sample for the area: ODD, ABSTAINED, or SCORED with a code."""
+        """Read a sample for the area: NOT_RANKABLE, ABSTAINED, or SCORED with a code."""
         cdef PyObject *value
         cdef double x = 0.0
         if not plain(truth) or (type(truth) is float and not isfinite(<double> truth)):
-            return ODD
+            return NOT_RANKABLE
         if predicted is None:
             return ABSTAINED
         if type(predicted) is float:
@@ -56,23 +55,23 @@ cdef class AreaFeed(RollingFeed):
             if value != NULL:
                 x = <double> <object> value
         else:
-            return ODD
+            return NOT_RANKABLE
         code[0] = encode(x)
         if not isfinite(x) or code[0] == 1 or code[0] == LAST:
-            return ODD
+            return NOT_RANKABLE
         own[0] = truth is self.positive or PyObject_RichCompareBool(truth, self.positive, Py_EQ)
         return SCORED
 
-    cdef int pass_score(self, object truth, object predicted, object weight) except -1:
-        """Let the area count a sample, if none is odd; a stretch."""
+    cdef int count_in_auc(self, object truth, object predicted, object weight) except -1:
+        """Count a sample in the area if all samples are rankable; a stretch."""
         cdef uint64_t code = 0, old_code = 0
         cdef bint own = False, old_own = False, full
         cdef int kind, old_kind = ABSTAINED
         cdef Sample old
-        if self.area is None or self.odd or not is_one(weight):
+        if self.area is None or self.not_rankable or not is_one(weight):
             return False
         kind = self.read(truth, predicted, &code, &own)
-        if kind == ODD:
+        if kind == NOT_RANKABLE:
             return False
         self.reserve()
         self.area.reserve(own)
@@ -91,30 +90,30 @@ cdef class AreaFeed(RollingFeed):
         self.live = None
         return True
 
-    cdef bint is_odd(self, object truth, object predicted, object weight) except -1:
+    cdef bint is_not_rankable(self, object truth, object predicted, object weight) except -1:
         cdef uint64_t code
         cdef bint own
-        return not is_one(weight) or self.read(truth, predicted, &code, &own) == ODD
+        return not is_one(weight) or self.read(truth, predicted, &code, &own) == NOT_RANKABLE
 
-    cdef int note(self, tuple old, object truth, object predicted, object weight) except -1:
+    cdef int after_count(self, tuple old, object truth, object predicted, object weight) except -1:
         if self.area is None:
             return 0
         if old is not None:
-            self.odd -= self.is_odd(old[0], old[1], old[2])
-        self.odd += self.is_odd(truth, predicted, weight)
+            self.not_rankable -= self.is_not_rankable(old[0], old[1], old[2])
+        self.not_rankable += self.is_not_rankable(truth, predicted, weight)
         return self.fill_area()
 
     cdef int fill_area(self) except -1:
-        """Let the area count what is in the window, if nothing there is odd."""
+        """Count the samples of the window in the area, if all are rankable."""
         cdef Py_ssize_t k
         cdef uint64_t code = 0
         cdef bint own = False
         cdef Sample *s
         self.area.clear()
-        if self.odd:
+        if self.not_rankable:
             return 0
         for k in range(self.held):
-            s = self.sample + (self.head + k) % self.room
+            s = self.sample + (self.head + k) % self.capacity
             if self.read(<object> s.truth, <object> s.predicted, &code, &own) == SCORED:
                 self.area.reserve(own)
                 self.area.insert(code, own)
@@ -126,18 +125,18 @@ cdef class AreaFeed(RollingFeed):
 
     cdef int refill(self, live, list samples) except -1:
         if self.area is None:
-            return RollingFeed.refill(self, live, samples)
+            return RollingUpdateBase.refill(self, live, samples)
         self.clear()
-        self.odd, self.live = 0, live
+        self.not_rankable, self.live = 0, live
         for truth, predicted, weight in samples:
             self.push(truth, predicted, weight)
-            self.odd += self.is_odd(truth, predicted, weight)
+            self.not_rankable += self.is_not_rankable(truth, predicted, weight)
         return self.fill_area()
 
-    cdef int copy_to(self, RollingFeed twin) except -1:
+    cdef int copy_to(self, RollingUpdateBase twin) except -1:
         if self.area is not None:
-            (<AreaFeed> twin)._set_area(self.positive, self.scale, self.shift, self.instead)
-        return RollingFeed.copy_to(self, twin)
+            (<RollingAucBase> twin)._set_auc(self.positive, self.scale, self.shift, self.instead)
+        return RollingUpdateBase.copy_to(self, twin)
 
     def get(self):
         """Return the current value of the samples in the window.
@@ -150,7 +149,7 @@ cdef class AreaFeed(RollingFeed):
         cdef double area
         self.enter_reading()
         try:
-            if self.area is None or self.odd:
+            if self.area is None or self.not_rankable:
                 return self.current().get()
             area = self.area.area(self.scale, self.shift)
         finally:
@@ -162,9 +161,9 @@ cdef class AreaFeed(RollingFeed):
         """The number of samples in the window that were counted."""
         self.enter_reading()
         try:
-            if self.area is None or self.odd:
+            if self.area is None or self.not_rankable:
                 return self.current().n
-            return self.area.side[0].held + self.area.side[1].held
+            return self.area.side[0].used + self.area.side[1].used
         finally:
             self.leave()
 
@@ -173,8 +172,8 @@ cdef class AreaFeed(RollingFeed):
         """The number of samples in the window without a prediction."""
         self.enter_reading()
         try:
-            if self.area is None or self.odd:
+            if self.area is None or self.not_rankable:
                 return self.current().abstained
-            return self.held - self.area.side[0].held - self.area.side[1].held
+            return self.held - self.area.side[0].used - self.area.side[1].used
         finally:
             self.leave()
