@@ -391,14 +391,14 @@ cdef class ConfusionAggregates(Cells):
         if n > DENSE_LIMIT:
             raise ValueError(f"Expected at most {DENSE_LIMIT} classes for a square matrix, but got {n}; use cells()")
         array = np.zeros((n, n), np.int64 if self.fractional_cells == 0 else np.float64)
-        if self.key != NULL or self.fractions != NULL:
+        if self.table.key != NULL or self.fractions != NULL:
             rows, columns, values = self.cells()
             array[rows, columns] = values
             return array
         cdef int64_t *out = <int64_t *> cnp.PyArray_DATA(array)
         cdef int64_t *row
         for a in range(n):
-            row = self.value + self.order[a] * self.capacity
+            row = self.table.value + self.order[a] * self.capacity
             for b in range(n):
                 out[a * n + b] = row[self.order[b]]
         return array
@@ -430,7 +430,7 @@ cdef class ConfusionAggregates(Cells):
     cdef tuple in_order(self):
         cdef Py_ssize_t a
         self.refresh()
-        if self.key == NULL:
+        if self.table.key == NULL:
             return self.ordered_square()
         rows, columns, wholes, parts = self.export()
         rank = np.zeros(self.used, np.int64)
@@ -447,9 +447,9 @@ cdef class ConfusionAggregates(Cells):
         for a in range(self.classes):
             for b in range(self.classes):
                 cell = self.order[a] * self.capacity + self.order[b]
-                n += self.value[cell] != 0 or (self.fraction != NULL and self.fraction[cell] != 0)
+                n += not map_is_zero(&self.table, cell)
         rows, columns, wholes = vector(n, cnp.NPY_INT64), vector(n, cnp.NPY_INT64), vector(n, cnp.NPY_INT64)
-        parts = vector(0 if self.fraction == NULL else n, cnp.NPY_UINT64)
+        parts = vector(0 if self.table.fraction == NULL else n, cnp.NPY_UINT64)
         cdef int64_t *row = <int64_t *> cnp.PyArray_DATA(rows)
         cdef int64_t *column = <int64_t *> cnp.PyArray_DATA(columns)
         cdef int64_t *whole = <int64_t *> cnp.PyArray_DATA(wholes)
@@ -458,11 +458,11 @@ cdef class ConfusionAggregates(Cells):
         for a in range(self.classes):
             for b in range(self.classes):
                 cell = self.order[a] * self.capacity + self.order[b]
-                if self.value[cell] == 0 and (self.fraction == NULL or self.fraction[cell] == 0):
+                if map_is_zero(&self.table, cell):
                     continue
-                row[n], column[n], whole[n] = a, b, self.value[cell]
-                if self.fraction != NULL:
-                    part[n] = self.fraction[cell]
-                    any_part |= self.fraction[cell]
+                row[n], column[n], whole[n] = a, b, self.table.value[cell]
+                if self.table.fraction != NULL:
+                    part[n] = self.table.fraction[cell]
+                    any_part |= self.table.fraction[cell]
                 n += 1
         return rows, columns, wholes, parts if any_part else None

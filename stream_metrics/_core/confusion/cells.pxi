@@ -4,9 +4,8 @@ A counter is a 128-bit fixed-point number: a signed 64-bit whole part and, once 
 64-bit part in units of 2^-64. Adding and subtracting such numbers is exact, so states form a commutative group: no
 order of updates, merges and reverts can leave a residue. There are no fraction arrays while all weights are whole.
 
-Cells lie in a square array while there are at most DENSE_CLASSES classes and in an open-addressing hash of the occupied
-ones beyond: 16 bytes a slot, key beside value, at a load of 3/8 to 3/4. A class's totals fill one cache line, so that
-one sample touches at most three lines. Cells that return to zero stay in the hash until it is rebuilt.
+Cells form a square array while there are at most DENSE_CLASSES classes, and a hash of the occupied ones beyond. A
+class's totals fill one cache line, so that one sample touches at most three lines.
 """
 
 cimport cython
@@ -14,18 +13,14 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 
-import os
-
 import numpy as np
 
-from stream_metrics._core.numeric.hashing cimport home_slot
-from stream_metrics._core.numeric.kernels cimport Guarded
-from stream_metrics.errors import WeightError
+from stream_metrics._core.numeric.kernels cimport HASH_SEED, Guarded, sum_overflow
+from stream_metrics._core.numeric.openmap cimport CounterMap, map_create, map_find, map_free, map_is_zero
 
 cdef Py_ssize_t DENSE_CLASSES = 1024  # 8 MB of cells
 cdef Py_ssize_t FIRST_CAPACITY = 8
 cdef Py_ssize_t FIRST_SLOTS = 4096
-cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")
 
 
 cdef void *allocate(Py_ssize_t count, Py_ssize_t size) except NULL nogil:
@@ -52,8 +47,7 @@ cdef class Cells(Guarded):
     def __dealloc__(self):
         PyMem_RawFree(self.totals)
         PyMem_RawFree(self.fractions)
-        PyMem_RawFree(self.value)
-        PyMem_RawFree(self.fraction)
+        map_free(&self.table)
 
     @cython.final
     cdef int reserve(self, Py_ssize_t classes) except -1:
@@ -67,15 +61,15 @@ cdef class Cells(Guarded):
             return 0
         while capacity < classes:
             capacity *= 2
-        if capacity > DENSE_CLASSES and self.key == NULL:
+        if capacity > DENSE_CLASSES and self.table.key == NULL:
             self.make_sparse(FIRST_SLOTS)
         totals = <Totals *> allocate(capacity, sizeof(Totals))
         try:
             if self.fractions != NULL:
                 fractions = <Fractions *> allocate(capacity, sizeof(Fractions))
-            if self.key == NULL:
+            if self.table.key == NULL:
                 value = <int64_t *> allocate(capacity * capacity, sizeof(int64_t))
-                if self.fraction != NULL:
+                if self.table.fraction != NULL:
                     fraction = <uint64_t *> allocate(capacity * capacity, sizeof(uint64_t))
         except MemoryError:
             PyMem_RawFree(totals)
@@ -90,13 +84,14 @@ cdef class Cells(Guarded):
             memcpy(fractions, self.fractions, self.used * sizeof(Fractions))
             self.fractions, fractions = fractions, self.fractions
             PyMem_RawFree(fractions)
-        if self.key == NULL:
+        if self.table.key == NULL:
             for i in range(self.used):
-                memcpy(value + i * capacity, self.value + i * self.capacity, self.used * sizeof(int64_t))
+                memcpy(value + i * capacity, self.table.value + i * self.capacity, self.used * sizeof(int64_t))
                 if fraction != NULL:
-                    memcpy(fraction + i * capacity, self.fraction + i * self.capacity, self.used * sizeof(uint64_t))
-            self.value, value = value, self.value
-            self.fraction, fraction = fraction, self.fraction
+                    memcpy(fraction + i * capacity, self.table.fraction + i * self.capacity,
+                           self.used * sizeof(uint64_t))
+            self.table.value, value = value, self.table.value
+            self.table.fraction, fraction = fraction, self.table.fraction
             PyMem_RawFree(value)
             PyMem_RawFree(fraction)
         self.capacity = capacity
@@ -105,33 +100,24 @@ cdef class Cells(Guarded):
     @cython.final
     cdef int make_sparse(self, Py_ssize_t slots) except -1:
         """Move the cells of a square array into a hash of at least `slots` slots."""
-        cdef Py_ssize_t i, j, at, old = self.capacity, filled = 0
-        cdef int64_t *value = self.value
-        cdef uint64_t *fraction = self.fraction
-        cdef int64_t *fresh
-        cdef uint64_t *fresh_fraction = NULL
-        for i in range(self.used * old):
-            filled += value[i] != 0 or (fraction != NULL and fraction[i] != 0)
+        cdef CounterMap dense = self.table, sparse
+        cdef Py_ssize_t i, j, at, to, filled = 0
+        for at in range(self.used * self.capacity):
+            filled += not map_is_zero(&dense, at)
         while slots * 3 < filled * 8:
             slots *= 2
-        fresh = <int64_t *> allocate(2 * slots, sizeof(int64_t))
-        try:
-            if self.fractions != NULL:
-                fresh_fraction = <uint64_t *> allocate(2 * slots, sizeof(uint64_t))
-        except MemoryError:
-            PyMem_RawFree(fresh)
-            raise
-        self.key, self.value, self.fraction = <uint64_t *> fresh, fresh, fresh_fraction
-        self.slots, self.occupied = slots, 0
+        if map_create(&sparse, slots, self.fractions != NULL, HASH_SEED) < 0:
+            raise MemoryError(f"no memory for {slots} cells")
+        self.table = sparse
         for i in range(self.used):
             for j in range(self.used):
-                if value[i * old + j] != 0 or (fraction != NULL and fraction[i * old + j] != 0):
-                    at = self.find(i, j)
-                    self.value[at] = value[i * old + j]
-                    if fraction != NULL:
-                        self.fraction[at] = fraction[i * old + j]
-        PyMem_RawFree(value)
-        PyMem_RawFree(fraction)
+                at = i * self.capacity + j
+                if not map_is_zero(&dense, at):
+                    to = self.find(i, j)
+                    self.table.value[to] = dense.value[at]
+                    if dense.fraction != NULL:
+                        self.table.fraction[to] = dense.fraction[at]
+        map_free(&dense)
         return 0
 
     @cython.final
@@ -142,7 +128,7 @@ cdef class Cells(Guarded):
             return 0
         fractions = <Fractions *> allocate(max(self.capacity, 1), sizeof(Fractions))
         try:
-            self.fraction = <uint64_t *> allocate(
+            self.table.fraction = <uint64_t *> allocate(
                 max(self.cell_slots(), 1), sizeof(uint64_t))
         except MemoryError:
             PyMem_RawFree(fractions)
@@ -153,67 +139,23 @@ cdef class Cells(Guarded):
     @cython.final
     cdef Py_ssize_t cell_slots(self) noexcept nogil:
         """The number of elements of `value`; in a hash, every other one is the key of the next."""
-        return 2 * self.slots if self.key != NULL else self.capacity * self.capacity
+        return 2 * self.table.slots if self.table.key != NULL else self.capacity * self.capacity
 
     @cython.final
     cdef Py_ssize_t find(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
         """Return the position of the value of a cell in the hash; adds the cell if it is new."""
-        cdef uint64_t key = ((<uint64_t> i << 32) | <uint64_t> j) + 1
-        cdef Py_ssize_t at = 2 * home_slot(key, SEED, self.slots)
-        while self.key[at] != key:
-            if self.key[at] == 0:
-                if (self.occupied + 1) * 4 > self.slots * 3:
-                    self.grow_slots()
-                    return self.find(i, j)
-                self.key[at] = key
-                self.occupied += 1
-                return at + 1
-            at = (at + 2) & (2 * self.slots - 1)
-        return at + 1
-
-    @cython.final
-    cdef int grow_slots(self) except -1 nogil:
-        """Rebuild the hash without its zero cells, twice as large if they were few."""
-        cdef Py_ssize_t slots = self.slots, at, to, live = 0
-        cdef uint64_t *key = self.key
-        cdef int64_t *value = self.value
-        cdef uint64_t *fraction = self.fraction
-        cdef uint64_t *fresh_fraction = NULL
-        cdef int64_t *fresh
-        for at in range(1, 2 * self.slots, 2):
-            live += value[at] != 0 or (fraction != NULL and fraction[at] != 0)
-        while (live + 1) * 2 > slots:
-            slots *= 2
-        fresh = <int64_t *> PyMem_RawCalloc(2 * slots, sizeof(int64_t))
-        if fraction != NULL:
-            fresh_fraction = <uint64_t *> PyMem_RawCalloc(2 * slots, sizeof(uint64_t))
-        if fresh == NULL or (fraction != NULL and fresh_fraction == NULL):
-            PyMem_RawFree(fresh)
-            PyMem_RawFree(fresh_fraction)
+        cdef Py_ssize_t at = map_find(&self.table, ((<uint64_t> i << 32) | <uint64_t> j) + 1, 3)
+        if at < 0:
             with gil:
-                raise MemoryError(f"no memory for {slots} cells")
-        for at in range(1, 2 * self.slots, 2):
-            if value[at] != 0 or (fraction != NULL and fraction[at] != 0):
-                to = 2 * home_slot(key[at - 1], SEED, slots) + 1
-                while fresh[to - 1] != 0:
-                    to = (to + 2) & (2 * slots - 1)
-                fresh[to - 1], fresh[to] = <int64_t> key[at - 1], value[at]
-                if fraction != NULL:
-                    fresh_fraction[to] = fraction[at]
-        self.key, self.value, self.fraction = <uint64_t *> fresh, fresh, fresh_fraction
-        self.slots, self.occupied = slots, live
-        PyMem_RawFree(value)
-        PyMem_RawFree(fraction)
-        return 0
+                raise MemoryError(f"no memory for more than {self.table.occupied} cells")
+        return at
 
     @cython.final
     cdef int check_weight(self, int64_t whole) except -1 nogil:
         """Raise WeightError if the sum of all weights would overflow."""
         if not weight_fits(self, whole):
             with gil:
-                raise WeightError(
-                    "Expected the sum of all weights to stay below 2**63 - 1, "
-                    f"but got {whole} on top of {self.mass}")
+                raise sum_overflow(whole, self.mass, "2**63 - 1", None)
         return 0
 
     @cython.final
@@ -221,9 +163,9 @@ cdef class Cells(Guarded):
         """Count a checked weight; the fraction arrays exist if `part` is not zero."""
         cdef Py_ssize_t at = cell_index(self, i, j)
         if self.fractions == NULL:
-            self.live += self.value[at] == 0
-            self.value[at] += whole
-            self.live -= self.value[at] == 0
+            self.live += self.table.value[at] == 0
+            self.table.value[at] += whole
+            self.live -= self.table.value[at] == 0
             self.totals[i].actual += whole
             self.totals[j].predicted += whole
             self.mass += whole
@@ -231,11 +173,11 @@ cdef class Cells(Guarded):
                 self.totals[i].diagonal += whole
                 self.hit += whole
             return 0
-        self.live += (self.value[at] | <int64_t> self.fraction[at]) == 0
-        self.fractional_cells -= self.fraction[at] != 0
-        plus(&self.value[at], &self.fraction[at], whole, part)
-        self.fractional_cells += self.fraction[at] != 0
-        self.live -= (self.value[at] | <int64_t> self.fraction[at]) == 0
+        self.live += (self.table.value[at] | <int64_t> self.table.fraction[at]) == 0
+        self.fractional_cells -= self.table.fraction[at] != 0
+        plus(&self.table.value[at], &self.table.fraction[at], whole, part)
+        self.fractional_cells += self.table.fraction[at] != 0
+        self.live -= (self.table.value[at] | <int64_t> self.table.fraction[at]) == 0
         plus(&self.totals[i].actual, &self.fractions[i].actual, whole, part)
         plus(&self.totals[j].predicted, &self.fractions[j].predicted, whole, part)
         plus(&self.mass, &self.mass_part, whole, part)
@@ -248,14 +190,14 @@ cdef class Cells(Guarded):
     cdef bint holds(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
         """Whether a cell has at least this weight."""
         cdef Py_ssize_t at = cell_index(self, i, j)
-        cdef uint64_t have = 0 if self.fraction == NULL else self.fraction[at]
-        return self.value[at] > whole or (self.value[at] == whole and have >= part)
+        cdef uint64_t have = 0 if self.table.fraction == NULL else self.table.fraction[at]
+        return self.table.value[at] > whole or (self.table.value[at] == whole and have >= part)
 
     @cython.final
     cdef bint is_all(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
         """Whether a cell has exactly this weight."""
         cdef Py_ssize_t at = cell_index(self, i, j)
-        return self.value[at] == whole and (0 if self.fraction == NULL else self.fraction[at]) == part
+        return self.table.value[at] == whole and (0 if self.table.fraction == NULL else self.table.fraction[at]) == part
 
     @cython.final
     cdef bint remove_weight(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1:
@@ -268,10 +210,10 @@ cdef class Cells(Guarded):
                 return self.add(i, j, -whole, 0) == 0
             self.make_fractional()
         at = cell_index(self, i, j)
-        self.fractional_cells -= self.fraction[at] != 0
-        minus(&self.value[at], &self.fraction[at], whole, part)
-        self.fractional_cells += self.fraction[at] != 0
-        self.live -= (self.value[at] | <int64_t> self.fraction[at]) == 0
+        self.fractional_cells -= self.table.fraction[at] != 0
+        minus(&self.table.value[at], &self.table.fraction[at], whole, part)
+        self.fractional_cells += self.table.fraction[at] != 0
+        self.live -= (self.table.value[at] | <int64_t> self.table.fraction[at]) == 0
         minus(&self.totals[i].actual, &self.fractions[i].actual, whole, part)
         minus(&self.totals[j].predicted, &self.fractions[j].predicted, whole, part)
         minus(&self.mass, &self.mass_part, whole, part)
@@ -287,16 +229,18 @@ cdef class Cells(Guarded):
             return
         self.totals = <Totals *> allocate(other.capacity, sizeof(Totals))
         memcpy(self.totals, other.totals, other.used * sizeof(Totals))
-        self.value = <int64_t *> allocate(cells, sizeof(int64_t))
-        memcpy(self.value, other.value, cells * sizeof(int64_t))
-        if other.key != NULL:
-            self.key = <uint64_t *> self.value
+        self.table.value = <int64_t *> allocate(cells, sizeof(int64_t))
+        memcpy(self.table.value, other.table.value, cells * sizeof(int64_t))
+        if other.table.key != NULL:
+            self.table.key = <uint64_t *> self.table.value
         if other.fractions != NULL:
             self.fractions = <Fractions *> allocate(other.capacity, sizeof(Fractions))
             memcpy(self.fractions, other.fractions, other.used * sizeof(Fractions))
-            self.fraction = <uint64_t *> allocate(cells, sizeof(uint64_t))
-            memcpy(self.fraction, other.fraction, cells * sizeof(uint64_t))
-        self.used, self.capacity, self.slots, self.occupied = other.used, other.capacity, other.slots, other.occupied
+            self.table.fraction = <uint64_t *> allocate(cells, sizeof(uint64_t))
+            memcpy(self.table.fraction, other.table.fraction, cells * sizeof(uint64_t))
+        self.used, self.capacity = other.used, other.capacity
+        self.table.slots, self.table.occupied = other.table.slots, other.table.occupied
+        self.table.seed = other.table.seed
         self.fractional_cells, self.live = other.fractional_cells, other.live
         self.mass, self.mass_part = other.mass, other.mass_part
         self.hit, self.hit_part = other.hit, other.hit_part
@@ -304,34 +248,33 @@ cdef class Cells(Guarded):
     cdef void clear(self) noexcept:
         PyMem_RawFree(self.totals)
         PyMem_RawFree(self.fractions)
-        PyMem_RawFree(self.value)
-        PyMem_RawFree(self.fraction)
-        self.totals, self.fractions, self.value, self.fraction, self.key = NULL, NULL, NULL, NULL, NULL
-        self.used, self.capacity, self.slots, self.occupied, self.live = 0, 0, 0, 0, 0
+        map_free(&self.table)
+        self.totals, self.fractions = NULL, NULL
+        self.used, self.capacity, self.live = 0, 0, 0
         self.fractional_cells, self.mass, self.mass_part, self.hit, self.hit_part = 0, 0, 0, 0, 0
 
     cdef tuple export(self):
         """Return the non-zero cells in any order: rows, columns, whole parts, fraction parts or None."""
-        cdef Py_ssize_t at, n = 0, first = self.key != NULL, step = 1 + first
+        cdef Py_ssize_t at, n = 0, first = self.table.key != NULL, step = 1 + first
         cdef Py_ssize_t size = self.cell_slots() if first else self.used * self.capacity
         cdef uint64_t key
         for at in range(first, size, step):
-            n += self.value[at] != 0 or (self.fraction != NULL and self.fraction[at] != 0)
+            n += not map_is_zero(&self.table, at)
         rows, columns, wholes = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-        parts = None if self.fraction == NULL else np.empty(n, np.uint64)
+        parts = None if self.table.fraction == NULL else np.empty(n, np.uint64)
         cdef int64_t[::1] row = rows, column = columns, whole = wholes
         cdef uint64_t[::1] part = parts
         n = 0
         for at in range(first, size, step):
-            if self.value[at] == 0 and (self.fraction == NULL or self.fraction[at] == 0):
+            if map_is_zero(&self.table, at):
                 continue
-            if self.key == NULL:
+            if self.table.key == NULL:
                 row[n], column[n] = at // self.capacity, at % self.capacity
             else:
-                key = self.key[at - 1] - 1
+                key = self.table.key[at - 1] - 1
                 row[n], column[n] = key >> 32, key & 0xFFFFFFFF
-            whole[n] = self.value[at]
-            if self.fraction != NULL:
-                part[n] = self.fraction[at]
+            whole[n] = self.table.value[at]
+            if self.table.fraction != NULL:
+                part[n] = self.table.fraction[at]
             n += 1
         return rows, columns, wholes, parts

@@ -8,10 +8,10 @@ from libc.string cimport memset
 import numpy as np
 
 from stream_metrics._core.numeric.kernels cimport (
-    MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, cache_entry, check_samples, most_type_count, numeric_kind,
-    plain, refuse_samples, remove_type, samples_left, split,
+    MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, cache_entry, check_samples, most_type_count, not_contained,
+    not_counted, numeric_kind, plain, refuse_samples, remove_type, samples_left, split, sum_overflow,
 )
-from stream_metrics.errors import MergeError, WeightError
+from stream_metrics.errors import MergeError
 from stream_metrics.labels.label import canonical, ordering
 
 cdef object ONE = 1
@@ -371,8 +371,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
                                         numeric_kind(truth),
                                         numeric_kind(predicted), whole, part, check_only)
         if not possible:
-            raise WeightError("Expected to revert a sample that was counted, "
-                              f"but got y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
+            raise not_counted((y_true, y_pred, w), f"y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
         return 0
 
     def add_cells(self, list truth, list predicted, cells, label_counts, int64_t n, int64_t abstained, int64_t weighted):
@@ -394,9 +393,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         near = wholes.sum(dtype=np.float64) > 2.0**62  # then an int64 sum could overflow
         total = int(wholes.sum(dtype=object if near else np.int64)) + (0 if parts is None else len(parts))
         if total >= 0x7FFFFFFFFFFFFFFF - self.mass:
-            raise WeightError(
-                "Expected the sum of all weights to stay below 2**63 - 1, "
-                f"but got {total} on top of {self.mass}")
+            raise sum_overflow(total, self.mass, "2**63 - 1", None)
         if n + abstained >= self.spare:
             self.check_more(n, abstained, int(label_counts[0].max(initial=0)) + int(label_counts[1].max(initial=0)))
         to_row, to_column = self.place_labels(truth, rows), self.place_labels(predicted, columns)
@@ -532,7 +529,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         if o.fractions != NULL:
             self.make_fractional()
         to = self.map_indices(o)
-        if self.key != NULL or o.key != NULL or self.fractions != NULL:
+        if self.table.key != NULL or o.table.key != NULL or self.fractions != NULL:
             rows, columns, wholes, parts = o.export()
             self.add_all(to, to, rows, columns, wholes, parts)
         else:
@@ -558,7 +555,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         for a in range(n):
             if to[a] < 0:
                 continue
-            source, target = o.value + a * o.capacity, self.value + to[a] * self.capacity
+            source, target = o.table.value + a * o.capacity, self.table.value + to[a] * self.capacity
             if identity:
                 for b in range(n):
                     self.live += target[b] == 0 and source[b] != 0
@@ -610,9 +607,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         cells = o.export()
         emptied = self.remove_cells(to, cells, True)
         if emptied < 0 or self.abstained < o.abstained or self.n - o.n < self.live - emptied:
-            raise WeightError(
-                "Expected to subtract a state whose samples are all counted here, "
-                "but got one that holds others")
+            raise not_contained()
         self.remove_cells(to, cells, False)
         for a in range(to.shape[0]):
             if to[a] >= 0:

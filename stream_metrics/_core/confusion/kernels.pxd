@@ -1,6 +1,7 @@
 from libc.stdint cimport int64_t, uint64_t
 from stream_metrics._core.numeric.fixed cimport Fixed
 from stream_metrics._core.numeric.kernels cimport Guarded, LabelIndex
+from stream_metrics._core.numeric.openmap cimport CounterMap
 
 cdef struct Totals:
     int64_t actual, predicted, diagonal
@@ -13,11 +14,9 @@ cdef struct Fractions:
 cdef class Cells(Guarded):
     cdef Totals *totals
     cdef Fractions *fractions
-    cdef int64_t *value
-    cdef uint64_t *fraction
-    cdef uint64_t *key  # the same memory as `value`; NULL while the cells form a square array
-    cdef Py_ssize_t used, capacity, slots, occupied
-    cdef Py_ssize_t live  # cells with a weight; `occupied` also counts cells of a hash that returned to zero
+    cdef CounterMap table  # its `key` is NULL, and its arrays are square, while the cells are dense
+    cdef Py_ssize_t used, capacity
+    cdef Py_ssize_t live  # cells with a weight
     cdef int64_t mass, hit  # the sum of all cells, and of the diagonal
     cdef uint64_t mass_part, hit_part
     cdef Py_ssize_t fractional_cells  # cells whose weight has a fraction
@@ -27,7 +26,6 @@ cdef class Cells(Guarded):
     cdef int make_fractional(self) except -1
     cdef Py_ssize_t cell_slots(self) noexcept nogil
     cdef Py_ssize_t find(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil
-    cdef int grow_slots(self) except -1 nogil
     cdef int add(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil
     cdef bint holds(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
     cdef bint is_all(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
@@ -40,7 +38,7 @@ cdef class Cells(Guarded):
 
 cdef inline Py_ssize_t cell_index(Cells cells, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
     """Return the position of the cell (i, j) in `value`; a sparse table adds it if it is new."""
-    if cells.key == NULL:
+    if cells.table.key == NULL:
         return i * cells.capacity + j
     return cells.find(i, j)
 

@@ -22,26 +22,19 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
-from stream_metrics._core.numeric.kernels cimport Guarded
-from stream_metrics._core.numeric.kernels cimport plain
+from stream_metrics._core.numeric.kernels cimport (
+    MOST_SAMPLES, Guarded, check_samples, not_contained, not_counted, plain, row_values, split, sum_overflow,
+)
 from stream_metrics._core.losses.terms cimport (
     BLOCK, RANKS, Sample, Squares, Sums, count, count_block, finish, forget_squares, in_range, minus_sums,
     plus_sums, possible, rate_rows, rate_single, rate_singles, real)
-from stream_metrics._core.numeric.kernels cimport row_values
-from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples, split
 from stream_metrics._core.numeric.wide cimport fixed_units, read_fixed, read_wide, wide_units
-from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
+from stream_metrics.errors import LabelError, MergeError, ScoreError
 from stream_metrics.labels.label import canonical, sort_key, unique
 
 cdef object ONE = 1
 cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
 cdef object UNIT = 1 << 64
-
-
-cdef object weight_overflow(int64_t whole, int64_t have, object position):
-    return WeightError(argument="w", position=position, subject="the sum of all weights",
-                       expected="to stay below 2**63 - 1", got=whole,
-                       but=f"got {whole} on top of {have}", position_last=True)
 
 
 cdef class LossSums(Guarded):
@@ -136,7 +129,7 @@ cdef class LossSums(Guarded):
             self.wait()
         check_samples(1, self.sums.n)
         if whole >= LARGEST - self.sums.weight.whole:
-            raise weight_overflow(whole, self.sums.weight.whole, None)
+            raise sum_overflow(whole, self.sums.weight.whole, "2**63 - 1", None)
         count(&self.sums, &s, whole, part)
 
     def revert(self, y_true, scores, w=1):
@@ -183,9 +176,7 @@ cdef class LossSums(Guarded):
         rest = self.sums
         minus_sums(&rest, &one)
         if not possible(&rest):
-            raise WeightError(
-                "Expected to revert a sample that was counted, "
-                f"but got y_true={y_true!r:.60}, scores={scores!r:.60}, w={w!r}")
+            raise not_counted((y_true, scores, w), f"y_true={y_true!r:.60}, scores={scores!r:.60}, w={w!r}")
         if not check_only:
             self.sums = rest
         return 0
@@ -259,7 +250,7 @@ cdef class LossSums(Guarded):
                 w = whole[r]
                 f = 0 if part is None else part[r]
             if w >= limit - batch.weight.whole:
-                raise weight_overflow(w, self.sums.weight.whole + batch.weight.whole, r)
+                raise sum_overflow(w, self.sums.weight.whole + batch.weight.whole, "2**63 - 1", r)
             count(&batch, &s, w, f)
         self.commit(&batch)
 
@@ -267,7 +258,7 @@ cdef class LossSums(Guarded):
         check_samples(more.n, self.sums.n)
         check_samples(more.abstained, self.sums.abstained)
         if more.weight.whole >= LARGEST - self.sums.weight.whole and (more.weight.whole != 0 or more.weight.part != 0):
-            raise weight_overflow(more.weight.whole, self.sums.weight.whole, None)
+            raise sum_overflow(more.weight.whole, self.sums.weight.whole, "2**63 - 1", None)
         return 0
 
     cdef int commit(self, Sums *batch) except -1:
@@ -341,9 +332,7 @@ cdef class LossSums(Guarded):
         cdef Sums rest = self.sums, theirs = (<LossSums> other).sums
         minus_sums(&rest, &theirs)
         if not possible(&rest):
-            raise WeightError(
-                "Expected to subtract a state whose samples are all counted here, "
-                "but got one that holds others")
+            raise not_contained()
         self.sums = rest
         return self
 

@@ -16,9 +16,6 @@ cdef inline uint64_t inverse_splitmix64(uint64_t x) noexcept nogil:
 
 
 cdef inline Py_ssize_t home_slot(uint64_t key, uint64_t seed, Py_ssize_t slots) noexcept nogil:
-    """Where an open-addressing table looks for a key first; `slots` is a power of two.
-
-    The seed is random, so no input can be made to collide; no result depends on the order of the slots.
-    """
+    """Return the slot where an open-addressing table looks for a key first; `slots` is a power of two."""
     cdef uint64_t product = (key ^ seed) * <uint64_t> 0x9E3779B97F4A7C15
     return <Py_ssize_t> ((product ^ (product >> 32)) & <uint64_t> (slots - 1))

@@ -4,6 +4,9 @@ from cpython.ref cimport PyObject
 from cpython.unicode cimport PyUnicode_GET_LENGTH
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t, uintptr_t
 
+cdef uint64_t HASH_SEED  # random, so that no input can be made to collide
+
+
 cdef class Guarded:
     cdef unsigned long holder  # the thread whose section is open, 0 if none is
     cdef int readings          # how deep its sections are nested if they only read, 0 if it writes
@@ -47,7 +50,10 @@ cdef extern from * nogil:
 cdef int split(object weight, int64_t *whole, uint64_t *part) except -1
 cdef bint split_some(object weight, int64_t *whole, uint64_t *part) except -1
 cdef object plain_weight(object weight)
+cdef object sum_overflow(object more, object have, str limit, object position)
 cdef int refuse_samples(int64_t more, int64_t have) except -1
+cdef object not_counted(object got, str but)
+cdef object not_contained()
 
 
 cdef inline int check_samples(int64_t more, int64_t have) except -1:

@@ -2,6 +2,10 @@
 # cython: initializedcheck=False, cdivision=True
 """Shared parts of the compiled counters: the lock, numbers, weights, labels, exact fixed-point sums, hashes."""
 
+import os
+
+cdef uint64_t HASH_SEED = int.from_bytes(os.urandom(8), "little")
+
 include "guard.pxi"
 include "numbers.pxi"
 include "weights.pxi"

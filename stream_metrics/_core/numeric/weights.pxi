@@ -31,8 +31,28 @@ cdef inline bint split_double(double x, int64_t *whole, uint64_t *part) noexcept
     return True
 
 
+cdef object sum_overflow(object more, object have, str limit, object position):
+    """Return the error for a weight that would bring the sum of all weights to `limit`."""
+    return WeightError(argument="w", position=position, subject="the sum of all weights",
+                       expected=f"to stay below {limit}", got=more, but=f"got {more} on top of {have}",
+                       position_last=True)
+
+
 cdef int refuse_samples(int64_t more, int64_t have) except -1:
-    raise WeightError(f"Expected the number of samples to stay below 2**63 - 2, but got {more} on top of {have}")
+    raise WeightError(subject="the number of samples", expected="to stay below 2**63 - 2", got=more,
+                      but=f"got {more} on top of {have}", position_last=True)
+
+
+cdef object not_counted(object got, str but):
+    """Return the error for a sample that cannot be reverted."""
+    return WeightError(subject="to revert a sample", expected="that was counted", got=got, but=f"got {but}",
+                       position_last=True)
+
+
+cdef object not_contained():
+    """Return the error for a state that cannot be subtracted."""
+    return WeightError(subject="to subtract a state", expected="whose samples are all counted here",
+                       but="got one that holds others")
 
 
 cdef object refusal(object weight, object position):

@@ -18,15 +18,17 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from stream_metrics._core.numeric.kernels cimport (
-    MOST_SAMPLES, IdentityCacheEntry, LabelIndex, cache_entry, check_samples, most_type_count, numeric_kind, plain,
-    refuse_samples, samples_left, split,
+    HASH_SEED, MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, cache_entry, check_samples, most_type_count,
+    numeric_kind, plain, refuse_samples, samples_left, split, sum_overflow,
 )
-from stream_metrics.errors import LabelError, WeightError
+from stream_metrics._core.numeric.openmap cimport map_create, map_find, map_free
+from stream_metrics.errors import LabelError
 from stream_metrics.labels.label import canonical, most_likely
 
 cdef object ONE = 1
 cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
 cdef Py_ssize_t MOST_FOLDS = 1022
+cdef Py_ssize_t FIRST_SLOTS = 256
 
 
 cdef inline uint64_t key_of(Py_ssize_t fold, int64_t i, int64_t j, int64_t k) noexcept nogil:
@@ -35,7 +37,7 @@ cdef inline uint64_t key_of(Py_ssize_t fold, int64_t i, int64_t j, int64_t k) no
 
 
 cdef object too_many_labels(Py_ssize_t labels):
-    return LabelError(f"Expected at most {MOST_LABELS} labels where two models are compared, but got {labels}")
+    return LabelError(subject=f"at most {MOST_LABELS} labels", expected="where two models are compared", got=labels)
 
 
 cdef inline bint absent(object predicted):
@@ -43,7 +45,7 @@ cdef inline bint absent(object predicted):
     return predicted is None or (not plain(predicted) and isinstance(predicted, Mapping) and not predicted)
 
 
-cdef class PairedCounts(HashCounter):
+cdef class PairedCounts(Guarded):
     """Exact counts of (fold, true label, prediction of one model, prediction of the other)."""
 
     def __cinit__(self, *args, **kwargs):
@@ -62,7 +64,9 @@ cdef class PairedCounts(HashCounter):
         self.start()
 
     cdef int start(self) except -1:
-        self.begin()
+        map_free(&self.table)
+        if map_create(&self.table, FIRST_SLOTS, False, HASH_SEED) < 0:
+            raise MemoryError("no memory for the first cells")
         self.n, self.keyed, self.weighted, self.mass, self.spare = 0, 0, 0, 0, 0
         self.alone[0], self.alone[1], self.alone[2] = 0, 0, 0
         return 0
@@ -100,7 +104,27 @@ cdef class PairedCounts(HashCounter):
         return 0
 
     def __dealloc__(self):
+        map_free(&self.table)
         PyMem_RawFree(self.classes)
+
+    cdef int make_fractional(self) except -1:
+        """Add a fraction part to every counter."""
+        if self.table.fraction == NULL:
+            self.table.fraction = <uint64_t *> PyMem_RawCalloc(2 * self.table.slots, sizeof(uint64_t))
+            if self.table.fraction == NULL:
+                raise MemoryError(f"no memory for {self.table.slots} cells")
+        return 0
+
+    cdef int add(self, uint64_t key, int64_t whole, uint64_t part) except -1:
+        """Count a checked weight; the fractions exist if `part` is not 0."""
+        cdef Py_ssize_t at = map_find(&self.table, key, 2)
+        if at < 0:
+            raise MemoryError(f"no memory for more than {self.table.occupied} cells")
+        if self.table.fraction != NULL:
+            self.table.fraction[at] += part
+            whole += self.table.fraction[at] < part
+        self.table.value[at] += whole
+        return 0
 
     cdef int reserve(self, Py_ssize_t classes) except -1:
         """Reserve memory for `classes` classes; on failure nothing has changed."""
@@ -147,9 +171,7 @@ cdef class PairedCounts(HashCounter):
 
     cdef int check_weight(self, int64_t whole) except -1:
         if whole >= LARGEST - 1 - self.mass:
-            raise WeightError(
-                "Expected the sum of all weights to stay below 2**63 - 1, "
-                f"but got {whole} on top of {self.mass}")
+            raise sum_overflow(whole, self.mass, "2**63 - 1", None)
         return 0
 
     cdef int64_t absent_samples(self) noexcept:
@@ -303,9 +325,7 @@ cdef class PairedCounts(HashCounter):
         cdef uint64_t f = 0
         total = rows if wholes is None else sum(wholes.tolist()) + (0 if parts is None else len(parts))
         if total >= LARGEST - 1 - self.mass:
-            raise WeightError(
-                "Expected the sum of all weights to stay below 2**63 - 1, "
-                f"but got {total} on top of {self.mass}")
+            raise sum_overflow(total, self.mass, "2**63 - 1", None)
         if rows > self.spare:
             self.find_spare(rows)
         if len(self.label_index.names) + sum(map(len, labels)) > MOST_LABELS:
@@ -366,16 +386,16 @@ cdef class PairedCounts(HashCounter):
         cdef Py_ssize_t i, at, kind
         cdef uint64_t key
         cdef const int64_t[::1] to
-        if o.fraction != NULL:
+        if o.table.fraction != NULL:
             self.make_fractional()
         to = np.array([self.intern(name) if o.classes[b].counted else -1 for b,
                        name in enumerate(o.label_index.names)], np.int64)
-        for at in range(o.slots):
-            key = o.key[at]
+        for at in range(0, 2 * o.table.slots, 2):
+            key = o.table.key[at]
             if key != 0:
                 self.add(key_of(<Py_ssize_t> (key >> 54) - 1, to[(key >> 36) & 0x3FFFF], to[(key >> 18) & 0x3FFFF],
                                 to[key & 0x3FFFF]),
-                         o.value[at], 0 if o.fraction == NULL else o.fraction[at])
+                         o.table.value[at + 1], 0 if o.table.fraction == NULL else o.table.fraction[at + 1])
         for i in range(to.shape[0]):
             if to[i] >= 0:
                 for kind in range(4):
@@ -447,19 +467,19 @@ cdef class PairedCounts(HashCounter):
         order = self.order()
         place[order] = np.arange(len(order))
         cdef const int64_t[::1] to = place
-        columns = np.empty((5, self.occupied), np.int64)
-        parts = None if self.fraction == NULL else np.empty(self.occupied, np.uint64)
+        columns = np.empty((5, self.table.occupied), np.int64)
+        parts = None if self.table.fraction == NULL else np.empty(self.table.occupied, np.uint64)
         cdef int64_t[:, ::1] out = columns
         cdef uint64_t[::1] part = parts
-        for at in range(self.slots):
-            key = self.key[at]
+        for at in range(0, 2 * self.table.slots, 2):
+            key = self.table.key[at]
             if key == 0:
                 continue
             out[0, r] = <int64_t> (key >> 54) - 1
             out[1, r], out[2, r], out[3, r] = to[(key >> 36) & 0x3FFFF], to[(key >> 18) & 0x3FFFF], to[key & 0x3FFFF]
-            out[4, r] = self.value[at]
+            out[4, r] = self.table.value[at + 1]
             if parts is not None:
-                part[r] = self.fraction[at]
+                part[r] = self.table.fraction[at + 1]
             r += 1
         by = np.lexsort(columns[3::-1])
         columns = columns[:, by]

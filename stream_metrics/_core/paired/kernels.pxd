@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t, uint64_t
 from stream_metrics._core.numeric.kernels cimport Guarded, LabelIndex
+from stream_metrics._core.numeric.openmap cimport CounterMap
 
 cdef extern from * nogil:
     """
@@ -11,21 +12,8 @@ cdef struct PairedClass:
     int64_t type_counts[4]  # appearances as bool, int, float and any other type; the last is never read
     bint counted     # whether a sample has the label
 
-cdef class HashCounter(Guarded):
-    cdef uint64_t *key
-    cdef int64_t *value
-    cdef uint64_t *fraction
-    cdef Py_ssize_t slots, occupied
-
-    cdef int begin(self) except -1
-    cdef void drop(self) noexcept
-    cdef Py_ssize_t find(self, uint64_t key) except -1
-    cdef int grow(self, Py_ssize_t slots) except -1
-    cdef int make_fractional(self) except -1
-    cdef int add(self, uint64_t key, int64_t whole, uint64_t part) except -1
-
-
-cdef class PairedCounts(HashCounter):
+cdef class PairedCounts(Guarded):
+    cdef CounterMap table
     cdef LabelIndex label_index
     cdef PairedClass *classes
     cdef Py_ssize_t capacity        # of `classes`
@@ -48,6 +36,8 @@ cdef class PairedCounts(HashCounter):
     cdef int64_t absent_samples(self) noexcept
     cdef int check_labels(self, list labels) except -1
     cdef int start(self) except -1
+    cdef int make_fractional(self) except -1
+    cdef int add(self, uint64_t key, int64_t whole, uint64_t part) except -1
     cdef int count(self, object y_true, object pred_a, object pred_b, object w, Py_ssize_t fold) except -1
     cdef int count_new(self, object y_true, object pred_a, object pred_b, int64_t whole, uint64_t part,
                        Py_ssize_t fold) except -1

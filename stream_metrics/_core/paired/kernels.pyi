@@ -6,10 +6,7 @@ from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics.labels import Label
 
 @disjoint_base
-class HashCounter(Guarded): ...
-
-@disjoint_base
-class PairedCounts(HashCounter):
+class PairedCounts(Guarded):
     @property
     def n(self) -> int: ...
     @property

@@ -2,5 +2,4 @@
 # cython: initializedcheck=False, cdivision=True
 """Compiled counters of two models on the same samples."""
 
-include "hash_counter.pxi"
 include "counters.pxi"

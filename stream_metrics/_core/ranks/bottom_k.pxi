@@ -36,9 +36,7 @@ cdef int bottom_reserve(BottomKSample *s, Py_ssize_t extra, bint fractional) noe
         return -1
     for at in range(s.slots):
         if s.at[at].hash != 0:
-            to = <Py_ssize_t> s.at[at].hash & (slots - 1)
-            while fresh.at[to].hash != 0:
-                to = (to + 1) & (slots - 1)
+            to = slot_of(fresh.at, s.at[at].hash, slots)
             fresh.at[to] = s.at[at]
             if s.part != NULL:
                 fresh.part[to] = s.part[at]
@@ -111,9 +109,7 @@ cdef void bottom_prune(BottomKSample *s, uint64_t *scratch) noexcept nogil:
         if s.part != NULL:
             part, s.part[at] = s.part[at], 0
         if entry.hash <= s.threshold:
-            to = <Py_ssize_t> entry.hash & mask
-            while s.at[to].hash != 0:
-                to = (to + 1) & mask
+            to = slot_of(s.at, entry.hash, s.slots)
             s.at[to] = entry
             if s.part != NULL:
                 s.part[to] = part

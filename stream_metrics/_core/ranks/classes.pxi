@@ -11,10 +11,10 @@ from libc.string cimport memcpy, memset
 
 from stream_metrics._core.numeric.fixed cimport add_fixed, unsigned_double
 from stream_metrics._core.numeric.kernels cimport (
-    MOST_SAMPLES, Guarded, LabelIndex, most_type_count, numeric_kind, refuse_samples, samples_left,
+    MOST_SAMPLES, Guarded, LabelIndex, most_type_count, numeric_kind, refuse_samples, samples_left, sum_overflow,
 )
 from stream_metrics._core.numeric.kernels import whole as whole_option
-from stream_metrics.errors import ScoreError, WeightError
+from stream_metrics.errors import ScoreError
 from stream_metrics.labels.label import canonical
 
 cdef Py_ssize_t MOST_PAIRED = 64  # classes; a hundred would need 250 MB
@@ -84,9 +84,10 @@ cdef class Ranked(Guarded):
         if self.pairs and len(known) + len(labels) > MOST_PAIRED:
             new = [label for label in labels if label not in known]
             if len(known) + len(new) > MOST_PAIRED:
-                raise ScoreError(f"Expected at most {MOST_PAIRED} classes where pairs of classes are compared, "
-                                 f"but got {new[MOST_PAIRED - len(known)]!r} "
-                                 "beyond them; use pairs=False")
+                first = new[MOST_PAIRED - len(known)]
+                raise ScoreError(subject=f"at most {MOST_PAIRED} classes", got=first,
+                                 expected="where pairs of classes are compared",
+                                 but=f"got {first!r} beyond them; use pairs=False")
         return 0
 
     cdef bint empty(self, Py_ssize_t i) noexcept:
@@ -114,9 +115,7 @@ cdef class Ranked(Guarded):
     cdef int check_units(self, object units) except -1:
         """Raise WeightError if the sum of all weights, in units of 2^-64, would be too large."""
         if (<object> self.mass << 64) + self.mass_part + units > MOST_UNITS:
-            raise WeightError(
-                "Expected the sum of all weights to stay below 2**63 - 2, "
-                f"but got {units >> 64} on top of {self.mass}")
+            raise sum_overflow(units >> 64, self.mass, "2**63 - 2", None)
         return 0
 
     cdef void add_mass(self, int64_t whole, fraction_t part) noexcept:

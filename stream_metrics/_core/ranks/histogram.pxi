@@ -202,14 +202,10 @@ cdef void coarsen_to_fit(ScoreHistogram *c) noexcept nogil:
 
 cdef Py_ssize_t distinct_cells(ScoreHistogram *c, int by) noexcept nogil:
     """Count the cells `by` levels up; destroys the index."""
-    cdef Py_ssize_t cell, at, n = 0, mask = (<Py_ssize_t> 1 << c.bits) - 1
-    cdef uint64_t key
-    memset(c.slot, 0, (mask + 1) * sizeof(cell_t))
+    cdef Py_ssize_t cell, at, n = 0
+    memset(c.slot, 0, (<size_t> 1 << c.bits) * sizeof(cell_t))
     for cell in range(c.used):
-        key = record_of(c, cell)[0] >> by
-        at = place(c, key)
-        while c.slot[at] != 0 and record_of(c, <Py_ssize_t> c.slot[at] - 1)[0] >> by != key:
-            at = (at + 1) & mask
+        at = find_above(c, record_of(c, cell)[0] >> by, by)
         if c.slot[at] == 0:
             c.slot[at] = <cell_t> cell + 1
             n += 1

@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, int8_t, uint32_t, uint64_t
 from stream_metrics._core.numeric.fixed cimport add_fixed
 from stream_metrics._core.numeric.kernels cimport Guarded, LabelIndex
+from stream_metrics._core.numeric.openmap cimport probe
 
 ctypedef uint64_t fraction_t  # of a weight or moment, in units of 2^-64
 ctypedef uint32_t slot_t      # the slot of a hash, below 2^25
@@ -27,6 +28,11 @@ cdef void bottom_prune(BottomKSample *s, uint64_t *scratch) noexcept nogil
 cdef int bottom_copy(BottomKSample *s, const BottomKSample *source) noexcept nogil
 
 
+cdef inline Py_ssize_t slot_of(const SampleEntry *entries, uint64_t hash, Py_ssize_t slots) noexcept nogil:
+    """Return the slot of a hash, or the free slot for it."""
+    return probe(<const uint64_t *> entries, hash, <Py_ssize_t> (hash & <uint64_t> (slots - 1)), slots) >> 1
+
+
 cdef inline bint bottom_ready(const BottomKSample *s, bint fractional) noexcept nogil:
     """Whether one more hash needs no memory."""
     return (2 * s.used + 2 <= s.slots or s.slots >= 2 * s.size) and not (fractional and s.part == NULL)
@@ -35,17 +41,14 @@ cdef inline bint bottom_ready(const BottomKSample *s, bint fractional) noexcept 
 cdef inline void bottom_add(BottomKSample *s, uint64_t hash, int64_t whole, fraction_t part,
                             uint64_t *scratch) noexcept nogil:
     """Add to the weight of a hash; memory is reserved. `scratch` is an array of `fullest(size)` hashes."""
-    cdef Py_ssize_t at, mask = s.slots - 1
+    cdef Py_ssize_t at
     if hash > s.threshold:
         return
-    at = <Py_ssize_t> hash & mask
-    while s.at[at].hash != hash:
-        if s.at[at].hash == 0:
-            s.at[at].hash = hash
-            s.used += 1
-            s.sorted = False
-            break
-        at = (at + 1) & mask
+    at = slot_of(s.at, hash, s.slots)
+    if s.at[at].hash == 0:
+        s.at[at].hash = hash
+        s.used += 1
+        s.sorted = False
     if part:
         add_fixed(<uint64_t *> &s.at[at].whole, s.part + at, <uint64_t> whole, part)
     else:
@@ -116,12 +119,17 @@ cdef inline Py_ssize_t place(const ScoreHistogram *c, uint64_t key) noexcept nog
     return <Py_ssize_t> ((key * <uint64_t> 0x9E3779B97F4A7C15) >> (64 - c.bits))
 
 
-cdef inline Py_ssize_t find(const ScoreHistogram *c, uint64_t key) noexcept nogil:
-    """The slot of a key: of its cell, or free."""
+cdef inline Py_ssize_t find_above(const ScoreHistogram *c, uint64_t key, int by) noexcept nogil:
+    """Return the slot of a cell with this key `by` levels up, or the free slot for it."""
     cdef Py_ssize_t at = place(c, key), mask = (<Py_ssize_t> 1 << c.bits) - 1, width = 2 + 2 * c.groups
-    while c.slot[at] != 0 and c.record[(<Py_ssize_t> c.slot[at] - 1) * width] != key:
+    while c.slot[at] != 0 and c.record[(<Py_ssize_t> c.slot[at] - 1) * width] >> by != key:
         at = (at + 1) & mask
     return at
+
+
+cdef inline Py_ssize_t find(const ScoreHistogram *c, uint64_t key) noexcept nogil:
+    """Return the slot of a cell, or the free slot for it."""
+    return find_above(c, key, 0)
 
 
 cdef inline bint occupied(const ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t group) noexcept nogil:

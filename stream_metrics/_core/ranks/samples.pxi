@@ -19,7 +19,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.numeric.fixed cimport add_fixed, take_fixed
 from stream_metrics._core.numeric.scores cimport encode
-from stream_metrics._core.numeric.kernels cimport numeric_kind, remove_type, split_some
+from stream_metrics._core.numeric.kernels cimport not_counted, numeric_kind, remove_type, split_some
 from stream_metrics.errors import WeightError
 from stream_metrics.labels.label import canonical
 
@@ -256,8 +256,10 @@ cdef class RankSamples(Ranked):
             self.wait()
         for j in range(self.used):
             if self.classes[j].histogram != NULL and self.classes[j].histogram.level > 0:
-                raise WeightError("Expected to revert while every score is exact, but got a column at level "
-                                  f"{self.classes[j].histogram.level}; a larger `buckets` keeps more scores exact")
+                raise WeightError(subject="to revert", expected="while every score is exact",
+                                  got=self.classes[j].histogram.level,
+                                  but=f"got a column at level {self.classes[j].histogram.level}; "
+                                      "a larger `buckets` keeps more scores exact")
         if labels is None:
             possible = self.abstained > 0
             self.abstained -= possible and not check_only
@@ -271,9 +273,7 @@ cdef class RankSamples(Ranked):
                 self.n -= 1
                 self.rounded -= rounded
         if not possible:
-            raise WeightError(
-                "Expected to revert a sample that was counted, "
-                f"but got y_true={y_true!r}, scores={scores!r}, w={w!r}")
+            raise not_counted((y_true, scores, w), f"y_true={y_true!r}, scores={scores!r}, w={w!r}")
         return 0
 
     cdef Py_ssize_t least_samples(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole,

@@ -19,9 +19,9 @@ from libc.stdint cimport int64_t, uint64_t
 from datetime import UTC, datetime
 
 from stream_metrics._core.confusion.kernels cimport ConfusionCounters, UpdateBase, SetUpdateBase
-from stream_metrics._core.numeric.kernels cimport Guarded
-from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples, numeric_kind, plain, plain_weight, split
-from stream_metrics.errors import WeightError
+from stream_metrics._core.numeric.kernels cimport (
+    MOST_SAMPLES, Guarded, check_samples, not_counted, numeric_kind, plain, plain_weight, split,
+)
 from stream_metrics.labels.label import canonical
 
 import_datetime()
@@ -433,9 +433,7 @@ cdef class GroupUpdateBase(Guarded):
         try:
             slot = self._slots.get(key)
             if slot is None:
-                raise WeightError(
-                    "Expected to revert a sample that was counted, "
-                    f"but got one of the group {group!r}, which has none")
+                raise not_counted(group, f"one of the group {group!r}, which has none")
             slot.state.revert(y_true, y_pred, w, **given_options(t, None, scores, classes, unit))
             slot.remove_type_of(numeric_kind(key))
             if not slot.state.n and not slot.state.abstained:
