@@ -1,7 +1,8 @@
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Iterable, Sequence
+from typing import Self
 
-from numpy import ndarray
+import numpy as np
+from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 from stream_metrics._core.numeric.kernels import Guarded
@@ -9,11 +10,11 @@ from stream_metrics.labels import Label
 
 @disjoint_base
 class LossSums(Guarded):
-    def __new__(cls, pos_label: Any = True, classes: Any = None) -> Self: ...
+    def __new__(cls, pos_label: Label = True, classes: Iterable[Label] | None = None) -> Self: ...
     @property
-    def pos_label(self) -> Any: ...
+    def pos_label(self) -> Label: ...
     @property
-    def classes(self) -> tuple[Any, ...] | None: ...
+    def classes(self) -> tuple[Label, ...] | None: ...
     @property
     def n(self) -> int: ...
     @property
@@ -32,35 +33,35 @@ class LossSums(Guarded):
     def brier_units(self) -> int: ...
     @property
     def spherical_units(self) -> int: ...
-    def update(self, y_true: Any, scores: Any, w: Any = 1) -> None: ...
-    def revert(self, y_true: Any, scores: Any, w: Any = 1) -> None: ...
-    def check_revert(self, y_true: Any, scores: Any, w: Any = 1) -> None: ...
+    def update(self, y_true: object, scores: object, w: object = 1) -> None: ...
+    def revert(self, y_true: object, scores: object, w: object = 1) -> None: ...
+    def check_revert(self, y_true: object, scores: object, w: object = 1) -> None: ...
     def check_merge(self, other: Self) -> None: ...
     def merge_load(self) -> tuple[int, int, int]: ...
     def is_positive(self, truth: Label, position: int | None = None) -> bool: ...
     def count_rows(
         self,
-        rows: ndarray[Any, Any],
-        truth: ndarray[Any, Any],
-        order: ndarray[Any, Any],
-        whole: ndarray[Any, Any] | None,
-        part: ndarray[Any, Any] | None,
+        rows: NDArray[np.float64] | NDArray[np.float32],
+        truth: NDArray[np.int32],
+        order: NDArray[np.int32],
+        whole: NDArray[np.int64] | None,
+        part: NDArray[np.uint64] | None,
     ) -> int: ...
     def count_singles(
         self,
-        scores: ndarray[Any, Any],
-        positive: ndarray[Any, Any],
-        whole: ndarray[Any, Any] | None,
-        part: ndarray[Any, Any] | None,
+        scores: NDArray[np.float64] | NDArray[np.float32],
+        positive: NDArray[np.uint8],
+        whole: NDArray[np.int64] | None,
+        part: NDArray[np.uint64] | None,
     ) -> int: ...
     def count_objects(
         self,
-        labels: list[Any],
-        code: ndarray[Any, Any],
-        scores: list[Any],
-        classes: tuple[Any, ...] | None,
-        whole: ndarray[Any, Any] | None,
-        part: ndarray[Any, Any] | None,
+        labels: list[Label],
+        code: NDArray[np.int32],
+        scores: list[object],
+        classes: tuple[Label, ...] | None,
+        whole: NDArray[np.int64] | None,
+        part: NDArray[np.uint64] | None,
     ) -> None: ...
     def merge(self, other: Self) -> Self: ...
     def subtract(self, other: Self) -> Self: ...

@@ -1,31 +1,34 @@
 from collections.abc import Callable
-from typing import Any, Self, final
+from typing import Any, Self, TypeAlias, final
 
 from typing_extensions import disjoint_base
 
 from stream_metrics._core.numeric.kernels import Guarded
+from stream_metrics.labels import Label
+
+Sample: TypeAlias = tuple[object, object, object]  # truth, prediction, weight
 
 @final
 class ExtendedPrediction:
-    def __new__(cls, predicted: Any, more: dict[str, Any]) -> ExtendedPrediction: ...
+    def __new__(cls, predicted: object, more: dict[str, object]) -> ExtendedPrediction: ...
     @property
-    def predicted(self) -> Any: ...
+    def predicted(self) -> object: ...
     @property
-    def more(self) -> dict[str, Any]: ...
+    def more(self) -> dict[str, object]: ...
 
 @disjoint_base
 class Ring(Guarded):
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any: ...
+    def __new__(cls, *args: object, **kwargs: object) -> Self: ...
     @property
     def window(self) -> int: ...
     @property
     def held(self) -> int: ...
     def memory(self) -> int: ...
-    def _samples(self) -> list[tuple[Any, Any, Any]]: ...
+    def _samples(self) -> list[Sample]: ...
 
 @disjoint_base
 class ExactAuc:
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
+    def __new__(cls, *args: object, **kwargs: object) -> Self: ...
 
 @disjoint_base
 class RollingUpdateBase(Ring):
@@ -39,40 +42,40 @@ class RollingUpdateBase(Ring):
     def abstained(self) -> int: ...
     def update(
         self,
-        y_true: Any,
-        y_pred: Any = ...,
-        w: Any = 1,
+        y_true: object,
+        y_pred: object = ...,
+        w: object = 1,
         *,
-        scores: Any = None,
-        classes: Any = None,
-        group: Any = None,
-        unit: Any = None,
+        scores: object = None,
+        classes: object = None,
+        group: object = None,
+        unit: object = None,
     ) -> None: ...
     def reset(self) -> None: ...
     def get(self) -> Any: ...
     def _set_up(self, inner: Any, window: int) -> None: ...
     def _set_reads(self, soft: bool, hard: bool) -> None: ...
     def _attach(self, live: Any) -> None: ...
-    def _pass(self, truth: Any, predicted: Any, weight: Any) -> None: ...
-    def _join(self, batch: Any, samples: list[tuple[Any, Any, Any]]) -> None: ...
-    def _snapshot(self, options: dict[str, Any]) -> Any: ...
-    def _refill(self, live: Any, samples: list[tuple[Any, Any, Any]]) -> None: ...
+    def _pass(self, truth: object, predicted: object, weight: object) -> None: ...
+    def _join(self, batch: Any, samples: list[Sample]) -> None: ...
+    def _snapshot(self, options: dict[str, object]) -> Any: ...
+    def _refill(self, live: Any, samples: list[Sample]) -> None: ...
     def _copy_to(self, twin: RollingUpdateBase) -> None: ...
 
 @disjoint_base
 class RollingAucBase(RollingUpdateBase):
-    def _set_auc(self, positive: Any, scale: int, shift: int, instead: float) -> None: ...
+    def _set_auc(self, positive: object, scale: int, shift: int, instead: float) -> None: ...
     def _is_auc(self) -> bool: ...
 
 @disjoint_base
 class PaneUpdateBase(Guarded):
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
+    def __new__(cls, *args: object, **kwargs: object) -> Self: ...
     @property
     def _open(self) -> dict[int, Any]: ...
     @property
     def inner(self) -> Any: ...
     @property
-    def clock(self) -> Callable[[], Any]: ...
+    def clock(self) -> Callable[[], object]: ...
     @property
     def dropped(self) -> int: ...
     @property
@@ -88,22 +91,22 @@ class PaneUpdateBase(Guarded):
     _started: bool
     _timed: bool
     _watched: bool
-    def _attach(self, inner: Any, length: int, panes: int, lateness: int, clock: Callable[[], Any]) -> None: ...
+    def _attach(self, inner: Any, length: int, panes: int, lateness: int, clock: Callable[[], object]) -> None: ...
     def _gone(self) -> int: ...
     def _move(self, latest: int) -> None: ...
     def _forget(self) -> None: ...
     def _drop(self, samples: int) -> None: ...
     def update(
         self,
-        y_true: Any,
-        y_pred: Any = None,
-        w: Any = 1,
+        y_true: object,
+        y_pred: object = None,
+        w: object = 1,
         *,
-        t: Any = None,
-        group: Any = None,
-        scores: Any = None,
-        classes: Any = None,
-        unit: Any = None,
+        t: object = None,
+        group: object = None,
+        scores: object = None,
+        classes: object = None,
+        unit: object = None,
     ) -> None: ...
 
 @disjoint_base
@@ -116,32 +119,32 @@ class Slot:
 
 @disjoint_base
 class GroupUpdateBase(Guarded):
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
-    _slots: dict[Any, Slot]
-    _folded: dict[Any, None]
+    def __new__(cls, *args: object, **kwargs: object) -> Self: ...
+    _slots: dict[Label, Slot]
+    _folded: dict[Label, None]
     _capacity: int
     _rest: Slot | None
     def update(
         self,
-        y_true: Any,
-        y_pred: Any = None,
-        w: Any = 1,
+        y_true: object,
+        y_pred: object = None,
+        w: object = 1,
         *,
-        group: Any,
-        t: Any = None,
-        scores: Any = None,
-        classes: Any = None,
-        unit: Any = None,
+        group: object,
+        t: object = None,
+        scores: object = None,
+        classes: object = None,
+        unit: object = None,
     ) -> None: ...
     def _revert(
         self,
-        y_true: Any,
-        y_pred: Any = None,
-        w: Any = 1,
+        y_true: object,
+        y_pred: object = None,
+        w: object = 1,
         *,
-        group: Any,
-        t: Any = None,
-        scores: Any = None,
-        classes: Any = None,
-        unit: Any = None,
+        group: object,
+        t: object = None,
+        scores: object = None,
+        classes: object = None,
+        unit: object = None,
     ) -> None: ...
