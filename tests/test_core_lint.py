@@ -78,11 +78,19 @@ def test_the_table_of_32_bits_is_emptied_in_time() -> None:
 def test_memory_comes_from_one_place(path: Path) -> None:
     """Memory is asked of PyMem_Raw only, zeroed, which tracemalloc sees and hooks can make fail.
 
-    `bottom_free` and `column_free` give back what a sample and a column hold, with PyMem_RawFree. A lock is no memory.
+    `bottom_free`, `histogram_free` and `map_free` release memory with PyMem_RawFree. A lock is no memory.
     """
     names = set(re.findall(r"\b(?!PyThread_)\w*(?:alloc|free)\w*(?=\()", code(path), re.IGNORECASE))
 
-    assert names <= {"PyMem_RawCalloc", "PyMem_RawFree", "allocate", "__dealloc__", "bottom_free", "column_free"}
+    assert names <= {
+        "PyMem_RawCalloc",
+        "PyMem_RawFree",
+        "allocate",
+        "__dealloc__",
+        "bottom_free",
+        "histogram_free",
+        "map_free",
+    }
 
 
 def test_kernels_need_the_global_lock() -> None:

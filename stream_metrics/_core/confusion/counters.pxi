@@ -374,7 +374,8 @@ cdef class ConfusionCounters(ConfusionAggregates):
             raise not_counted((y_true, y_pred, w), f"y_true={y_true!r}, y_pred={y_pred!r}, w={w!r}")
         return 0
 
-    def add_cells(self, list truth, list predicted, cells, label_counts, int64_t n, int64_t abstained, int64_t weighted):
+    def add_cells(self, list truth, list predicted, cells, label_counts, int64_t n, int64_t abstained,
+                  int64_t weighted):
         """Count a checked batch.
 
         cells: rows, columns, whole parts, fractions or None; rows and columns index the two lists of canonical labels.

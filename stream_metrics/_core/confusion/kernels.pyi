@@ -12,7 +12,7 @@ from stream_metrics.labels import Label
 
 _T = TypeVar("_T")
 # rows, columns, whole parts, fractions or None
-CellArrays: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64] | None]
+_CellArrays: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64] | None]
 
 @disjoint_base
 class Cells(Guarded): ...
@@ -58,7 +58,7 @@ class ConfusionAggregates(Cells):
         by_support: bool = False,
     ) -> float: ...
     def cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64] | NDArray[np.float64]]: ...
-    def ordered(self) -> CellArrays: ...
+    def ordered(self) -> _CellArrays: ...
 
 def pack_cells(
     rows: NDArray[np.int64],
@@ -67,7 +67,9 @@ def pack_cells(
     parts: NDArray[np.uint64] | None,
     classes: int,
 ) -> bytes: ...
-def count_integers(t: NDArray[np.signedinteger], p: NDArray[np.signedinteger]) -> tuple[int, NDArray[np.int64]] | None: ...
+def count_integers(
+    t: NDArray[np.signedinteger], p: NDArray[np.signedinteger]
+) -> tuple[int, NDArray[np.int64]] | None: ...
 def encode_bytes(rows: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
 def encode_objects(values: list[object], argument: str, may_abstain: bool) -> tuple[NDArray[np.int32], list[Label]]: ...
 def count_codes(
@@ -77,7 +79,7 @@ def count_codes(
     predicted_labels: int,
     wholes: NDArray[np.int64] | None,
     parts: NDArray[np.uint64] | None,
-) -> tuple[CellArrays, tuple[NDArray[np.int64], NDArray[np.int64]], int, int]: ...
+) -> tuple[_CellArrays, tuple[NDArray[np.int64], NDArray[np.int64]], int, int]: ...
 
 @disjoint_base
 class ConfusionCounters(ConfusionAggregates):
@@ -109,7 +111,7 @@ class ConfusionCounters(ConfusionAggregates):
         self,
         truth: list[Label],
         predicted: list[Label],
-        cells: CellArrays,
+        cells: _CellArrays,
         label_counts: Sequence[NDArray[np.int64]],
         n: int,
         abstained: int,

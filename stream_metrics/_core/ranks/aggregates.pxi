@@ -244,92 +244,79 @@ cdef Py_ssize_t read_cells(ScoreHistogram *c, const int64_t *rest, Py_ssize_t ma
     return n
 
 
-cdef class RankReadings(RankSamples):
-    """Reading of columns."""
+cdef tuple group_numbers(RankCounters self, Py_ssize_t j, object own, object rest):
+    """Return the groups to compare, the rest and its own, as arrays."""
+    if not self.pairs:
+        if own is not None or rest is not None:
+            raise ValueError("Expected pairs=True to compare one class with another, but got pairs=False")
+        return numbers([0]), numbers([1])
+    i = j if own is None else find_class(self, own)
+    if rest is None:
+        others = [g for g in range(self.used) if g != i and self.label_index.names[g] is not None]
+        return numbers(others), numbers([i] if i >= 0 else [])
+    other = find_class(self, rest)
+    if other == i and i >= 0:
+        raise ValueError(f"Expected `rest` to be another class than {own!r}, but got {rest!r}")
+    return numbers([other] if other >= 0 else []), numbers([i] if i >= 0 else [])
 
-    cdef tuple group_numbers(self, Py_ssize_t j, object own, object rest):
-        """Return the groups to compare, the rest and its own, as arrays."""
-        if not self.pairs:
-            if own is not None or rest is not None:
-                raise ValueError("Expected pairs=True to compare one class with another, but got pairs=False")
-            return numbers([0]), numbers([1])
-        i = j if own is None else self.find(own)
-        if rest is None:
-            others = [g for g in range(self.used) if g != i and self.label_index.names[g] is not None]
-            return numbers(others), numbers([i] if i >= 0 else [])
-        other = self.find(rest)
-        if other == i and i >= 0:
-            raise ValueError(f"Expected `rest` to be another class than {own!r}, but got {rest!r}")
-        return numbers([other] if other >= 0 else []), numbers([i] if i >= 0 else [])
 
-    def arrays(self, label, own=None, rest=None):
-        """Return the fields of `RankColumn`: level, keys, single codes, weights of rest and own, offsets, totals,
-        samples."""
-        label = canonical(label)
-        own = None if own is None else canonical(own, "own")
-        rest = None if rest is None else canonical(rest, "rest")
-        self.enter_reading()
-        try:
-            return self.read_column(label, own, rest)
-        finally:
-            self.leave()
+cdef tuple read_column(RankCounters self, object label, object own, object rest):
+    cdef Py_ssize_t j, n = 0
+    cdef ScoreHistogram *c
+    j = find_class(self, label)
+    rest_groups, own_groups = group_numbers(self, j, own, rest)
+    c = self.classes[j].histogram if j >= 0 else NULL
+    cdef const int64_t *theirs = <const int64_t *> cnp.PyArray_DATA(rest_groups)
+    cdef const int64_t *mine = <const int64_t *> cnp.PyArray_DATA(own_groups)
+    cdef Py_ssize_t many = len(rest_groups), few = len(own_groups), cells = 0 if c == NULL else c.used
+    keys, single_codes = vector(cells, cnp.NPY_UINT64), vector(cells, cnp.NPY_UINT64)
+    offsets = pairs(cells, cnp.NPY_DOUBLE)
+    counts, parts = pairs(cells, cnp.NPY_INT64), pairs(cells, cnp.NPY_UINT64)
+    cdef uint64_t bits = 0
+    cdef int places
+    cdef bint above = c != NULL and (c.above if c.level > WIDE else above_one(c))
+    if cells:
+        sort_cells(c)
+        n = read_cells(c, theirs, many, mine, few, <uint64_t *> cnp.PyArray_DATA(keys),
+                       <uint64_t *> cnp.PyArray_DATA(single_codes),
+                       <double *> cnp.PyArray_DATA(offsets), <int64_t *> cnp.PyArray_DATA(counts),
+                       <uint64_t *> cnp.PyArray_DATA(parts), &bits)
+        if n < cells:
+            keys, single_codes, offsets = keys[:n], single_codes[:n], offsets[:n]
+            counts, parts = counts[:n], parts[:n]
+    rest_codes, rest_wholes, rest_parts, rest_tau = read_sample(c, theirs, many)
+    own_codes, own_wholes, own_parts, own_tau = read_sample(c, mine, few)
+    whole_totals, part_totals = group_totals(self, j, rest_groups, own_groups)
+    level = 0 if c == NULL else c.level
+    totals = numbers(whole_totals)
+    for some in (part_totals, rest_parts, own_parts):
+        bits |= 0 if some is None else <uint64_t> np.bitwise_or.reduce(some, initial=np.uint64(0))
+    places = places_of(bits)
+    if places:
+        wide = places > 61 or (sum(whole_totals) + 2) >> (63 - places) > 0
+        totals, counts = in_units(totals, part_totals, places, wide), in_units(counts, parts, places, wide)
+        rest_wholes, own_wholes = (in_units(rest_wholes, rest_parts, places, wide),
+                                   in_units(own_wholes, own_parts, places, wide))
+    return (level, keys, single_codes, counts, offsets, totals, (rest_codes, own_codes), (rest_wholes, own_wholes),
+            (rest_tau, own_tau),
+            <object> 1 << places, self.rounded * UNIT, above, self.weight / <double> self.n if places else 1.0)
 
-    cdef tuple read_column(self, object label, object own, object rest):
-        cdef Py_ssize_t j, n = 0
-        cdef ScoreHistogram *c
-        j = self.find(label)
-        rest_groups, own_groups = self.group_numbers(j, own, rest)
-        c = self.classes[j].histogram if j >= 0 else NULL
-        cdef const int64_t *theirs = <const int64_t *> cnp.PyArray_DATA(rest_groups)
-        cdef const int64_t *mine = <const int64_t *> cnp.PyArray_DATA(own_groups)
-        cdef Py_ssize_t many = len(rest_groups), few = len(own_groups), cells = 0 if c == NULL else c.used
-        keys, single_codes = vector(cells, cnp.NPY_UINT64), vector(cells, cnp.NPY_UINT64)
-        offsets = pairs(cells, cnp.NPY_DOUBLE)
-        counts, parts = pairs(cells, cnp.NPY_INT64), pairs(cells, cnp.NPY_UINT64)
-        cdef uint64_t bits = 0
-        cdef int places
-        cdef bint above = c != NULL and (c.above if c.level > WIDE else above_one(c))
-        if cells:
-            sort_cells(c)
-            n = read_cells(c, theirs, many, mine, few, <uint64_t *> cnp.PyArray_DATA(keys),
-                           <uint64_t *> cnp.PyArray_DATA(single_codes),
-                           <double *> cnp.PyArray_DATA(offsets), <int64_t *> cnp.PyArray_DATA(counts),
-                           <uint64_t *> cnp.PyArray_DATA(parts), &bits)
-            if n < cells:
-                keys, single_codes, offsets = keys[:n], single_codes[:n], offsets[:n]
-                counts, parts = counts[:n], parts[:n]
-        rest_codes, rest_wholes, rest_parts, rest_tau = read_sample(c, theirs, many)
-        own_codes, own_wholes, own_parts, own_tau = read_sample(c, mine, few)
-        whole_totals, part_totals = self.group_totals(j, rest_groups, own_groups)
-        level = 0 if c == NULL else c.level
-        totals = numbers(whole_totals)
-        for some in (part_totals, rest_parts, own_parts):
-            bits |= 0 if some is None else <uint64_t> np.bitwise_or.reduce(some, initial=np.uint64(0))
-        places = places_of(bits)
-        if places:
-            wide = places > 61 or (sum(whole_totals) + 2) >> (63 - places) > 0
-            totals, counts = in_units(totals, part_totals, places, wide), in_units(counts, parts, places, wide)
-            rest_wholes, own_wholes = (in_units(rest_wholes, rest_parts, places, wide),
-                                       in_units(own_wholes, own_parts, places, wide))
-        return (level, keys, single_codes, counts, offsets, totals, (rest_codes, own_codes), (rest_wholes, own_wholes),
-                (rest_tau, own_tau),
-                <object> 1 << places, self.rounded * UNIT, above, self.weight / <double> self.n if places else 1.0)
 
-    cdef tuple group_totals(self, Py_ssize_t j, object rest_groups, object own_groups):
-        """Return the weights of rest and own, zeros included: whole parts, fractions in units of 2^-64."""
-        cdef Py_ssize_t side, k
-        cdef uint64_t whole[2]
-        cdef uint64_t part[2]
-        cdef Class *c
-        whole[0], whole[1], part[0], part[1] = 0, 0, 0, 0
-        if self.pairs:
-            for side, groups in enumerate((rest_groups, own_groups)):
-                for k in range(len(groups)):
-                    c = self.classes + (<int64_t *> cnp.PyArray_DATA(groups))[k]
-                    add_fixed(whole + side, part + side, <uint64_t> c.whole, c.part)
-        else:
-            if j >= 0:
-                whole[1], part[1] = <uint64_t> self.classes[j].whole, self.classes[j].part
-            whole[0], part[0] = <uint64_t> self.mass, self.mass_part
-            take_fixed(whole, part, whole[1], part[1])
-        return [whole[0], whole[1]], np.array([part[0], part[1]], np.uint64)
+cdef tuple group_totals(RankCounters self, Py_ssize_t j, object rest_groups, object own_groups):
+    """Return the weights of rest and own, zeros included: whole parts, fractions in units of 2^-64."""
+    cdef Py_ssize_t side, k
+    cdef uint64_t whole[2]
+    cdef uint64_t part[2]
+    cdef Class *c
+    whole[0], whole[1], part[0], part[1] = 0, 0, 0, 0
+    if self.pairs:
+        for side, groups in enumerate((rest_groups, own_groups)):
+            for k in range(len(groups)):
+                c = self.classes + (<int64_t *> cnp.PyArray_DATA(groups))[k]
+                add_fixed(whole + side, part + side, <uint64_t> c.whole, c.part)
+    else:
+        if j >= 0:
+            whole[1], part[1] = <uint64_t> self.classes[j].whole, self.classes[j].part
+        whole[0], part[0] = <uint64_t> self.mass, self.mass_part
+        take_fixed(whole, part, whole[1], part[1])
+    return [whole[0], whole[1]], np.array([part[0], part[1]], np.uint64)

@@ -111,7 +111,7 @@ cdef class Batch:
                           (self.fractions >> np.uint64(shift) & np.uint64(2**32 - 1)).astype(np.int64))
         return weight.tolist(), [low + (high << 32) for low, high in zip(*parts.tolist())]
 
-    cdef int start(self, Ranked into) except -1:
+    cdef int start(self, RankCounters into) except -1:
         """Create empty columns for a state."""
         into.enter_reading()
         try:
@@ -119,14 +119,14 @@ cdef class Batch:
         finally:
             into.leave()
 
-    cdef int take_levels(self, Ranked into) except -1:
+    cdef int take_levels(self, RankCounters into) except -1:
         cdef Py_ssize_t k, g, i, j, n, own, groups = len(self.truths) if self.pairs else 2
         cdef ScoreHistogram *c
         cdef ScoreHistogram *target
         self.close()
         self.epoch = into.epoch
         for k in range(self.size):
-            j = into.find(self.labels[k])
+            j = find_class(into, self.labels[k])
             target = NULL if j < 0 else into.classes[j].histogram
             c = self.histograms[k] = histogram_new(into.buckets, into.sample)
             n = min(self.n, 64 if target == NULL else target.used)
@@ -137,7 +137,7 @@ cdef class Batch:
             self.estimated[k] = target == NULL or target.level == 0
             for g in range(groups):
                 if not self.estimated[k]:
-                    i = into.find(self.truths[g]) if self.pairs else g
+                    i = find_class(into, self.truths[g]) if self.pairs else g
                     if 0 <= i < target.groups:
                         c.sample[g].threshold = target.sample[i].threshold
                 else:
@@ -156,7 +156,7 @@ cdef class Batch:
             r.part = &self.part[start]
         return r
 
-    def count_matrix(self, Ranked into, const double[:, :] x):
+    def count_matrix(self, RankCounters into, const double[:, :] x):
         """Count finite scores, a column for each label."""
         cdef Py_ssize_t start = 0, r, k, n, rows = x.shape[0], block = max(4 * LINE,
                                                                            min(16384, (1 << 17) // max(self.size, 1)))
@@ -210,7 +210,7 @@ cdef class Batch:
             start += n
         return 0
 
-    def count_entries(self, Ranked into, row, label, codes):
+    def count_entries(self, RankCounters into, row, label, codes):
         """Count scores other than 0, sorted by label."""
         cdef const uint64_t[::1] code = codes
         cdef const code_t[::1] group

@@ -23,174 +23,122 @@ cdef object MOST_UNITS = <object> MOST << 64
 cdef object MOST_BUCKETS = 1 << 24  # numbers of buckets and of sampled scores
 
 
-cdef class Ranked(Guarded):
-    """The classes and totals of a rank sketch."""
+cdef int forget_all(RankCounters self) except -1:
+    cdef Py_ssize_t i
+    self.label_index.clear()
+    for i in range(self.used):
+        histogram_free(self.classes[i].histogram)
+        self.classes[i].histogram = NULL
+    self.used, self.mass, self.mass_part, self.n, self.abstained, self.rounded = 0, 0, 0, 0, 0, 0
+    self.recent, self.recent_at, self.pos_at = None, -1, -1
+    self.epoch += 1
+    self.spare = 0
+    return 0
 
-    def __cinit__(self, buckets=1024, sample=512, pos_label=True, pairs=True):
-        self.buckets, self.sample = whole_option(buckets, "buckets", 2, MOST_BUCKETS), whole_option(sample, "sample",
-                                                                                                    1, MOST_BUCKETS)
-        self.pairs = pairs
-        self.pos_label = canonical(pos_label, "pos_label")
-        self.label_index = LabelIndex.__new__(LabelIndex)
-        self.forget()
 
-    def __dealloc__(self):
-        cdef Py_ssize_t i
-        for i in range(self.used):
-            histogram_free(self.classes[i].histogram)
-        PyMem_RawFree(self.classes)
+cdef Py_ssize_t find_class(RankCounters self, object label) except -2:
+    """The index of a canonical label, or -1."""
+    return self.label_index.find(label)
 
-    cdef int forget(self) except -1:
-        cdef Py_ssize_t i
-        self.label_index.clear()
-        for i in range(self.used):
-            histogram_free(self.classes[i].histogram)
-            self.classes[i].histogram = NULL
-        self.used, self.mass, self.mass_part, self.n, self.abstained, self.rounded = 0, 0, 0, 0, 0, 0
-        self.recent, self.recent_at, self.pos_at = None, -1, -1
-        self.epoch += 1
-        self.spare = 0
-        return 0
 
-    cdef Py_ssize_t find(self, object label) except -2:
-        """The index of a canonical label, or -1."""
-        return self.label_index.find(label)
-
-    cdef Py_ssize_t intern(self, object label) except -1:
-        """The index of a canonical label, new if need be."""
-        cdef Py_ssize_t i = self.find(label)
-        cdef Class *classes
-        if i >= 0:
-            return i
-        self.check_labels((label,))
-        i = self.label_index.next_index()
-        if i == self.capacity:
-            classes = <Class *> PyMem_RawCalloc(max(8, 2 * i), sizeof(Class))
-            if classes == NULL:
-                raise MemoryError("no memory for another class")
-            if i:
-                memcpy(classes, self.classes, i * sizeof(Class))
-            PyMem_RawFree(self.classes)
-            self.classes, self.capacity = classes, max(8, 2 * i)
-        self.label_index.add(label)
-        if i == self.used:
-            memset(self.classes + i, 0, sizeof(Class))
-            self.used += 1
+cdef Py_ssize_t intern_class(RankCounters self, object label) except -1:
+    """The index of a canonical label, new if need be."""
+    cdef Py_ssize_t i = find_class(self, label)
+    cdef Class *classes
+    if i >= 0:
         return i
+    check_labels(self, (label,))
+    i = self.label_index.next_index()
+    if i == self.capacity:
+        classes = <Class *> PyMem_RawCalloc(max(8, 2 * i), sizeof(Class))
+        if classes == NULL:
+            raise MemoryError("no memory for another class")
+        if i:
+            memcpy(classes, self.classes, i * sizeof(Class))
+        PyMem_RawFree(self.classes)
+        self.classes, self.capacity = classes, max(8, 2 * i)
+    self.label_index.add(label)
+    if i == self.used:
+        memset(self.classes + i, 0, sizeof(Class))
+        self.used += 1
+    return i
 
-    cdef int check_labels(self, labels) except -1:
-        """Raise ScoreError for more canonical, distinct labels than pairs of classes can be counted for."""
-        known = self.label_index.index
-        if self.pairs and len(known) + len(labels) > MOST_PAIRED:
-            new = [label for label in labels if label not in known]
-            if len(known) + len(new) > MOST_PAIRED:
-                first = new[MOST_PAIRED - len(known)]
-                raise ScoreError(subject=f"at most {MOST_PAIRED} classes", got=first,
-                                 expected="where pairs of classes are compared",
-                                 but=f"got {first!r} beyond them; use pairs=False")
-        return 0
 
-    cdef bint empty(self, Py_ssize_t i) noexcept:
-        cdef Class *c = self.classes + i
-        return c.whole == 0 and c.part == 0 and (c.histogram == NULL or c.histogram.used == 0)
+cdef int check_labels(RankCounters self, labels) except -1:
+    """Raise ScoreError for more canonical, distinct labels than pairs of classes can be counted for."""
+    known = self.label_index.index
+    if self.pairs and len(known) + len(labels) > MOST_PAIRED:
+        new = [label for label in labels if label not in known]
+        if len(known) + len(new) > MOST_PAIRED:
+            first = new[MOST_PAIRED - len(known)]
+            raise ScoreError(subject=f"at most {MOST_PAIRED} classes", got=first,
+                             expected="where pairs of classes are compared",
+                             but=f"got {first!r} beyond them; use pairs=False")
+    return 0
 
-    cdef int release(self, Py_ssize_t i) except -1:
-        """Release the index of an empty class."""
-        self.label_index.remove(i)
-        self.recent, self.recent_at, self.pos_at = None, -1, -1
-        memset(self.classes[i].type_counts, 0, sizeof(self.classes[i].type_counts))
-        return 0
 
-    cdef int drop_empty(self) except -1:
-        """Undo `intern` after a failure, the only case in which a class with a label is empty."""
-        cdef Py_ssize_t i
-        for i in range(self.used):
-            if self.label_index.names[i] is not None and self.empty(i):
-                self.release(i)
-        return 0
+cdef bint is_empty_class(RankCounters self, Py_ssize_t i) noexcept:
+    cdef Class *c = self.classes + i
+    return c.whole == 0 and c.part == 0 and (c.histogram == NULL or c.histogram.used == 0)
 
-    cdef int check_mass(self, int64_t whole, fraction_t part) except -1:
-        return 0 if whole < MOST - self.mass - 1 else self.check_units((<object> whole << 64) + part)
 
-    cdef int check_units(self, object units) except -1:
-        """Raise WeightError if the sum of all weights, in units of 2^-64, would be too large."""
-        if (<object> self.mass << 64) + self.mass_part + units > MOST_UNITS:
-            raise sum_overflow(units >> 64, self.mass, "2**63 - 2", None)
-        return 0
+cdef int release_class(RankCounters self, Py_ssize_t i) except -1:
+    """Release the index of an empty class."""
+    self.label_index.remove(i)
+    self.recent, self.recent_at, self.pos_at = None, -1, -1
+    memset(self.classes[i].type_counts, 0, sizeof(self.classes[i].type_counts))
+    return 0
 
-    cdef void add_mass(self, int64_t whole, fraction_t part) noexcept:
-        add_fixed(<uint64_t *> &self.mass, &self.mass_part, <uint64_t> whole, part)
 
-    cdef int64_t largest_type_count(self) noexcept:
-        """The largest type count."""
-        return 0 if self.used == 0 else most_type_count(self.classes.type_counts, sizeof(Class), self.used)
+cdef int drop_empty_classes(RankCounters self) except -1:
+    """Undo `intern` after a failure, the only case in which a class with a label is empty."""
+    cdef Py_ssize_t i
+    for i in range(self.used):
+        if self.label_index.names[i] is not None and is_empty_class(self, i):
+            release_class(self, i)
+    return 0
 
-    cdef int find_spare(self, int64_t more) except -1:
-        """Update `spare`; raise WeightError if it is less than `more`."""
-        self.spare = samples_left(self.n, self.abstained, self.largest_type_count(), 2)
-        if more > self.spare:
-            refuse_samples(more, MOST_SAMPLES - self.spare)
-        return 0
 
-    def merge_load(self):
-        """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
-        return self.mass + (self.mass_part != 0), max(self.n, self.largest_type_count()), self.abstained
+cdef int check_mass(RankCounters self, int64_t whole, fraction_t part) except -1:
+    return 0 if whole < MOST - self.mass - 1 else check_units(self, (<object> whole << 64) + part)
 
-    cdef list report_order(self):
-        """The indices of the classes in the order of report; in a section."""
-        cdef Py_ssize_t a
-        self.label_index.sort()
-        return [self.label_index.ranking[a] for a in range(self.label_index.ranked)]
 
-    cdef object shown(self, Py_ssize_t i):
-        """The label of class i, a number in the narrowest type in which it was seen."""
-        cdef const int64_t *seen = self.classes[i].type_counts
-        name = self.label_index.names[i]
-        # the label of a single score is implied
-        if numeric_kind(name) < 3 and seen[0] == 0 and seen[1] == 0 and seen[2] == 0:
-            return self.pos_label if name == self.pos_label else name
-        return self.label_index.shown(i, seen)
+cdef int check_units(RankCounters self, object units) except -1:
+    """Raise WeightError if the sum of all weights, in units of 2^-64, would be too large."""
+    if (<object> self.mass << 64) + self.mass_part + units > MOST_UNITS:
+        raise sum_overflow(units >> 64, self.mass, "2**63 - 2", None)
+    return 0
 
-    @property
-    def labels(self):
-        """The labels of the classes: numbers, text, bytes, tuples, each by value."""
-        self.enter_reading()
-        try:
-            return tuple([self.shown(i) for i in self.report_order()])
-        finally:
-            self.leave()
 
-    @property
-    def weight(self):
-        """The sum of all weights."""
-        return self.mass if self.mass_part == 0 else unsigned_double(<uint64_t> self.mass, self.mass_part)
+cdef void add_mass(RankCounters self, int64_t whole, fraction_t part) noexcept:
+    add_fixed(<uint64_t *> &self.mass, &self.mass_part, <uint64_t> whole, part)
 
-    def total_units(self):
-        """The sum of all weights, exact, in the smallest unit."""
-        return (<object> self.mass << 64) + self.mass_part
 
-    def memory(self):
-        """Return the bytes that the columns take, slack and indices included.
+cdef int64_t largest_type_count(RankCounters self) noexcept:
+    """The largest type count."""
+    return 0 if self.used == 0 else most_type_count(self.classes.type_counts, sizeof(Class), self.used)
 
-        Returns
-        -------
-        int
-            Bytes.
-        """
-        cdef Py_ssize_t i, total = 0
-        for i in range(self.used):
-            if self.classes[i].histogram != NULL:
-                total += histogram_bytes(self.classes[i].histogram)
-        return total
 
-    def appearances(self):
-        """How often each label that is a number was seen as bool, as int and as float: three counts each."""
-        self.enter_reading()
-        try:
-            self.label_index.sort()
-            if self.used == 0:
-                return []
-            return self.label_index.type_counts(
-                self.label_index.ranking, self.label_index.ranked, self.classes.type_counts, sizeof(Class))
-        finally:
-            self.leave()
+cdef int find_spare(RankCounters self, int64_t more) except -1:
+    """Update `spare`; raise WeightError if it is less than `more`."""
+    self.spare = samples_left(self.n, self.abstained, largest_type_count(self), 2)
+    if more > self.spare:
+        refuse_samples(more, MOST_SAMPLES - self.spare)
+    return 0
+
+
+cdef list report_order(RankCounters self):
+    """The indices of the classes in the order of report; in a section."""
+    cdef Py_ssize_t a
+    self.label_index.sort()
+    return [self.label_index.ranking[a] for a in range(self.label_index.ranked)]
+
+
+cdef object shown_label(RankCounters self, Py_ssize_t i):
+    """The label of class i, a number in the narrowest type in which it was seen."""
+    cdef const int64_t *seen = self.classes[i].type_counts
+    name = self.label_index.names[i]
+    # the label of a single score is implied
+    if numeric_kind(name) < 3 and seen[0] == 0 and seen[1] == 0 and seen[2] == 0:
+        return self.pos_label if name == self.pos_label else name
+    return self.label_index.shown(i, seen)

@@ -25,6 +25,7 @@ from stream_metrics._core.numeric.varint cimport read_varint, write_varint
 
 cdef enum:
     ABOVE = 64  # added to the level
+    COARSE_PLACES = 20  # binary places of fractions, unless the bytes give the number
 
 
 cdef inline Py_ssize_t put_fraction(uint8_t *out, uint64_t part, int places) noexcept:
@@ -319,3 +320,81 @@ cdef inline int above_cell(ScoreHistogram *c, Py_ssize_t cell, Py_ssize_t g, uin
     cdef uint64_t have = record_of(c, cell)[2 + 2 * g]
     cdef uint64_t rest = 0 if c.fractions == NULL else fractions_of(c, cell)[2 * g]
     return (whole > have) - (whole < have) if whole != have else (part > rest) - (part < rest)
+
+
+cdef tuple pack_counters(RankCounters self):
+    cdef Py_ssize_t i
+    order = report_order(self)
+    cdef int places = binary_places(self)
+    groups = np.array(order if self.pairs else [0, 1], np.int64)
+    weights = []
+    columns = []
+    for i in order:
+        weights.append((self.classes[i].whole, self.classes[i].part))
+        columns.append(pack_histogram(self.classes[i].histogram, groups, places))
+    fine = [(places, self.rounded)] if places > COARSE_PLACES or self.rounded else []
+    return [shown_label(self, i) for i in order], self.appearances(), pack_weights(weights, places), columns, *fine
+
+
+cdef int binary_places(RankCounters self) except -1:
+    """Return the number of binary places of all fractions; at least 20, the default of the format."""
+    cdef Py_ssize_t i
+    cdef int zeros = 0
+    cdef uint64_t bits = 0
+    for i in range(self.used):
+        bits |= self.classes[i].part | fraction_bits(self.classes[i].histogram)
+    while zeros < 64 - COARSE_PLACES and not bits >> zeros & 1:
+        zeros += 1
+    return 64 - zeros
+
+
+cdef int restore_counters(RankCounters self, list labels, appearances, bytes weights, columns, int64_t n,
+                          int64_t abstained, int places, int64_t rounded) except -1:
+    """Fill an empty state with decoded counts; raise ValueError for counts that no stream of samples produces."""
+    cdef Py_ssize_t i, kind, at = 0
+    if not (0 <= n <= MOST_SAMPLES and 0 <= abstained <= MOST_SAMPLES and 0 <= rounded <= n):
+        raise ValueError(f"numbers of samples from 0 to {MOST_SAMPLES}")
+    if not COARSE_PLACES <= places <= 64:
+        raise ValueError("fractions of 20 to 64 binary places")
+    totals = read_weights(weights, len(labels), places)
+    for label in labels:
+        intern_class(self, canonical(label))
+    if self.used != len(labels) or len(columns) != len(labels):
+        raise ValueError("every label once, with a column")
+    check_units(self, sum([whole * UNITS + part for whole, part in totals]))
+    if len(appearances) != 3 * len([label for label in labels if numeric_kind(label) < 3]):
+        raise ValueError("three counts of appearances for every number")
+    for i in range(self.used):
+        weigh_class(self, i, totals[i][0], totals[i][1])
+    for i in range(self.used):
+        if columns[i]:
+            read_histogram(own_histogram(self, i), columns[i], group_count(self), places)
+            check_column(self, i)
+        if numeric_kind(labels[i]) < 3:
+            for kind in range(3):
+                self.classes[i].type_counts[kind] = appearances[at + kind]
+                if self.classes[i].type_counts[kind] < 0:
+                    raise ValueError("counts of appearances that are not negative")
+            at += 3
+        if is_empty_class(self, i):
+            raise ValueError("a count for every label")
+    if n < least_samples(self, -1, NULL, 0, 0, 0):
+        raise ValueError("a sample for every true class, and for every cell of a column")
+    self.n, self.abstained, self.rounded = n, abstained, rounded
+    return 0
+
+
+cdef int check_column(RankCounters self, Py_ssize_t j) except -1:
+    """Check that no class has more weight in a column than in total."""
+    cdef Py_ssize_t g
+    cdef Class *own
+    cdef uint64_t whole, part
+    for g in range(group_count(self)):
+        own = self.classes + (g if self.pairs else j)
+        whole, part = <uint64_t> own.whole, own.part
+        if not self.pairs and g == 0:
+            whole, part = <uint64_t> self.mass, self.mass_part
+            take_fixed(&whole, &part, <uint64_t> own.whole, own.part)
+        if not histogram_within(self.classes[j].histogram, g, whole, part):
+            raise ValueError("no more weight in a column than its classes have")
+    return 0

@@ -1,37 +1,90 @@
-"""Rank sketches as a whole: merging, batches, copies, and what is read of a column.
+"""The rank sketch as an object: its methods. What they do is in the other files of this folder."""
 
-Steps that can fail come first: labels get indices and memory is reserved, which is invisible to readers. The steps
-after them cannot fail.
-"""
-
-from cpython.mem cimport PyMem_RawCalloc
-from libc.stdint cimport INT64_MAX, int64_t, uint64_t
-
-import numpy as np
-
-from stream_metrics._core.numeric.fixed cimport take_fixed
-from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples, refuse_samples
-from stream_metrics.errors import MergeError
+from stream_metrics._core.numeric.fixed cimport unsigned_double
+from stream_metrics._core.numeric.kernels cimport Guarded, LabelIndex, check_samples, refuse_samples
+from stream_metrics._core.numeric.kernels import whole as whole_option
 from stream_metrics.labels.label import canonical
 
-cdef object UNITS = 1 << 64  # a Python integer, so that products cannot overflow
-cdef enum:
-    COARSE_PLACES = 20  # binary places of fractions, unless the bytes give the number
 
-
-cdef class RankCounters(RankReadings):
+cdef class RankCounters(Guarded):
     """Exact, mergeable counts of (score column, score cell, true class)."""
 
-    cdef int reserve_for(self, Py_ssize_t j, const ScoreHistogram *o, const int64_t *to) except -1:
-        if histogram_reserve_for(self.own_histogram(j), o, to, self.groups()) < 0:
-            raise MemoryError("no memory for a column of scores")
-        return 0
+    def __cinit__(self, buckets=1024, sample=512, pos_label=True, pairs=True):
+        self.buckets, self.sample = whole_option(buckets, "buckets", 2, MOST_BUCKETS), whole_option(sample, "sample",
+                                                                                                    1, MOST_BUCKETS)
+        self.pairs = pairs
+        self.pos_label = canonical(pos_label, "pos_label")
+        self.label_index = LabelIndex.__new__(LabelIndex)
+        forget_all(self)
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.used):
+            histogram_free(self.classes[i].histogram)
+        PyMem_RawFree(self.classes)
+
+    def update(self, y_true, scores, w=1, classes=None):
+        """Count one sample.
+
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        scores : mapping from Label to float or float or sequence of float or None
+            Scores: by label, of `pos_label`, or in the order of `classes`. A class without a score has score 0. None or
+            {} is an abstention.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+        classes : sequence of Label, optional
+            The classes that a sequence of scores belongs to.
+
+        Raises
+        ------
+        LabelError
+            If a label is none, or outside the fixed labels.
+        ScoreError
+            If a score is not a finite number.
+        WeightError
+            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
+        """
+        count_one(self, y_true, scores, w, classes)
+
+    def revert(self, y_true, scores, w=1, classes=None):
+        """Undo one `update` with the same arguments, possible while every column is exact.
+
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        scores : mapping from Label to float or float or sequence of float or None
+            Scores: by label, of `pos_label`, or in the order of `classes`. A class without a score has score 0. None or
+            {} is an abstention.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+        classes : sequence of Label, optional
+            The classes that a sequence of scores belongs to.
+
+        Raises
+        ------
+        WeightError
+            If a column is no longer exact, or if the counts show that there was no such update. Nothing changes then.
+
+        Notes
+        -----
+        The counts show a missing update if a weight would fall below 0, or if fewer samples would be left than true
+        classes, or than scores in a column.
+        """
+        revert_sample(self, y_true, scores, w, classes, False)
+
+    def check_revert(self, y_true, scores, w=1, classes=None):
+        """Raise what `revert` would."""
+        revert_sample(self, y_true, scores, w, classes, True)
 
     def commit(self, Batch batch, int64_t abstained, int64_t rounded):
         """Add a counted batch; return False, and change nothing, if the state was reset since the batch was started."""
         self.enter()
         try:
-            return self.add_batch(batch, abstained, rounded)
+            return add_batch(self, batch, abstained, rounded)
         finally:
             self.leave()
 
@@ -41,87 +94,18 @@ cdef class RankCounters(RankReadings):
         labels = [label for label, n in zip(batch.truths, batch.occurs.tolist()) if n]
         labels += [label for k, label in enumerate(batch.labels) if batch.histograms[k].used]
         new = [label for label in dict.fromkeys(labels) if label not in self.label_index.index]
-        self.check_labels(new)
-
-    cdef bint add_batch(self, Batch batch, int64_t abstained, int64_t rounded) except -1:
-        cdef Py_ssize_t k, g, i
-        cdef int64_t[::1] to, at
-        cdef ScoreHistogram *c
-        if batch.epoch != self.epoch:
-            return False
-        whole, part = sum(batch.weight), sum(batch.parts)
-        self.check_units(whole * UNITS + part)
-        if batch.n + abstained > self.spare:
-            self.find_spare(batch.n + abstained)
-        occurs = batch.occurs.tolist()
-        try:
-            truth = [self.intern(label) if n else -1 for label, n in zip(batch.truths, occurs)]
-            column = [self.intern(label) if batch.histograms[k].used else -1 for k, label in enumerate(batch.labels)]
-            to_array = np.array((truth if self.pairs else [0, 1]) + [0], np.int64)
-            at_array = np.array(column + [0], np.int64)
-            to, at = to_array, at_array
-            for k in range(batch.size):
-                if at[k] >= 0 and not self.adoptable(at[k], batch.histograms[k], &to[0]):
-                    self.reserve_for(at[k], batch.histograms[k], &to[0])
-        except BaseException:
-            self.drop_empty()
-            raise
-        for k in range(batch.size):
-            if at[k] < 0:
-                continue
-            if self.adoptable(at[k], batch.histograms[k], &to[0]):
-                c = self.classes[at[k]].histogram
-                self.classes[at[k]].histogram, batch.histograms[k] = batch.histograms[k], c
-            else:
-                histogram_absorb(self.classes[at[k]].histogram, batch.histograms[k], &to[0])
-            if batch.label_types is not None:
-                self.add_types(at[k], batch.label_types[k])
-        for g in range(len(truth)):
-            i = truth[g]
-            if i >= 0:
-                part = batch.parts[g]
-                self.weigh_class(i, batch.weight[g] + (part >> 64), part & (UNITS - 1))
-                self.add_types(i, batch.truth_types[g])
-        self.n += batch.n
-        self.abstained += abstained
-        self.rounded += rounded
-        self.spare -= batch.n + abstained
-        return True
-
-    cdef bint adoptable(self, Py_ssize_t j, const ScoreHistogram *o, const int64_t *to) noexcept:
-        """Whether a column of a batch can replace the column here."""
-        cdef Py_ssize_t g
-        if self.classes[j].histogram != NULL and self.classes[j].histogram.used > 0:
-            return False
-        for g in range(o.groups):
-            if to[g] != g:
-                return False
-        return True
-
-    cdef int add_types(self, Py_ssize_t i, seen) except -1:
-        for kind in range(3):
-            self.classes[i].type_counts[<Py_ssize_t> kind] += seen[kind]
-        return 0
-
-    cdef int check_same(self, other) except -1:
-        if not isinstance(other, RankCounters):
-            raise MergeError(f"Expected to merge a RankSketch, but got {type(other).__name__}")
-        for name in ("buckets", "sample", "pos_label", "pairs"):
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if mine != theirs or repr(mine) != repr(theirs):
-                raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
-        return 0
+        check_labels(self, new)
 
     def check_merge(self, other):
         """Raise what `merge` would: MergeError, WeightError, or ScoreError for too many classes."""
-        self.check_same(other)
+        check_same(self, other)
         cdef RankCounters o = other
-        self.check_units(<object> o.mass * UNITS + o.mass_part)
+        check_units(self, <object> o.mass * UNITS + o.mass_part)
         check_samples(o.n, self.n)
         check_samples(o.abstained, self.abstained)
-        if o.largest_type_count() > INT64_MAX - self.largest_type_count():
-            refuse_samples(o.largest_type_count(), self.largest_type_count())
-        self.check_labels(o.label_index.index)
+        if largest_type_count(o) > INT64_MAX - largest_type_count(self):
+            refuse_samples(largest_type_count(o), largest_type_count(self))
+        check_labels(self, o.label_index.index)
 
     def merge(self, other):
         """Add the counts of another state.
@@ -141,43 +125,14 @@ cdef class RankCounters(RankReadings):
         MergeError
             If kinds or configurations differ. The message names the difference.
         """
-        self.check_same(other)
+        check_same(self, other)
         self.enter_merging(other)
         try:
             self.check_merge(other)
-            self.add_state(other)
+            add_state(self, other)
         finally:
             self.leave_merging(other)
         return self
-
-    cdef int add_state(self, RankCounters other) except -1:
-        cdef RankCounters o
-        cdef Py_ssize_t i, kind
-        cdef int64_t[::1] to, groups
-        o = other.twin() if other is self else other
-        try:
-            to = np.array([-1 if name is None else self.intern(name) for name in o.label_index.names] + [0, 0],
-                          np.int64)
-            groups = to if self.pairs else np.array([0, 1], np.int64)
-            for i in range(o.used):
-                if to[i] >= 0 and o.classes[i].histogram != NULL and o.classes[i].histogram.used:
-                    self.reserve_for(to[i], o.classes[i].histogram, &groups[0])
-        except BaseException:
-            self.drop_empty()
-            raise
-        for i in range(o.used):
-            if to[i] < 0:
-                continue
-            if o.classes[i].histogram != NULL and o.classes[i].histogram.used:
-                histogram_absorb(self.classes[to[i]].histogram, o.classes[i].histogram, &groups[0])
-            for kind in range(3):
-                self.classes[to[i]].type_counts[kind] += o.classes[i].type_counts[kind]
-            self.weigh_class(to[i], o.classes[i].whole, o.classes[i].part)
-        self.n += o.n
-        self.abstained += o.abstained
-        self.rounded += o.rounded
-        self.spare = 0
-        return 0
 
     def copy(self):
         """Return an independent state.
@@ -189,35 +144,15 @@ cdef class RankCounters(RankReadings):
         """
         self.enter_reading()
         try:
-            return self.twin()
+            return duplicate(self)
         finally:
             self.leave()
-
-    cdef RankCounters twin(self):
-        cdef RankCounters twin = type(self)(self.buckets, self.sample, self.pos_label, self.pairs)
-        cdef Py_ssize_t i
-        twin.classes = <Class *> PyMem_RawCalloc(max(self.used, 1), sizeof(Class))
-        if twin.classes == NULL:
-            raise MemoryError("no memory for the classes of a copy")
-        twin.capacity = max(self.used, 1)
-        for i in range(self.used):
-            twin.classes[i] = self.classes[i]
-            twin.classes[i].histogram = NULL
-            twin.used = i + 1
-            if self.classes[i].histogram != NULL:
-                twin.classes[i].histogram = histogram_copy(self.classes[i].histogram)
-                if twin.classes[i].histogram == NULL:
-                    raise MemoryError("no memory for the copy of a column")
-        twin.label_index.copy_from(self.label_index)
-        twin.n, twin.abstained, twin.rounded = self.n, self.abstained, self.rounded
-        twin.mass, twin.mass_part = self.mass, self.mass_part
-        return twin
 
     def reset(self):
         """Forget every sample; the configuration stays."""
         self.enter()
         try:
-            self.forget()
+            forget_all(self)
         finally:
             self.leave()
 
@@ -229,79 +164,71 @@ cdef class RankCounters(RankReadings):
         """
         self.enter_reading()
         try:
-            return self.packed()
+            return pack_counters(self)
         finally:
             self.leave()
 
-    cdef tuple packed(self):
-        cdef Py_ssize_t i
-        order = self.report_order()
-        cdef int places = self.binary_places()
-        groups = np.array(order if self.pairs else [0, 1], np.int64)
-        weights = []
-        columns = []
-        for i in order:
-            weights.append((self.classes[i].whole, self.classes[i].part))
-            columns.append(pack_histogram(self.classes[i].histogram, groups, places))
-        fine = [(places, self.rounded)] if places > COARSE_PLACES or self.rounded else []
-        return [self.shown(i) for i in order], self.appearances(), pack_weights(weights, places), columns, *fine
+    def arrays(self, label, own=None, rest=None):
+        """Return the fields of `RankColumn`: level, keys, single codes, weights of rest and own, offsets, totals,
+        samples."""
+        label = canonical(label)
+        own = None if own is None else canonical(own, "own")
+        rest = None if rest is None else canonical(rest, "rest")
+        self.enter_reading()
+        try:
+            return read_column(self, label, own, rest)
+        finally:
+            self.leave()
 
-    cdef int binary_places(self) except -1:
-        """Return the number of binary places of all fractions; at least 20, the default of the format."""
-        cdef Py_ssize_t i
-        cdef int zeros = 0
-        cdef uint64_t bits = 0
+    def merge_load(self):
+        """Bounds of what a merge adds up: the sum of weights, samples or appearances, abstentions."""
+        return self.mass + (self.mass_part != 0), max(self.n, largest_type_count(self)), self.abstained
+
+    @property
+    def labels(self):
+        """The labels of the classes: numbers, text, bytes, tuples, each by value."""
+        self.enter_reading()
+        try:
+            return tuple([shown_label(self, i) for i in report_order(self)])
+        finally:
+            self.leave()
+
+    @property
+    def weight(self):
+        """The sum of all weights."""
+        return self.mass if self.mass_part == 0 else unsigned_double(<uint64_t> self.mass, self.mass_part)
+
+    def total_units(self):
+        """The sum of all weights, exact, in the smallest unit."""
+        return (<object> self.mass << 64) + self.mass_part
+
+    def memory(self):
+        """Return the bytes that the columns take, slack and indices included.
+
+        Returns
+        -------
+        int
+            Bytes.
+        """
+        cdef Py_ssize_t i, total = 0
         for i in range(self.used):
-            bits |= self.classes[i].part | fraction_bits(self.classes[i].histogram)
-        while zeros < 64 - COARSE_PLACES and not bits >> zeros & 1:
-            zeros += 1
-        return 64 - zeros
+            if self.classes[i].histogram != NULL:
+                total += histogram_bytes(self.classes[i].histogram)
+        return total
+
+    def appearances(self):
+        """How often each label that is a number was seen as bool, as int and as float: three counts each."""
+        self.enter_reading()
+        try:
+            self.label_index.sort()
+            if self.used == 0:
+                return []
+            return self.label_index.type_counts(
+                self.label_index.ranking, self.label_index.ranked, self.classes.type_counts, sizeof(Class))
+        finally:
+            self.leave()
 
     def restore(self, list labels, appearances, bytes weights, columns, int64_t n, int64_t abstained, int places,
                 int64_t rounded):
         """Fill an empty state with decoded counts; raise ValueError for counts that no stream of samples produces."""
-        cdef Py_ssize_t i, kind, at = 0
-        if not (0 <= n <= MOST_SAMPLES and 0 <= abstained <= MOST_SAMPLES and 0 <= rounded <= n):
-            raise ValueError(f"numbers of samples from 0 to {MOST_SAMPLES}")
-        if not COARSE_PLACES <= places <= 64:
-            raise ValueError("fractions of 20 to 64 binary places")
-        totals = read_weights(weights, len(labels), places)
-        for label in labels:
-            self.intern(canonical(label))
-        if self.used != len(labels) or len(columns) != len(labels):
-            raise ValueError("every label once, with a column")
-        self.check_units(sum([whole * UNITS + part for whole, part in totals]))
-        if len(appearances) != 3 * len([label for label in labels if numeric_kind(label) < 3]):
-            raise ValueError("three counts of appearances for every number")
-        for i in range(self.used):
-            self.weigh_class(i, totals[i][0], totals[i][1])
-        for i in range(self.used):
-            if columns[i]:
-                read_histogram(self.own_histogram(i), columns[i], self.groups(), places)
-                self.check_column(i)
-            if numeric_kind(labels[i]) < 3:
-                for kind in range(3):
-                    self.classes[i].type_counts[kind] = appearances[at + kind]
-                    if self.classes[i].type_counts[kind] < 0:
-                        raise ValueError("counts of appearances that are not negative")
-                at += 3
-            if self.empty(i):
-                raise ValueError("a count for every label")
-        if n < self.least_samples(-1, NULL, 0, 0, 0):
-            raise ValueError("a sample for every true class, and for every cell of a column")
-        self.n, self.abstained, self.rounded = n, abstained, rounded
-
-    cdef int check_column(self, Py_ssize_t j) except -1:
-        """Check that no class has more weight in a column than in total."""
-        cdef Py_ssize_t g
-        cdef Class *own
-        cdef uint64_t whole, part
-        for g in range(self.groups()):
-            own = self.classes + (g if self.pairs else j)
-            whole, part = <uint64_t> own.whole, own.part
-            if not self.pairs and g == 0:
-                whole, part = <uint64_t> self.mass, self.mass_part
-                take_fixed(&whole, &part, <uint64_t> own.whole, own.part)
-            if not histogram_within(self.classes[j].histogram, g, whole, part):
-                raise ValueError("no more weight in a column than its classes have")
-        return 0
+        restore_counters(self, labels, appearances, weights, columns, n, abstained, places, rounded)

@@ -164,7 +164,7 @@ cdef struct Class:
     int64_t type_counts[3]    # appearances of its label as bool, as int and as float
     ScoreHistogram *histogram     # its scores, or NULL while all were 0
 
-cdef class Ranked(Guarded):
+cdef class RankCounters(Guarded):
     cdef readonly Py_ssize_t buckets
     cdef readonly Py_ssize_t sample
     cdef readonly object pos_label
@@ -182,21 +182,6 @@ cdef class Ranked(Guarded):
     cdef int64_t epoch     # the number of resets
     cdef int64_t spare     # a lower bound of the samples that can be counted before a counter is full
 
-    cdef Py_ssize_t find(self, object label) except -2
-    cdef Py_ssize_t intern(self, object label) except -1
-    cdef bint empty(self, Py_ssize_t i) noexcept
-    cdef int release(self, Py_ssize_t i) except -1
-    cdef int drop_empty(self) except -1
-    cdef int check_mass(self, int64_t whole, fraction_t part) except -1
-    cdef int check_units(self, object units) except -1
-    cdef void add_mass(self, int64_t whole, fraction_t part) noexcept
-    cdef list report_order(self)
-    cdef object shown(self, Py_ssize_t i)
-    cdef int forget(self) except -1
-    cdef int64_t largest_type_count(self) noexcept
-    cdef int find_spare(self, int64_t more) except -1
-    cdef int check_labels(self, labels) except -1
-
 
 cdef tuple read_scores(object scores, object pos_label, object classes, object position)
 
@@ -212,35 +197,8 @@ cdef struct Entry:
     uint64_t code
     int kind
 
-cdef class RankSamples(Ranked):
-    cdef int count(self, object y_true, object scores, object w, object classes) except -1
-    cdef Py_ssize_t known_class(self, object label) except -2
-    cdef Py_ssize_t read_plain(self, object scores, Entry *entry) except -2
-    cdef int update_slowly(self, object y_true, object scores, int64_t whole, fraction_t part, bint rounded,
-                           object classes) except -1
-    cdef int set_entry(self, Entry *entry, object label, double x, bint new) except -1
-    cdef int count_sample(self, Py_ssize_t i, int kind, Entry *entry, Py_ssize_t n, int64_t whole,
-                          fraction_t part) except -1
-    cdef void weigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept
-    cdef ScoreHistogram *own_histogram(self, Py_ssize_t j) except NULL
-    cdef int reserve(self, Py_ssize_t j, Py_ssize_t group, bint fractional) except -1
-    cdef Py_ssize_t groups(self) noexcept
-    cdef int revert_sample(self, object y_true, object scores, object w, object classes, bint check_only) except -1
-    cdef Py_ssize_t least_samples(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole,
-                                  fraction_t part) noexcept
-    cdef bint remove_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part,
-                            bint check_only) except -1
-    cdef bint holds(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) noexcept
-    cdef void unweigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept
-    cdef int remove_type_of(self, Py_ssize_t i, int kind) except -1
-
 
 cdef int sort_cells(ScoreHistogram *c) except -1
-
-cdef class RankReadings(RankSamples):
-    cdef tuple read_column(self, object label, object own, object rest)
-    cdef tuple group_numbers(self, Py_ssize_t j, object own, object rest)
-    cdef tuple group_totals(self, Py_ssize_t j, object rest_groups, object own_groups)
 
 
 cdef struct CodeRows:
@@ -263,8 +221,8 @@ cdef class Batch:
     cdef int64_t[::1] own
     cdef int8_t[::1] estimated          # whether the thresholds of the samples are estimates, not those of the state
 
-    cdef int start(self, Ranked into) except -1
-    cdef int take_levels(self, Ranked into) except -1
+    cdef int start(self, RankCounters into) except -1
+    cdef int take_levels(self, RankCounters into) except -1
     cdef void close(self) noexcept
     cdef CodeRows rows(self, Py_ssize_t k, Py_ssize_t start) noexcept nogil
     cdef int resample_column(self, Py_ssize_t k, const double[:, :] x, uint64_t *code) noexcept nogil

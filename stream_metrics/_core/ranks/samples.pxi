@@ -32,336 +32,293 @@ cdef inline bint at_least(uint64_t whole, uint64_t part, uint64_t other, uint64_
     return whole > other or (whole == other and part >= other_part)
 
 
-cdef class RankSamples(Ranked):
-    """Exact, mergeable counts of (score column, score cell, true class)."""
+cdef int count_one(RankCounters self, object y_true, object scores, object w, object classes) except -1:
+    """`update`, for compiled callers."""
+    cdef Entry entry[FEW]
+    cdef int64_t whole = 1
+    cdef fraction_t part = 0
+    cdef bint rounded = False
+    cdef Py_ssize_t i, n = -1
+    if w is not UNIT_WEIGHT:
+        rounded = split_some(w, &whole, &part)
+    if self.holder != 0:
+        self.wait()
+    if self.spare <= 0:
+        find_spare(self, 1)
+    i = known_class(self, y_true)
+    if i >= 0 and classes is None:
+        n = read_plain_scores(self, scores, entry)
+    if n < 0:
+        return count_slowly(self, y_true, scores, whole, part, rounded, classes)
+    if whole | part:
+        count_sample(self, i, numeric_kind(y_true), entry, n, whole, part)
+    self.n += 1
+    self.rounded += rounded
+    self.spare -= 1
+    return 0
 
-    def update(self, y_true, scores, w=1, classes=None):
-        """Count one sample.
 
-        Parameters
-        ----------
-        y_true : Label
-            The true label.
-        scores : mapping from Label to float or float or sequence of float or None
-            Scores: by label, of `pos_label`, or in the order of `classes`. A class without a score has score 0. None or
-            {} is an abstention.
-        w : int or float, default 1
-            Weight of the sample, >= 0.
-        classes : sequence of Label, optional
-            The classes that a sequence of scores belongs to.
+cdef Py_ssize_t known_class(RankCounters self, object label) except -2:
+    """Return the index of a plain label that is known, else -1; the last label and `pos_label` need no look-up."""
+    cdef Py_ssize_t i
+    if label is self.pos_label:
+        if self.pos_at < 0:
+            self.pos_at = find_class(self, label)
+        return self.pos_at
+    if label is self.recent or not is_plain_type(label):
+        return self.recent_at if label is self.recent else -1
+    i = find_class(self, label)
+    if i >= 0:
+        self.recent, self.recent_at = label, i
+    return i
 
-        Raises
-        ------
-        LabelError
-            If a label is none, or outside the fixed labels.
-        ScoreError
-            If a score is not a finite number.
-        WeightError
-            If a weight is negative or not finite, or the sum of all weights would reach 2**63.
-        """
-        self.count(y_true, scores, w, classes)
 
-    cdef int count(self, object y_true, object scores, object w, object classes) except -1:
-        """`update`, for compiled callers."""
-        cdef Entry entry[FEW]
-        cdef int64_t whole = 1
-        cdef fraction_t part = 0
-        cdef bint rounded = False
-        cdef Py_ssize_t i, n = -1
-        if w is not UNIT_WEIGHT:
-            rounded = split_some(w, &whole, &part)
-        if self.holder != 0:
-            self.wait()
-        if self.spare <= 0:
-            self.find_spare(1)
-        i = self.known_class(y_true)
-        if i >= 0 and classes is None:
-            n = self.read_plain(scores, entry)
-        if n < 0:
-            return self.update_slowly(y_true, scores, whole, part, rounded, classes)
-        if whole | part:
-            self.count_sample(i, numeric_kind(y_true), entry, n, whole, part)
-        self.n += 1
-        self.rounded += rounded
-        self.spare -= 1
-        return 0
-
-    @cython.final
-    cdef Py_ssize_t known_class(self, object label) except -2:
-        """Return the index of a plain label that is known, else -1; the last label and `pos_label` need no look-up."""
-        cdef Py_ssize_t i
-        if label is self.pos_label:
-            if self.pos_at < 0:
-                self.pos_at = self.find(label)
-            return self.pos_at
-        if label is self.recent or not is_plain_type(label):
-            return self.recent_at if label is self.recent else -1
-        i = self.find(label)
-        if i >= 0:
-            self.recent, self.recent_at = label, i
-        return i
-
-    cdef Py_ssize_t read_plain(self, object scores, Entry *entry) except -2:
-        """Read a float, or a dict of floats by known labels; return the number of entries, -1 for anything else."""
-        cdef PyObject *key
-        cdef PyObject *value
-        cdef Py_ssize_t at = 0, n = 0
-        cdef double x
-        if type(scores) is float:
-            x = scores
-            entry.class_index = self.known_class(self.pos_label)
-            entry.code, entry.kind = encode(x), 3
-            return 1 if entry.class_index >= 0 and isfinite(x) else -1
-        if type(scores) is not dict or len(<dict> scores) > FEW or not scores:
+cdef Py_ssize_t read_plain_scores(RankCounters self, object scores, Entry *entry) except -2:
+    """Read a float, or a dict of floats by known labels; return the number of entries, -1 for anything else."""
+    cdef PyObject *key
+    cdef PyObject *value
+    cdef Py_ssize_t at = 0, n = 0
+    cdef double x
+    if type(scores) is float:
+        x = scores
+        entry.class_index = known_class(self, self.pos_label)
+        entry.code, entry.kind = encode(x), 3
+        return 1 if entry.class_index >= 0 and isfinite(x) else -1
+    if type(scores) is not dict or len(<dict> scores) > FEW or not scores:
+        return -1
+    while PyDict_Next(<dict> scores, &at, &key, &value):
+        if type(<object> value) is not float or not is_plain_type(<object> key):
             return -1
-        while PyDict_Next(<dict> scores, &at, &key, &value):
-            if type(<object> value) is not float or not is_plain_type(<object> key):
-                return -1
-            x = <double> <object> value
-            entry[n].class_index = self.find(<object> key)
-            entry[n].code, entry[n].kind = encode(x), numeric_kind(<object> key)
-            if not isfinite(x) or (entry[n].class_index < 0 and (x != 0.0 or entry[n].kind == 2)):
-                return -1
-            n += x != 0.0
-        return n
+        x = <double> <object> value
+        entry[n].class_index = find_class(self, <object> key)
+        entry[n].code, entry[n].kind = encode(x), numeric_kind(<object> key)
+        if not isfinite(x) or (entry[n].class_index < 0 and (x != 0.0 or entry[n].kind == 2)):
+            return -1
+        n += x != 0.0
+    return n
 
-    cdef int update_slowly(self, object y_true, object scores, int64_t whole, fraction_t part, bint rounded,
-                           object classes) except -1:
-        """Count a sample with a new label or a value of another type."""
-        cdef Entry near[FEW]
-        cdef Entry *entry = near
-        cdef Py_ssize_t i, n, at
-        truth = canonical(y_true, "y_true")
-        labels, values = read_scores(scores, self.pos_label, classes, None)
-        if self.holder != 0:
-            self.wait()
-        if labels is None:
-            self.abstained += 1
-            self.spare -= 1
-            return 0
-        n = len(labels)
-        if whole | part:
-            if n > FEW:
-                entry = <Entry *> PyMem_RawCalloc(n, sizeof(Entry))
-                if entry == NULL:
-                    raise MemoryError("no memory for the scores of a sample")
-            try:
-                i = self.intern(truth)
-                for at in range(n):
-                    self.set_entry(entry + at, labels[at], values[at], True)
-                self.count_sample(i, numeric_kind(truth), entry, n, whole, part)
-            except BaseException:
-                self.drop_empty()
-                raise
-            finally:
-                if entry != near:
-                    PyMem_RawFree(entry)
-        self.n += 1
-        self.rounded += rounded
+
+cdef int count_slowly(RankCounters self, object y_true, object scores, int64_t whole, fraction_t part, bint rounded,
+                      object classes) except -1:
+    """Count a sample with a new label or a value of another type."""
+    cdef Entry near[FEW]
+    cdef Entry *entry = near
+    cdef Py_ssize_t i, n, at
+    truth = canonical(y_true, "y_true")
+    labels, values = read_scores(scores, self.pos_label, classes, None)
+    if self.holder != 0:
+        self.wait()
+    if labels is None:
+        self.abstained += 1
         self.spare -= 1
         return 0
-
-    cdef int set_entry(self, Entry *entry, object label, double x, bint new) except -1:
-        """Fill an entry; a label without an index gets one if `new`."""
-        entry.code, entry.kind = encode(x), numeric_kind(label)
-        if label is None:
-            label = self.pos_label  # implied: its type does not count
-        entry.class_index = self.intern(label) if new and entry.code != ZERO else self.find(label)
-        return 0
-
-    cdef int count_sample(self, Py_ssize_t i, int kind, Entry *entry, Py_ssize_t n, int64_t whole,
-                          fraction_t part) except -1:
-        """Count a sample: first the steps that can fail, then those that cannot."""
-        cdef Py_ssize_t at
-        cdef ScoreHistogram *c
-        self.check_mass(whole, part)
-        for at in range(n):
-            if entry[at].code != ZERO:
-                c = self.classes[entry[at].class_index].histogram
-                if c == NULL or not histogram_ready(c, entry[at].code, i if self.pairs else i == entry[at].class_index,
-                                                    part != 0):
-                    self.reserve(entry[at].class_index, i if self.pairs else i == entry[at].class_index, part != 0)
-        for at in range(n):
-            if entry[at].code != ZERO:
-                histogram_add(self.classes[entry[at].class_index].histogram, entry[at].code,
-                              i if self.pairs else i == entry[at].class_index, whole, part)
-                if entry[at].kind < 3:
-                    self.classes[entry[at].class_index].type_counts[entry[at].kind] += 1
-        if kind < 3:
-            self.classes[i].type_counts[kind] += 1
-        self.weigh_class(i, whole, part)
-        return 0
-
-    cdef void weigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept:
-        cdef Class *c = self.classes + i
-        add_fixed(<uint64_t *> &c.whole, &c.part, <uint64_t> whole, part)
-        self.add_mass(whole, part)
-
-    cdef ScoreHistogram *own_histogram(self, Py_ssize_t j) except NULL:
-        if self.classes[j].histogram == NULL:
-            self.classes[j].histogram = histogram_new(self.buckets, self.sample)
-            if self.classes[j].histogram == NULL:
-                raise MemoryError("no memory for a column of scores")
-        return self.classes[j].histogram
-
-    cdef int reserve(self, Py_ssize_t j, Py_ssize_t group, bint fractional) except -1:
-        """Reserve memory for one more score in column j."""
-        cdef ScoreHistogram *c = self.own_histogram(j)
-        if (histogram_reserve(c, self.groups(), 1, fractional) < 0 or histogram_reserve_sample(c, group, 1) < 0):
-            raise MemoryError("no memory for a column of scores")
-        return 0
-
-    cdef Py_ssize_t groups(self) noexcept:
-        return self.used if self.pairs else 2
-
-    def revert(self, y_true, scores, w=1, classes=None):
-        """Undo one `update` with the same arguments, possible while every column is exact.
-
-        Parameters
-        ----------
-        y_true : Label
-            The true label.
-        scores : mapping from Label to float or float or sequence of float or None
-            Scores: by label, of `pos_label`, or in the order of `classes`. A class without a score has score 0. None or
-            {} is an abstention.
-        w : int or float, default 1
-            Weight of the sample, >= 0.
-        classes : sequence of Label, optional
-            The classes that a sequence of scores belongs to.
-
-        Raises
-        ------
-        WeightError
-            If a column is no longer exact, or if the counts show that there was no such update. Nothing changes then.
-
-        Notes
-        -----
-        The counts show a missing update if a weight would fall below 0, or if fewer samples would be left than true
-        classes, or than scores in a column.
-        """
-        self.revert_sample(y_true, scores, w, classes, False)
-
-    def check_revert(self, y_true, scores, w=1, classes=None):
-        """Raise what `revert` would."""
-        self.revert_sample(y_true, scores, w, classes, True)
-
-    cdef int revert_sample(self, object y_true, object scores, object w, object classes, bint check_only) except -1:
-        cdef int64_t whole = 1
-        cdef fraction_t part = 0
-        cdef Py_ssize_t j
-        cdef bint rounded = split_some(w, &whole, &part)
-        truth = canonical(y_true, "y_true")
-        labels, values = read_scores(scores, self.pos_label, classes, None)
-        if self.holder != 0:
-            self.wait()
-        for j in range(self.used):
-            if self.classes[j].histogram != NULL and self.classes[j].histogram.level > 0:
-                raise WeightError(subject="to revert", expected="while every score is exact",
-                                  got=self.classes[j].histogram.level,
-                                  but=f"got a column at level {self.classes[j].histogram.level}; "
-                                      "a larger `buckets` keeps more scores exact")
-        if labels is None:
-            possible = self.abstained > 0
-            self.abstained -= possible and not check_only
-        else:
-            possible = self.rounded >= rounded and self.n > self.rounded - rounded
-            if whole | part:
-                possible = possible and self.remove_sample(truth, labels, values, whole, part, check_only)
-            else:
-                possible = possible and self.n > self.least_samples(-1, NULL, 0, 0, 0)
-            if possible and not check_only:
-                self.n -= 1
-                self.rounded -= rounded
-        if not possible:
-            raise not_counted((y_true, scores, w), f"y_true={y_true!r}, scores={scores!r}, w={w!r}")
-        return 0
-
-    cdef Py_ssize_t least_samples(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole,
-                                  fraction_t part) noexcept:
-        """Return the least possible number of samples without this one (of class i, -1 for none).
-
-        There is one for each true class with a weight, and in every column one for each cell."""
-        cdef Py_ssize_t j, at, cells, most = 0, classes = 0
-        cdef Class *c
-        for j in range(self.used):
-            c = self.classes + j
-            classes += (c.whole != 0 or c.part != 0) and not (j == i and c.whole == whole and c.part == part)
-            if c.histogram == NULL:
-                continue
-            cells = c.histogram.used
-            for at in range(n):
-                if entry[at].class_index == j:
-                    cells -= histogram_is_all(c.histogram, entry[at].code, i if self.pairs else i == j, whole, part)
-            most = max(most, cells)
-        return max(most, classes)
-
-    cdef bint remove_sample(self, object truth, list labels, list values, int64_t whole, fraction_t part,
-                            bint check_only) except -1:
-        """Remove a sample (unless `check_only`); False, and no change, if a part of it is missing."""
-        cdef Py_ssize_t i = self.find(truth), at, n = 0
-        cdef Entry *entry
-        cdef bint possible
-        if i < 0:
-            return False
-        entry = <Entry *> PyMem_RawCalloc(max(len(labels), 1), sizeof(Entry))
-        if entry == NULL:
-            raise MemoryError("no memory for the scores of a sample")
+    n = len(labels)
+    if whole | part:
+        if n > FEW:
+            entry = <Entry *> PyMem_RawCalloc(n, sizeof(Entry))
+            if entry == NULL:
+                raise MemoryError("no memory for the scores of a sample")
         try:
-            for at in range(len(labels)):
-                self.set_entry(entry + n, labels[at], values[at], False)
-                n += entry[n].code != ZERO
-            possible = self.holds(i, entry, n, whole, part) and self.n > self.least_samples(i, entry, n, whole, part)
-            if possible and not check_only:
-                for at in range(n):
-                    histogram_remove(self.classes[entry[at].class_index].histogram, entry[at].code,
-                                     i if self.pairs else i == entry[at].class_index, whole, part)
-                self.unweigh_class(i, whole, part)
-                for at in range(n):
-                    self.remove_type_of(entry[at].class_index, entry[at].kind)
-                self.remove_type_of(i, numeric_kind(truth))
-            return possible
+            i = intern_class(self, truth)
+            for at in range(n):
+                set_entry(self, entry + at, labels[at], values[at], True)
+            count_sample(self, i, numeric_kind(truth), entry, n, whole, part)
+        except BaseException:
+            drop_empty_classes(self)
+            raise
         finally:
-            PyMem_RawFree(entry)
+            if entry != near:
+                PyMem_RawFree(entry)
+    self.n += 1
+    self.rounded += rounded
+    self.spare -= 1
+    return 0
 
-    cdef bint holds(self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole, fraction_t part) noexcept:
-        """Whether the class has the weight, the columns the scores, and every other column as many scores of 0."""
-        cdef ScoreHistogram *histogram
-        cdef Py_ssize_t at, j, group
-        cdef uint64_t zeros, zeros_part
-        if not at_least(self.classes[i].whole, self.classes[i].part, whole, part):
-            return False
-        for j in range(self.used):
-            histogram = self.classes[j].histogram
-            group = i if self.pairs else i == j
-            at = 0
-            while at < n and entry[at].class_index != j:
-                at += 1
-            if at < n:
-                if histogram == NULL or not histogram_holds(histogram, entry[at].code, group, whole, part):
-                    return False
-            elif histogram != NULL and group < histogram.groups:
-                zeros, zeros_part = <uint64_t> self.classes[i].whole, self.classes[i].part
-                if not self.pairs and i != j:
-                    zeros, zeros_part = <uint64_t> self.mass, self.mass_part
-                    take_fixed(&zeros, &zeros_part, <uint64_t> self.classes[j].whole, self.classes[j].part)
-                take_fixed(&zeros, &zeros_part, histogram.sum[2 * group], histogram.sum[2 * group + 1])
-                if not at_least(zeros, zeros_part, <uint64_t> whole, part):
-                    return False
+
+cdef int set_entry(RankCounters self, Entry *entry, object label, double x, bint new) except -1:
+    """Fill an entry; a label without an index gets one if `new`."""
+    entry.code, entry.kind = encode(x), numeric_kind(label)
+    if label is None:
+        label = self.pos_label  # implied: its type does not count
+    entry.class_index = intern_class(self, label) if new and entry.code != ZERO else find_class(self, label)
+    return 0
+
+
+cdef int count_sample(RankCounters self, Py_ssize_t i, int kind, Entry *entry, Py_ssize_t n, int64_t whole,
+                      fraction_t part) except -1:
+    """Count a sample: first the steps that can fail, then those that cannot."""
+    cdef Py_ssize_t at
+    cdef ScoreHistogram *c
+    check_mass(self, whole, part)
+    for at in range(n):
+        if entry[at].code != ZERO:
+            c = self.classes[entry[at].class_index].histogram
+            if c == NULL or not histogram_ready(c, entry[at].code, i if self.pairs else i == entry[at].class_index,
+                                                part != 0):
+                reserve_score(self, entry[at].class_index, i if self.pairs else i == entry[at].class_index, part != 0)
+    for at in range(n):
+        if entry[at].code != ZERO:
+            histogram_add(self.classes[entry[at].class_index].histogram, entry[at].code,
+                          i if self.pairs else i == entry[at].class_index, whole, part)
+            if entry[at].kind < 3:
+                self.classes[entry[at].class_index].type_counts[entry[at].kind] += 1
+    if kind < 3:
+        self.classes[i].type_counts[kind] += 1
+    weigh_class(self, i, whole, part)
+    return 0
+
+
+cdef void weigh_class(RankCounters self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept:
+    cdef Class *c = self.classes + i
+    add_fixed(<uint64_t *> &c.whole, &c.part, <uint64_t> whole, part)
+    add_mass(self, whole, part)
+
+
+cdef ScoreHistogram *own_histogram(RankCounters self, Py_ssize_t j) except NULL:
+    if self.classes[j].histogram == NULL:
+        self.classes[j].histogram = histogram_new(self.buckets, self.sample)
+        if self.classes[j].histogram == NULL:
+            raise MemoryError("no memory for a column of scores")
+    return self.classes[j].histogram
+
+
+cdef int reserve_score(RankCounters self, Py_ssize_t j, Py_ssize_t group, bint fractional) except -1:
+    """Reserve memory for one more score in column j."""
+    cdef ScoreHistogram *c = own_histogram(self, j)
+    if (histogram_reserve(c, group_count(self), 1, fractional) < 0 or histogram_reserve_sample(c, group, 1) < 0):
+        raise MemoryError("no memory for a column of scores")
+    return 0
+
+
+cdef Py_ssize_t group_count(RankCounters self) noexcept:
+    return self.used if self.pairs else 2
+
+
+cdef int revert_sample(RankCounters self, object y_true, object scores, object w, object classes,
+                       bint check_only) except -1:
+    cdef int64_t whole = 1
+    cdef fraction_t part = 0
+    cdef Py_ssize_t j
+    cdef bint rounded = split_some(w, &whole, &part)
+    truth = canonical(y_true, "y_true")
+    labels, values = read_scores(scores, self.pos_label, classes, None)
+    if self.holder != 0:
+        self.wait()
+    for j in range(self.used):
+        if self.classes[j].histogram != NULL and self.classes[j].histogram.level > 0:
+            raise WeightError(subject="to revert", expected="while every score is exact",
+                              got=self.classes[j].histogram.level,
+                              but=f"got a column at level {self.classes[j].histogram.level}; "
+                                  "a larger `buckets` keeps more scores exact")
+    if labels is None:
+        possible = self.abstained > 0
+        self.abstained -= possible and not check_only
+    else:
+        possible = self.rounded >= rounded and self.n > self.rounded - rounded
+        if whole | part:
+            possible = possible and remove_sample(self, truth, labels, values, whole, part, check_only)
+        else:
+            possible = possible and self.n > least_samples(self, -1, NULL, 0, 0, 0)
+        if possible and not check_only:
+            self.n -= 1
+            self.rounded -= rounded
+    if not possible:
+        raise not_counted((y_true, scores, w), f"y_true={y_true!r}, scores={scores!r}, w={w!r}")
+    return 0
+
+
+cdef Py_ssize_t least_samples(RankCounters self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole,
+                              fraction_t part) noexcept:
+    """Return the least possible number of samples without this one (of class i, -1 for none).
+
+    There is one for each true class with a weight, and in every column one for each cell."""
+    cdef Py_ssize_t j, at, cells, most = 0, classes = 0
+    cdef Class *c
+    for j in range(self.used):
+        c = self.classes + j
+        classes += (c.whole != 0 or c.part != 0) and not (j == i and c.whole == whole and c.part == part)
+        if c.histogram == NULL:
+            continue
+        cells = c.histogram.used
         for at in range(n):
-            if entry[at].class_index < 0:
+            if entry[at].class_index == j:
+                cells -= histogram_is_all(c.histogram, entry[at].code, i if self.pairs else i == j, whole, part)
+        most = max(most, cells)
+    return max(most, classes)
+
+
+cdef bint remove_sample(RankCounters self, object truth, list labels, list values, int64_t whole, fraction_t part,
+                        bint check_only) except -1:
+    """Remove a sample (unless `check_only`); False, and no change, if a part of it is missing."""
+    cdef Py_ssize_t i = find_class(self, truth), at, n = 0
+    cdef Entry *entry
+    cdef bint possible
+    if i < 0:
+        return False
+    entry = <Entry *> PyMem_RawCalloc(max(len(labels), 1), sizeof(Entry))
+    if entry == NULL:
+        raise MemoryError("no memory for the scores of a sample")
+    try:
+        for at in range(len(labels)):
+            set_entry(self, entry + n, labels[at], values[at], False)
+            n += entry[n].code != ZERO
+        possible = (holds_sample(self, i, entry, n, whole, part)
+                    and self.n > least_samples(self, i, entry, n, whole, part))
+        if possible and not check_only:
+            for at in range(n):
+                histogram_remove(self.classes[entry[at].class_index].histogram, entry[at].code,
+                                 i if self.pairs else i == entry[at].class_index, whole, part)
+            unweigh_class(self, i, whole, part)
+            for at in range(n):
+                remove_type_of(self, entry[at].class_index, entry[at].kind)
+            remove_type_of(self, i, numeric_kind(truth))
+        return possible
+    finally:
+        PyMem_RawFree(entry)
+
+
+cdef bint holds_sample(RankCounters self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole,
+                       fraction_t part) noexcept:
+    """Whether the class has the weight, the columns the scores, and every other column as many scores of 0."""
+    cdef ScoreHistogram *histogram
+    cdef Py_ssize_t at, j, group
+    cdef uint64_t zeros, zeros_part
+    if not at_least(self.classes[i].whole, self.classes[i].part, whole, part):
+        return False
+    for j in range(self.used):
+        histogram = self.classes[j].histogram
+        group = i if self.pairs else i == j
+        at = 0
+        while at < n and entry[at].class_index != j:
+            at += 1
+        if at < n:
+            if histogram == NULL or not histogram_holds(histogram, entry[at].code, group, whole, part):
                 return False
-        return True
+        elif histogram != NULL and group < histogram.groups:
+            zeros, zeros_part = <uint64_t> self.classes[i].whole, self.classes[i].part
+            if not self.pairs and i != j:
+                zeros, zeros_part = <uint64_t> self.mass, self.mass_part
+                take_fixed(&zeros, &zeros_part, <uint64_t> self.classes[j].whole, self.classes[j].part)
+            take_fixed(&zeros, &zeros_part, histogram.sum[2 * group], histogram.sum[2 * group + 1])
+            if not at_least(zeros, zeros_part, <uint64_t> whole, part):
+                return False
+    for at in range(n):
+        if entry[at].class_index < 0:
+            return False
+    return True
 
-    cdef void unweigh_class(self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept:
-        cdef Class *c = self.classes + i
-        take_fixed(<uint64_t *> &c.whole, &c.part, <uint64_t> whole, part)
-        take_fixed(<uint64_t *> &self.mass, &self.mass_part, <uint64_t> whole, part)
 
-    cdef int remove_type_of(self, Py_ssize_t i, int kind) except -1:
-        """Remove an appearance, from another kind if `kind` has none; release the class if it is empty."""
-        if self.label_index.names[i] is None:
-            return 0
-        if self.empty(i):
-            return self.release(i)
-        remove_type(self.classes[i].type_counts, kind, 1)
+cdef void unweigh_class(RankCounters self, Py_ssize_t i, int64_t whole, fraction_t part) noexcept:
+    cdef Class *c = self.classes + i
+    take_fixed(<uint64_t *> &c.whole, &c.part, <uint64_t> whole, part)
+    take_fixed(<uint64_t *> &self.mass, &self.mass_part, <uint64_t> whole, part)
+
+
+cdef int remove_type_of(RankCounters self, Py_ssize_t i, int kind) except -1:
+    """Remove an appearance, from another kind if `kind` has none; release the class if it is empty."""
+    if self.label_index.names[i] is None:
         return 0
+    if is_empty_class(self, i):
+        return release_class(self, i)
+    remove_type(self.classes[i].type_counts, kind, 1)
+    return 0

@@ -1,0 +1,144 @@
+"""Merging: a counted batch or another state into a state, and copies.
+
+Steps that can fail come first: labels get indices and memory is reserved, which is invisible to readers. The steps
+after them cannot fail.
+"""
+
+from cpython.mem cimport PyMem_RawCalloc
+from libc.stdint cimport int64_t, uint64_t
+
+import numpy as np
+
+from stream_metrics.errors import MergeError
+
+cdef object UNITS = 1 << 64  # a Python integer, so that products cannot overflow
+
+
+cdef int reserve_for(RankCounters self, Py_ssize_t j, const ScoreHistogram *o, const int64_t *to) except -1:
+    if histogram_reserve_for(own_histogram(self, j), o, to, group_count(self)) < 0:
+        raise MemoryError("no memory for a column of scores")
+    return 0
+
+
+cdef bint add_batch(RankCounters self, Batch batch, int64_t abstained, int64_t rounded) except -1:
+    cdef Py_ssize_t k, g, i
+    cdef int64_t[::1] to, at
+    cdef ScoreHistogram *c
+    if batch.epoch != self.epoch:
+        return False
+    whole, part = sum(batch.weight), sum(batch.parts)
+    check_units(self, whole * UNITS + part)
+    if batch.n + abstained > self.spare:
+        find_spare(self, batch.n + abstained)
+    occurs = batch.occurs.tolist()
+    try:
+        truth = [intern_class(self, label) if n else -1 for label, n in zip(batch.truths, occurs)]
+        column = [intern_class(self, label) if batch.histograms[k].used else -1 for k, label in enumerate(batch.labels)]
+        to_array = np.array((truth if self.pairs else [0, 1]) + [0], np.int64)
+        at_array = np.array(column + [0], np.int64)
+        to, at = to_array, at_array
+        for k in range(batch.size):
+            if at[k] >= 0 and not adoptable(self, at[k], batch.histograms[k], &to[0]):
+                reserve_for(self, at[k], batch.histograms[k], &to[0])
+    except BaseException:
+        drop_empty_classes(self)
+        raise
+    for k in range(batch.size):
+        if at[k] < 0:
+            continue
+        if adoptable(self, at[k], batch.histograms[k], &to[0]):
+            c = self.classes[at[k]].histogram
+            self.classes[at[k]].histogram, batch.histograms[k] = batch.histograms[k], c
+        else:
+            histogram_absorb(self.classes[at[k]].histogram, batch.histograms[k], &to[0])
+        if batch.label_types is not None:
+            add_types(self, at[k], batch.label_types[k])
+    for g in range(len(truth)):
+        i = truth[g]
+        if i >= 0:
+            part = batch.parts[g]
+            weigh_class(self, i, batch.weight[g] + (part >> 64), part & (UNITS - 1))
+            add_types(self, i, batch.truth_types[g])
+    self.n += batch.n
+    self.abstained += abstained
+    self.rounded += rounded
+    self.spare -= batch.n + abstained
+    return True
+
+
+cdef bint adoptable(RankCounters self, Py_ssize_t j, const ScoreHistogram *o, const int64_t *to) noexcept:
+    """Whether a column of a batch can replace the column here."""
+    cdef Py_ssize_t g
+    if self.classes[j].histogram != NULL and self.classes[j].histogram.used > 0:
+        return False
+    for g in range(o.groups):
+        if to[g] != g:
+            return False
+    return True
+
+
+cdef int add_types(RankCounters self, Py_ssize_t i, seen) except -1:
+    for kind in range(3):
+        self.classes[i].type_counts[<Py_ssize_t> kind] += seen[kind]
+    return 0
+
+
+cdef int check_same(RankCounters self, other) except -1:
+    if not isinstance(other, RankCounters):
+        raise MergeError(f"Expected to merge a RankSketch, but got {type(other).__name__}")
+    for name in ("buckets", "sample", "pos_label", "pairs"):
+        mine, theirs = getattr(self, name), getattr(other, name)
+        if mine != theirs or repr(mine) != repr(theirs):
+            raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
+    return 0
+
+
+cdef int add_state(RankCounters self, RankCounters other) except -1:
+    cdef RankCounters o
+    cdef Py_ssize_t i, kind
+    cdef int64_t[::1] to, groups
+    o = duplicate(other) if other is self else other
+    try:
+        to = np.array([-1 if name is None else intern_class(self, name) for name in o.label_index.names] + [0, 0],
+                      np.int64)
+        groups = to if self.pairs else np.array([0, 1], np.int64)
+        for i in range(o.used):
+            if to[i] >= 0 and o.classes[i].histogram != NULL and o.classes[i].histogram.used:
+                reserve_for(self, to[i], o.classes[i].histogram, &groups[0])
+    except BaseException:
+        drop_empty_classes(self)
+        raise
+    for i in range(o.used):
+        if to[i] < 0:
+            continue
+        if o.classes[i].histogram != NULL and o.classes[i].histogram.used:
+            histogram_absorb(self.classes[to[i]].histogram, o.classes[i].histogram, &groups[0])
+        for kind in range(3):
+            self.classes[to[i]].type_counts[kind] += o.classes[i].type_counts[kind]
+        weigh_class(self, to[i], o.classes[i].whole, o.classes[i].part)
+    self.n += o.n
+    self.abstained += o.abstained
+    self.rounded += o.rounded
+    self.spare = 0
+    return 0
+
+
+cdef RankCounters duplicate(RankCounters self):
+    cdef RankCounters twin = type(self)(self.buckets, self.sample, self.pos_label, self.pairs)
+    cdef Py_ssize_t i
+    twin.classes = <Class *> PyMem_RawCalloc(max(self.used, 1), sizeof(Class))
+    if twin.classes == NULL:
+        raise MemoryError("no memory for the classes of a copy")
+    twin.capacity = max(self.used, 1)
+    for i in range(self.used):
+        twin.classes[i] = self.classes[i]
+        twin.classes[i].histogram = NULL
+        twin.used = i + 1
+        if self.classes[i].histogram != NULL:
+            twin.classes[i].histogram = histogram_copy(self.classes[i].histogram)
+            if twin.classes[i].histogram == NULL:
+                raise MemoryError("no memory for the copy of a column")
+    twin.label_index.copy_from(self.label_index)
+    twin.n, twin.abstained, twin.rounded = self.n, self.abstained, self.rounded
+    twin.mass, twin.mass_part = self.mass, self.mass_part
+    return twin
