@@ -12,19 +12,9 @@ cdef class ExtendedPrediction:
     cdef readonly object predicted
     cdef readonly dict more
 
-cdef class Ring(Guarded):
-    cdef readonly Py_ssize_t window
-    cdef readonly Py_ssize_t held
-    cdef Sample *sample
-    cdef Py_ssize_t capacity, head
-
-    cdef int reserve(self) except -1
-    cdef int push(self, object truth, object predicted, object weight) except -1
-    cdef int push_front(self, object truth, object predicted, object weight) except -1
-    cdef Sample take_oldest(self) noexcept
-    cdef tuple pop(self)
-    cdef void clear(self) noexcept
-    cdef list listed(self)
+cdef struct Ring:
+    Py_ssize_t window, held, capacity, head
+    Sample *sample
 
 
 cdef inline void fill_place(Sample *s, object truth, object predicted, object weight) noexcept:
@@ -60,7 +50,8 @@ cdef class ExactAuc:
 
 cdef bint are_clean(dict scores)
 
-cdef class RollingUpdateBase(Ring):
+cdef class RollingUpdateBase(Guarded):
+    cdef Ring ring
     cdef readonly object inner
     cdef object live                # the state of the samples in the window; None if it must be built when it is read
     cdef ConfusionCounters counts   # the counters of `live` if it counts labels only

@@ -7,8 +7,6 @@ A sample takes three references, 24 bytes, which the ring owns. Samples were con
 cimport cython
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 
-from stream_metrics._core.numeric.kernels cimport Guarded
-
 
 @cython.final
 cdef class ExtendedPrediction:
@@ -18,95 +16,72 @@ cdef class ExtendedPrediction:
         self.predicted, self.more = predicted, more
 
 
-cdef class Ring(Guarded):
-    """The last samples, oldest first. Its `cdef` methods are called in a stretch or a section of
-    `Guarded`."""
-
-    def __dealloc__(self):
-        self.clear()
-        PyMem_RawFree(self.sample)
-
-    def __cinit__(self, *args, **kwargs):
-        self.window = 1
-
-    cdef int reserve(self) except -1:
-        """Reserve memory for one more sample."""
-        cdef Py_ssize_t k, capacity = min(max(<Py_ssize_t> 16, 2 * self.capacity), self.window)
-        cdef Sample *sample
-        if self.held < self.capacity or self.capacity == self.window:
-            return 0
-        sample = <Sample *> PyMem_RawCalloc(capacity, sizeof(Sample))
-        if sample == NULL:
-            raise MemoryError("no memory for the samples of a window")
-        for k in range(self.held):
-            sample[k] = self.sample[(self.head + k) % self.capacity]
-        PyMem_RawFree(self.sample)
-        self.sample, self.capacity, self.head = sample, capacity, 0
+cdef int ring_reserve(Ring *ring) except -1:
+    """Reserve memory for one more sample."""
+    cdef Py_ssize_t k, capacity = min(max(<Py_ssize_t> 16, 2 * ring.capacity), ring.window)
+    cdef Sample *sample
+    if ring.held < ring.capacity or ring.capacity == ring.window:
         return 0
+    sample = <Sample *> PyMem_RawCalloc(capacity, sizeof(Sample))
+    if sample == NULL:
+        raise MemoryError("no memory for the samples of a window")
+    for k in range(ring.held):
+        sample[k] = ring.sample[(ring.head + k) % ring.capacity]
+    PyMem_RawFree(ring.sample)
+    ring.sample, ring.capacity, ring.head = sample, capacity, 0
+    return 0
 
-    cdef int push(self, object truth, object predicted, object weight) except -1:
-        """Add the newest sample; the ring is not full."""
-        cdef Py_ssize_t at
-        self.reserve()
-        if self.held >= self.capacity:
-            raise RuntimeError(f"Expected fewer than {self.window} samples in the ring, but got {self.held}")
-        at = self.head + self.held
-        fill_place(self.sample + (at if at < self.capacity else at - self.capacity), truth, predicted, weight)
-        self.held += 1
-        return 0
 
-    cdef int push_front(self, object truth, object predicted, object weight) except -1:
-        """Add the oldest sample; the ring is not full."""
-        self.reserve()
-        if self.held >= self.capacity:
-            raise RuntimeError(f"Expected fewer than {self.window} samples in the ring, but got {self.held}")
-        self.head = (self.head if self.head else self.capacity) - 1
-        fill_place(self.sample + self.head, truth, predicted, weight)
-        self.held += 1
-        return 0
+cdef int ring_push(Ring *ring, object truth, object predicted, object weight) except -1:
+    """Add the newest sample; the ring is not full."""
+    cdef Py_ssize_t at
+    ring_reserve(ring)
+    if ring.held >= ring.capacity:
+        raise RuntimeError(f"Expected fewer than {ring.window} samples in the ring, but got {ring.held}")
+    at = ring.head + ring.held
+    fill_place(ring.sample + (at if at < ring.capacity else at - ring.capacity), truth, predicted, weight)
+    ring.held += 1
+    return 0
 
-    cdef Sample take_oldest(self) noexcept:
-        """Remove the oldest sample and return it; the ring is not empty. The caller owns its references: `release`."""
-        cdef Sample s = self.sample[self.head]
-        self.head = self.head + 1 if self.head + 1 < self.capacity else 0
-        self.held -= 1
-        return s
 
-    cdef tuple pop(self):
-        """Remove the oldest sample and return it; the ring is not empty."""
-        cdef Sample s = self.sample[self.head]
-        out = (<object> s.truth, <object> s.predicted, <object> s.weight)
-        release(self.take_oldest())
-        return out
+cdef int ring_push_front(Ring *ring, object truth, object predicted, object weight) except -1:
+    """Add the oldest sample; the ring is not full."""
+    ring_reserve(ring)
+    if ring.held >= ring.capacity:
+        raise RuntimeError(f"Expected fewer than {ring.window} samples in the ring, but got {ring.held}")
+    ring.head = (ring.head if ring.head else ring.capacity) - 1
+    fill_place(ring.sample + ring.head, truth, predicted, weight)
+    ring.held += 1
+    return 0
 
-    cdef void clear(self) noexcept:
-        while self.held > 0:
-            release(self.take_oldest())
-        self.head = 0
 
-    def _samples(self):
-        """The samples in the window, oldest first, at one moment: a list of (truth, prediction, weight)."""
-        self.enter_reading()
-        try:
-            return self.listed()
-        finally:
-            self.leave()
+cdef Sample ring_take_oldest(Ring *ring) noexcept:
+    """Remove the oldest sample and return it; the ring is not empty. The caller owns its references: `release`."""
+    cdef Sample s = ring.sample[ring.head]
+    ring.head = ring.head + 1 if ring.head + 1 < ring.capacity else 0
+    ring.held -= 1
+    return s
 
-    cdef list listed(self):
-        cdef Py_ssize_t k
-        cdef Sample *s
-        out = []
-        for k in range(self.held):
-            s = self.sample + (self.head + k) % self.capacity
-            out.append((<object> s.truth, <object> s.predicted, <object> s.weight))
-        return out
 
-    def memory(self):
-        """Return the bytes of the ring of samples; the state inside has its own.
+cdef tuple ring_pop(Ring *ring):
+    """Remove the oldest sample and return it; the ring is not empty."""
+    cdef Sample s = ring.sample[ring.head]
+    out = (<object> s.truth, <object> s.predicted, <object> s.weight)
+    release(ring_take_oldest(ring))
+    return out
 
-        Returns
-        -------
-        int
-            Bytes.
-        """
-        return self.capacity * sizeof(Sample)
+
+cdef void ring_clear(Ring *ring) noexcept:
+    while ring.held > 0:
+        release(ring_take_oldest(ring))
+    ring.head = 0
+
+
+cdef list ring_listed(Ring *ring):
+    cdef Py_ssize_t k
+    cdef Sample *s
+    out = []
+    for k in range(ring.held):
+        s = ring.sample + (ring.head + k) % ring.capacity
+        out.append((<object> s.truth, <object> s.predicted, <object> s.weight))
+    return out

@@ -14,7 +14,7 @@ from libc.math cimport isfinite
 from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.confusion.kernels cimport ConfusionCounters, weight_fits
-from stream_metrics._core.numeric.kernels cimport IdentityCacheEntry, LabelIndex, cache_entry, plain, split
+from stream_metrics._core.numeric.kernels cimport Guarded, IdentityCacheEntry, LabelIndex, cache_entry, plain, split
 
 cdef object MISSING = object()
 
@@ -31,12 +31,47 @@ cdef bint are_clean(dict scores):
     return at > 0
 
 
-cdef class RollingUpdateBase(Ring):
+cdef class RollingUpdateBase(Guarded):
     """Base class of rolling windows: counts samples in the inner state and reverts them when they leave the window."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.ring.window = 1
+
+    def __dealloc__(self):
+        ring_clear(&self.ring)
+        PyMem_RawFree(self.ring.sample)
+
+    @property
+    def window(self):
+        """The number of samples that the window holds at most."""
+        return self.ring.window
+
+    @property
+    def held(self):
+        """The number of samples in the window, abstentions included."""
+        return self.ring.held
+
+    def _samples(self):
+        """Return the samples in the window, oldest first: a list of (truth, prediction, weight)."""
+        self.enter_reading()
+        try:
+            return ring_listed(&self.ring)
+        finally:
+            self.leave()
+
+    def memory(self):
+        """Return the bytes of the ring of samples; the state inside has its own.
+
+        Returns
+        -------
+        int
+            Bytes.
+        """
+        return self.ring.capacity * sizeof(Sample)
 
     def _set_up(self, inner not None, Py_ssize_t window):
         """Start empty; `inner` is an empty state that is copied and never updated; the window is at least 1."""
-        self.window = window
+        self.ring.window = window
         self.inner = inner
         self._attach(inner.copy())
 
@@ -141,9 +176,9 @@ cdef class RollingUpdateBase(Ring):
     cdef int count_and_evict(self, object truth, object predicted, object weight) except -1:
         """Count one sample in the inner state, and revert the oldest one."""
         cdef tuple old = None
-        self.reserve()
+        ring_reserve(&self.ring)
         self.current()
-        if self.held >= self.window:
+        if self.ring.held >= self.ring.window:
             old = self.drop_oldest()
         try:
             self.count_in_state(truth, predicted, weight)
@@ -153,7 +188,7 @@ cdef class RollingUpdateBase(Ring):
             raise
         if self.counts is not None:
             truth, predicted = self.interned_sample(truth, predicted)
-        self.push(truth, predicted, weight)
+        ring_push(&self.ring, truth, predicted, weight)
         self.after_count(old, truth, predicted, weight)
         return 0
 
@@ -172,12 +207,12 @@ cdef class RollingUpdateBase(Ring):
         cdef int64_t whole = 1
         cdef uint64_t part = 0
         cdef bint other_weight
-        self.reserve()
-        if self.held < self.window:
+        ring_reserve(&self.ring)
+        if self.ring.held < self.ring.window:
             counts.count(truth, predicted, weight)
-            self.push(self.interned(truth), self.interned(predicted), weight)
+            ring_push(&self.ring, self.interned(truth), self.interned(predicted), weight)
             return 0
-        old = self.sample[self.head]
+        old = self.ring.sample[self.ring.head]
         other_weight = <PyObject *> weight != old.weight
         if other_weight:
             split(weight, &whole, &part)
@@ -195,18 +230,18 @@ cdef class RollingUpdateBase(Ring):
             counts.count(<object> old.truth, <object> old.predicted, <object> old.weight)
             raise
         # the ring is full: overwrite the oldest sample
-        fill_place(self.sample + self.head, self.interned(truth), self.interned(predicted), weight)
-        self.head = self.head + 1 if self.head + 1 < self.capacity else 0
+        fill_place(self.ring.sample + self.ring.head, self.interned(truth), self.interned(predicted), weight)
+        self.ring.head = self.ring.head + 1 if self.ring.head + 1 < self.ring.capacity else 0
         release(old)
         return 0
 
     cdef tuple drop_oldest(self):
         """Remove the oldest sample from ring and state and return it; on failure nothing has changed."""
-        cdef tuple old = self.pop()
+        cdef tuple old = ring_pop(&self.ring)
         try:
             self.revert_in_state(old[0], old[1], old[2])
         except BaseException:
-            self.push_front(old[0], old[1], old[2])
+            ring_push_front(&self.ring, old[0], old[1], old[2])
             raise
         return old
 
@@ -228,7 +263,7 @@ cdef class RollingUpdateBase(Ring):
         """Count removed samples again and put them back at the front."""
         for old in reversed(dropped):
             self.count_in_state(old[0], old[1], old[2])
-            self.push_front(old[0], old[1], old[2])
+            ring_push_front(&self.ring, old[0], old[1], old[2])
         return 0
 
     cdef int append(self, list samples) except -1:
@@ -236,7 +271,7 @@ cdef class RollingUpdateBase(Ring):
         for truth, predicted, weight in samples:
             if self.counts is not None:
                 truth, predicted = self.interned_sample(truth, predicted)
-            self.push(truth, predicted, weight)
+            ring_push(&self.ring, truth, predicted, weight)
         return 0
 
     def _join(self, batch, list samples):
@@ -250,7 +285,7 @@ cdef class RollingUpdateBase(Ring):
                 return
             self.current()
             try:
-                while self.held + len(samples) > self.window:
+                while self.ring.held + len(samples) > self.ring.window:
                     dropped.append(self.drop_oldest())
                 self.live.merge(batch)
             except BaseException:
@@ -273,7 +308,7 @@ cdef class RollingUpdateBase(Ring):
             self.leave()
 
     cdef int refill(self, live, list samples) except -1:
-        self.clear()
+        ring_clear(&self.ring)
         self.slow = False
         self._attach(live)
         self.append(samples)
@@ -283,7 +318,7 @@ cdef class RollingUpdateBase(Ring):
         """Return the state of the samples in the window, built from them if there is none; in a section."""
         if self.live is None:
             state = self.inner.copy()
-            self._feed(state, self.listed())
+            self._feed(state, ring_listed(&self.ring))
             self.live = state
         return self.live
 
@@ -296,8 +331,8 @@ cdef class RollingUpdateBase(Ring):
             self.leave()
 
     cdef int copy_to(self, RollingUpdateBase twin) except -1:
-        twin.window, twin.inner, twin.soft, twin.hard = self.window, self.inner, self.soft, self.hard
-        twin.refill(None if self.live is None else self.live.copy(), self.listed())
+        twin.ring.window, twin.inner, twin.soft, twin.hard = self.ring.window, self.inner, self.soft, self.hard
+        twin.refill(None if self.live is None else self.live.copy(), ring_listed(&self.ring))
         return 0
 
     def reset(self):

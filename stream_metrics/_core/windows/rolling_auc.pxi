@@ -73,18 +73,18 @@ cdef class RollingAucBase(RollingUpdateBase):
         kind = self.read(truth, predicted, &code, &own)
         if kind == NOT_RANKABLE:
             return False
-        self.reserve()
+        ring_reserve(&self.ring)
         self.area.reserve(own)
-        full = self.held >= self.window
+        full = self.ring.held >= self.ring.window
         if full:
-            old_kind = self.read(<object> self.sample[self.head].truth, <object> self.sample[self.head].predicted,
-                                 &old_code, &old_own)
-            old = self.take_oldest()
+            old = self.ring.sample[self.ring.head]
+            old_kind = self.read(<object> old.truth, <object> old.predicted, &old_code, &old_own)
+            ring_take_oldest(&self.ring)
         if old_kind == SCORED:
             self.area.remove(old_code, old_own)
         if kind == SCORED:
             self.area.insert(code, own)
-        self.push(truth, predicted, UNIT_WEIGHT)
+        ring_push(&self.ring, truth, predicted, UNIT_WEIGHT)
         if full:
             release(old)
         self.live = None
@@ -112,8 +112,8 @@ cdef class RollingAucBase(RollingUpdateBase):
         self.area.clear()
         if self.not_rankable:
             return 0
-        for k in range(self.held):
-            s = self.sample + (self.head + k) % self.capacity
+        for k in range(self.ring.held):
+            s = self.ring.sample + (self.ring.head + k) % self.ring.capacity
             if self.read(<object> s.truth, <object> s.predicted, &code, &own) == SCORED:
                 self.area.reserve(own)
                 self.area.insert(code, own)
@@ -126,10 +126,10 @@ cdef class RollingAucBase(RollingUpdateBase):
     cdef int refill(self, live, list samples) except -1:
         if self.area is None:
             return RollingUpdateBase.refill(self, live, samples)
-        self.clear()
+        ring_clear(&self.ring)
         self.not_rankable, self.live = 0, live
         for truth, predicted, weight in samples:
-            self.push(truth, predicted, weight)
+            ring_push(&self.ring, truth, predicted, weight)
             self.not_rankable += self.is_not_rankable(truth, predicted, weight)
         return self.fill_area()
 
@@ -174,6 +174,6 @@ cdef class RollingAucBase(RollingUpdateBase):
         try:
             if self.area is None or self.not_rankable:
                 return self.current().abstained
-            return self.held - self.area.side[0].used - self.area.side[1].used
+            return self.ring.held - self.area.side[0].used - self.area.side[1].used
         finally:
             self.leave()
