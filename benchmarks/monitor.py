@@ -99,7 +99,7 @@ def watched(path: Path, config: Config) -> Monitor:
             monitor.step(source.poll(0))
         monitor.close()
         source.close()
-    assert monitor.view()["records"]["read"] == EVENTS
+    assert monitor.view().records.read == EVENTS
     return monitor
 
 

@@ -75,6 +75,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.stay and arguments.once:
         raise UsageError("--stay keeps the page and --once has none: use one of them")
     from stream_metrics.cli.monitor_watch import Watch
+    from stream_metrics.monitor.view_types import to_json
 
     with usage():
         watch = Watch(
@@ -89,7 +90,7 @@ def execute(arguments: argparse.Namespace) -> int:
     with failures():
         view = watch.run()
     if arguments.format == "json":
-        print(json.dumps(view, indent=2))
+        print(json.dumps(json.loads(to_json(view)), indent=2))
     else:
         print(watch.report())
     watch.check()

@@ -24,6 +24,7 @@ from stream_metrics.monitor.runner import Runner, stopped_by_signals
 from stream_metrics.monitor.sources import Source
 from stream_metrics.monitor.store import Store
 from stream_metrics.monitor.summary import summary
+from stream_metrics.monitor.view_types import View
 from stream_metrics.report.layout import number
 
 __all__ = ["Watch"]
@@ -75,7 +76,7 @@ class Watch:
         endless = (source.follow or source.kind != "file") and not self.runner.once
         return not (self.runner.ended or endless)
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> View:
         """Run until the end or a signal, and return the last view."""
         screen = nullcontext() if self._screen is None else self._screen
         with self._lines.logged(quiet=self._screen is not None), stopped_by_signals(self.runner), screen:
@@ -89,7 +90,7 @@ class Watch:
         return self.runner.latest
 
     def _started(self, address: str | None) -> None:
-        records = self.runner.latest["records"]["read"]
+        records = self.runner.latest.records.read
         if records:
             self._lines.say(f"{self._config.store.path} has {number(records)} records; the counts go on from there")
         if address is not None:
@@ -105,9 +106,9 @@ class Watch:
     def check(self) -> None:
         """Raise ``CliError`` if all was read and none of it is an event: this is another file than was meant."""
         view = self.runner.latest
-        read, letters = view["records"]["read"], view["dead_letters"]
-        if self.runner.ended and letters and read == sum(view["records"]["rejected"].values()):
-            why = f"the last is refused for its {letters[0]['reason']!r}: {letters[0]['detail']}"
+        read, letters = view.records.read, view.dead_letters
+        if self.runner.ended and letters and read == sum(view.records.rejected.values()):
+            why = f"the last is refused for its {letters[0].reason!r}: {letters[0].detail}"
             raise CliError(f"Expected events, but none of the {number(read)} records of the source holds one; {why}")
 
 

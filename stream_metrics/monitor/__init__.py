@@ -4,7 +4,7 @@
     monitor = Monitor(configuration, Store("monitor.sqlite"))
     monitor.assign([0])                         # returns the next offsets
     monitor.step(records)                       # a list of Record, from any client
-    monitor.view()["by_window"]["1h"]["metrics"]["accuracy"]
+    monitor.view().by_window["1h"].metrics["accuracy"]
 
 `load` reads a configuration from TOML, `make_source` makes the source that it names, and `Runner` runs a source, a
 monitor, `Alerts` and a server together. Names are imported when they are first used: most commands need a configuration

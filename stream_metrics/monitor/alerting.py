@@ -21,6 +21,7 @@ from stream_metrics.monitor.alerts.sinks import LogSink, Sink, Webhook
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.store import StaleOwner, StoreError
+from stream_metrics.monitor.view_types import View
 
 __all__ = ["Alerts"]
 
@@ -53,15 +54,15 @@ class Alerts:
         for sink in self._sinks.values():
             sink.start()
 
-    def see(self, view: dict[str, Any]) -> list[Change]:
+    def see(self, view: View) -> list[Change]:
         """Evaluate the rules over a view, put their states into it, and return what changed."""
         with self._lock:
-            changes = self.engine.evaluate(view, view["now"])
+            changes = self.engine.evaluate(view, view.now)
             for sink in self._sinks.values():
                 sink.outbox.add(changes)
             self._seen += len(changes)
-        view["alerts"] = self.engine.shown()
-        self._monitor.show_alerts(view["alerts"])
+        view.alerts = self.engine.shown()
+        self._monitor.show_alerts(view.alerts)
         return changes
 
     def settle(self) -> None:

@@ -26,6 +26,7 @@ from stream_metrics._core.detectors.kernels import Outcome
 from stream_metrics.labels.json_names import labels_shown_as
 from stream_metrics.monitor.alerts.rules import Changed, rules_of
 from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.view_types import DetectorRow, DriftRow
 from stream_metrics.report.layout import number
 from stream_metrics.states.detector import ChangeDetector
 
@@ -83,17 +84,12 @@ class _RuleDetector:
         """The evidence, None while the level is learned."""
         return None if self.detector.learning else self.detector.evidence
 
-    def view(self, partition: int) -> dict[str, Any]:
-        """Return what is shown of it."""
-        return {
-            "partition": partition,
-            "outcomes": self.detector.n,
-            "since": self.since,
-            "evidence": self.evidence,
-            "alarms": self.detector.alarms,
-            "before": self.before,
-            "holds": self.holds,
-        }
+    def view(self, partition: int) -> DetectorRow:
+        """Return the row that a view shows."""
+        detector = self.detector
+        return DetectorRow(
+            partition, detector.n, self.since, self.evidence, detector.alarms, self.before, self.holds
+        )
 
 
 class DriftDetectors:
@@ -131,43 +127,36 @@ class DriftDetectors:
                 watch.detector = ChangeDetector.from_bytes(data)
                 watch.before = watch.detector.alarms
 
-    def view(self, partition: int) -> list[tuple[Changed, dict[str, Any]]]:
-        """Return each rule, and what is shown of its detector."""
+    def view(self, partition: int) -> list[tuple[Changed, DetectorRow]]:
+        """Return each rule, and the row of its detector."""
         return [(watch.rule, watch.view(partition)) for watch in self._watches.values()]
 
 
-def changes_view(partitions: Iterable[tuple[int, DriftDetectors]]) -> list[dict[str, Any]]:
-    """Return what a view shows of all partitions, rule by rule, in their order; `note` says it in words."""
-    rows_by_rule: dict[Changed, list[dict[str, Any]]] = {}
+def changes_view(partitions: Iterable[tuple[int, DriftDetectors]]) -> list[DriftRow]:
+    """Return the rows of a view, one for each rule, in their order; `note` is a text that says how the rule stands."""
+    rows_by_rule: dict[Changed, list[DetectorRow]] = {}
     for partition, changes in partitions:
         for rule, row in changes.view(partition):
             rows_by_rule.setdefault(rule, []).append(row)
     return [_shown(rule, rows) for rule, rows in rows_by_rule.items()]
 
 
-def _shown(rule: Changed, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    evidence = max((row["evidence"] for row in rows if row["evidence"] is not None), default=None)
-    return {
-        "rule": rule.text,
-        "arl": rule.arl,
-        "evidence": evidence,
-        "alarms": sum(row["alarms"] for row in rows),
-        "holds": any(row["holds"] for row in rows),
-        "note": _note(rule, rows, evidence),
-        "partitions": rows,
-    }
+def _shown(rule: Changed, rows: list[DetectorRow]) -> DriftRow:
+    evidence = max((row.evidence for row in rows if row.evidence is not None), default=None)
+    alarms, holds = sum(row.alarms for row in rows), any(row.holds for row in rows)
+    return DriftRow(rule.text, rule.arl, evidence, alarms, holds, _note(rule, rows, evidence), rows)
 
 
-def _note(rule: Changed, rows: list[dict[str, Any]], evidence: float | None) -> str:
-    changed = [row for row in rows if row["holds"]]
+def _note(rule: Changed, rows: list[DetectorRow], evidence: float | None) -> str:
+    changed = [row for row in rows if row.holds]
     if changed:
-        newest = min(changed, key=lambda row: row["since"])
-        where = f" in partition {newest['partition']}" if len(rows) > 1 else ""
-        far = f"{number(newest['since'])} of {number(rule.reference)} outcomes"
+        newest = min(changed, key=lambda row: row.since)
+        where = f" in partition {newest.partition}" if len(rows) > 1 else ""
+        far = f"{number(newest.since)} of {number(rule.reference)} outcomes"
         return f"changed{where}; {f'learning what is normal now: {far}' if rule.p0 is None else f'{far} since'}"
     if evidence is None:
-        most = max(row["since"] for row in rows)
+        most = max(row.since for row in rows)
         return f"learning what is normal: {number(most)} of {number(rule.reference)} outcomes"
-    learning = sum(row["evidence"] is None for row in rows)
+    learning = sum(row.evidence is None for row in rows)
     rest = f", {learning} of {len(rows)} partitions still learning" if learning else ""
     return f"evidence {number(round(evidence))} of {number(rule.arl)}{rest}"

@@ -7,12 +7,12 @@ two thirds of the time and are not drawn.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.labels import Label
+from stream_metrics.monitor.view_types import Curve, Curves
 from stream_metrics.ranking.steps import threshold_sweep
 from stream_metrics.snapshots.snapshot import Snapshot
 
@@ -23,24 +23,24 @@ DIGITS = 5  # after the point; a screen shows three
 Floats = NDArray[np.float64]
 
 
-def curves(snapshot: Snapshot, names: Mapping[Label, str]) -> dict[str, list[dict[str, Any]]]:
+def curves(snapshot: Snapshot, names: Mapping[Label, str]) -> Curves:
     """Return ROC and precision-recall curves by class, and how well the largest score of a sample is calibrated."""
-    lines: dict[str, list[dict[str, Any]]] = {"roc": [], "pr": [], "reliability": []}
+    shown = Curves()
     if not snapshot.scored:
-        return lines
+        return shown
     support = dict(zip(snapshot.labels, snapshot.evaluation.value_and_undefined("support")[0].tolist(), strict=True))
     classes = [label for label in snapshot.per_class["roc_auc"] if label in names]
     most = sorted(classes, key=lambda label: -support.get(label, 0))[:MOST_CURVES]
     for label in (label for label in classes if label in most):
         roc, pr = _both(snapshot, label)
-        for kind, (x, y) in (("roc", roc), ("pr", pr)):
+        for lines, (x, y) in ((shown.roc, roc), (shown.pr, pr)):
             if x:
-                lines[kind].append({"label": names[label], "x": x, "y": y})
+                lines.append(Curve(names[label], x, y))
     if "confidence" in snapshot.evaluation.views:
         x, y, w = (np.round(column, DIGITS).tolist() for column in snapshot.reliability_curve())
         if x:
-            lines["reliability"].append({"label": "top", "x": x, "y": y, "w": w})
-    return lines
+            shown.reliability.append(Curve("top", x, y, w))
+    return shown
 
 
 def _both(snapshot: Snapshot, label: Label) -> tuple[tuple[list[float], list[float]], ...]:

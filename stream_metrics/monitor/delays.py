@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 __all__ = ["BOUNDS", "DELAYS", "DelayCounts", "Delays", "delay_classes", "delay_quantile"]
@@ -52,12 +53,12 @@ def delay_quantile(counts: Numbers, share: float) -> float | None:
     return start + (end - start) * (rank - before) / int(counts[number])
 
 
-class Delays(NamedTuple):
+class Delays(Struct, frozen=True):
     """How long labels took: upper bounds in seconds, counts of the cells (one more than bounds), sum in seconds."""
 
-    le: tuple[float, ...]
-    counts: tuple[int, ...]
-    sum: float
+    le: tuple[float, ...] = ()
+    counts: tuple[int, ...] = ()
+    sum: float = 0.0
 
 
 class DelayCounts:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from stream_metrics.labels.json_names import json_number
+from stream_metrics.monitor.view_types import Lines, WindowView
 
 __all__ = ["MOST_POINTS", "History"]
 
@@ -32,11 +33,11 @@ class History:
         self._points: list[Point] = []
         self._newest: Point | None = None  # not yet far enough from the last point, or the last point itself
 
-    def note(self, t: float, by_window: Mapping[str, Mapping[str, Any]]) -> None:
+    def note(self, t: float, by_window: Mapping[str, WindowView]) -> None:
         """Take the values of a moment from `by_window` of a view; one that is before the last moment is passed over."""
         if not math.isfinite(t) or (self._newest is not None and t < self._newest[0]):
             return
-        values = {window: self._values(by_window.get(window, {})) for window in self.windows}
+        values = {window: self._values(by_window.get(window) or WindowView()) for window in self.windows}
         self._newest = float(t), values
         if not self._points or t >= self._points[-1][0] + self.interval:
             self._points.append(self._newest)
@@ -44,16 +45,15 @@ class History:
             self._points = self._points[::2]
             self.interval *= 2
 
-    def _values(self, window: Mapping[str, Any]) -> list[float | None]:
-        metrics = window.get("metrics", {})
-        return [_number(window.get("n") if line == "n" else metrics.get(line)) for line in self.lines]
+    def _values(self, window: WindowView) -> list[float | None]:
+        return [_number(window.n if line == "n" else window.metrics.get(line)) for line in self.lines]
 
-    def view(self) -> dict[str, dict[str, list[float | None]]]:
+    def view(self) -> dict[str, Lines]:
         """Return the lines by window: the times `t`, `n`, and each metric, None where it had no value."""
         points = list(self._points)
         if self._newest is not None and points and points[-1][0] < self._newest[0]:
             points.append(self._newest)
-        lines: dict[str, dict[str, list[float | None]]] = {}
+        lines: dict[str, Lines] = {}
         for window in self.windows:
             columns = list(zip(*(values[window] for _, values in points), strict=True)) or [()] * len(self.lines)
             lines[window] = {"t": [t for t, _ in points]}

@@ -6,14 +6,13 @@ intervals here, since the page reads them a few times a second and each takes mi
 
 An interval covers chance alone. It does not cover labels that are missing, late or corrected, unless that is
 independent of whether the prediction was right: if wrong predictions are labelled later, the error rate of the labelled
-ones is too low at every look. `assumption` says so in words, and `label_bounds` has what the missing labels can change.
+ones is too low at every look. `interval_meaning` says so in words; `label_bounds` has what missing labels can change.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -22,27 +21,29 @@ from stream_metrics.inference import missing_labels
 from stream_metrics.inference.intervals.conditions import weight_problem
 from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.labels import Label
+from stream_metrics.monitor.view_types import Bounds, IntervalMeaning
 from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["LEVEL", "assumption", "class_intervals", "class_label_bounds", "intervals", "label_bounds"]
+__all__ = ["class_intervals", "class_label_bounds", "interval_meaning", "intervals", "label_bounds"]
 
 LEVEL = 0.95
 LOOKS = {"anytime": "all looks together", "fixed": "one look at one moment"}
 UNKNOWN = "no bound is known for this metric"
-Bounds = list[float]
 
 
-def intervals(snapshot: Snapshot, keys: Sequence[str], valid: str) -> tuple[dict[str, Bounds], dict[str, str]]:
+def intervals(
+    snapshot: Snapshot, keys: Sequence[str], valid: str
+) -> tuple[dict[str, Bounds | None], dict[str, str]]:
     """Return [low, high] of those metrics that have an interval, and why those with a note are not to be trusted."""
-    bounds_by_key: dict[str, Bounds] = {}
+    bounds_by_key: dict[str, Bounds | None] = {}
     notes: dict[str, str] = {}
     for key in keys:
-        one = _found(snapshot, key, valid)
-        bounds = _bounds(one)
-        if bounds is not None:
+        interval = _interval(snapshot, key, valid)
+        bounds = _bounds(interval)
+        if isinstance(interval, Interval) and bounds is not None:
             bounds_by_key[key] = bounds
-            if one.note:
-                notes[key] = one.note
+            if interval.note:
+                notes[key] = interval.note
     return bounds_by_key, notes
 
 
@@ -50,18 +51,19 @@ def class_intervals(snapshot: Snapshot, keys: Sequence[str], valid: str) -> dict
     """Return [low, high] of per-class metrics, by metric and label, where there is one."""
     bounds_by_key: dict[str, dict[Label, Bounds]] = {}
     for key in keys:
-        by_label = _found(snapshot, key, valid) or {}
-        ends = {label: _bounds(each) for label, each in by_label.items()}
+        by_label = _interval(snapshot, key, valid)
+        ends = {label: _bounds(each) for label, each in by_label.items()} if isinstance(by_label, Mapping) else {}
         bounds_by_key[key] = {label: bounds for label, bounds in ends.items() if bounds is not None}
     return bounds_by_key
 
 
-def assumption(valid: str) -> str:
+def interval_meaning(valid: str) -> IntervalMeaning:
     """Return for which looks intervals hold, and what must be true of samples and labels."""
-    return (
+    assumption = (
         f"for {LOOKS[valid]}, if samples are independent and no label comes late, is missing or is corrected because "
         "the prediction was wrong"
     )
+    return IntervalMeaning(LEVEL, valid, assumption)
 
 
 def label_bounds(
@@ -78,7 +80,7 @@ def label_bounds(
         return {}, dict.fromkeys(keys, f"weights of samples without a label are not known; {reason}")
     bounds_by_key = {key: bounds for key in keys if (bounds := _label_bounds(snapshot, key, unlabelled)) is not None}
     return (
-        {key: [float(low), float(high)] for key, (low, high) in bounds_by_key.items()},
+        {key: (float(low), float(high)) for key, (low, high) in bounds_by_key.items()},
         {key: UNKNOWN for key in keys if key not in bounds_by_key},
     )
 
@@ -107,22 +109,26 @@ def class_label_bounds(snapshot: Snapshot, keys: Sequence[str], unlabelled: int)
     """Return `label_bounds` of per-class metrics, by metric and label; empty if no label is missing."""
     if unlabelled <= 0 or weight_problem(snapshot.evaluation):
         return {}
-    view, bounds_by_key = snapshot.evaluation.view("counts", keys[0]), {}
+    view = snapshot.evaluation.view("counts", keys[0])
+    bounds_by_key: dict[str, dict[Label, Bounds]] = {}
     for key in keys:
         bounds = missing_labels.class_label_bounds(key, view, unlabelled)
         if bounds is not None:
-            bounds_by_key[key] = dict(zip(view.labels, np.transpose(bounds).tolist(), strict=True))
+            low, high = np.asarray(bounds).tolist()
+            bounds_by_key[key] = dict(zip(view.labels, zip(low, high, strict=True), strict=True))
     return bounds_by_key
 
 
-def _found(snapshot: Snapshot, key: str, valid: str) -> Any:
-    """Return what the snapshot says; None if the metric has no interval, or the samples have weights."""
+def _interval(snapshot: Snapshot, key: str, valid: str) -> object:
+    """Return an interval, or intervals by label; None if the metric has none, or the samples have weights."""
     try:
         return snapshot.interval(key, LEVEL, valid=valid)
     except (KeyError, ValueError):
         return None
 
 
-def _bounds(interval: Interval | None) -> Bounds | None:
-    known = interval is not None and math.isfinite(interval.low) and math.isfinite(interval.high)
-    return [interval.low, interval.high] if interval is not None and known else None
+def _bounds(interval: object) -> Bounds | None:
+    """Return the ends of an interval; None if there is none, or it is not finite."""
+    if not isinstance(interval, Interval) or not (math.isfinite(interval.low) and math.isfinite(interval.high)):
+        return None
+    return interval.low, interval.high

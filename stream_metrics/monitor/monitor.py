@@ -34,9 +34,9 @@ from stream_metrics.monitor.history import History
 from stream_metrics.monitor.outcomes import JoinStats
 from stream_metrics.monitor.partition import Partition, by_part
 from stream_metrics.monitor.records import Record, Rejected
-from stream_metrics.monitor.statistics import statistics
 from stream_metrics.monitor.store import StaleOwner, Store, StoreError
-from stream_metrics.monitor.view import view
+from stream_metrics.monitor.view import operation_view, view
+from stream_metrics.monitor.view_types import Alert, Checkpoint, DeadLetter, View
 from stream_metrics.monitor.window_reading import read
 from stream_metrics.wire import decoded, encoded
 
@@ -81,7 +81,7 @@ class Monitor:
         self._stale: list[StaleOwner] = []  # to be raised at the end of a step
         self._rate: deque[tuple[float, int]] = deque([(time.monotonic(), 0)], SECONDS)
         self._read = 0
-        self._alerts: list[dict[str, Any]] = []  # as the view shows them
+        self._alerts: list[Alert] = []  # as the view shows them
         self._on_checkpoint: list[Callable[[dict[tuple[str, int], int]], object]] = []
         self._extra_metrics: tuple[str, ...] = ()  # that rules need, beside those that the view always has
         self.history = History(("total", *config.counting.windows), config.counting.metrics)
@@ -98,7 +98,7 @@ class Monitor:
         """Set how many records behind the source is, by (topic, partition); None if that is unknown."""
         self._lag = lag
 
-    def show_alerts(self, alerts: list[dict[str, Any]]) -> None:
+    def show_alerts(self, alerts: list[Alert]) -> None:
         """Set the alerts that the view shows."""
         self._alerts = alerts
 
@@ -277,36 +277,25 @@ class Monitor:
         with self._lock:
             return JoinStats.total(partition.joiner.stats() for partition in self._partitions.values())
 
-    def view(self) -> dict[str, Any]:
-        """Return all that is shown, as data that JSON can hold; states are copied under the lock, and read outside."""
+    def view(self) -> View:
+        """Return everything that is shown; states are copied under the lock, and read outside."""
         with self._lock:
             partitions = [partition for _, partition in sorted(self._partitions.items())]
             counts = [each.counts for each in partitions] or [Counts(self.config.counting, self.config.join.due)]
             readings = read(counts)
-            numbers = statistics(partitions, self._lag)
-            letters = list(self._dead_letters)[::-1]
-        event_time = numbers.pop("event_time")
-        numbers |= {"started": self.started, "alerts": self._alerts, "dead_letters": letters}
+            operation = operation_view(partitions, self._lag)
+            operation.dead_letters = [DeadLetter(*letter) for letter in reversed(self._dead_letters)]
+        operation.started, operation.alerts = self.started, self._alerts
         with self._showing:
             now = self.clock()
-            numbers["records"]["per_second"] = self._per_second()
-            numbers["lag"]["seconds"] = None if event_time is None else max(now - event_time, 0.0)
-            numbers["checkpoint"] = {
-                "age": None if self.checkpointed is None else now - self.checkpointed,
-                "duration": self.checkpoint_seconds,
-                "bytes": self.checkpoint_bytes,
-                "error": self.last_error,
-            }
-            shown = view(
-                readings,
-                self.config.counting,
-                numbers,
-                now=now,
-                event_time=event_time,
-                extra_metrics=self._extra_metrics,
-            )
-            self.history.note(now, shown["by_window"])
-            shown["history"] = self.history.view()
+            operation.records.per_second = self._per_second()
+            if operation.event_time is not None:
+                operation.lag.seconds = max(now - operation.event_time, 0.0)
+            age = None if self.checkpointed is None else now - self.checkpointed
+            operation.checkpoint = Checkpoint(age, self.checkpoint_seconds, self.checkpoint_bytes, self.last_error)
+            shown = view(readings, self.config.counting, operation, now=now, extra_metrics=self._extra_metrics)
+            self.history.note(now, shown.by_window)
+            shown.history = self.history.view()
             if now - self._kept_history[0] >= HISTORY_EVERY:
                 self._kept_history = now, self.history.to_data()
         return shown

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from types import FrameType
-from typing import Any, Protocol
+from typing import Protocol
 
 from stream_metrics.monitor.alerting import Alerts
 from stream_metrics.monitor.config import Config
@@ -30,6 +30,7 @@ from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.sources import Source
 from stream_metrics.monitor.store import StaleOwner
+from stream_metrics.monitor.view_types import View
 
 __all__ = ["Runner", "Served", "stopped_by_signals"]
 
@@ -40,7 +41,6 @@ LOOK = 0.25  # seconds between two views, at least
 IDLE = 1.0  # if nothing was read
 SHARE = 9  # a view, and nine times as long without one
 STALE = 30.0  # seconds without a poll, after which the process is taken to hang
-View = dict[str, Any]
 
 
 class Served(Protocol):
@@ -79,7 +79,7 @@ class Runner:
         show: Callable[[View], None] = lambda view: None,
     ) -> None:
         self.config, self.source, self.monitor, self.alerts = config, source, monitor, alerts
-        self.latest: View = {}
+        self.latest = View()
         self.counts: Counts | None = None
         self.ended = False
         self._stay, self.once = stay, once
@@ -200,7 +200,7 @@ class Runner:
     def _keep_looking(self) -> None:
         spent, seen = 0.0, -1
         while not self._looks.wait(max(LOOK, SHARE * spent)):
-            read = self.latest["records"]["read"]
+            read = self.latest.records.read
             if read == seen and self._looks.wait(IDLE - LOOK):
                 return
             seen = read

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from stream_metrics.monitor.view_types import Alert, GroupRow, View, WindowView
 from stream_metrics.report.headlines import inline_title
 from stream_metrics.report.layout import number, shorten, visible, wrap
 from stream_metrics.report.table import Column, Table
 
-__all__ = ["View", "duration", "facts", "figure", "short_window", "standing", "summary"]
+__all__ = ["duration", "facts", "figure", "short_window", "standing", "summary"]
 
 NONE = "\u2013"
 MOST_GROUPS = 10
 SPANS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
-View = Mapping[str, Any]
 
 
 def figure(value: float | None, digits: int = 3) -> str:
@@ -37,28 +36,29 @@ def duration(seconds: float | None) -> str:
 
 def short_window(view: View) -> str:
     """Return the first window that has samples, else the total."""
-    names = [name for name in view["windows"] if name != "total" and view["by_window"][name]["n"]]
+    names = [name for name in view.windows if name != "total" and view.by_window[name].n]
     return names[0] if names else "total"
 
 
 def facts(view: View) -> list[tuple[str, str]]:
     """Return what the metrics do not say: coverage, delay, the join, records, lag, what went wrong."""
     name = short_window(view)
-    part, join, records = view["by_window"][name], view["join"], view["records"]
-    coverage, delay, lag = part["coverage"], part["delay"], (view["lag"] or {}).get("records")
-    reasons = ", ".join(f"{number(count)} for {visible(reason)}" for reason, count in records["rejected"].items())
+    part, records = view.by_window[name], view.records
+    coverage, delay = part.coverage, part.delay
+    reasons = ", ".join(f"{number(count)} for {visible(reason)}" for reason, count in records.rejected.items())
+    joined = {key: getattr(view.join, key) for key in JOIN}
     lines = [
-        (f"labels ({name})", f"{_share(coverage['ratio'])} of {number(coverage['due'])} predictions have theirs"),
-        *_open(part, view["headline"]),
-        ("delay", f"{duration(delay['p50'])} median, {duration(delay['p90'])} p90, {duration(delay['p99'])} p99"),
-        ("join", ", ".join(f"{number(join[key])} {word}" for key, word in JOIN.items() if join[key] or key in ALWAYS)),
-        ("records", f"{number(records['read'])} read, {f'rejected {reasons}' if reasons else 'none rejected'}"),
+        (f"labels ({name})", f"{_share(coverage.ratio)} of {number(coverage.due)} predictions have theirs"),
+        *_open(part, view.headline),
+        ("delay", f"{duration(delay.p50)} median, {duration(delay.p90)} p90, {duration(delay.p99)} p99"),
+        ("join", ", ".join(f"{number(n)} {JOIN[key]}" for key, n in joined.items() if n or key in ALWAYS)),
+        ("records", f"{number(records.read)} read, {f'rejected {reasons}' if reasons else 'none rejected'}"),
     ]
-    if lag:
-        lines.append(("lag", f"{number(lag)} records still to be read"))
-    if view["checkpoint"].get("error"):
-        lines.append(("not saved", visible(view["checkpoint"]["error"])))
-    return lines + [("incomplete", visible(str(what))) for what in view["incomplete"]]
+    if view.lag.records:
+        lines.append(("lag", f"{number(view.lag.records)} records still to be read"))
+    if view.checkpoint.error:
+        lines.append(("not saved", visible(view.checkpoint.error)))
+    return lines + [("incomplete", visible(what)) for what in view.incomplete]
 
 
 ALWAYS = ("joined", "pending")
@@ -75,9 +75,9 @@ JOIN = {
 }
 
 
-def _open(part: View, keys: Sequence[str]) -> list[tuple[str, str]]:
+def _open(part: WindowView, keys: Sequence[str]) -> list[tuple[str, str]]:
     """Return a line that says between what the headline lies whatever the missing labels are; none if none is."""
-    bounds = part.get("label_bounds", {})
+    bounds = part.label_bounds
     ranges = {inline_title(key): map(figure, bounds[key]) for key in keys if key in bounds}
     texts = [f"{title} {low} to {high}" for title, (low, high) in ranges.items()]
     return [("any labels", ", ".join(texts))] if texts else []
@@ -90,38 +90,39 @@ def _share(ratio: float | None) -> str:
 def summary(view: View, width: int | None = None) -> str:
     """Return the windows with the headline, the worst groups, the facts and the alerts."""
     width = width or shutil.get_terminal_size((100, 24)).columns
-    rows = [view["by_window"][name] for name in view["windows"]]
-    lines = _table("window", view["windows"], rows, view["headline"], width)
+    rows = [view.by_window[name] for name in view.windows]
+    lines = _table("window", view.windows, rows, view.headline, width)
     name = short_window(view)
-    groups = view["by_window"][name]["groups"]["rows"]
+    groups = view.by_window[name].groups.rows
     if groups:
         worst = groups[:MOST_GROUPS]
-        names = [visible(row["group"]) for row in worst]
-        lines += ["", *_table(f"group ({name})", names, worst, view["headline"], width)]
+        names = [visible(row.group) for row in worst]
+        lines += ["", *_table(f"group ({name})", names, worst, view.headline, width)]
         if len(groups) > MOST_GROUPS:
             lines.append(f"and {len(groups) - MOST_GROUPS} groups that do better")
-    told = [*facts(view), *(("alert", _alert(alert, view["now"])) for alert in view["alerts"])]
-    across = max(len(word) for word, _ in told) + 2
+    entries = [*facts(view), *(("alert", _alert(alert, view.now)) for alert in view.alerts)]
+    across = max(len(word) for word, _ in entries) + 2
     lines.append("")
-    for word, text in told:
+    for word, text in entries:
         lines += wrap(f"{word:<{across}}".replace(" ", "\u00a0") + text, width, " " * across)
     return "\n".join(line.replace("\u00a0", " ") for line in lines)
 
 
-def _table(heading: str, names: Sequence[str], rows: Sequence[View], keys: Sequence[str], width: int) -> list[str]:
-    columns = [Column("samples", "n", [number(row["n"]) for row in rows])]
+def _table(
+    heading: str, names: Sequence[str], rows: Sequence[WindowView | GroupRow], keys: Sequence[str], width: int
+) -> list[str]:
+    columns = [Column("samples", "n", [number(row.n) for row in rows])]
     for at, key in enumerate(keys):
-        cells = [figure(row["metrics"].get(key)) for row in rows]
+        cells = [figure(row.metrics.get(key)) for row in rows]
         columns.append(Column(inline_title(key), inline_title(key), cells, at))
     return Table(heading, names, columns).fit(width).lines()
 
 
-def _alert(alert: View, now: float) -> str:
-    since = alert["since"]
-    long = "" if since is None or alert["state"] == "ok" else f" for {duration(max(now - since, 0))}"
-    return f"{alert['state']}{long}: {shorten(visible(alert['rule']), 200)} ({standing(alert)})"
+def _alert(alert: Alert, now: float) -> str:
+    long = "" if alert.since is None or alert.state == "ok" else f" for {duration(max(now - alert.since, 0))}"
+    return f"{alert.state}{long}: {shorten(visible(alert.rule), 200)} ({standing(alert)})"
 
 
-def standing(alert: View) -> str:
+def standing(alert: Alert) -> str:
     """Return how an alert stands: its value, or the note that says more."""
-    return visible(alert["note"]) if alert.get("note") else f"now {figure(alert['value'])}"
+    return visible(alert.note) if alert.note else f"now {figure(alert.value)}"

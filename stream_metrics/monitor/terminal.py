@@ -19,7 +19,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from stream_metrics.monitor.summary import View, duration, facts, figure, short_window, standing
+from stream_metrics.monitor.summary import duration, facts, figure, short_window, standing
+from stream_metrics.monitor.view_types import View, WindowView
 from stream_metrics.report.headlines import inline_title
 from stream_metrics.report.layout import fit_names, number, visible
 
@@ -62,7 +63,7 @@ class Screen:
 def render(view: View, width: int, height: int, lines: Sequence[str] = ()) -> RenderableType:
     """Return what shows a view in so many columns and lines."""
     name = short_window(view)
-    part = view["by_window"][name]
+    part = view.by_window[name]
     top = [_title(view), _headline(view, width), *_alerts(view)]
     said = [Text(visible(line), style="dim", no_wrap=True, overflow="ellipsis") for line in lines]
     bottom = [Text(), _facts(view), *said]
@@ -95,16 +96,16 @@ def _height(drawn: RenderableType, width: int) -> int:
 
 
 def _title(view: View) -> Text:
-    states = [alert["state"] for alert in view["alerts"]]
+    states = [alert.state for alert in view.alerts]
     worst = next((state for state in ("firing", "pending", "ok") if state in states), None)
     words = {"firing": " ALERT ", "pending": " PENDING ", "ok": " WELL ", None: " LIVE "}
     line = Text(no_wrap=True, overflow="ellipsis")
     line.append(words[worst], COLOURS.get(worst or "", "bold white on blue"))
-    line.append(f" {visible(view['title'])}", "bold")
-    rate = view["records"]["per_second"]
-    line.append(f"  {number(view['records']['read'])} records", "dim")
+    line.append(f" {visible(view.title)}", "bold")
+    rate = view.records.per_second
+    line.append(f"  {number(view.records.read)} records", "dim")
     line.append("" if rate is None else f", {number(round(rate))}/s", "dim")
-    line.append(f"  {time.strftime('%H:%M:%S', time.localtime(view['now']))}", "dim")
+    line.append(f"  {time.strftime('%H:%M:%S', time.localtime(view.now))}", "dim")
     return line
 
 
@@ -118,19 +119,19 @@ def _table(title: str, *headings: str, least: int = 0) -> Table:
 
 
 def _headline(view: View, width: int) -> Table:
-    keys = view["headline"]
+    keys = view.headline
     spark = max(min((width - 20) // max(len(keys), 1) - 9, 24), 0)
     table = _table("", "window", "samples", *map(inline_title, keys))
     table.title = ""
-    for window in view["windows"]:
-        part, lines = view["by_window"][window], view["history"].get(window, {})
+    for window in view.windows:
+        part, lines = view.by_window[window], view.history.get(window, {})
         cells = []
         for key in keys:
-            cell = Text(figure(part["metrics"].get(key)), "bold")
+            cell = Text(figure(part.metrics.get(key)), "bold")
             if spark > 3:
                 cell = Text.assemble((sparkline(lines.get(key, ()), spark) + " ", "cyan"), cell)
             cells.append(cell)
-        table.add_row(window, number(part["n"]), *cells)
+        table.add_row(window, number(part.n), *cells)
     return table
 
 
@@ -158,21 +159,21 @@ def _mean(values: Sequence[float]) -> float | None:
 def _alerts(view: View) -> list[Text]:
     """Return a line for each alert that is not well, and one for all others."""
     lines = []
-    for alert in view["alerts"]:
-        if alert["state"] != "ok":
+    for alert in view.alerts:
+        if alert.state != "ok":
             line = Text(no_wrap=True, overflow="ellipsis")
-            line.append(f" {alert['state']} ", COLOURS.get(alert["state"], ""))
-            since = "" if alert["since"] is None else f"  for {duration(max(view['now'] - alert['since'], 0))}"
-            line.append(f" {visible(alert['rule'])}  {standing(alert)}{since}")
+            line.append(f" {alert.state} ", COLOURS.get(alert.state, ""))
+            since = "" if alert.since is None else f"  for {duration(max(view.now - alert.since, 0))}"
+            line.append(f" {visible(alert.rule)}  {standing(alert)}{since}")
             lines.append(line)
-    well = len(view["alerts"]) - len(lines)
+    well = len(view.alerts) - len(lines)
     if well:
-        lines.append(Text(f"{well} of {len(view['alerts'])} alert rules well", "green", no_wrap=True))
+        lines.append(Text(f"{well} of {len(view.alerts)} alert rules well", "green", no_wrap=True))
     return lines
 
 
-def _classes(part: View, name: str) -> Part:
-    rows = part["classes"]
+def _classes(part: WindowView, name: str) -> Part:
+    rows = part.classes
 
     def draw(left: int) -> Table | None:
         lines = left - 4
@@ -180,15 +181,15 @@ def _classes(part: View, name: str) -> Part:
             return None
         shown = rows
         if len(rows) > lines:
-            shown = sorted(rows, key=lambda row: math.inf if row["recall"] is None else row["recall"])[:lines]
-        few = f", {len(shown)} of {len(rows) + part['classes_omitted']} with the lowest recall"
-        areas = any(row["roc_auc"] is not None for row in shown)
-        names = _names(row["label"] for row in shown)
+            shown = sorted(rows, key=lambda row: math.inf if row.recall is None else row.recall)[:lines]
+        few = f", {len(shown)} of {len(rows) + part.classes_omitted} with the lowest recall"
+        areas = any(row.roc_auc is not None for row in shown)
+        names = _names(row.label for row in shown)
         headings = (*CLASS.values(), *(("ROC AUC",) if areas else ()))
         title = f"classes ({name}{few if len(shown) < len(rows) else ''})"
         table = _table(title, "class", *headings, least=max(name.cell_len for name in names))
         for row, label in zip(shown, names, strict=True):
-            table.add_row(label, *(figure(row[key]) for key in (*CLASS, *(("roc_auc",) if areas else ()))))
+            table.add_row(label, *(figure(getattr(row, key)) for key in (*CLASS, *(("roc_auc",) if areas else ()))))
         return table
 
     return draw
@@ -198,29 +199,29 @@ def _names(labels: Iterable[str]) -> list[Text]:
     return [Text(name) for name in fit_names([visible(label) for label in labels], NAME)]
 
 
-def _groups(view: View, part: View, name: str) -> Part:
-    rows, keys = part["groups"]["rows"], view["headline"][:3]
+def _groups(view: View, part: WindowView, name: str) -> Part:
+    rows, keys = part.groups.rows, view.headline[:3]
 
     def draw(left: int) -> Table | None:
         lines = left - 4
         if lines < 1 or not rows:
             return None
         few = f", the worst of {len(rows)}" if len(rows) > lines else ", worst first"
-        names = _names(row["group"] for row in rows[:lines])
+        names = _names(row.group for row in rows[:lines])
         headings = ("group", "samples", *map(inline_title, keys))
         table = _table(f"groups ({name}{few})", *headings, least=max(name.cell_len for name in names))
         for row, label in zip(rows[:lines], names, strict=True):
-            table.add_row(label, number(row["n"]), *(figure(row["metrics"].get(key)) for key in keys))
+            table.add_row(label, number(row.n), *(figure(row.metrics.get(key)) for key in keys))
         return table
 
     return draw
 
 
-def _matrix(part: View) -> Part:
-    labels, counts = part["matrix"]["labels"], part["matrix"]["counts"]
+def _matrix(part: WindowView) -> Part:
+    labels, counts = part.matrix.labels, part.matrix.counts
 
     def draw(left: int) -> Table | None:
-        if not labels or len(labels) > MOST_CELLS or part["matrix"]["omitted"] or left < len(labels) + 4:
+        if not labels or len(labels) > MOST_CELLS or part.matrix.omitted or left < len(labels) + 4:
             return None
         names = _names(labels)
         short = fit_names([visible(label) for label in labels], 6)
@@ -247,13 +248,13 @@ def _cell(share: float | None, right: bool) -> Text:
 
 def _facts(view: View) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
-    saved = view["checkpoint"]["age"]
-    told: list[tuple[str, Any]] = [*facts(view)]
+    saved = view.checkpoint.age
+    entries = facts(view)
     if saved is not None:
-        told.append(("saved", f"{duration(saved)} ago, in {duration(view['checkpoint']['duration'])}"))
+        entries.append(("saved", f"{duration(saved)} ago, in {duration(view.checkpoint.duration)}"))
     bad = ("not saved", "incomplete")
-    table.add_column(style="dim", no_wrap=True, min_width=max(len(word) for word, _ in told))
+    table.add_column(style="dim", no_wrap=True, min_width=max(len(word) for word, _ in entries))
     table.add_column(no_wrap=True, overflow="ellipsis")
-    for word, text in told:
+    for word, text in entries:
         table.add_row(Text(word), Text(text, "bold red" if word in bad else ""))
     return table

@@ -1,80 +1,73 @@
-"""Everything that is shown of a monitor, as data that JSON can hold: the contract of page, API, exporter and alerts.
-
-Counts are read by window; everything else (the join, lag, checkpoints, alerts ...) is passed in by the caller and put
-into the same form. Nothing here is nan or infinite: that is null. Labels and groups are text.
-"""
+"""A view of a monitor: of its operation, and of what was counted in each window."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from stream_metrics.labels.json_names import json_data
+from msgspec import structs
+
+from stream_metrics.monitor.changes import changes_view
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import TOTAL, Counts
+from stream_metrics.monitor.outcomes import JoinStats
+from stream_metrics.monitor.partition import Partition
+from stream_metrics.monitor.view_types import JoinCounts, Lag, PartitionRow, Records, View
 from stream_metrics.monitor.window_reading import Reading, read
 from stream_metrics.monitor.window_view import window_view
 
-__all__ = ["VERSION", "view"]
-
-VERSION = 1
-JOIN = (
-    "pending",
-    "joined",
-    "labels_unmatched",
-    "labels_late",
-    "labels_duplicate",
-    "predictions_duplicate",
-    "predictions_expired",
-    "corrections",
-    "corrections_refused",
-)
-UNKNOWN: dict[str, Any] = {
-    "started": None,
-    "history": {},
-    "join": dict.fromkeys(JOIN, 0),
-    "delays": {"le": [], "counts": [], "sum": 0.0},
-    "records": {"read": 0, "rejected": {}, "per_second": None},
-    "lag": {"records": None, "seconds": None},
-    "checkpoint": {"age": None, "duration": None, "bytes": None},
-    "partitions": [],
-    "incomplete": [],
-    "alerts": [],
-    "changes": [],
-    "dead_letters": [],
-}  # what stands where nothing is handed in
+__all__ = ["operation_view", "view"]
 
 
 def view(
     readings: Mapping[str, Reading],
     config: Counting,
-    statistics: Mapping[str, Any],
+    operation: View,
     *,
     now: float,
-    event_time: float | None = None,
     extra_metrics: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Return the whole view of what `read` returned, whose states are taken over; {} if there are no counts.
+) -> View:
+    """Return `operation` with the windows that `read` returned, whose states are taken over.
 
-    `statistics` has any of the keys of `UNKNOWN`; ValueError for others. `now` is the time of the clock, `event_time`
-    that of the events; `extra_metrics` are in it beside those that always are.
+    `now` is the time of the clock; `extra_metrics` are shown beside those that always are. Without readings the windows
+    are those of empty counts.
     """
-    unknown = statistics.keys() - UNKNOWN.keys()
-    if unknown:
-        raise ValueError(f"Expected `statistics` to have keys of {sorted(UNKNOWN)}, but got {sorted(unknown)}")
     readings = readings or read([Counts(config)])
-    rest = {key: json_data(statistics.get(key, empty)) for key, empty in UNKNOWN.items()}
-    return {
-        "version": VERSION,
-        "title": config.title,
-        "now": now,
-        "started": rest.pop("started"),
-        "event_time": event_time,
-        "windows": list(readings),
-        "headline": list(config.metrics),
-        "by_window": {
+    return structs.replace(
+        operation,
+        title=config.title,
+        now=now,
+        windows=list(readings),
+        headline=list(config.metrics),
+        by_window={
             name: window_view(reading, config.metrics, extra_metrics, "anytime" if name == TOTAL else "fixed")
             for name, reading in readings.items()
         },
-        **rest,
-    }
+    )
+
+
+def operation_view(partitions: Sequence[Partition], lag: Mapping[tuple[str, int], int] | None) -> View:
+    """Return the part of a view that is not about counts: the join, records, offsets, changes.
+
+    `lag` has the number of records behind by (topic, partition), None if that is unknown.
+    """
+    stats = JoinStats.total(partition.joiner.stats() for partition in partitions)
+    lags: Counter[int] = Counter()
+    for (_, number), behind in (lag or {}).items():
+        lags[number] += behind
+    rejected: Counter[str] = Counter()
+    for partition in partitions:
+        rejected.update(partition.rejected)
+    return View(
+        event_time=max((each.event_time for each in partitions if each.event_time is not None), default=None),
+        join=JoinCounts(*(getattr(stats, name) for name in JoinCounts.__struct_fields__)),
+        delays=stats.delays,
+        records=Records(sum(partition.read for partition in partitions), dict(sorted(rejected.items()))),
+        lag=Lag(None if lag is None else lags.total()),
+        partitions=[
+            PartitionRow(each.number, dict(each.next), None if lag is None else lags[each.number])
+            for each in partitions
+        ],
+        changes=changes_view((each.number, each.changes) for each in partitions),
+        incomplete=[what for partition in partitions for what in partition.incomplete],
+    )

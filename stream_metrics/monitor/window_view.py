@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.containers.groups import ByGroup
@@ -23,14 +23,25 @@ from stream_metrics.labels.json_names import json_number
 from stream_metrics.monitor.curves import curves
 from stream_metrics.monitor.delays import delay_quantile
 from stream_metrics.monitor.intervals import (
-    LEVEL,
-    assumption,
     class_intervals,
     class_label_bounds,
+    interval_meaning,
     intervals,
     label_bounds,
 )
 from stream_metrics.monitor.names import names_of
+from stream_metrics.monitor.view_types import (
+    ClassRow,
+    DelayQuantiles,
+    Ends,
+    Gap,
+    GroupRow,
+    Groups,
+    LabelCoverage,
+    Matrix,
+    Number,
+    WindowView,
+)
 from stream_metrics.monitor.window_reading import Reading
 from stream_metrics.report.headlines import MONITOR_VIEW, MONITOR_VIEW_OF_SCORES
 from stream_metrics.snapshots.groups import GroupSnapshot
@@ -40,13 +51,13 @@ __all__ = ["window_view"]
 
 MOST_CLASSES, MOST_CELLS = 200, 50
 CLASSES = ("precision", "recall", "f1")
-SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+SHARES = (0.5, 0.9, 0.99)
 
 
 def window_view(
     reading: Reading, headline: Sequence[str], extra_metrics: Sequence[str] = (), valid: str = "fixed"
-) -> dict[str, Any]:
-    """Return all that is shown of a window, with `extra_metrics`; the states of the reading are taken over.
+) -> WindowView:
+    """Return everything that is shown of a window, with `extra_metrics`; the states of the reading are taken over.
 
     `valid` is that of the intervals.
     """
@@ -59,35 +70,40 @@ def window_view(
     )
     of_scores = () if scored is None else MONITOR_VIEW_OF_SCORES
     keys = tuple(dict.fromkeys((*headline, *extra_metrics, *MONITOR_VIEW, *of_scores)))
-    values, estimates = _metrics(snapshot, keys)
+    values = {key: value(snapshot, key) for key in keys}
     names = dict(zip(snapshot.labels, names_of(snapshot.labels), strict=True))
     due, labelled, delays = reading.covered
     unlabelled, known = due - labelled, [key for key in keys if values[key] is not None]
     bounds, notes = intervals(snapshot, known, valid)
     by_labels, unbounded = label_bounds(snapshot, known, unlabelled)
-    return {
-        "n": snapshot.n,
-        "weight": json_number(snapshot.weight),
-        "abstained": snapshot.abstained,
-        "late": reading.late,
-        "metrics": values,
-        "estimates": estimates,
-        "intervals": bounds,
-        "interval_notes": notes,
-        "interval": {"level": LEVEL, "valid": valid, "assumption": assumption(valid)},
-        "label_bounds": by_labels,
-        "label_bounds_missing": unbounded,
-        "better": {key: CATALOG[key].direction for key in keys},
-        "range": {key: [json_number(CATALOG[key].low), json_number(CATALOG[key].high)] for key in keys},
-        **_classes(snapshot, names, valid, unlabelled),
-        "curves": curves(snapshot, names),
-        "groups": _groups(reading.groups, tuple(dict.fromkeys((*headline, *extra_metrics)))),
-        "coverage": {"ratio": labelled / due if due else None, "labelled": labelled, "due": due},
-        "delay": {name: delay_quantile(delays, share) for name, share in SHARES.items()},
-    }
+    most = np.argsort(-snapshot.evaluation.value_and_undefined("support")[0], kind="stable")
+    shown = np.sort(most[:MOST_CLASSES]).tolist()
+    return WindowView(
+        n=snapshot.n,
+        weight=json_number(snapshot.weight),
+        correct=snapshot.evaluation.value_and_undefined("tp_sum")[0],
+        abstained=snapshot.abstained,
+        late=reading.late,
+        metrics=values,
+        estimates=_estimates(snapshot, known),
+        intervals=bounds,
+        interval_notes=notes,
+        interval=interval_meaning(valid),
+        label_bounds=by_labels,
+        label_bounds_missing=unbounded,
+        better={key: CATALOG[key].direction for key in keys},
+        range={key: (json_number(CATALOG[key].low), json_number(CATALOG[key].high)) for key in keys},
+        classes=_classes(snapshot, shown, names, valid, unlabelled),
+        classes_omitted=len(most) - len(shown),
+        matrix=_matrix(snapshot, np.sort(most[:MOST_CELLS]), list(names.values())),
+        curves=curves(snapshot, names),
+        groups=_groups(reading.groups, tuple(dict.fromkeys((*headline, *extra_metrics)))),
+        coverage=LabelCoverage(labelled / due if due else None, labelled, due),
+        delay=DelayQuantiles(*(delay_quantile(delays, share) for share in SHARES)),
+    )
 
 
-def value(snapshot: Snapshot, key: str) -> float | None:
+def value(snapshot: Snapshot, key: str) -> Number | None:
     """Return one value; None if it is 0/0, infinite, or cannot be read from what was counted."""
     try:
         return json_number(number_of(snapshot.evaluation, key))
@@ -95,44 +111,43 @@ def value(snapshot: Snapshot, key: str) -> float | None:
         return None
 
 
-def _metrics(snapshot: Snapshot, keys: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    values = {key: value(snapshot, key) for key in keys}
-    estimates = {}
-    for key, number in values.items():
-        if number is not None and CATALOG[key].state != "counts":
-            estimate = snapshot.estimate(key)
-            if estimate.kind == "certified":
-                estimates[key] = {"low": json_number(estimate.low), "high": json_number(estimate.high)}
-    return values, estimates
+def _estimates(snapshot: Snapshot, keys: Sequence[str]) -> dict[str, Ends]:
+    estimates = {key: snapshot.estimate(key) for key in keys if CATALOG[key].state != "counts"}
+    return {
+        key: Ends(json_number(estimate.low), json_number(estimate.high))
+        for key, estimate in estimates.items()
+        if estimate.kind == "certified"
+    }
 
 
-def _classes(snapshot: Snapshot, names: Mapping[Label, str], valid: str, unlabelled: int) -> dict[str, Any]:
-    """Return the table of classes and the matrix, each of the classes with the most samples, in the order of report."""
-    support = snapshot.evaluation.value_and_undefined("support")[0]
-    most = np.argsort(-support, kind="stable")
-    shown = np.sort(most[:MOST_CLASSES]).tolist()
-    areas: Mapping[Label, float] = {}
-    if snapshot.scored:
-        areas = snapshot.per_class["roc_auc"]
+def _classes(
+    snapshot: Snapshot, shown: Sequence[int], names: Mapping[Label, str], valid: str, unlabelled: int
+) -> list[ClassRow]:
+    """Return the rows of some classes, given by their number in the order of report."""
+    areas: Mapping[Label, float] = snapshot.per_class["roc_auc"] if snapshot.scored else {}
     read = snapshot.evaluation.value_and_undefined
-    columns = {key: read(key)[0].tolist() for key in ("support", "predicted_count", *CLASSES)}
+    columns = {key: read(key)[0].tolist() for key in ("support", "predicted_count", "tp", *CLASSES)}
     lost = {key: set(read(key)[1] or ()) for key in CLASSES}
     bounds = class_intervals(snapshot, CLASSES, valid)
     by_labels = class_label_bounds(snapshot, CLASSES, unlabelled)
     rows = []
     for at in shown:
         label = snapshot.labels[at]
-        row = {"label": names[label], "support": columns["support"][at], "predicted": columns["predicted_count"][at]}
-        row |= {key: None if label in lost[key] else columns[key][at] for key in CLASSES}
-        row["roc_auc"] = json_number(areas.get(label, math.nan))
-        row["intervals"] = {key: by_label[label] for key, by_label in bounds.items() if label in by_label}
-        row["label_bounds"] = {key: ends[label] for key, ends in by_labels.items() if row[key] is not None}
+        row = ClassRow(
+            label=names[label],
+            support=columns["support"][at],
+            predicted=columns["predicted_count"][at],
+            true_positives=columns["tp"][at],
+            **{key: None if label in lost[key] else columns[key][at] for key in CLASSES},
+            roc_auc=json_number(areas.get(label)),
+            intervals={key: by_label[label] for key, by_label in bounds.items() if label in by_label},
+            label_bounds={key: ends[label] for key, ends in by_labels.items() if label not in lost[key]},
+        )
         rows.append(row)
-    matrix = _matrix(snapshot, np.sort(most[:MOST_CELLS]), list(names.values()))
-    return {"classes": rows, "classes_omitted": len(most) - len(rows), "matrix": matrix}
+    return rows
 
 
-def _matrix(snapshot: Snapshot, shown: Any, names: Sequence[str]) -> dict[str, Any]:
+def _matrix(snapshot: Snapshot, shown: NDArray[np.intp], names: Sequence[str]) -> Matrix:
     """Return the counts of some classes, rows true; the cells are read sparse, whatever the number of classes."""
     rows, columns, counts = snapshot.evaluation.views["counts"].cells()
     place = np.full(len(names), -1)
@@ -141,28 +156,28 @@ def _matrix(snapshot: Snapshot, shown: Any, names: Sequence[str]) -> dict[str, A
     table = np.zeros((len(shown), len(shown)), counts.dtype)
     table[place[rows[inside]], place[columns[inside]]] = counts[inside]
     labels = [names[at] for at in shown.tolist()]
-    return {"labels": labels, "counts": table.tolist(), "omitted": len(names) - len(shown)}
+    return Matrix(labels, table.tolist(), len(names) - len(shown))
 
 
-def _groups(groups: ByGroup, headline: Sequence[str]) -> dict[str, Any]:
+def _groups(groups: ByGroup, headline: Sequence[str]) -> Groups:
     """Return the headline metrics of every group, worst first by the first of them that groups have."""
     snapshots = {group: Snapshot(groups.state(group)) for group in groups.groups}
     together = GroupSnapshot(snapshots, None, None)
     keys = [key for key in headline if CATALOG[key].state == "counts"]
-    rows: list[dict[str, Any]] = [
-        {"group": name, "n": view.n, "metrics": {key: value(view, key) for key in headline}}
-        for name, view in zip(names_of(tuple(snapshots)), snapshots.values(), strict=True)
+    names = dict(zip(snapshots, names_of(tuple(snapshots)), strict=True))
+    rows = [
+        GroupRow(names[group], view.n, {key: value(view, key) for key in headline})
+        for group, view in snapshots.items()
     ]
-    names = dict(zip(snapshots, (row["group"] for row in rows), strict=True))
     gaps = {}
     for key in keys:
         gap = together.gap(key)
         if math.isfinite(gap.size):
-            gaps[key] = {"size": gap.size, "lowest": names[gap.lowest], "highest": names[gap.highest]}
+            gaps[key] = Gap(gap.size, names[gap.lowest], names[gap.highest])
     first = next((key for key in keys if CATALOG[key].direction is not None), None)
     if first is not None:
-        rows.sort(key=lambda row: _badness(row["metrics"][first], CATALOG[first].direction))
-    return {"rows": rows, "gaps": gaps, "folded": groups.folded}
+        rows.sort(key=lambda row: _badness(row.metrics[first], CATALOG[first].direction))
+    return Groups(rows, gaps, groups.folded)
 
 
 def _badness(number: float | None, better: str | None) -> float:

@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import numpy as np
 from fuzz import mutation
 from support.monitor_events import NOW, START, events, lines
@@ -113,7 +114,7 @@ def check(data: bytes) -> str:
     written = at_once._partitions[0].counts.to_bytes()
     assert Counts.from_bytes(config.counting, written).to_bytes() == written, "other counts than were written"
     if zlib.crc32(data) % 32 == 0:
-        json.dumps(at_once.view(), allow_nan=False).encode()
+        json.dumps(msgspec.to_builtins(at_once.view()), allow_nan=False).encode()
         if at_once._partitions[0].good:  # nothing is written before the first event
             assert _state(_restarted(config, records)) == state, "a restart makes a difference"
     _go_on(at_once, config)

@@ -8,8 +8,8 @@ import json
 import math
 import re
 from random import Random
-from typing import Any
 
+import msgspec
 from fuzz import mutation
 from support.monitor_events import CONFIG, events, offline, records
 
@@ -18,6 +18,7 @@ from stream_metrics.monitor.alerts.rules import Changed, Comparison, Rule, RuleE
 from stream_metrics.monitor.alerts.values import CLASS, METRICS, OPERATION, WINDOW, Value
 from stream_metrics.monitor.changes import DriftDetectors
 from stream_metrics.monitor.config import Counting
+from stream_metrics.monitor.view_types import View
 
 __all__ = ["COVERED", "check", "mutate", "seeds"]
 
@@ -99,11 +100,11 @@ def _evaluate(rule: Rule | Changed) -> None:
     assert value is None or math.isfinite(value), value
     engine = Engine([rule], "model")
     engine.evaluate(_view(), 1_700_000_000.0)
-    json.dumps(engine.shown(), allow_nan=False).encode()
+    json.dumps(msgspec.to_builtins(engine.shown()), allow_nan=False).encode()
 
 
 @functools.cache
-def _view() -> dict[str, Any]:
+def _view() -> View:
     """Return the view of a monitor that has counted something."""
     return offline(records(events(100))).view()
 

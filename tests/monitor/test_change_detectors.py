@@ -103,7 +103,7 @@ def test_false_alarms_are_no_more_frequent_over_partitions() -> None:
     rule, chance, lengths = watched("changed(accuracy) arl=100 p0=0.1"), random.Random(0), []
     for _ in range(100):
         four, n = [DriftDetectors([rule]) for _ in range(4)], 0
-        while not any(row["alarms"] for row in changes_view(enumerate(four))):
+        while not any(row.alarms for row in changes_view(enumerate(four))):
             for changes in four:
                 feed(changes, [("a", "a" if chance.random() < 0.9 else "b")])
             n += 4
@@ -121,12 +121,12 @@ def test_a_level_that_is_given_is_kept_and_may_be_left_both_ways() -> None:
         feed(changes, pairs)
 
         (row,) = changes_view([(7, changes)])
-        assert min(row["alarms"], 1) == alarms
-        assert row["evidence"] is not None
+        assert min(row.alarms, 1) == alarms
+        assert row.evidence is not None
         if direction == "worse":
-            assert row["note"].startswith("changed; ")
+            assert row.note.startswith("changed; ")
             feed(changes, [("a", "a")] * 1000)
-            assert changes_view([(7, changes)])[0]["note"] == "evidence 11 of 1 000"
+            assert changes_view([(7, changes)])[0].note == "evidence 11 of 1 000"
 
 
 def test_a_detector_that_is_damaged_is_refused() -> None:

@@ -54,10 +54,10 @@ def outcomes(found: Sequence[dict[str, Any]], label: str | None = None) -> list[
 
 def state(monitor: Monitor, partition: int = 0) -> tuple[Any, Any]:
     """Return the bytes of detectors, and what is shown of changes but for what was before they were loaded."""
-    shown = monitor.view()["changes"]
+    shown = monitor.view().changes
     for rule in shown:
-        for row in rule["partitions"]:
-            row["before"] = None
+        for row in rule.partitions:
+            row.before = 0
     return monitor._partitions[partition].changes.content(), shown
 
 
@@ -82,8 +82,8 @@ def test_any_batches_give_the_same_bytes_and_the_same_alarm(at_once) -> None:
     for row, label, reference in zip(shown, ("cat", None), (100, 150), strict=True):
         detector = ChangeDetector(reference=reference, arl=1000)
         detector.update_many(outcomes(found, label))
-        assert dict(content[0])[row["rule"]] == detector.to_bytes()
-        assert detector.alarms == row["alarms"] == 1
+        assert dict(content[0])[row.rule] == detector.to_bytes()
+        assert detector.alarms == row.alarms == 1
         assert 0.6 < detector.changes[0] / detector.n < 0.85
 
 
@@ -103,7 +103,7 @@ def test_a_kill_neither_loses_nor_repeats_an_outcome(tmp_path: Path) -> None:
         monitor.store.close()
 
     assert found == state(offline(stream, CHANGING))
-    assert [row["alarms"] for row in found[1]] == [1, 1]
+    assert [row.alarms for row in found[1]] == [1, 1]
 
 
 def test_each_partition_has_its_own_level_and_alarm() -> None:
@@ -114,11 +114,11 @@ def test_each_partition_has_its_own_level_and_alarm() -> None:
 
     monitor = offline([record for pair in zip(worse, steady, strict=True) for record in pair], config)
 
-    (row,) = monitor.view()["changes"]
-    first, second = row["partitions"]
-    assert (row["alarms"], row["holds"], first["alarms"], second["alarms"]) == (1, True, 1, 0)
-    assert row["note"].startswith("changed in partition 0; learning what is normal now: ")
-    assert row["evidence"] == second["evidence"] < 1000
+    (row,) = monitor.view().changes
+    first, second = row.partitions
+    assert (row.alarms, row.holds, first.alarms, second.alarms) == (1, True, 1, 0)
+    assert row.note.startswith("changed in partition 0; learning what is normal now: ")
+    assert row.evidence == second.evidence < 1000
     assert [state(monitor, at)[0] for at in (0, 1)] == [
         state(offline(each, config), at)[0] for at, each in enumerate((worse, steady))
     ]
@@ -133,7 +133,7 @@ def test_a_correction_takes_nothing_back_and_adds_nothing() -> None:
     monitor, without = offline(records([*asked, *corrected]), config), offline(records(asked), config)
 
     assert monitor.stats().corrections == 10
-    assert monitor.view()["by_window"]["total"]["metrics"]["accuracy"] == 0.5
+    assert monitor.view().by_window["total"].metrics["accuracy"] == 0.5
     assert state(monitor) == state(without)
 
 
@@ -144,9 +144,9 @@ def test_rules_come_and_go(tmp_path: Path) -> None:
         monitor = started(config_of(*rules, like=CHANGING), tmp_path / "state")
         at = monitor.assign([0]).get(("t", 0), 0)
         monitor.step(stream[at:end])
-        rows = monitor.view()["changes"]
+        rows = monitor.view().changes
         monitor.close()
-        assert [row["rule"] for row in rows] == [*rules]
+        assert [row.rule for row in rows] == [*rules]
         seen.append(monitor_outcomes(rows))
 
     labels = [sum(b"truth" in (record.value or b"") for record in stream[:end]) for end in (200, 400)]
@@ -157,7 +157,7 @@ def test_rules_come_and_go(tmp_path: Path) -> None:
 
 def monitor_outcomes(rows: list[dict[str, Any]]) -> list[int]:
     """Return how many outcomes each rule has seen."""
-    return [row["partitions"][0]["outcomes"] for row in rows]
+    return [row.partitions[0].outcomes for row in rows]
 
 
 def test_without_rules_nothing_is_kept() -> None:
@@ -168,7 +168,7 @@ def test_without_rules_nothing_is_kept() -> None:
 
     assert without._partitions[0].counts.watch is None
     assert without._partitions[0].changes.content() == []
-    assert without.view()["changes"] == []
+    assert without.view().changes == []
     assert len(without._partitions[0].state()) < len(with_rule._partitions[0].state())
     assert without.counts().to_bytes() == with_rule.counts().to_bytes()
 
@@ -180,13 +180,13 @@ def test_an_export_has_the_detectors(tmp_path: Path) -> None:
     stream: list[Record] = records(drifting(300, 300))
     monitor = started(config, tmp_path / "state")
     monitor.step(stream)
-    before = monitor_outcomes(monitor.view()["changes"])
+    before = monitor_outcomes(monitor.view().changes)
     monitor.close()
 
     restore(str(tmp_path / "state"), str(tmp_path / "export"))
     monitor = started(config, tmp_path / "state")
 
-    assert monitor_outcomes(monitor.view()["changes"]) == before
+    assert monitor_outcomes(monitor.view().changes) == before
     monitor.close()
 
 
@@ -202,9 +202,9 @@ def test_the_evidence_is_shown() -> None:
         alerts.see(view)
 
     early, late = views[0], views[-1]
-    evidence = late["changes"][0]["evidence"]
-    assert early["alerts"][0]["note"] == "learning what is normal: 100 of 150 outcomes"
-    assert f"({early['alerts'][0]['note']})" in summary(early, 200)
-    assert f"evidence {number(round(evidence))} of 1 000" == late["alerts"][0]["note"]
+    evidence = late.changes[0].evidence
+    assert early.alerts[0].note == "learning what is normal: 100 of 150 outcomes"
+    assert f"({early.alerts[0].note})" in summary(early, 200)
+    assert f"evidence {number(round(evidence))} of 1 000" == late.alerts[0].note
     assert f'stream_metrics_change_evidence{{rule="{ACCURACY}"}} ' in text(late, Serve())
     assert "stream_metrics_change_evidence" not in text(offline(records(events(20))).view(), Serve())

@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_metrics.monitor.history import MOST_POINTS, History
+from stream_metrics.monitor.view_types import WindowView
 
 LINES = ("accuracy", "macro_f1")
 
 
-def moment(n: int, accuracy: float | None = 0.5) -> dict[str, Any]:
+def moment(n: int, accuracy: float | None = 0.5) -> dict[str, WindowView]:
     """Return the part of a view that history reads."""
-    return {name: {"n": n, "metrics": {"accuracy": accuracy, "log_loss": 1.0}} for name in ("total", "1h")}
+    return {name: WindowView(n=n, metrics={"accuracy": accuracy, "log_loss": 1.0}) for name in ("total", "1h")}
 
 
 def test_lines_have_the_values_of_the_views() -> None:

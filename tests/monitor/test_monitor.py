@@ -21,6 +21,7 @@ from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.partition import Unreadable
 from stream_metrics.monitor.sources.memory import MemorySource
 from stream_metrics.monitor.store import StaleOwner, Store, StoreError
+from stream_metrics.monitor.view_types import DeadLetter, PartitionRow, to_json
 
 STREAM = records(events(500))
 WHOLE = counted(offline(STREAM))
@@ -169,7 +170,7 @@ def test_the_first_hundred_records_must_not_all_fail(tmp_path: Path) -> None:
     assert again.store is not None
     assert again.store.letters() == []
     again.step(records([*["junk"] * 99, {"id": 1, "time": START, "truth": "cat"}]))
-    assert again.view()["records"]["rejected"] == {"decode": 99}
+    assert again.view().records.rejected == {"decode": 99}
     again.close()
 
 
@@ -207,14 +208,14 @@ def test_poison_is_counted_kept_and_passed(tmp_path: Path) -> None:
     monitor.step(stream)
     monitor.checkpoint()
 
-    assert monitor.view()["records"]["rejected"] == {
+    assert monitor.view().records.rejected == {
         "decode": 1, "field": 2, "label": 1, "score": 1, "time": 1, "weight": 2
     }  # fmt: skip
     assert monitor.store is not None
     letters = monitor.store.letters()
     assert [letter.offset for letter in letters] == list(range(len(stream) - 1, len(stream) - len(bad) - 1, -1))
     assert letters[-1].detail.startswith("not JSON: ")
-    assert monitor.view()["dead_letters"][0] == letters[0]._asdict()
+    assert monitor.view().dead_letters[0] == DeadLetter(*letters[0])
     monitor.close()
 
 
@@ -250,7 +251,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path, caplog: pytest.
         monitor.step(STREAM[at : at + 100])
     with pytest.raises(StoreError, match=r"state.sqlite: database or disk is full"):
         monitor.checkpoint()
-    said = monitor.view()["checkpoint"]["error"]
+    said = monitor.view().checkpoint.error
     monitor.store._run(f"pragma max_page_count = {limit}")
     monitor.step(STREAM[700:])
     monitor.close()
@@ -271,7 +272,7 @@ def test_the_view_is_data_and_does_not_disturb(tmp_path: Path) -> None:
 
     def look() -> None:
         while not ended.is_set():
-            seen.append(json.loads(json.dumps(monitor.view(), allow_nan=False)))
+            seen.append(json.loads(to_json(monitor.view())))
 
     watchers = [threading.Thread(target=look) for _ in range(2)]
     for watcher in watchers:
@@ -286,11 +287,11 @@ def test_the_view_is_data_and_does_not_disturb(tmp_path: Path) -> None:
     last = monitor.view()
     assert counted(monitor) == WHOLE
     assert {view["records"]["read"] for view in seen} <= set(range(0, len(STREAM) + 101, 100)) | {len(STREAM)}
-    assert last["join"]["joined"] == WHOLE[1].joined
-    assert sum(last["delays"]["counts"]) == WHOLE[1].joined
-    assert last["partitions"] == [{"partition": 0, "next": {"t": len(STREAM)}, "lag": None}]
-    assert last["checkpoint"]["age"] == 0.0
-    assert last["checkpoint"]["bytes"] > 0
+    assert last.join.joined == WHOLE[1].joined
+    assert sum(last.delays.counts) == WHOLE[1].joined
+    assert last.partitions == [PartitionRow(0, {"t": len(STREAM)}, None)]
+    assert last.checkpoint.age == 0.0
+    assert last.checkpoint.bytes > 0
     monitor.close()
 
 
@@ -322,7 +323,7 @@ def test_incomplete_counts_say_so_for_good(tmp_path: Path) -> None:
     again = opened(tmp_path)
     again.assign([0])
 
-    assert again.view()["incomplete"] == ["records 3 to 7 were gone"]
+    assert again.view().incomplete == ["records 3 to 7 were gone"]
     again.close()
 
 
@@ -352,7 +353,7 @@ def test_an_export_can_take_the_place_of_a_damaged_file(tmp_path: Path) -> None:
     assert again.counts().to_bytes() == WHOLE[0]
     assert counters.pending == 0
     assert counters.predictions_expired == WHOLE[1].counters.pending + WHOLE[1].counters.predictions_expired
-    assert again.view()["incomplete"][0].startswith("restored from an export: ")
+    assert again.view().incomplete[0].startswith("restored from an export: ")
     assert then.predictions == 0 or again.stats().predictions_expired > 0
     again.step(records(events(20)))
     again.close()

@@ -33,7 +33,7 @@ def test_records_are_taken_once_whatever_the_gaps() -> None:
     monitor.step(held)
 
     assert monitor.stats().counters.labels == 100
-    assert monitor.view()["partitions"][0]["next"] == {"a": 98 * 7 + 1, "b": 99 * 7 + 1}
+    assert monitor.view().partitions[0].next == {"a": 98 * 7 + 1, "b": 99 * 7 + 1}
 
 
 def test_two_topics_are_one_partition() -> None:

@@ -21,6 +21,7 @@ from stream_metrics.monitor.runner import Runner, stopped_by_signals
 from stream_metrics.monitor.sources.file import FileSource
 from stream_metrics.monitor.sources.memory import MemorySource, records
 from stream_metrics.monitor.store import StaleOwner, Store
+from stream_metrics.monitor.view_types import View
 
 NOW = 1_700_000_000.0
 PATIENCE = 20.0
@@ -83,14 +84,14 @@ def test_a_source_that_ends_is_counted_whole(tmp_path) -> None:
     runner.run()
 
     assert runner.ended
-    assert runner.latest["by_window"]["total"]["n"] == 1000
+    assert runner.latest.by_window["total"].n == 1000
     assert runner.counts is not None
     assert runner.counts.total.n == 1000
-    assert [alert["state"] for alert in runner.latest["alerts"]] == ["firing"]
+    assert [alert.state for alert in runner.latest.alerts] == ["firing"]
     again = made(FileSource(str(log)), ("accuracy < 0.9",), "file", Store(str(tmp_path / "state")))
     again.run()
-    assert again.latest["by_window"]["total"]["n"] == 1000
-    assert again.latest["alerts"] == runner.latest["alerts"]
+    assert again.latest.by_window["total"].n == 1000
+    assert again.latest.alerts == runner.latest.alerts
 
 
 def test_it_serves_until_it_is_stopped() -> None:
@@ -103,7 +104,7 @@ def test_it_serves_until_it_is_stopped() -> None:
         source,
         server=lambda *args, **asked: served.append(Serving(*args, **asked)) or served[0],
         started=said.append,
-        show=lambda view: shown.append(view["by_window"]["total"]["n"]),
+        show=lambda view: shown.append(view.by_window["total"].n),
     )
     thread = started(runner)
     until(lambda: 10 in shown)
@@ -137,7 +138,7 @@ def test_stay_and_once() -> None:
 
     once = made(MemorySource(records(events(2500))), once=True)
     once.run()
-    assert once.latest["by_window"]["total"]["n"] == 2500
+    assert once.latest.by_window["total"].n == 2500
     assert once.ended
 
 
@@ -145,19 +146,19 @@ def test_signals_stop_it() -> None:
     """SIGTERM lets it end as `stop` does, and handlers are as before afterwards."""
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     source = MemorySource(records(events(10)))
-    runner = made(source, show=lambda view: view["records"]["read"] and os.kill(os.getpid(), signal.SIGTERM))
+    runner = made(source, show=lambda view: view.records.read and os.kill(os.getpid(), signal.SIGTERM))
 
     with stopped_by_signals(runner):
         runner.run()
 
-    assert runner.latest["by_window"]["total"]["n"] == 10
+    assert runner.latest.by_window["total"].n == 10
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 def test_a_view_that_fails_ends_it(tmp_path) -> None:
     """No page stays old in silence: the error comes out of `run`, and what was counted is kept."""
 
-    def show(view: dict[str, Any]) -> None:
+    def show(view: View) -> None:
         if threading.current_thread() is not threading.main_thread():
             raise ZeroDivisionError("drawn wrongly")
 
@@ -168,7 +169,7 @@ def test_a_view_that_fails_ends_it(tmp_path) -> None:
 
     kept = made(MemorySource(), store=Store(str(tmp_path / "state")), once=True)
     kept.run()
-    assert kept.latest["by_window"]["total"]["n"] == 10
+    assert kept.latest.by_window["total"].n == 10
 
 
 def test_a_source_that_fails_ends_it(tmp_path) -> None:
@@ -194,7 +195,7 @@ def test_a_source_that_fails_ends_it(tmp_path) -> None:
     assert served[0].events == ["start", "close"]
     kept = made(MemorySource(), store=Store(str(tmp_path / "state")), once=True)
     kept.run()
-    assert kept.latest["by_window"]["total"]["n"] == 10
+    assert kept.latest.by_window["total"].n == 10
 
 
 class Partitions(MemorySource):
@@ -230,7 +231,7 @@ def test_a_partition_lost_to_another_worker(tmp_path, monkeypatch, caplog) -> No
         else:
             runner.run()
             assert monitor.partitions == [1]
-            assert runner.latest["by_window"]["total"]["n"] == 10
+            assert runner.latest.by_window["total"].n == 10
             assert [record.levelno for record in caplog.records] == [logging.WARNING]
 
 

@@ -7,7 +7,7 @@ from collections import deque
 from typing import Any
 
 import pytest
-from support.page_views import empty_view, hostile_view, make_view, real_view
+from support.page_views import empty_view, hostile_view, make_view, real_view, typed
 
 from stream_metrics.monitor.summary import duration, facts, short_window, summary
 
@@ -20,17 +20,10 @@ from stream_metrics.monitor.terminal import Screen, render, sparkline
 HOSTILE = ["[red]x[/red]", "\x1b[31mred", "a\nb", "", "日本語の長い名前はここで切られる", "x" * 300, "[/]"]
 
 
-def completed(view: dict[str, Any]) -> dict[str, Any]:
-    """Return a made-up view with what it lacks."""
-    for part in view["by_window"].values():
-        part.setdefault("classes_omitted", 0)
-    return view
-
-
 def drawn(view: dict[str, Any], width: int, height: int, lines: tuple[str, ...] = ()) -> list[str]:
     """Return the lines that are drawn."""
     console = Console(width=width, height=height, file=io.StringIO(), force_terminal=True, color_system=None)
-    console.print(render(completed(view), width, height, lines), end="")
+    console.print(render(typed(view), width, height, lines), end="")
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().removesuffix("\n").split("\n")
 
@@ -61,7 +54,7 @@ def test_what_is_shown() -> None:
     places = [text.index(f"\n{group} ") if f"\n{group} " in text else text.index(f" {group} ") for group in worst]
     assert places == sorted(places)
     assert "truth (rows) by prediction" in text
-    assert all(fact[:40] in text for _, fact in facts(view))
+    assert all(fact[:40] in text for _, fact in facts(typed(view)))
 
 
 def test_many_classes_show_the_weakest() -> None:
@@ -79,13 +72,13 @@ def test_many_classes_show_the_weakest() -> None:
 def test_views_without_and_with_data(view) -> None:
     """A monitor that has counted nothing is shown, by both, and so is a real one."""
     assert "window" in "\n".join(drawn(view, 80, 24))
-    assert summary(completed(view), 80).startswith("window")
+    assert summary(typed(view), 80).startswith("window")
 
 
 def test_hostile_names_stay_text() -> None:
     """Markup, escapes and line breaks in labels, groups and rules appear as they are written, or escaped."""
-    view = completed(hostile_view(HOSTILE))
-    for text in ("\n".join(drawn(view, 140, 60, ("\x1b[2J said",))), summary(view, 100)):
+    view = hostile_view(HOSTILE)
+    for text in ("\n".join(drawn(view, 140, 60, ("\x1b[2J said",))), summary(typed(view), 100)):
         assert "\x1b[31m" not in text
         assert "\x1b[2J" not in text
         assert "[red]x[/red]" in text
@@ -94,9 +87,9 @@ def test_hostile_names_stay_text() -> None:
 
 def test_the_summary_fits() -> None:
     """As plain text, too, no line is wider than asked for, and windows, groups and alerts are there."""
-    view = completed(make_view(4, 14, drift=0.9))
+    view = make_view(4, 14, drift=0.9)
     for width in (80, 140):
-        text = summary(view, width)
+        text = summary(typed(view), width)
         assert max(map(len, text.splitlines())) <= width
         assert all(f"{view['by_window'][name]['metrics']['accuracy']:.3f}" in text for name in view["windows"])
         assert "and 4 groups that do better" in text
@@ -108,7 +101,7 @@ def test_what_went_wrong_is_said() -> None:
     view = make_view()
     view["checkpoint"]["error"], view["incomplete"] = "disk full", ["some are gone"]
 
-    assert facts(view)[-2:] == [("not saved", "disk full"), ("incomplete", "some are gone")]
+    assert facts(typed(view))[-2:] == [("not saved", "disk full"), ("incomplete", "some are gone")]
 
 
 @pytest.mark.parametrize(
@@ -137,11 +130,11 @@ def test_lengths_of_time() -> None:
 def test_the_window_shown_is_the_first_with_samples() -> None:
     """Without any in a window it is the total."""
     view = make_view()
-    assert short_window(view) == "1h"
+    assert short_window(typed(view)) == "1h"
 
     for name in ("1h", "1d"):
         view["by_window"][name]["n"] = 0
-    assert short_window(view) == "total"
+    assert short_window(typed(view)) == "total"
 
 
 def test_a_screen_draws_views_and_lines() -> None:
@@ -151,11 +144,11 @@ def test_a_screen_draws_views_and_lines() -> None:
     settings = {"TERM": "xterm", "COLUMNS": "100", "LINES": "40"}
     console = Console(file=file, force_terminal=True, color_system=None, _environ=settings)
     with Screen(lines, console) as screen:
-        screen.show(completed(make_view(3)))
+        screen.show(typed(make_view(3)))
         lines.append("second line")
-        screen.show(completed(make_view(3)))
+        screen.show(typed(make_view(3)))
         shown = file.getvalue()
-    screen.show(completed(make_view()))
+    screen.show(typed(make_view()))
 
     assert "the page is at" in shown
     assert "second line" in shown
@@ -166,7 +159,7 @@ def test_a_screen_draws_views_and_lines() -> None:
 def test_missing_labels_leave_something_open() -> None:
     """The facts say between what the headline lies whatever the missing labels; nothing if none is missing."""
     view = make_view(3, 0)
-    assert "any labels" not in dict(facts(view))
+    assert "any labels" not in dict(facts(typed(view)))
     view["by_window"]["1h"]["label_bounds"] = {"macro_f1": [0.8, 0.95], "accuracy": [0.85, 0.97], "log_loss": [0, 1]}
 
-    assert dict(facts(view))["any labels"] == "accuracy 0.850 to 0.970, macro F1 0.800 to 0.950"
+    assert dict(facts(typed(view)))["any labels"] == "accuracy 0.850 to 0.970, macro F1 0.800 to 0.950"

@@ -6,10 +6,12 @@ import json
 import math
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.page_views import plain
 from support.pair_streams import HARD, SOFT, countable, counted, fed, pairs, placed
 
 from stream_metrics import testing
@@ -17,10 +19,12 @@ from stream_metrics.catalog.table import CATALOG
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import Counts, Pair
 from stream_metrics.monitor.curves import MOST_POINTS
+from stream_metrics.monitor.delays import Delays
 from stream_metrics.monitor.history import History
 from stream_metrics.monitor.names import names_of
 from stream_metrics.monitor.records import MISSING
-from stream_metrics.monitor.view import UNKNOWN, view
+from stream_metrics.monitor.view import view
+from stream_metrics.monitor.view_types import DeadLetter, JoinCounts, Lag, PartitionRow, View, to_json
 from stream_metrics.monitor.window_reading import read
 from stream_metrics.snapshots.snapshot import Snapshot
 
@@ -32,16 +36,16 @@ WINDOW = {
     "n", "weight", "abstained", "metrics", "estimates", "better", "range", "classes", "matrix", "curves", "groups",
     "coverage", "delay", "intervals", "interval_notes", "interval", "label_bounds", "label_bounds_missing",
 }  # fmt: skip
-CLASS = {"label", "support", "predicted", "precision", "recall", "f1", "roc_auc", "intervals", "label_bounds"}
-MORE = {"late", "classes_omitted"}  # beyond the contract
+CLASS = {
+    "label", "support", "predicted", "true_positives", "precision", "recall", "f1", "roc_auc", "intervals",
+    "label_bounds",
+}  # fmt: skip
+MORE = {"late", "classes_omitted", "correct"}  # beyond the contract
 
 
-def shown(counts: Counts, **statistics: Any) -> dict[str, Any]:
+def shown(counts: Counts, **operation: Any) -> dict[str, Any]:
     """Return a view as it is sent, through JSON."""
-    made = view(read([counts]), counts.config, statistics, now=200.0, event_time=counts.latest)
-    again: dict[str, Any] = json.loads(json.dumps(made, allow_nan=False))
-    assert again == made  # no tuples, no keys that are not text
-    return again
+    return plain(view(read([counts]), counts.config, View(event_time=counts.latest, **operation), now=200.0))
 
 
 def stream(classes: list[Any], n: int, *, scores: bool, groups: int = 0) -> list[Pair]:
@@ -94,6 +98,7 @@ def test_values_are_those_of_a_snapshot(config: Counting, drawn: list[Pair]) -> 
     snapshot = counted(config, drawn).snapshot()
 
     assert (window["n"], window["weight"], window["abstained"]) == (snapshot.n, snapshot.weight, snapshot.abstained)
+    assert window["correct"] == snapshot["tp_sum"]
     for key, found in window["metrics"].items():
         undefined = key in CATALOG and snapshot.estimate(key).kind == "undefined"
         expected = snapshot[key]
@@ -103,6 +108,7 @@ def test_values_are_those_of_a_snapshot(config: Counting, drawn: list[Pair]) -> 
     for row, label in zip(window["classes"], snapshot.labels, strict=True):
         assert row["support"] == snapshot.per_class["support"][label]
         assert row["predicted"] == snapshot.per_class["predicted_count"][label]
+        assert row["true_positives"] == snapshot.per_class["tp"][label]
         for key in ("precision", "recall", "f1"):
             assert row[key] == (None if (key, label) in lost else snapshot.per_class[key][label])
         if row["roc_auc"] is not None:
@@ -247,32 +253,40 @@ def test_a_great_many_classes_are_shown() -> None:
     assert window["metrics"]["accuracy"] == counted(Counting(), rows).snapshot()["accuracy"]
 
 
-def test_statistics_are_made_plain() -> None:
-    """What others hand in becomes data that JSON can hold; an unknown key is an error."""
-    found = shown(
+def test_operation_is_sent_as_it_is() -> None:
+    """The operation of a monitor stands beside the windows, with null where JSON has no number; what is unknown too."""
+    sent = shown(
         Counts(HARD),
-        join={"pending": np.int64(3)},
-        lag={"records": None, "seconds": float("nan")},
-        partitions=[{"partition": 0, "next": {"topic": 17}, "lag": np.float64("inf")}],
-        delays={"le": (1, 10), "counts": np.array([5, 9, 3]), "sum": 1.5},
-        dead_letters=({"topic": "t", "detail": b"\xff"},),
+        join=JoinCounts(pending=3),
+        lag=Lag(None, float("nan")),
+        partitions=[PartitionRow(0, {"topic": 17}, None)],
+        delays=Delays((1.0, 10.0), (5, 9, 3), 1.5),
+        dead_letters=[DeadLetter("t", 0, 1, "label", "\ud800")],
         history=History(("1h",), ()).view(),
         started=1.0,
     )
 
-    assert found["join"] == {"pending": 3}
-    assert found["lag"] == {"records": None, "seconds": None}
-    assert found["partitions"] == [{"partition": 0, "next": {"topic": 17}, "lag": None}]
-    assert found["delays"] == {"le": [1, 10], "counts": [5, 9, 3], "sum": 1.5}
-    assert found["dead_letters"] == [{"topic": "t", "detail": "b'\\xff'"}]
-    assert (found["started"], found["now"], found["records"]) == (1.0, 200.0, UNKNOWN["records"])
-    with pytest.raises(ValueError, match="join"):
-        view({}, HARD, {"joined": 1}, now=0.0)
+    assert sent["join"]["pending"] == 3
+    assert sent["lag"] == {"records": None, "seconds": None}
+    assert sent["partitions"] == [{"partition": 0, "next": {"topic": 17}, "lag": None}]
+    assert sent["delays"] == {"le": [1, 10], "counts": [5, 9, 3], "sum": 1.5}
+    assert sent["dead_letters"][0]["detail"] == "\ud800"
+    assert (sent["started"], sent["now"]) == (1.0, 200.0)
+    assert sent["records"] == {"read": 0, "rejected": {}, "per_second": None}
+
+
+@pytest.mark.parametrize("config", [SOFT, HARD])
+def test_json_reads_back_as_the_same_view(config: Counting) -> None:
+    """The types describe the JSON: read back by them, it is the view that was written."""
+    counts = fed(config, stream(["a", "b", "c"], 300, scores=config is SOFT, groups=3))
+    written = view(read([counts]), config, View(event_time=counts.latest), now=200.0)
+
+    assert msgspec.json.decode(to_json(written), type=View) == written
 
 
 def test_a_monitor_without_partitions_has_a_view() -> None:
     """Before anything is assigned the view is that of empty counts."""
-    assert view({}, HARD, {}, now=200.0) == shown(Counts(HARD))
+    assert plain(view({}, HARD, View(), now=200.0)) == shown(Counts(HARD))
 
 
 def test_coverage_and_delays_are_shown() -> None:

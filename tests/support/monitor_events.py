@@ -76,5 +76,4 @@ def offline(batch: list[Record], config: Config = CONFIG, at_once: int = 777) ->
 
 def counted(monitor: Monitor) -> tuple[bytes, Any, Any]:
     """Return all that must not depend on batches, checkpoints and restarts."""
-    statistics = monitor.view()
-    return monitor.counts().to_bytes(), monitor.stats(), statistics["records"]["rejected"]
+    return monitor.counts().to_bytes(), monitor.stats(), monitor.view().records.rejected

@@ -7,6 +7,7 @@ from typing import Any
 from stream_metrics.monitor.config import Serve
 from stream_metrics.monitor.serving.server import Server
 from stream_metrics.monitor.serving.streams import StreamOptions
+from support.page_views import typed
 
 
 class PageServer:
@@ -19,9 +20,18 @@ class PageServer:
         self.healthy = True
         config = Serve(port=port, **options)
         healthy = {"alive": lambda: self.healthy, "ready": lambda: self.healthy}
-        self.server = Server(config, lambda: self.view, **healthy, streams=streams)
+        self.server = Server(config, lambda: self._typed, **healthy, streams=streams)
         self.url = self.server.start()
         self.port = int(self.url.rstrip("/").rpartition(":")[2])
+
+    @property
+    def view(self) -> dict[str, Any]:
+        """The view that is served."""
+        return self._view
+
+    @view.setter
+    def view(self, view: dict[str, Any]) -> None:
+        self._view, self._typed = view, typed(view)
 
     def publish(self, view: dict[str, Any]) -> None:
         """Make this the view, and send it."""

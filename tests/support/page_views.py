@@ -1,4 +1,4 @@
-"""Made-up views for the page: they follow the JSON contract of `Monitor.view()`.
+"""Made-up views for the page, as JSON has them; `typed` returns the same as a `View`.
 
 Metrics are computed from the matrix, so that the numbers of a view agree, and `drift` from 0 to 1 makes the model worse
 in all that is shown.
@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from stream_metrics.monitor.config import Config, Counting
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
+from stream_metrics.monitor.view_types import View as TypedView
+from stream_metrics.monitor.view_types import to_json
 
 NOW = 1_700_000_000.0
 WINDOWS = {"total": 1.0, "1h": 0.02, "1d": 0.3}  # the share of all samples that each holds
@@ -40,6 +43,17 @@ DELAYS = {
 View = dict[str, Any]
 
 
+def typed(view: View) -> TypedView:
+    """Return a view of plain data as `Monitor.view` would; an error if it does not follow the contract."""
+    return msgspec.convert(view, TypedView)
+
+
+def plain(view: TypedView) -> View:
+    """Return a view as JSON has it."""
+    data: View = json.loads(to_json(view))
+    return data
+
+
 def make_view(
     classes: int = 4,
     groups: int = 6,
@@ -56,7 +70,7 @@ def make_view(
         name: _part(labels, groups, share, 0.1 * drift if name == "total" else drift, step, scores)
         for name, share in WINDOWS.items()
     }
-    return {
+    view = {
         "version": 1,
         "title": "animals",
         "now": now,
@@ -76,6 +90,7 @@ def make_view(
         "alerts": _alerts(parts["1h"]["metrics"]["balanced_accuracy"], now),
         "dead_letters": [_letter("decode", f"Expected JSON, but got b'\\x00{i}'", i) for i in range(5)],
     }
+    return plain(typed(view))
 
 
 def real_view(samples: int = 600) -> View:
@@ -96,7 +111,7 @@ def real_view(samples: int = 600) -> View:
         at = 10 * start
         monitor.step([Record("pets", 0, at + k, at + k + 1, None, None, value) for k, value in enumerate(values)])
         time[0] += 150
-        shown = monitor.view()
+        shown = plain(monitor.view())
     return shown
 
 
@@ -104,7 +119,7 @@ def empty_view() -> View:
     """Return the view of a monitor that has counted nothing and has no rules."""
     view = make_view(2, 0, scores=False)
     for part in view["by_window"].values():
-        part |= {"n": 0, "weight": 0, "abstained": 0, "estimates": {}, "classes": []}
+        part |= {"n": 0, "weight": 0, "correct": 0, "abstained": 0, "estimates": {}, "classes": []}
         part["metrics"] = dict.fromkeys(part["metrics"])
         part["matrix"] = {"labels": [], "counts": [], "omitted": 0}
         part["coverage"] = {"ratio": None, "labelled": 0, "due": 0}
@@ -114,7 +129,8 @@ def empty_view() -> View:
     view["delays"] = {"le": [1, 10], "counts": [0, 0, 0], "sum": 0}
     view["join"] = dict.fromkeys(view["join"], 0)
     view["records"] = {"read": 0, "rejected": {}, "per_second": 0.0}
-    return view | {"lag": None, "event_time": None, "alerts": [], "dead_letters": [], "partitions": []}
+    view["lag"] = {"records": None, "seconds": None}
+    return view | {"event_time": None, "alerts": [], "dead_letters": [], "partitions": []}
 
 
 def hostile_view(texts: list[str]) -> View:
@@ -161,6 +177,7 @@ def _part(labels: list[str], groups: int, share: float, drift: float, step: int,
         "n": n,
         "late": 3,
         "weight": float(n),
+        "correct": int(matrix.diagonal().sum()),
         "abstained": n // 900,
         "metrics": metrics,
         "estimates": {key: {"low": metrics[key] - 0.0004, "high": metrics[key] + 0.0003} for key in areas},
@@ -212,8 +229,8 @@ def _metrics(matrix: np.ndarray, labels: list[str], scores: bool) -> tuple[dict[
         metrics |= {"roc_auc_ovr": 0.49 + accuracy / 2, "average_precision_ovr": accuracy - 0.02}
         metrics |= {"log_loss": 3 * (1 - accuracy)}
     areas = [None if r is None or not scores else 0.55 + 0.44 * r for r in recall]
-    names = ("label", "support", "predicted", "precision", "recall", "f1", "roc_auc")
-    columns = (labels, true.tolist(), predicted.tolist(), precision, recall, f1, areas)
+    names = ("label", "support", "predicted", "true_positives", "precision", "recall", "f1", "roc_auc")
+    columns = (labels, true.tolist(), predicted.tolist(), right.tolist(), precision, recall, f1, areas)
     return metrics, [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 

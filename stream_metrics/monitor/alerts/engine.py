@@ -12,11 +12,12 @@ change holds. If no partition is at hand, nothing is known, and nothing changes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from stream_metrics.monitor.alerts.rules import Changed, Rule
+from stream_metrics.monitor.view_types import Alert, DriftRow, View
 
 __all__ = ["FIRING", "OK", "PENDING", "Change", "Engine"]
 
@@ -66,7 +67,7 @@ class Engine:
         rules = (rule for rule in self.rules if isinstance(rule, Rule))
         return tuple(dict.fromkeys(rule.value.metric for rule in rules if rule.value.metric is not None))
 
-    def evaluate(self, view: Mapping[str, Any], now: float) -> list[Change]:
+    def evaluate(self, view: View, now: float) -> list[Change]:
         """Return which rules have begun to fire or ended."""
         elapsed = 0.0 if self._last is None else max(now - self._last, 0.0)
         self._last = now
@@ -76,7 +77,7 @@ class Engine:
             if isinstance(rule, Rule):
                 change = self._step(rule, alert, rule.read(view), now, elapsed)
             else:
-                change = self._look(rule, alert, view.get("changes", ()), now)
+                change = self._look(rule, alert, view.changes, now)
             if change is not None:
                 changes.append(change)
         return changes
@@ -117,15 +118,15 @@ class Engine:
             return None
         return self._changed(rule, alert, OK, now, now if alert.since is None else alert.since)
 
-    def _look(self, rule: Changed, alert: _Alert, changes: Sequence[Mapping[str, Any]], now: float) -> Change | None:
+    def _look(self, rule: Changed, alert: _Alert, changes: Sequence[DriftRow], now: float) -> Change | None:
         """Let an alert fire with an alarm that was not seen yet, and end when no change holds."""
-        change = next((row for row in changes if row["rule"] == rule.text), None)
-        alert.value, alert.note = (None, None) if change is None else (change["evidence"], change["note"])
+        change = next((row for row in changes if row.rule == rule.text), None)
+        alert.value, alert.note = (None, None) if change is None else (change.evidence, change.note)
         if change is None:
             return None
-        alarms = {str(row["partition"]): row["alarms"] for row in change["partitions"]}
-        before = {str(row["partition"]): row["before"] for row in change["partitions"]}
-        fires = change["holds"] or any(number > alert.told.get(at, before[at]) for at, number in alarms.items())
+        alarms = {str(row.partition): row.alarms for row in change.partitions}
+        before = {str(row.partition): row.before for row in change.partitions}
+        fires = change.holds or any(number > alert.told.get(at, before[at]) for at, number in alarms.items())
         alert.told = alarms
         if fires:
             alert.value = float(rule.arl)
@@ -143,12 +144,10 @@ class Engine:
         name = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
         return Change(name, self.title, rule.text, state, now, began, alert.value)
 
-    def shown(self) -> list[dict[str, Any]]:
+    def shown(self) -> list[Alert]:
         """Return the alerts as a view shows them."""
         return [
-            {"rule": rule, "state": alert.state, "since": alert.since, "value": alert.value}
-            | ({} if alert.note is None else {"note": alert.note})
-            for rule, alert in self._alerts.items()
+            Alert(rule, alert.state, alert.since, alert.value, alert.note) for rule, alert in self._alerts.items()
         ]
 
     def state(self) -> dict[str, Any]:

@@ -28,7 +28,7 @@ import json
 import math
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -36,6 +36,7 @@ from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor.alerts.values import CLASS, METRICS, OPERATION, TOTAL, WINDOW, Value, suggestion
 from stream_metrics.monitor.config import Counting
+from stream_metrics.monitor.view_types import View
 
 __all__ = ["Changed", "Comparison", "Rule", "RuleError", "parse", "rules_of"]
 
@@ -89,7 +90,7 @@ class Rule:
     until: Comparison | None = None
     least: int = 0
 
-    def read(self, view: Mapping[str, Any]) -> float | None:
+    def read(self, view: View) -> float | None:
         """Return its number in a view, None if that is not known."""
         return self.value.read(view, self.least)
 

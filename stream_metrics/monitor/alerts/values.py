@@ -13,11 +13,11 @@ or 0/0, is None.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from stream_metrics.catalog.table import CATALOG
+from stream_metrics.monitor.view_types import GroupRow, View, WindowView
 
 __all__ = ["CLASS", "METRICS", "OPERATION", "TOTAL", "WINDOW", "Value", "suggestion"]
 
@@ -28,13 +28,13 @@ METRICS = {row.key: row for row in CATALOG.values() if row.kind == "whole"}
 METRICS |= {name: CATALOG[mean] for name, mean in MEANS.items()}
 DELAYS = {"delay_p50": "p50", "delay_p90": "p90", "delay_p99": "p99"}
 WINDOW = ("n", "abstained", "coverage", *DELAYS)
-OPERATION = {
-    "lag": ("lag", "records"),
-    "lag_seconds": ("lag", "seconds"),
-    "checkpoint_age": ("checkpoint", "age"),
-    "rejected": ("records", "rejected"),
-    "pending": ("join", "pending"),
-    "records_per_second": ("records", "per_second"),
+OPERATION: dict[str, Callable[[View], float | None]] = {
+    "lag": lambda view: view.lag.records,
+    "lag_seconds": lambda view: view.lag.seconds,
+    "checkpoint_age": lambda view: view.checkpoint.age,
+    "rejected": lambda view: sum(view.records.rejected.values()),
+    "pending": lambda view: view.join.pending,
+    "records_per_second": lambda view: view.records.per_second,
 }
 
 
@@ -52,39 +52,34 @@ class Value:
         """The key of the metric that a view must hold, or None if it holds the value anyway."""
         return METRICS[self.name].key if self.label is None and self.name in METRICS else None
 
-    def read(self, view: Mapping[str, Any], least: int = 0) -> float | None:
+    def read(self, view: View, least: int = 0) -> float | None:
         """Return the number; None if it is not known, or of fewer than `least` samples.
 
         The samples of a class are those that are truly of it; of groups, only those with enough are compared.
         """
         if self.window is None:
-            return self._of_operation(view)
-        part = view["by_window"].get(self.window)
+            return OPERATION[self.name](view)
+        part = view.by_window.get(self.window)
         if part is None:
             return None
         if self.gap:
-            return self._gap(part["groups"]["rows"], least)
+            return self._gap(part.groups.rows, least)
         value, samples = self._of_class(part) if self.label is not None else self._of_window(part)
         return value if samples >= least else None
 
-    def _of_operation(self, view: Mapping[str, Any]) -> float | None:
-        table, key = OPERATION[self.name]
-        number = (view.get(table) or {}).get(key)
-        return sum(number.values()) if isinstance(number, Mapping) else number
+    def _of_class(self, part: WindowView) -> tuple[float | None, float]:
+        row = next((row for row in part.classes if row.label == self.label), None)
+        return (None, 0) if row is None else (getattr(row, self.name), row.support)
 
-    def _of_class(self, part: Mapping[str, Any]) -> tuple[float | None, int]:
-        row = next((row for row in part["classes"] if row["label"] == self.label), None)
-        return (None, 0) if row is None else (row.get(self.name), row["support"])
-
-    def _of_window(self, part: Mapping[str, Any]) -> tuple[float | None, int]:
+    def _of_window(self, part: WindowView) -> tuple[float | None, float]:
         if self.name == "coverage":
-            return part["coverage"]["ratio"], part["coverage"]["due"]
+            return part.coverage.ratio, part.coverage.due
         if self.name in DELAYS:
-            return part["delay"][DELAYS[self.name]], part["n"]
-        return (part[self.name] if self.name in WINDOW else part["metrics"].get(self.metric)), part["n"]
+            return getattr(part.delay, DELAYS[self.name]), part.n
+        return (getattr(part, self.name) if self.name in WINDOW else part.metrics.get(self.metric or "")), part.n
 
-    def _gap(self, rows: list[Mapping[str, Any]], least: int) -> float | None:
-        values = [row["metrics"].get(self.metric) for row in rows if row["n"] >= least]
+    def _gap(self, rows: Sequence[GroupRow], least: int) -> float | None:
+        values = [row.metrics.get(self.metric or "") for row in rows if row.n >= least]
         known = [value for value in values if value is not None]
         return max(known) - min(known) if len(known) > 1 else None
 

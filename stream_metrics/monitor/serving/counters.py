@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["Counters", "LabelBudget", "Number", "OTHER", "label_text"]
+from stream_metrics.monitor.view_types import Number
+
+__all__ = ["Counters", "LabelBudget", "OTHER", "label_text"]
 
 OTHER = "__other__"  # the name of all that have no series of their own
-Number = int | float
 
 
 def label_text(name: str) -> str:

@@ -11,10 +11,11 @@ must be asked for, 10 classes. Ids are never exported.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stream_metrics.monitor.config import Serve
-from stream_metrics.monitor.serving.counters import OTHER, Counters, LabelBudget, Number, label_text
+from stream_metrics.monitor.serving.counters import OTHER, Counters, LabelBudget, label_text
+from stream_metrics.monitor.view_types import Matrix, Number, View, WindowView
 
 __all__ = ["Exporter", "metric_name", "text"]
 
@@ -52,7 +53,7 @@ class Sample(NamedTuple):
     suffix: str = ""
 
 
-def text(view: Mapping[str, Any], config: Serve) -> str:
+def text(view: View, config: Serve) -> str:
     """Return one view as text; `Exporter` is for several in turn."""
     exporter = Exporter(config)
     exporter.note(view)
@@ -75,72 +76,70 @@ class Exporter:
         self._cells, self._reasons = LabelBudget(MOST_CELLS if config.matrix else 0), LabelBudget(MOST_REASONS)
         self._counters = Counters()
 
-    def note(self, view: Mapping[str, Any]) -> None:
+    def note(self, view: View) -> None:
         """Take the counts of a view; call it with every view, so that no change of partitions is missed."""
-        total = view["by_window"]["total"]
+        total = view.by_window["total"]
         counts: dict[tuple[str, ...], Number] = {}
         self._note_classes(counts, total)
-        self._note_cells(counts, total["matrix"])
-        rows = {row["group"]: row["n"] for row in total["groups"]["rows"]}
+        self._note_cells(counts, total.matrix)
+        rows = {row.group: row.n for row in total.groups.rows}
         self._groups.take(sorted(rows, key=lambda group: -rows[group]))
-        _add(counts, "group_support", self._groups.shared(rows, total["groups"]["folded"]))
-        join, records = view["join"], view["records"]
-        counts[("labels_joined",)], counts[("records_read",)] = join["joined"], records["read"]
-        counts |= {(name,): join[name] for name in (*JOINED, "corrections_refused")}
-        self._reasons.take(records["rejected"])
-        _add(counts, "records_rejected", self._reasons.shared(records["rejected"]))
-        counts |= {("delay", str(at)): count for at, count in enumerate(view["delays"]["counts"])}
-        counts[("delay_sum",)] = view["delays"]["sum"]
-        self._counters.note(counts, frozenset(part["partition"] for part in view["partitions"]))
+        _add(counts, "group_support", self._groups.shared(rows, total.groups.folded))
+        counts[("labels_joined",)], counts[("records_read",)] = view.join.joined, view.records.read
+        counts |= {(name,): getattr(view.join, name) for name in (*JOINED, "corrections_refused")}
+        self._reasons.take(view.records.rejected)
+        _add(counts, "records_rejected", self._reasons.shared(view.records.rejected))
+        counts |= {("delay", str(at)): count for at, count in enumerate(view.delays.counts)}
+        counts[("delay_sum",)] = view.delays.sum
+        self._counters.note(counts, frozenset(part.partition for part in view.partitions))
 
-    def _note_classes(self, counts: dict[tuple[str, ...], Number], total: Mapping[str, Any]) -> None:
-        """Right ones are read from the recall, which times its support is a whole number again."""
-        rows = {row["label"]: row for row in total["classes"]}
-        self._classes.take(sorted(rows, key=lambda label: -rows[label]["support"]))
-        support = {label: row["support"] for label, row in rows.items()}
-        right = {label: _whole(row["support"] * (row["recall"] or 0), row["support"]) for label, row in rows.items()}
-        wrong = {label: max(row["predicted"] - right[label], 0) for label, row in rows.items()}
-        weight = total["weight"]
-        right_of_all = _whole(weight * (total["metrics"]["accuracy"] or 0), weight)
+    def _note_classes(self, counts: dict[tuple[str, ...], Number], total: WindowView) -> None:
+        rows = {row.label: row for row in total.classes}
+        self._classes.take(sorted(rows, key=lambda label: -rows[label].support))
+        weight = total.weight or 0
         for family, numbers, every in (
-            ("support", support, weight),
-            ("true_positives", right, right_of_all),
-            ("false_positives", wrong, weight - right_of_all),
+            ("support", {label: row.support for label, row in rows.items()}, weight),
+            ("true_positives", {label: row.true_positives for label, row in rows.items()}, total.correct),
+            (
+                "false_positives",
+                {label: max(row.predicted - row.true_positives, 0) for label, row in rows.items()},
+                weight - total.correct,
+            ),
         ):
-            omitted = max(every - sum(numbers.values()), 0) if total.get("classes_omitted") else 0
+            omitted = max(every - sum(numbers.values()), 0) if total.classes_omitted else 0
             _add(counts, family, self._classes.shared(numbers, omitted))
 
-    def _note_cells(self, counts: dict[tuple[str, ...], Number], matrix: Mapping[str, Any]) -> None:
-        if not self._cells.most or matrix["omitted"]:
+    def _note_cells(self, counts: dict[tuple[str, ...], Number], matrix: Matrix) -> None:
+        if not self._cells.most or matrix.omitted:
             return
         self._cells.take(self._classes.names)
-        names = [self._cells.names.get(label, OTHER) for label in matrix["labels"]]
-        for actual, row in zip(names, matrix["counts"], strict=True):
+        names = [self._cells.names.get(label, OTHER) for label in matrix.labels]
+        for actual, row in zip(names, matrix.counts, strict=True):
             for predicted, count in zip(names, row, strict=True):
                 key = "labelled_predictions", actual, predicted
                 counts[key] = counts.get(key, 0) + count
 
-    def text(self, view: Mapping[str, Any]) -> str:
+    def text(self, view: View) -> str:
         """Return the text of a view that was noted."""
         lines: list[str] = []
         for family, (help_text, labels) in COUNTERS.items():
             counts = self._counters.of(family)
             samples = [Sample(number, tuple(zip(labels, key, strict=True))) for key, number in counts]
             _write(lines, f"{family}_total", "counter", help_text, samples)
-        self._write_delays(lines, view["delays"]["le"])
-        self._write_windows(lines, view["by_window"])
+        self._write_delays(lines, view.delays.le)
+        self._write_windows(lines, view.by_window)
         for name, help_text, value in _gauges(view):
             _write(lines, name, "gauge", help_text, [Sample(value)])
         firing: dict[str, int] = {}
-        for alert in view["alerts"]:
-            rule = label_text(alert["rule"])
-            firing[rule] = max(int(alert["state"] == "firing"), firing.get(rule, 0))
+        for alert in view.alerts:
+            rule = label_text(alert.rule)
+            firing[rule] = max(int(alert.state == "firing"), firing.get(rule, 0))
         fires = [Sample(number, (("rule", rule),)) for rule, number in firing.items()]
         _write(lines, "alert_firing", "gauge", "Whether an alert of the monitor is firing.", fires)
-        sure = [Sample(row["evidence"], (("rule", label_text(row["rule"])),)) for row in view.get("changes", ())]
+        evidence = [Sample(row.evidence, (("rule", label_text(row.rule)),)) for row in view.changes]
         help_text = "Evidence of a change, which raises the alarm where it reaches the arl of the rule."
-        _write(lines, "change_evidence", "gauge", help_text, sure)
-        titled = [Sample(1, (("title", view["title"]),))]
+        _write(lines, "change_evidence", "gauge", help_text, evidence)
+        titled = [Sample(1, (("title", view.title),))]
         _write(lines, "monitor_info", "gauge", "What this monitor is called.", titled)
         return "\n".join(lines) + "\n"
 
@@ -154,7 +153,7 @@ class Exporter:
         samples += [Sample(total, (), "_sum"), Sample(below, (), "_count")]
         _write(lines, "label_delay_seconds", "histogram", "Time from a prediction to its label.", samples)
 
-    def _write_windows(self, lines: list[str], windows: Mapping[str, Any]) -> None:
+    def _write_windows(self, lines: list[str], windows: Mapping[str, WindowView]) -> None:
         """Write what there is of each window, family by family."""
         families: dict[tuple[str, str], list[Sample]] = {}
         for window, part in windows.items():
@@ -164,54 +163,49 @@ class Exporter:
         for (name, help_text), samples in families.items():
             _write(lines, name, "gauge", help_text, samples)
 
-    def _of_window(self, part: Mapping[str, Any]) -> Iterator[tuple[str, str, Number | None, Labels]]:
+    def _of_window(self, part: WindowView) -> Iterator[tuple[str, str, Number | None, Labels]]:
         """Yield name, help, value and labels of the samples of a window: metrics, their bounds, those of groups."""
-        yield "window_predictions", "Labelled predictions in a window.", part["n"], ()
+        yield "window_predictions", "Labelled predictions in a window.", part.n, ()
         help_text = "Labelled predictions by all that are old enough to have a label."
-        yield "label_coverage_ratio", help_text, part["coverage"]["ratio"], ()
-        names = {key: metric_name(key, part["range"].get(key, ())) for key in part["metrics"]}
-        for key, value in part["metrics"].items():
+        yield "label_coverage_ratio", help_text, part.coverage.ratio, ()
+        names = {key: metric_name(key, part.range.get(key, ())) for key in part.metrics}
+        for key, value in part.metrics.items():
             yield names[key], f"The metric {key}.", value, ()
-        for key, bounds in part.get("intervals", {}).items():
+        for key, bounds in part.intervals.items():
             for side, bound in zip(("low", "high"), bounds or (None, None), strict=True):
                 help_text = f"The {side} end of the confidence interval of {key}."
                 yield f"{names.get(key, key)}_{side}", help_text, bound, ()
-        for key, bounds in part.get("label_bounds", {}).items():
+        for key, bounds in part.label_bounds.items():
             for side, bound in zip(("least", "most"), bounds, strict=True):
                 help_text = f"The {side} that {key} can be, whichever of the classes so far the missing labels are."
                 yield f"{names.get(key, key)}_{side}", help_text, bound, ()
-        for row in part["groups"]["rows"]:
-            group = self._groups.names.get(row["group"])
-            for key, value in row["metrics"].items() if group is not None else ():
+        for row in part.groups.rows:
+            group = self._groups.names.get(row.group)
+            for key, value in row.metrics.items() if group is not None else ():
                 yield f"group_{names.get(key, key)}", f"The metric {key} of a group.", value, (("group", group or ""),)
 
 
-def _gauges(view: Mapping[str, Any]) -> Iterable[tuple[str, str, Number | None]]:
+def _gauges(view: View) -> Iterable[tuple[str, str, Number | None]]:
     """Return name, help and value of the gauges without labels; unknown ones are left out."""
-    lag, checkpoint = view.get("lag") or {}, view.get("checkpoint") or {}
+    lag, checkpoint = view.lag, view.checkpoint
     gauges = (
-        ("pending_predictions", "Predictions that wait for a label.", view["join"]["pending"]),
-        ("unmatched_labels", "Labels without a prediction, waiting or given up.", view["join"]["labels_unmatched"]),
-        ("last_event_timestamp_seconds", "The time of the newest event.", view["event_time"]),
-        ("start_timestamp_seconds", "When the monitor was started.", view["started"]),
-        ("consumer_lag_records", "Records that are still to be read.", lag.get("records")),
-        ("consumer_lag_seconds", "Age of the newest event.", lag.get("seconds")),
-        ("checkpoint_age_seconds", "Time since the last checkpoint.", checkpoint.get("age")),
-        ("checkpoint_duration_seconds", "Time that the last checkpoint took.", checkpoint.get("duration")),
-        ("checkpoint_size_bytes", "Size of the last checkpoint.", checkpoint.get("bytes")),
-        ("checkpoint_failing", "Whether the last checkpoint failed.", int(bool(checkpoint.get("error")))),
-        ("incomplete_partitions", "Partitions whose counts lack records.", len(view["incomplete"])),
+        ("pending_predictions", "Predictions that wait for a label.", view.join.pending),
+        ("unmatched_labels", "Labels without a prediction, waiting or given up.", view.join.labels_unmatched),
+        ("last_event_timestamp_seconds", "The time of the newest event.", view.event_time),
+        ("start_timestamp_seconds", "When the monitor was started.", view.started),
+        ("consumer_lag_records", "Records that are still to be read.", lag.records),
+        ("consumer_lag_seconds", "Age of the newest event.", lag.seconds),
+        ("checkpoint_age_seconds", "Time since the last checkpoint.", checkpoint.age),
+        ("checkpoint_duration_seconds", "Time that the last checkpoint took.", checkpoint.duration),
+        ("checkpoint_size_bytes", "Size of the last checkpoint.", checkpoint.bytes),
+        ("checkpoint_failing", "Whether the last checkpoint failed.", int(bool(checkpoint.error))),
+        ("incomplete_partitions", "Partitions whose counts lack records.", len(view.incomplete)),
     )
     return [(name, help_text, value) for name, help_text, value in gauges if value is not None]
 
 
 def _add(counts: dict[tuple[str, ...], Number], family: str, numbers: Mapping[str, Number]) -> None:
     counts.update({(family, name): number for name, number in numbers.items()})
-
-
-def _whole(number: Number, like: Number) -> Number:
-    """Return the number, rounded if it counts some of so many samples, which have no weights."""
-    return round(number) if isinstance(like, int) else number
 
 
 def _write(lines: list[str], name: str, kind: str, help_text: str, samples: Iterable[Sample]) -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib.resources import files
-from typing import Any
 
 from stream_metrics.monitor.config import Serve
 from stream_metrics.monitor.serving.handler import Handler, Site
@@ -23,6 +22,7 @@ from stream_metrics.monitor.serving.prometheus import Exporter
 from stream_metrics.monitor.serving.security import Gate
 from stream_metrics.monitor.serving.streams import StreamOptions, Streams
 from stream_metrics.monitor.serving.view_cache import ViewCache
+from stream_metrics.monitor.view_types import View
 
 __all__ = ["Server"]
 
@@ -38,7 +38,7 @@ class Server:
     def __init__(
         self,
         config: Serve,
-        view: Callable[[], dict[str, Any]],
+        view: Callable[[], View],
         *,
         alive: Callable[[], bool],
         ready: Callable[[], bool],

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from stream_metrics.monitor.serving.prometheus import Exporter
+from stream_metrics.monitor.view_types import View, to_json
 
 __all__ = ["Unavailable", "ViewCache"]
 
@@ -29,10 +28,10 @@ class ViewCache:
     `seconds` is how long the last one took, encoding included. ``Unavailable`` if none can be made.
     """
 
-    def __init__(self, view: Callable[[], dict[str, Any]], exporter: Exporter) -> None:
+    def __init__(self, view: Callable[[], View], exporter: Exporter) -> None:
         self._view, self._exporter = view, exporter
         self._lock = threading.Lock()
-        self._shown: dict[str, Any] = {}
+        self._shown = View()
         self._body: bytes | None = None
         self._at = float("-inf")
         self._problem: str | None = None
@@ -44,7 +43,7 @@ class ViewCache:
             self._renew(age)
             if self._body is None:
                 started = time.monotonic()
-                self._body = json.dumps(self._shown, separators=(",", ":"), allow_nan=False).encode()
+                self._body = to_json(self._shown)
                 self.seconds += time.monotonic() - started
             return self._body
 

@@ -18,6 +18,7 @@ from stream_metrics.monitor.config import Alerts, Config, Counting
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.sources.memory import records
 from stream_metrics.monitor.store import Store, StoreError
+from stream_metrics.monitor.view_types import Alert, DetectorRow, DriftRow, Lag, View
 
 NOW = 1_700_000_000.0
 
@@ -31,8 +32,8 @@ def seen(engine: Engine, values: list[float | None], step: float = 1.0, start: f
     """Return the state after each value of lag, one a step: o, p or f."""
     states = ""
     for at, value in enumerate(values):
-        engine.evaluate({"lag": {"records": value}, "by_window": {}}, NOW + start + at * step)
-        states += engine.shown()[0]["state"][0]
+        engine.evaluate(View(lag=Lag(value)), NOW + start + at * step)
+        states += engine.shown()[0].state[0]
     return states
 
 
@@ -58,7 +59,7 @@ def test_states(rule, values, states) -> None:
 def test_changes_say_what_and_since_when() -> None:
     """Only firing and its end are told; each with an id of its own that does not depend on who evaluates."""
     engine, again = made("lag > 5 for 2s"), made("lag > 5 for 2s")
-    views = [{"lag": {"records": value}, "by_window": {}} for value in (6, 7, 8, 1, 1, 1)]
+    views = [View(lag=Lag(value)) for value in (6, 7, 8, 1, 1, 1)]
 
     changes = [change for at, view in enumerate(views) for change in engine.evaluate(view, NOW + at)]
 
@@ -99,7 +100,7 @@ def test_other_rules_and_other_data_are_refused() -> None:
     """The state of a rule that is gone is forgotten, and what is no state is refused."""
     engine = made("lag > 5")
     engine.restore({"lag > 6": ("firing", NOW, 0.0)})
-    assert engine.shown() == [{"rule": "lag > 5", "state": "ok", "since": None, "value": None}]
+    assert engine.shown() == [Alert("lag > 5", "ok", None, None)]
 
     for data in ({"lag > 5": ("wild", NOW, 0.0)}, {"lag > 5": 3}, 7):
         with pytest.raises(ValueError, match="Expected alerts as"):
@@ -161,7 +162,7 @@ def test_an_alert_is_told_once_over_restarts(tmp_path) -> None:
 
     assert alerts.see(monitor.view()) == []
     assert (len(first.told), second.told) == (1, [])
-    assert [(alert["state"], alert["since"]) for alert in monitor.view()["alerts"]] == [("firing", NOW)]
+    assert [(alert.state, alert.since) for alert in monitor.view().alerts] == [("firing", NOW)]
     crash(monitor)
 
 
@@ -212,7 +213,7 @@ def test_metrics_of_rules_are_in_the_view(tmp_path) -> None:
     view = monitor.view()
     alerts.see(view)
 
-    assert [(alert["state"], alert["value"]) for alert in view["alerts"]] == [
+    assert [(alert.state, alert.value) for alert in view.alerts] == [
         ("firing", pytest.approx(2 / 6)),
         ("firing", pytest.approx(0.5)),
     ]
@@ -222,7 +223,7 @@ def test_an_outbox_is_bounded(caplog) -> None:
     """If no sink accepts alerts, the oldest are dropped, and the log says so."""
     engine, outbox = made("lag > 5"), Outbox("nobody")
     for at in range(MOST + 2):
-        outbox.add(engine.evaluate({"lag": {"records": 6 * (at % 2 == 0)}, "by_window": {}}, NOW + at))
+        outbox.add(engine.evaluate(View(lag=Lag(6 * (at % 2 == 0))), NOW + at))
         outbox.release(outbox.mark())
 
     first = outbox.first()
@@ -238,10 +239,11 @@ CHANGED = "changed(accuracy) arl=50 reference=20"
 
 def changed(engine: Engine, *partitions: tuple[int, int, int, bool]) -> str:
     """Return the state after a look at partitions: number, alarms, alarms before it was loaded, whether one holds."""
-    rows = [dict(zip(("partition", "alarms", "before", "holds"), row, strict=True)) for row in partitions]
-    shown = {"rule": CHANGED, "evidence": 3.5, "note": "a note", "holds": any(row["holds"] for row in rows)}
-    engine.evaluate({"by_window": {}, "changes": [shown | {"partitions": rows}] if rows else []}, NOW)
-    return str(engine.shown()[0]["state"])[0]
+    rows = [DetectorRow(number, 0, 0, None, *row) for number, *row in partitions]
+    alarms, holds = sum(row.alarms for row in rows), any(row.holds for row in rows)
+    shown = DriftRow(CHANGED, 50, 3.5, alarms, holds, "a note", rows)
+    engine.evaluate(View(changes=[shown] if rows else []), NOW)
+    return str(engine.shown()[0].state)[0]
 
 
 def test_changes_fire_with_every_alarm_and_hold() -> None:
@@ -253,7 +255,7 @@ def test_changes_fire_with_every_alarm_and_hold() -> None:
     ]
     assert changed(engine, (0, 2, 0, False), (1, 4, 4, False)) == "o"  # came from elsewhere, long over
     assert changed(engine, (0, 2, 0, False), (1, 4, 4, False), (2, 1, 1, True)) == "f"
-    assert engine.shown()[0]["value"] == 50.0
+    assert engine.shown()[0].value == 50.0
     assert changed(engine) == "f"  # no partition is at hand
     assert changed(engine, (0, 2, 0, False)) == "o"
     assert changed(engine, (0, 2, 0, False), (1, 5, 5, False)) == "o"  # its alarm was told where it was
@@ -284,6 +286,6 @@ def test_a_restart_neither_forgets_a_change_nor_tells_it_again(tmp_path) -> None
     run("")
     run("b" * 80)
 
-    assert [(number, alert["state"]) for number, alert in told] == [(0, "ok"), (1, "firing"), (1, "firing"), (2, "ok")]
-    assert told[0][1]["note"].startswith("evidence ")
-    assert told[1][1]["note"].startswith("changed; learning what is normal now: ")
+    assert [(number, alert.state) for number, alert in told] == [(0, "ok"), (1, "firing"), (1, "firing"), (2, "ok")]
+    assert str(told[0][1].note).startswith("evidence ")
+    assert str(told[1][1].note).startswith("changed; learning what is normal now: ")

@@ -6,6 +6,7 @@ import dataclasses
 from contextlib import suppress
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,12 +14,16 @@ from hypothesis import strategies as st
 from stream_metrics.monitor.alerts.rules import Changed, Comparison, Rule, RuleError, parse, rules_of
 from stream_metrics.monitor.alerts.values import Value
 from stream_metrics.monitor.config import Counting
+from stream_metrics.monitor.view_types import Checkpoint, JoinCounts, Lag, Records, View, WindowView
 
+MORE = {"true_positives": 24, "f1": None}
 PART: dict[str, Any] = {
     "n": 200,
     "abstained": 3,
     "metrics": {"accuracy": 0.9, "macro_recall": 0.7, "log_loss": None},
-    "classes": [{"label": 'c"at', "support": 40, "predicted": 50, "recall": 0.6, "precision": None, "roc_auc": 0.8}],
+    "classes": [
+        {"label": 'c"at', "support": 40, "predicted": 50, "recall": 0.6, "precision": None, "roc_auc": 0.8, **MORE}
+    ],
     "groups": {
         "rows": [
             {"group": "fr", "n": 100, "metrics": {"macro_recall": 0.5}},
@@ -30,13 +35,13 @@ PART: dict[str, Any] = {
     "coverage": {"ratio": 0.95, "labelled": 190, "due": 200},
     "delay": {"p50": 1.0, "p90": 2.0, "p99": None},
 }
-VIEW = {
-    "by_window": {"total": PART, "1h": PART | {"n": 7}},
-    "lag": {"records": 12, "seconds": None},
-    "checkpoint": {"age": 0.5},
-    "records": {"rejected": {"decode": 2, "time": 3}, "per_second": 10.0},
-    "join": {"pending": 4},
-}
+VIEW = View(
+    by_window={name: msgspec.convert(PART | {"n": n}, WindowView) for name, n in (("total", 200), ("1h", 7))},
+    lag=Lag(12),
+    checkpoint=Checkpoint(0.5),
+    records=Records(5, {"decode": 2, "time": 3}, 10.0),
+    join=JoinCounts(4),
+)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_a_truncated_log_is_marked(cluster: Cluster, topic: str, state: str) -> 
     left = truncate(cluster, topic, state)
     with reading(state, servers=cluster.servers, predictions=topic, truncated="reset") as (monitor, source):
         read(monitor, source, lambda: at(monitor) == ends(left))
-        incomplete = monitor.view()["incomplete"]
+        incomplete = monitor.view().incomplete
 
     assert "offset 100" in str(incomplete)
     assert "it has 130 to 250 by now" in str(incomplete)
@@ -76,7 +76,7 @@ def test_a_log_is_truncated_while_it_is_read(
         cluster.ask("delete", topic, 0, 400)
         monkeypatch.setattr(kafka, "AT_ONCE", 1000)
         read(monitor, reader, lambda: at(monitor) == ends(found))
-        incomplete = monitor.view()["incomplete"]
+        incomplete = monitor.view().incomplete
         others = [counted_part(monitor, number) for number in (1, 2)]
     whole = offline(found, KEPT)
 
@@ -167,7 +167,7 @@ def test_errors_in_place_of_records(cluster: Cluster, topic: str, state: str) ->
         errors = [confluent_kafka.Message(topic, partition=0, offset=5, error=codes(code)) for code in given]
         source._consumer = Spy(source._consumer, lambda most, timeout: [errors.pop(0)] if most == 1 else [])
         empty = [source.poll(0.0) for _ in range(3)]
-        incomplete = monitor.view()["incomplete"]
+        incomplete = monitor.view().incomplete
         with pytest.raises(SourceError, match=r"partition 0, offset 5: .*[Tt]opic authorization failed"):
             source.poll(0.0)
 

@@ -10,7 +10,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from support.page_views import empty_view, hostile_view, make_view
+from support.page_views import empty_view, hostile_view, make_view, typed
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.monitor.config import Serve
@@ -34,8 +34,8 @@ def read(written: str) -> dict[tuple[str, ...], float]:
 
 def exported(exporter: Exporter, view: dict[str, Any]) -> dict[tuple[str, ...], float]:
     """Samples of a view, after those before."""
-    exporter.note(view)
-    return read(exporter.text(view))
+    exporter.note(typed(view))
+    return read(exporter.text(typed(view)))
 
 
 def counters(found: dict[tuple[str, ...], float]) -> dict[tuple[str, ...], float]:
@@ -50,7 +50,7 @@ def test_numbers_are_those_of_the_view():
     total, hour = view["by_window"]["total"], view["by_window"]["1h"]
     counts = total["matrix"]["counts"]
 
-    found = read(text(view, Serve()))
+    found = read(text(typed(view), Serve()))
 
     for at, row in enumerate(total["classes"]):
         assert found["true_positives_total", row["label"]] == counts[at][at]
@@ -75,7 +75,7 @@ def test_delays_are_a_histogram():
     """Buckets are cumulative, the last is the count, and bounds are those of the view."""
     view = make_view(2, 0)
 
-    found = read(text(view, Serve()))
+    found = read(text(typed(view), Serve()))
     buckets = [(key[1], value) for key, value in found.items() if key[0] == "label_delay_seconds_bucket"]
 
     assert buckets[:3] == [("1", 0), ("3", 410), ("10", 3_310)]
@@ -86,7 +86,7 @@ def test_delays_are_a_histogram():
 
 def test_what_is_unknown_is_left_out_or_nan():
     """A monitor that counted nothing has counters of 0, ratios that are NaN, and no lag."""
-    found = read(text(empty_view(), Serve()))
+    found = read(text(typed(empty_view()), Serve()))
 
     assert math.isnan(found["accuracy_ratio", "1h"])
     assert found["labels_joined_total",] == 0
@@ -98,8 +98,7 @@ def test_counters_do_not_fall_when_labels_are_corrected():
     exporter, view = Exporter(Serve(matrix=True)), make_view(3, 2)
     corrected = copy.deepcopy(view)
     row, group = corrected["by_window"]["total"]["classes"][0], corrected["by_window"]["total"]["groups"]["rows"][0]
-    row["recall"] = (row["recall"] * row["support"] - 10) / (row["support"] - 10)
-    for counted, key in ((row, "support"), (row, "predicted"), (group, "n")):
+    for counted, key in ((row, "support"), (row, "predicted"), (row, "true_positives"), (group, "n")):
         counted[key] -= 10
     corrected["by_window"]["total"]["matrix"]["counts"][0][0] -= 10
 
@@ -137,7 +136,7 @@ def test_classes_are_bounded_and_stay():
     found = exported(exporter, later)
 
     supports = {key[1]: value for key, value in found.items() if key[0] == "support_total"}
-    fresh = read(text(later, Serve(max_classes=4)))
+    fresh = read(text(typed(later), Serve(max_classes=4)))
     assert set(supports) == {*kept, "__other__"}
     assert sum(value for key, value in fresh.items() if key[0] == "support_total") == total["n"]
     right = sum(value for key, value in fresh.items() if key[0] == "true_positives_total")
@@ -149,7 +148,7 @@ def test_groups_are_bounded():
     view = make_view(2, 100)
     total = view["by_window"]["total"]["groups"]
 
-    found = read(text(view, Serve(max_groups=5)))
+    found = read(text(typed(view), Serve(max_groups=5)))
     supports = [value for key, value in found.items() if key[0] == "group_support_total"]
 
     assert len(supports) == 6
@@ -160,14 +159,16 @@ def test_groups_are_bounded():
 def test_the_matrix_is_exported_only_if_asked_for():
     """The whole matrix is there on request, up to 10 classes and one for the rest."""
     small, large = make_view(3, 0), make_view(40, 0)
-    cells = {
-        key: value for key, value in read(text(small, Serve(matrix=True))).items() if key[0].startswith("labelled")
-    }
-    folded = {
-        key: value for key, value in read(text(large, Serve(matrix=True))).items() if key[0].startswith("labelled")
-    }
+    cells, folded = (
+        {
+            key: value
+            for key, value in read(text(typed(view), Serve(matrix=True))).items()
+            if key[0].startswith("labelled")
+        }
+        for view in (small, large)
+    )
 
-    assert not any(key[0].startswith("labelled") for key in read(text(small, Serve())))
+    assert not any(key[0].startswith("labelled") for key in read(text(typed(small), Serve())))
     assert list(cells.values()) == [count for row in small["by_window"]["total"]["matrix"]["counts"] for count in row]
     assert cells["labelled_predictions_total", "cat", "dog"] == small["by_window"]["total"]["matrix"]["counts"][0][2]
     assert len(folded) == 121
@@ -178,7 +179,7 @@ def test_hostile_names_are_escaped_and_never_twice():
     """Quotes, backslashes and ends of lines are escaped; names that would be written alike share the rest."""
     view = hostile_view(HOSTILE)
 
-    found = read(text(view, Serve(matrix=True)))
+    found = read(text(typed(view), Serve(matrix=True)))
     labels = {key[1] for key in found if key[0] == "support_total"}
 
     assert len(labels) == len(HOSTILE) - 1
@@ -191,7 +192,7 @@ def test_intervals_are_gauges_beside_their_metric():
     view = make_view(2, 0)
     view["by_window"]["1h"]["intervals"] = {"accuracy": [0.9, 0.95], "matthews_corrcoef": None}
 
-    found = read(text(view, Serve()))
+    found = read(text(typed(view), Serve()))
 
     assert (found["accuracy_ratio_low", "1h"], found["accuracy_ratio_high", "1h"]) == (0.9, 0.95)
     assert math.isnan(found["mcc_low", "1h"])
@@ -203,7 +204,7 @@ def test_bounds_of_missing_labels_are_gauges_beside_their_metric():
     view = make_view(2, 0)
     view["by_window"]["1h"]["label_bounds"] = {"accuracy": [0.8, 0.97]}
 
-    found = read(text(view, Serve()))
+    found = read(text(typed(view), Serve()))
 
     assert (found["accuracy_ratio_least", "1h"], found["accuracy_ratio_most", "1h"]) == (0.8, 0.97)
     assert ("accuracy_ratio_least", "total") not in found
@@ -231,7 +232,7 @@ def test_promtool_finds_nothing():
         part["label_bounds"] = {key: [0.3, 0.7] for key in CATALOG}
 
     for each in (view, hostile_view(HOSTILE), empty_view()):
-        written = text(each, Serve(matrix=True)).encode()
+        written = text(typed(each), Serve(matrix=True)).encode()
         done = subprocess.run(
             [promtool, "check", "metrics"], input=written, capture_output=True, timeout=60, check=False
         )

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from support.page_clients import HOST, connect, everything, get, listen, views
 from support.page_server import PageServer
-from support.page_views import make_view
+from support.page_views import make_view, typed
 
 from stream_metrics.monitor.config import Serve
 from stream_metrics.monitor.serving import handler, listener
@@ -81,7 +81,7 @@ def test_a_view_is_made_once_for_all(monkeypatch):
     """However many ask while a view is fresh, it is made once."""
     monkeypatch.setattr(handler, "FRESH", 60)
     made = []
-    server = Server(Serve(port=0), lambda: made.append(1) or VIEW, alive=bool, ready=bool)
+    server = Server(Serve(port=0), lambda: made.append(1) or typed(VIEW), alive=bool, ready=bool)
     with contextlib.closing(server):
         url = server.start()
         for _ in range(5):

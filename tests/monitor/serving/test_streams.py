@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import selectors
 import socket
 import time
@@ -83,7 +82,7 @@ def some_views(stream: socket.socket, until: float) -> Iterator[dict[str, Any]]:
 
 def read_until(clients: list[socket.socket], now: float) -> None:
     """Read from all clients until each has got to the end of the view of that time."""
-    wanted = f'"now":{json.dumps(now)},'.encode()
+    wanted = f'"now":{float(now)},'.encode()
     with selectors.DefaultSelector() as selector:
         for client in clients:
             selector.register(client, selectors.EVENT_READ, [False, b""])

@@ -153,7 +153,7 @@ def test_a_file_is_read_to_its_end(path: Path, start: Callable[..., tuple[Monito
     assert source.lag()["events.jsonl", 0] <= 1
     assert run(monitor, source) == 101
     assert source.ended
-    assert monitor.view()["partitions"][0]["next"] == {"events.jsonl": path.stat().st_size}
+    assert monitor.view().partitions[0].next == {"events.jsonl": path.stat().st_size}
     stop(monitor, source)
 
 
@@ -246,7 +246,7 @@ def test_a_file_that_was_replaced_is_not_taken_for_the_old_one(
     monitor, source = start(path, False, "reset")
 
     assert run(monitor, source) == 120
-    assert "what followed byte" in monitor.view()["incomplete"][0]
+    assert "what followed byte" in monitor.view().incomplete[0]
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     stop(monitor, source)
     monitor, source = start(path)
@@ -270,7 +270,7 @@ def test_the_old_file_is_found_where_rotation_left_it(
 
     assert run(monitor, source) == 30 or monitor.stats().joined == 40
     assert run(monitor, source) == 40
-    assert monitor.view()["incomplete"] == []
+    assert monitor.view().incomplete == []
     stop(monitor, source)
 
 
@@ -302,7 +302,7 @@ def test_standard_input_counts_its_bytes(tmp_path: Path, caplog: pytest.LogCaptu
         os.close(here)
 
     assert joined == [10, 10, 15, 15]
-    assert monitor.view()["records"]["rejected"] == {"decode": 2}
+    assert monitor.view().records.rejected == {"decode": 2}
     assert [record.getMessage() for record in caplog.records] == [
         "standard input starts from its beginning; "
         f"what was read of it before, {len(block(10)) + 9} bytes, stays counted"

@@ -1,0 +1,310 @@
+"""What is shown of a monitor, as types: the one contract of page, API, exporter, alerts and terminal.
+
+Field names are those of the JSON that page and API give. Labels, groups and windows are text. A number is None where it
+is unknown, 0/0 or infinite. Times are seconds since 1970, lengths of time are seconds. Counts are sums of weights where
+the samples have weights: whole numbers as long as all weights are.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from stream_metrics.labels.json_names import json_data
+from stream_metrics.monitor.delays import Delays
+
+__all__ = [
+    "Alert",
+    "Bounds",
+    "Checkpoint",
+    "ClassRow",
+    "Curve",
+    "Curves",
+    "DeadLetter",
+    "DelayQuantiles",
+    "DetectorRow",
+    "DriftRow",
+    "Ends",
+    "Gap",
+    "GroupRow",
+    "Groups",
+    "IntervalMeaning",
+    "JoinCounts",
+    "LabelCoverage",
+    "Lag",
+    "Lines",
+    "Matrix",
+    "Number",
+    "PartitionRow",
+    "Records",
+    "VERSION",
+    "View",
+    "WindowView",
+    "to_json",
+]
+
+VERSION = 1
+Number: TypeAlias = int | float
+Bounds: TypeAlias = tuple[float, float]  # low and high
+Lines: TypeAlias = dict[str, list[float | None]]  # `t`, `n` and metrics, one number for each point in time
+
+
+class Ends(Struct):
+    """The interval that certainly contains what the raw scores would give."""
+
+    low: float | None
+    high: float | None
+
+
+class IntervalMeaning(Struct):
+    """The confidence level, whether intervals hold for one look ("fixed") or all ("anytime"), and what they assume."""
+
+    level: float = 0.95
+    valid: str = "fixed"
+    assumption: str = ""
+
+
+class ClassRow(Struct):
+    """One class: counts of the true and the predicted label and of both, ratios, and their intervals by metric."""
+
+    label: str
+    support: Number
+    predicted: Number
+    true_positives: Number
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    roc_auc: float | None
+    intervals: dict[str, Bounds] = {}
+    label_bounds: dict[str, Bounds] = {}
+
+
+class Matrix(Struct):
+    """The confusion matrix of the classes with the most samples, rows true; how many classes were left out."""
+
+    labels: list[str] = []
+    counts: list[list[Number]] = []
+    omitted: int = 0
+
+
+class Curve(Struct, omit_defaults=True):
+    """Points of a curve; `w` is the weight of each, of reliability curves only."""
+
+    label: str
+    x: list[float]
+    y: list[float]
+    w: list[float] | None = None
+
+
+class Curves(Struct):
+    """ROC and precision-recall curves by class, and how well the largest score of a sample is calibrated."""
+
+    roc: list[Curve] = []
+    pr: list[Curve] = []
+    reliability: list[Curve] = []
+
+
+class GroupRow(Struct):
+    """One group: the number of samples, and the headline metrics."""
+
+    group: str
+    n: int
+    metrics: dict[str, Number | None]
+
+
+class Gap(Struct):
+    """The largest difference between two groups, and which groups these are."""
+
+    size: float
+    lowest: str
+    highest: str
+
+
+class Groups(Struct):
+    """Groups, the worst first; gaps by metric; the number of samples of groups beyond the limit."""
+
+    rows: list[GroupRow] = []
+    gaps: dict[str, Gap] = {}
+    folded: int = 0
+
+
+class LabelCoverage(Struct):
+    """Predictions that are old enough to have a label, how many of them have one, and the ratio."""
+
+    ratio: float | None = None
+    labelled: int = 0
+    due: int = 0
+
+
+class DelayQuantiles(Struct):
+    """Within how many seconds half, 90 % and 99 % of the labels came."""
+
+    p50: float | None = None
+    p90: float | None = None
+    p99: float | None = None
+
+
+class WindowView(Struct, kw_only=True):
+    """One window, or the total since the start.
+
+    `n`, `abstained` and `late` are numbers of samples: all, those without a prediction, and those that came too late
+    for the window. `weight` is the sum of weights, and `correct` that of right predictions. By key of the metric:
+    `metrics` has values, `estimates` what certainly contains those computed from sketches, `intervals` confidence
+    intervals, `interval_notes` why some are not to be trusted, `label_bounds` between what a metric lies whatever the
+    missing labels are, `label_bounds_missing` why there are none, `better` the direction ("higher", "lower" or None),
+    and `range` the least and the largest value that is possible.
+    """
+
+    n: int = 0
+    weight: Number | None = 0
+    correct: Number = 0
+    abstained: int = 0
+    late: int = 0
+    metrics: dict[str, Number | None] = {}
+    estimates: dict[str, Ends] = {}
+    intervals: dict[str, Bounds | None] = {}
+    interval_notes: dict[str, str] = {}
+    interval: IntervalMeaning = msgspec.field(default_factory=IntervalMeaning)
+    label_bounds: dict[str, Bounds] = {}
+    label_bounds_missing: dict[str, str] = {}
+    better: dict[str, str | None] = {}
+    range: dict[str, tuple[Number | None, Number | None]] = {}
+    classes: list[ClassRow] = []
+    classes_omitted: int = 0
+    matrix: Matrix = msgspec.field(default_factory=Matrix)
+    curves: Curves = msgspec.field(default_factory=Curves)
+    groups: Groups = msgspec.field(default_factory=Groups)
+    coverage: LabelCoverage = msgspec.field(default_factory=LabelCoverage)
+    delay: DelayQuantiles = msgspec.field(default_factory=DelayQuantiles)
+
+
+class JoinCounts(Struct):
+    """Outcomes of predictions and labels since the start; `pending` is how many predictions wait now."""
+
+    pending: int = 0
+    joined: int = 0
+    labels_unmatched: int = 0
+    labels_late: int = 0
+    labels_duplicate: int = 0
+    predictions_duplicate: int = 0
+    predictions_expired: int = 0
+    corrections: int = 0
+    corrections_refused: int = 0
+
+
+class Records(Struct):
+    """Records read, those rejected by reason, and the rate over the last seconds."""
+
+    read: int = 0
+    rejected: dict[str, int] = {}
+    per_second: float | None = None
+
+
+class Lag(Struct):
+    """How many records are still to be read, and the age of the newest event."""
+
+    records: int | None = None
+    seconds: float | None = None
+
+
+class Checkpoint(Struct):
+    """The last checkpoint: its age, how long it took, its size in bytes, and why it failed, if it did."""
+
+    age: float | None = None
+    duration: float | None = None
+    bytes: int | None = None
+    error: str | None = None
+
+
+class PartitionRow(Struct):
+    """One partition: the next offset of each topic, and how many records are still to be read."""
+
+    partition: int
+    next: dict[str, int]
+    lag: int | None
+
+
+class Alert(Struct, omit_defaults=True):
+    """An alert rule: "ok", "pending" or "firing", since when, and its value; `note` is of rules about changes."""
+
+    rule: str
+    state: str
+    since: float | None
+    value: float | None
+    note: str | None = None
+
+
+class DetectorRow(Struct):
+    """The drift detector of one rule and partition; `before` is how many alarms it had raised when it was loaded.
+
+    `outcomes` were seen in all, `since` of them after the last alarm. `holds` is whether that alarm is still recent.
+    """
+
+    partition: int
+    outcomes: int
+    since: int
+    evidence: float | None
+    alarms: int
+    before: int
+    holds: bool
+
+
+class DriftRow(Struct):
+    """The drift detectors of one rule in all partitions; an alarm is raised where `evidence` reaches `arl`."""
+
+    rule: str
+    arl: int
+    evidence: float | None
+    alarms: int
+    holds: bool
+    note: str
+    partitions: list[DetectorRow]
+
+
+class DeadLetter(Struct):
+    """A record that was rejected."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+    detail: str
+
+
+class View(Struct, kw_only=True):
+    """Everything that is shown of a monitor.
+
+    `now` is the time of the clock and `event_time` that of the newest event. `windows` are the keys of `by_window` in
+    order, "total" first; `headline` are the metrics to show first. `history` has the trend lines of each window.
+    """
+
+    version: int = VERSION
+    title: str = ""
+    now: float = 0.0
+    started: float | None = None
+    event_time: float | None = None
+    windows: list[str] = []
+    headline: list[str] = []
+    by_window: dict[str, WindowView] = {}
+    history: dict[str, Lines] = {}
+    join: JoinCounts = msgspec.field(default_factory=JoinCounts)
+    delays: Delays = msgspec.field(default_factory=Delays)
+    records: Records = msgspec.field(default_factory=Records)
+    lag: Lag = msgspec.field(default_factory=Lag)
+    checkpoint: Checkpoint = msgspec.field(default_factory=Checkpoint)
+    partitions: list[PartitionRow] = []
+    incomplete: list[str] = []
+    alerts: list[Alert] = []
+    changes: list[DriftRow] = []
+    dead_letters: list[DeadLetter] = []
+
+
+def to_json(view: View) -> bytes:
+    """Return a view as JSON, with null for nan and infinities."""
+    try:
+        return msgspec.json.encode(view)
+    except UnicodeEncodeError:  # a label has a lone surrogate, which is no UTF-8: escape it
+        return json.dumps(json_data(msgspec.to_builtins(view)), separators=(",", ":")).encode()
