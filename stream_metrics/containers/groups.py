@@ -98,6 +98,19 @@ class ByGroup(GroupUpdateBase, Portable):
             raise AttributeError(f"Expected an `inner` that can revert, but {type(self.inner).__name__} cannot")
         return self._revert
 
+    def revert_one(self, y_true: Label, y_pred: Label | None, w: Any, group: Label) -> None:
+        """Undo one `update` even where groups are folded; WeightError if that would change which groups are kept."""
+        key = canonical(group, "group")
+        slot = self._slots.get(key) or self._rest
+        if slot is None:
+            raise WeightError(f"Expected to revert a sample that was counted, but got one of the group {group!r}")
+        if self._rest is not None and slot.state.n + slot.state.abstained == 1:
+            raise WeightError(f"Expected groups that stay where some are folded, but {group!r} would be left empty")
+        if slot is self._rest:
+            slot.state.revert(y_true, y_pred, w)
+        else:
+            self._revert(y_true, y_pred, w, group=group)
+
     def update_many(
         self,
         y_true: Any,

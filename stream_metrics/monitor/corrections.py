@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from stream_metrics.containers.groups import ByGroup
-from stream_metrics.errors import LabelError, StreamMetricsError, WeightError
-from stream_metrics.labels import canonical
+from stream_metrics.errors import LabelError, StreamMetricsError
 from stream_metrics.monitor.pairs import Chunk, Columns, Pair, Rows, chunk, sorted_out
 from stream_metrics.monitor.panes import Panes
 
@@ -64,11 +62,12 @@ def _without(counts: Counts, old: Rows, t: int, group: Any) -> list[Change] | No
     A window that the row has left already has nothing to take back.
     """
     changes: list[Change] = []
+    w = 1 if old.weights is None else old.weights[0]
     try:
         for holder in (counts.total, *counts.windows.values()):
             changes += _changed(holder, t, lambda state: old.one(state, 0, "revert"))
         for holder in counts.groups.values() if group is not None else ():
-            changes += _changed(holder, t, lambda state: _ungroup(state, old, group))
+            changes += _changed(holder, t, lambda state: state.revert_one(old.truths[0], old.labels[0], w, group))
     except (StreamMetricsError, ValueError):
         return None
     return changes
@@ -82,18 +81,3 @@ def _changed(holder: Any, t: int, change: Callable[[Any], object]) -> list[Chang
     state = holder.copy() if number is None else holder.alone(number)
     change(state)
     return [(holder, number, state)]
-
-
-def _ungroup(groups: ByGroup, old: Rows, group: Any) -> None:
-    """Take a row back from its group, or from those that are folded; WeightError if that changes which are kept."""
-    key = canonical(group, "group")
-    slot = groups._slots.get(key) or groups._rest
-    if slot is None:
-        raise WeightError(f"Expected to revert a sample that was counted, but got one of the group {group!r}")
-    if groups._rest is not None and slot.state.n + slot.state.abstained == 1:
-        raise WeightError(f"Expected groups that stay where some are folded, but {group!r} would have no sample left")
-    w = 1 if old.weights is None else old.weights[0]
-    if slot is groups._rest:
-        slot.state.revert(old.truths[0], old.labels[0], w)
-    else:
-        groups._revert(old.truths[0], old.labels[0], w, group=group)

@@ -255,7 +255,7 @@ class Counts:
 
     def copy(self) -> Self:
         """Return independent counts."""
-        twin = type(self)(self.config, self.due)
+        twin: Self = type(self)(self.config, self.due)
         twin.total, twin.late, twin._advanced = self.total.copy(), dict(self.late), self._advanced
         twin.windows = {name: window.copy() for name, window in self.windows.items()}
         twin.groups = {name: groups.copy() for name, groups in self.groups.items()}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from stream_metrics.containers.timed import TimeWindow
 from stream_metrics.containers.two_stack import TwoStackAggregator
 from stream_metrics.errors import DecodeError, MergeError
-from stream_metrics.inputs.times import format_duration
+from stream_metrics.inputs.times import format_duration, parse_duration
 from stream_metrics.monitor.pairs import Rows
 
 __all__ = ["Panes", "parted_by"]
@@ -55,7 +55,7 @@ class Panes:
 
     def __init__(self, inner: Any, period: str, panes: int) -> None:
         like = TimeWindow(inner, period, panes)  # which checks the arguments
-        self.inner, self.panes, self.length = like.inner, panes, like._length
+        self.inner, self.panes, self.length = like.inner, panes, parse_duration(period, "period") // panes
         self.seen: int | None = None
         self._open: dict[int, Any] = {}  # the newest pane, and what came late for others
         self._written: dict[int, bytes] = {}  # panes with an open state as last written, if nothing has changed
@@ -153,7 +153,7 @@ class Panes:
 
     def copy(self) -> Self:
         """Return an independent copy."""
-        twin = type(self).__new__(type(self))
+        twin: Self = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._open = {number: state.copy() for number, state in self._open.items()}
         twin._written = dict(self._written)

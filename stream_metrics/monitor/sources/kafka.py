@@ -61,10 +61,12 @@ PATIENCE = 10.0  # seconds, for a broker at the start
 QUICKLY = 0.5  # for questions while records are read
 EVERY = 1.0  # seconds between two commits, and between two questions whether the broker is back
 SERVERS = "bootstrap.servers"
-RANGE = KafkaError._AUTO_OFFSET_RESET
-BROKEN = {KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION, KafkaError.INVALID_MSG, KafkaError.MSG_SIZE_TOO_LARGE}
+RANGE = KafkaError._AUTO_OFFSET_RESET  # noqa: SLF001 - errors of the client are called so in its documentation
+DAMAGED = {KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION}  # noqa: SLF001 - as above
+BROKEN = DAMAGED | {KafkaError.INVALID_MSG, KafkaError.MSG_SIZE_TOO_LARGE}
 DENIED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
-QUIET = {KafkaError._PARTITION_EOF}
+QUIET = {KafkaError._PARTITION_EOF}  # noqa: SLF001 - as above
+UNREACHABLE = {KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION}  # noqa: SLF001 - as above
 
 _record = partial(tuple.__new__, Record)
 
@@ -172,7 +174,7 @@ class KafkaSource:
         if text not in self._said:  # the client tries again some twenty times a second
             LOG.warning("%s", text)
             self._said.add(text)
-        if error.fatal() or error.code() in (KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION):
+        if error.fatal() or error.code() in UNREACHABLE:
             self._problems["fatal" if error.fatal() else "broker"] = text
 
     def poll(self, timeout: float) -> list[Record]:
