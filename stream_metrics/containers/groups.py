@@ -98,7 +98,7 @@ class ByGroup(GroupUpdateBase, Portable):
             raise AttributeError(f"Expected an `inner` that can revert, but {type(self.inner).__name__} cannot")
         return self._revert
 
-    def revert_one(self, y_true: Label, y_pred: Label | None, w: Any, group: Label) -> None:
+    def revert_one(self, y_true: object, y_pred: object, w: object, group: object) -> None:
         """Undo one `update` even where groups are folded; WeightError if that would change which groups are kept."""
         key = canonical(group, "group")
         slot = self._slots.get(key) or self._rest

@@ -13,7 +13,6 @@ import math
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
 
 from stream_metrics.monitor.alerts.engine import Change, Engine
 from stream_metrics.monitor.alerts.rules import rules_of
@@ -90,7 +89,7 @@ class Alerts:
             sink.outbox.release(mark)
             sink.tell()
 
-    def _kept(self) -> dict[str, Any]:
+    def _kept(self) -> dict[str, object]:
         with self._lock:
             outboxes = {name: sink.outbox.state() for name, sink in self._sinks.items()}
             return {"rules": self.engine.state(), "outboxes": outboxes}

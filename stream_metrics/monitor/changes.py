@@ -20,7 +20,7 @@ change `holds` until so many outcomes have come without another alarm.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from stream_metrics._core.detectors.kernels import Outcome
 from stream_metrics.labels.json_names import labels_shown_as
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["DriftDetectors", "changed_rules", "changes_view"]
 
 LOSSES = 0.0, 1.0
-DIRECTIONS: dict[str, Any] = {"worse": "up", "better": "down", "both": "both"}  # of errors
+DIRECTIONS: dict[str, Literal["up", "down", "both"]] = {"worse": "up", "better": "down", "both": "both"}  # of errors
 
 
 def changed_rules(config: Config) -> list[Changed]:
@@ -59,7 +59,7 @@ class _RuleDetector:
         direction = DIRECTIONS[rule.direction]
         self.detector = ChangeDetector(rule.p0, reference=reference, arl=rule.arl, direction=direction)
 
-    def see(self, truths: Iterable[Any], labels: Iterable[Any]) -> None:
+    def see(self, truths: Iterable[object], labels: Iterable[object]) -> None:
         """Watch pairs; a label of None is an abstention."""
         meant, judge, update = self._meant, self._judge, self.detector.update
         for truth, label in zip(truths, labels, strict=True):
@@ -113,7 +113,7 @@ class DriftDetectors:
         for watch in self._watches.values():
             watch.see(truths, labels)
 
-    def content(self) -> list[Any]:
+    def content(self) -> list[list[list[str | bytes]]]:
         """Return the content of a checkpoint: nothing without rules, else one list."""
         if not self._watches:
             return []

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard, cast
 
 from stream_metrics.containers.moments import nanoseconds
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.times import LIMIT
-from stream_metrics.labels import canonical, most_likely
+from stream_metrics.labels import Label, canonical, most_likely
 from stream_metrics.labels.json_names import label_named, number_named
 from stream_metrics.monitor.config import Counting
-from stream_metrics.monitor.records import MISSING, Checked
+from stream_metrics.monitor.records import MISSING, Checked, Classes, Prediction, Scores, Truth
 from stream_metrics.monitor.scores import packed
 
 __all__ = ["EARLIEST", "HEAVIEST", "PLAIN", "Check", "RejectedRecord", "ScoreParser", "checker", "seconds"]
@@ -27,7 +27,7 @@ LATEST = LIMIT / 1e9
 MOST_NAMES = 10_000
 HEAVIEST = 2.0**53  # so that no single event can take up the 2**63 that all weights together may have
 
-Check: TypeAlias = Callable[[Any, Any, Any, Any, Any, Any, Any, float], Checked]
+Check: TypeAlias = Callable[[object, object, object, object, object, object, object, float], Checked]
 
 
 class RejectedRecord(ValueError):
@@ -46,7 +46,7 @@ def checker(counting: Counting, soft: ScoreParser) -> Check:
     """
     allowed = frozenset(counting.labels) if counting.labels else None
 
-    def check_label(value: Any, name: str) -> Any:
+    def check_label(value: Any, name: str) -> Prediction:
         if value is MISSING or value is None:
             return value
         label = value if type(value) in PLAIN else _label(value, name, "label")
@@ -55,7 +55,7 @@ def checker(counting: Counting, soft: ScoreParser) -> Check:
         return label
 
     def check(
-        key: Any, time: Any, truth: Any, prediction: Any, scores: Any, weight: Any, group: Any, latest: float
+        key: Any, time: Any, truth: Any, prediction: Any, scores: object, weight: Any, group: Any, latest: float
     ) -> Checked:
         if type(key) is not str and type(key) is not int:
             key = _key(key)
@@ -91,40 +91,41 @@ class ScoreParser:
     def __init__(self, counting: Counting) -> None:
         self.kept = counting.scores is not False
         self.low, self.high = (0.0, 1.0) if counting.scores is True else (-sys.float_info.max, sys.float_info.max)
-        self._labels: tuple[Any, ...] = counting.labels
+        self._labels = cast(Classes, counting.labels)
         self._allowed = frozenset(counting.labels)
         self._texts = all(type(label) is str for label in counting.labels)
-        self._named: dict[str, Any] = {}  # labels by key, None for a key that names none
-        self._shapes: dict[tuple[tuple[Any, ...], bool], tuple[Any, ...]] = {}
+        self._named: dict[str, Label | None] = {}  # labels by key, None for a key that names none
+        self._shapes: dict[tuple[Classes, bool], Classes] = {}
 
-    def _may_be(self, score: Any) -> bool:
+    def _may_be(self, score: object) -> TypeGuard[float]:
         return (type(score) is float or type(score) is int) and self.low <= score <= self.high
 
-    def read(self, scores: Any, prediction: Any, truth: Any) -> tuple[Any, Any, tuple[Any, ...] | None]:
+    def read(
+        self, scores: object, prediction: Prediction, truth: Truth
+    ) -> tuple[Prediction, Scores, Classes | None]:
         """Return the prediction, the scores and their classes as they are joined."""
         given = prediction is not MISSING and prediction is not None
         if given and not self.kept:
             return prediction, None, None
-        if type(scores) is not dict:
-            scores = self._other(scores)
-        if type(scores) is dict:
-            if not scores:
+        parsed = scores if isinstance(scores, dict) else self._other(scores)
+        if isinstance(parsed, dict):
+            if not parsed:
                 return prediction, None, None
-            if not all(map(self._may_be, scores.values())):
-                raise self._wrong(list(scores.values())[:20])
-            scores = self.named(scores, prediction if given else truth)
+            if not all(map(self._may_be, parsed.values())):
+                raise self._wrong(list(parsed.values())[:20])
+            parsed = self.named(parsed, prediction if given else truth)
         if not self.kept:
-            return _largest(scores), None, None
+            return _largest(parsed), None, None
         prediction = prediction if given else None
-        if type(scores) is dict:
-            return prediction, packed(scores.values()), tuple(scores)
-        return prediction, scores, None
+        if isinstance(parsed, dict):
+            return prediction, packed(parsed.values()), tuple(parsed)
+        return prediction, parsed, None
 
-    def _wrong(self, score: Any) -> RejectedRecord:
+    def _wrong(self, score: object) -> RejectedRecord:
         bounds = "in [0, 1]" if self.high == 1.0 else "finite"
         return RejectedRecord("score", f"expected each score to be a number, {bounds}, but got {score!r}")
 
-    def _other(self, scores: Any) -> Any:
+    def _other(self, scores: object) -> float | dict[Any, Any]:
         """Return a list as a mapping, a single number as it is."""
         if type(scores) is list or type(scores) is tuple:
             if len(scores) != len(self._labels):
@@ -134,12 +135,12 @@ class ScoreParser:
             raise self._wrong(scores)
         return scores
 
-    def named(self, scores: dict[Any, Any], hint: Any) -> dict[Any, Any]:
+    def named(self, scores: dict[Any, float], hint: object) -> dict[Label, float]:
         """Return the scores with labels as their keys."""
         if self._labels:
             if self._texts and scores.keys() <= self._allowed:
                 return scores
-            names = [self._label(key) if type(key) is str else key for key in scores]
+            names: list[Any] = [self._label(key) if type(key) is str else key for key in scores]
             wrong = f"one of the labels {list(self._labels)}"
         elif hint is MISSING or type(hint) is str or any(type(key) is not str for key in scores):
             return scores
@@ -152,7 +153,7 @@ class ScoreParser:
             raise RejectedRecord("score", f"two scores of one label, in the keys {list(scores)[:20]}")
         return dict(zip(names, scores.values(), strict=True))
 
-    def shape(self, names: tuple[Any, ...], text: bool) -> tuple[Any, ...] | None:
+    def shape(self, names: Classes, text: bool) -> Classes | None:
         """Return the classes that keys of scores stand for beside labels that are text, or not; None if any is none."""
         key = names, text
         if key not in self._shapes:
@@ -166,7 +167,7 @@ class ScoreParser:
                 return None
         return self._shapes[key]
 
-    def _label(self, key: str) -> Any:
+    def _label(self, key: str) -> Label | None:
         """Return the label that a key names where classes are no text; None if it names none."""
         if key not in self._named:
             if len(self._named) >= MOST_NAMES:
@@ -175,8 +176,8 @@ class ScoreParser:
         return self._named[key]
 
 
-def _largest(scores: Any) -> Any:
-    if type(scores) is not dict:
+def _largest(scores: float | dict[Label, float]) -> Label:
+    if not isinstance(scores, dict):
         raise RejectedRecord("score", f"a single score, {scores!r}, names no class where no scores are counted")
     try:
         return most_likely(scores, "scores")
@@ -184,14 +185,14 @@ def _largest(scores: Any) -> Any:
         raise RejectedRecord("score", str(error)) from None
 
 
-def _label(value: Any, name: str, reason: str) -> Any:
+def _label(value: object, name: str, reason: str) -> Label:
     try:
         return canonical(value, name)
     except StreamMetricsError as error:
         raise RejectedRecord(reason, str(error)) from None
 
 
-def _key(value: Any) -> Any:
+def _key(value: object) -> Label:
     """Return an id in the one form in which equal ids are written alike."""
     if value is MISSING or value is None:
         raise RejectedRecord("field", "no id")
@@ -199,7 +200,7 @@ def _key(value: Any) -> Any:
     return int(key) if isinstance(key, int | float) and key == int(key) else key
 
 
-def seconds(value: Any) -> float:
+def seconds(value: object) -> float:
     """Return a time in seconds since 1970; RejectedRecord if it is none."""
     if type(value) is int and EARLIEST < value < LATEST:
         return float(value)

@@ -12,6 +12,7 @@ import difflib
 import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from types import UnionType
 from typing import Any, NamedTuple, get_type_hints
 
 from stream_metrics.errors import StreamMetricsError
@@ -19,7 +20,7 @@ from stream_metrics.monitor.config import Config
 
 __all__ = ["ConfigError", "Key", "configured", "example", "keys", "load", "tables_of"]
 
-Tables = Mapping[str, Mapping[str, Any]]
+Tables = Mapping[str, Mapping[str, object]]
 WORDS = {
     str: "text",
     int: "a whole number",
@@ -47,10 +48,10 @@ class Key(NamedTuple):
 
     table: str
     name: str
-    type: Any
-    default: Any
+    type: type[object] | UnionType
+    default: object
     meaning: str
-    allowed: tuple[Any, ...]
+    allowed: tuple[object, ...]
 
 
 def keys() -> Iterator[Key]:
@@ -68,7 +69,7 @@ def load(path: str) -> Config:
     return configured(tables_of(path))
 
 
-def tables_of(path: str) -> dict[str, dict[str, Any]]:
+def tables_of(path: str) -> dict[str, dict[str, object]]:
     """Return the tables of a TOML file, checked; OSError if it cannot be opened."""
     with open(path, "rb") as file:
         try:
@@ -87,7 +88,7 @@ def tables_of(path: str) -> dict[str, dict[str, Any]]:
 def configured(*layers: Tables) -> Config:
     """Return the defaults with the values of layers; ``ConfigError`` for what is unknown or of another type."""
     known = {(key.table, key.name): key for key in keys()}
-    values: dict[str, dict[str, Any]] = {table: {} for table, _ in known}
+    values: dict[str, dict[str, object]] = {table: {} for table, _ in known}
     for layer in layers:
         for table, items in layer.items():
             if table not in values:
@@ -101,7 +102,7 @@ def configured(*layers: Tables) -> Config:
     return dataclasses.replace(Config(), **{table: _of(table, values[table]) for table in values})
 
 
-def _of(table: str, values: Mapping[str, Any]) -> Any:
+def _of(table: str, values: Mapping[str, object]) -> Any:
     return dataclasses.replace(getattr(Config(), table), **values)
 
 
@@ -116,7 +117,7 @@ def _near_key(table: str, name: str, known: Mapping[tuple[str, str], Key]) -> st
     return f"; it belongs to [{elsewhere[0]}]" if elsewhere and not near else near
 
 
-def _checked(key: Key, value: Any) -> Any:
+def _checked(key: Key, value: Any) -> object:
     """Return a value of TOML as the type of its key."""
     for item in value if isinstance(value, list | tuple) else (value,):
         if isinstance(item, int) and not -(2**63) <= item < 2**63:
@@ -137,14 +138,14 @@ def _checked(key: Key, value: Any) -> Any:
     return value
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     try:
         return repr(value)
     except (RecursionError, ValueError):  # too deep, or a number with thousands of digits
         return f"a {type(value).__name__} that is too large to show"
 
 
-def _fits(wanted: Any, value: Any) -> bool:
+def _fits(wanted: object, value: object) -> bool:
     if wanted is object:
         return isinstance(value, str | int | float | bool)
     if wanted == tuple[str, ...]:
@@ -172,7 +173,7 @@ def example(config: Config | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _toml(value: Any) -> str:
+def _toml(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, dict):

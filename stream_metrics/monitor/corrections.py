@@ -8,18 +8,20 @@ others are folded, cannot be reverted.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
+from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import LabelError, StreamMetricsError
+from stream_metrics.labels import Label
+from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.pairs import Chunk, Columns, Pair, Rows, chunk, sorted_out
-from stream_metrics.monitor.panes import Panes
+from stream_metrics.monitor.panes import Panes, State
 
 if TYPE_CHECKING:
     from stream_metrics.monitor.counting import Counts
 
 __all__ = ["corrected"]
-
-Change = tuple[Any, int | None, Any]  # what holds a state, the number of its pane if it is a window, and the new state
 
 
 def corrected(counts: Counts, old: Pair, new: Pair) -> bool:
@@ -28,16 +30,11 @@ def corrected(counts: Counts, old: Pair, new: Pair) -> bool:
     batch = counts.empty.copy()
     after.feed(batch)
     counts.check_room(batch)
-    changes = _without(counts, before, int(counts.clock(earlier)[0]), earlier.groups and earlier.groups[0])
+    changes = _without(counts, before, int(counts.clock(earlier)[0]), earlier.groups[0] if earlier.groups else None)
     if changes is None:
         return False
-    for holder, number, state in changes:
-        if number is not None:
-            holder.replace(number, state)
-        elif holder is counts.total:
-            counts.total = state
-        else:
-            counts.groups["total"] = state
+    for change in changes:
+        change()
     counts.total.merge(batch)
     counts.put(batch, after, later)
     counts.move(int(counts.clock(later)[0]))
@@ -47,7 +44,7 @@ def corrected(counts: Counts, old: Pair, new: Pair) -> bool:
 def _alone(counts: Counts, pair: Pair) -> tuple[Rows, Chunk]:
     """Return a pair as rows and as columns; StreamMetricsError if it cannot be counted."""
     refused: dict[int, StreamMetricsError] = {}
-    columns, rejected = chunk(Columns(*zip(pair, strict=True)))
+    columns, rejected = chunk(Columns.of([pair]))
     if columns is None:
         raise LabelError(rejected[0].detail)
     rows = sorted_out(columns, counts.empty, refused.__setitem__)
@@ -56,28 +53,39 @@ def _alone(counts: Counts, pair: Pair) -> tuple[Rows, Chunk]:
     return rows[0], columns
 
 
-def _without(counts: Counts, old: Rows, t: int, group: Any) -> list[Change] | None:
-    """Return the states without a row of the time `t`; None if it cannot be taken back from one of them.
+def _without(counts: Counts, old: Rows, t: int, group: Label | None) -> list[Callable[[], object]] | None:
+    """Return what replaces the states by such without a row of the time `t`; None if one of them cannot revert it.
 
-    A window that the row has left already has nothing to take back.
+    A window that the row has left already has nothing to revert.
     """
-    changes: list[Change] = []
-    w = 1 if old.weights is None else old.weights[0]
+
+    def revert(state: MetricSet) -> None:
+        old.one(state, 0, "revert")
+
+    def revert_in_group(groups: ByGroup) -> None:
+        groups.revert_one(old.truths[0], old.labels[0], 1 if old.weights is None else old.weights[0], group)
+
+    total, total_groups = counts.total.copy(), counts.total_groups.copy()
     try:
-        for holder in (counts.total, *counts.windows.values()):
-            changes += _changed(holder, t, lambda state: old.one(state, 0, "revert"))
-        for holder in counts.groups.values() if group is not None else ():
-            changes += _changed(holder, t, lambda state: state.revert_one(old.truths[0], old.labels[0], w, group))
+        revert(total)
+        changes: list[Callable[[], object]] = [partial(setattr, counts, "total", total)]
+        for window in counts.windows.values():
+            changes += _changed(window, t, revert)
+        if group is not None:
+            revert_in_group(total_groups)
+            changes.append(partial(setattr, counts, "total_groups", total_groups))
+            for panes in counts.groups.values():
+                changes += _changed(panes, t, revert_in_group)
     except (StreamMetricsError, ValueError):
         return None
     return changes
 
 
-def _changed(holder: Any, t: int, change: Callable[[Any], object]) -> list[Change]:
-    """Return the holder, the number of the pane, and a changed copy of its state; nothing if the pane is gone."""
-    number = holder.number(t) if isinstance(holder, Panes) else None
-    if isinstance(holder, Panes) and number is None:
+def _changed(panes: Panes[State], t: int, change: Callable[[State], object]) -> list[partial[None]]:
+    """Return what replaces the state of a pane by a changed copy; nothing if the pane is gone."""
+    number = panes.number(t)
+    if number is None:
         return []
-    state = holder.copy() if number is None else holder.alone(number)
+    state = panes.alone(number)
     change(state)
-    return [(holder, number, state)]
+    return [partial(panes.replace, number, state)]

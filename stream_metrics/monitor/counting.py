@@ -25,8 +25,8 @@ order in which pairs came. Nothing is missing from the window that is read for i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,14 +35,15 @@ from stream_metrics.catalog.table import find
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import MergeError, StreamMetricsError, WeightError
 from stream_metrics.inputs.times import parse_duration, to_epoch_ns
+from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.corrections import corrected
 from stream_metrics.monitor.coverage import Coverage
 from stream_metrics.monitor.pairs import Chunk, Columns, Pair, Refuse, Rows, chunk, nanoseconds, sorted_out
-from stream_metrics.monitor.panes import Panes, parted_by
+from stream_metrics.monitor.panes import AnyPanes, Panes, parted_by
 from stream_metrics.monitor.parts import config_fingerprint, load_parts, pack, unpack, written
-from stream_metrics.monitor.records import Rejected
+from stream_metrics.monitor.records import Classes, Rejected, Weight
 from stream_metrics.states.confusion import ConfusionMatrix
 
 __all__ = ["Columns", "Counts", "Pair", "TOTAL"]
@@ -59,9 +60,8 @@ Watch = Callable[[Sequence[Rows], Container[int]], object]
 class Counts:
     """What is counted of one partition, or of several that were merged.
 
-    `total` is a `MetricSet`, `windows` has `Panes` of them by name, `groups` a `ByGroup` of confusion matrices for
-    "total" and `Panes` of such for each window. `due` is the age from which a prediction should have a
-    label.
+    `total` is a `MetricSet` and `windows` has `Panes` of them by name; `total_groups` is a `ByGroup` of confusion
+    matrices and `groups` has `Panes` of them by name. `due` is the age from which a prediction should have a label.
 
     Guarantee: any split of pairs over counts that are then merged gives the same bytes, whatever the batches; so do
     corrections and what they make of it, but for coverage, delays and the latest time, which keep the first label.
@@ -76,7 +76,7 @@ class Counts:
         if TOTAL in config.windows or len(set(config.windows)) < len(config.windows):
             raise ValueError(f"Expected `windows` to be different lengths of time, but got {list(config.windows)}")
         self.config, self.due = config, due
-        labels: Any = config.labels or None
+        labels = cast(Classes, config.labels) or None
         age = parse_duration(due, "due", zero=True)
         sketch: dict[str, Any] = {"buckets": BUCKETS, "sample": SAMPLE, "pairs": False}
         self.total = MetricSet(scores=config.scores, pos_label=config.pos_label, labels=labels, **sketch)  # type: ignore[arg-type]
@@ -84,7 +84,8 @@ class Counts:
         apart = ByGroup(ConfusionMatrix(labels), config.max_groups)
         self.windows = {name: Panes(self.total, name, config.panes) for name in config.windows}
         self._apart = apart.copy()
-        self.groups: dict[str, Any] = {TOTAL: apart}
+        self.total_groups = apart
+        self.groups: dict[str, Panes[ByGroup]] = {}
         self.coverage = {TOTAL: Coverage(None, 60, age)}
         for name, window in self.windows.items():
             self.groups[name] = Panes(apart, name, window.fewer(GROUP_PANES))
@@ -117,7 +118,7 @@ class Counts:
 
     def add(self, pairs: Sequence[Pair]) -> list[Rejected]:
         """Count all pairs that can be counted, and return the others with the reason."""
-        return self.add_columns(Columns(*zip(*pairs, strict=True))) if pairs else []
+        return self.add_columns(Columns.of(pairs)) if pairs else []
 
     def add_columns(self, pairs: Columns) -> list[Rejected]:
         """Count pairs as `add` does."""
@@ -187,7 +188,7 @@ class Counts:
         if columns.groups is not None:
             self._put_groups(rows, columns.groups, t)
 
-    def _put_groups(self, rows: Rows, groups: list[Any], t: int) -> None:
+    def _put_groups(self, rows: Rows, groups: Sequence[Label | None], t: int) -> None:
         """Count the rows that have a group; `groups` are those of the chunk."""
         groups = groups if len(rows.places) == len(groups) else [groups[place] for place in rows.places]
         samples = list(zip(rows.truths, rows.labels, rows.weights or [1] * len(groups), groups, strict=True))
@@ -197,8 +198,7 @@ class Counts:
             distinct.discard(None)
         if not samples:
             return
-        holders = [holder.at(t) if isinstance(holder, Panes) else holder for holder in self.groups.values()]
-        states = [state for state in holders if state is not None]
+        states = [self.total_groups, *(state for panes in self.groups.values() if (state := panes.at(t)) is not None)]
         if len(samples) > DENSE * len(distinct):
             together = self._apart.copy()
             _feed(together, samples)
@@ -208,7 +208,7 @@ class Counts:
             for state in states:
                 _feed(state, samples)
 
-    def _settle(self, columns: Chunk, refused: dict[int, Any]) -> None:
+    def _settle(self, columns: Chunk, refused: Mapping[int, StreamMetricsError]) -> None:
         """Count labels for coverage, and let the time move on."""
         predicted, clock, seconds = columns.predicted, self.clock(columns), columns.seconds
         if refused:
@@ -225,8 +225,8 @@ class Counts:
         for window in self._panes():
             window.settle(seen)
 
-    def _panes(self) -> list[Panes]:
-        return [holder for holder in (*self.windows.values(), *self.groups.values()) if isinstance(holder, Panes)]
+    def _panes(self) -> list[AnyPanes]:
+        return [*self.windows.values(), *self.groups.values()]
 
     def correct(self, old: Pair, new: Pair) -> bool:
         """Take one pair back and count the other; False, and nothing has changed, if it cannot be taken back.
@@ -245,9 +245,10 @@ class Counts:
         self.total.merge(other.total)
         for name, window in self.windows.items():
             window.merge(other.windows[name])
-        for name, groups in self.groups.items():
-            groups.merge(other.groups[name])
-            self.coverage[name].merge(other.coverage[name])
+            self.groups[name].merge(other.groups[name])
+        self.total_groups.merge(other.total_groups)
+        for name, coverage in self.coverage.items():
+            coverage.merge(other.coverage[name])
         if other._advanced is not None:
             self._advanced = max(other._advanced, self._advanced or other._advanced)
         self.late = {name: late + other.late[name] for name, late in self.late.items()}
@@ -256,7 +257,8 @@ class Counts:
     def copy(self) -> Self:
         """Return independent counts."""
         twin: Self = type(self)(self.config, self.due)
-        twin.total, twin.late, twin._advanced = self.total.copy(), dict(self.late), self._advanced
+        twin.total, twin.total_groups = self.total.copy(), self.total_groups.copy()
+        twin.late, twin._advanced = dict(self.late), self._advanced
         twin.windows = {name: window.copy() for name, window in self.windows.items()}
         twin.groups = {name: groups.copy() for name, groups in self.groups.items()}
         twin.coverage = {name: coverage.copy() for name, coverage in self.coverage.items()}
@@ -293,7 +295,7 @@ class Counts:
         return cls.from_parts(config, unpack(data), due)
 
 
-def _feed(groups: ByGroup, samples: Sequence[tuple[Any, Any, Any, Any]]) -> None:
+def _feed(groups: ByGroup, samples: Iterable[tuple[object, object, Weight, Label | None]]) -> None:
     update = groups.update
     for truth, label, w, group in samples:
         update(truth, label, w, group=group)

@@ -7,13 +7,14 @@ the window, like all counts of pairs.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from collections.abc import Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.monitor.delays import DELAYS, delay_classes
-from stream_metrics.monitor.tallies import Tallies
+from stream_metrics.monitor.tallies import Tallies, TallyContent
 
 __all__ = ["Coverage", "Covered"]
 
@@ -81,11 +82,11 @@ class Coverage:
         twin.made, twin.delays = self.made.copy(), self.delays.copy()
         return twin
 
-    def content(self) -> list[Any]:
+    def content(self) -> list[TallyContent]:
         """Return everything as lists of whole numbers."""
         return [self.made.content(), self.delays.content()]
 
-    def fill(self, content: Any) -> None:
+    def fill(self, content: Sequence[object]) -> None:
         """Take over a content; what is of another form, since `due` has changed, is left out."""
         self.made.fill(content[0])
         self.delays.fill(content[1])

@@ -10,9 +10,8 @@ library, which also reads NaN and lone surrogates. (orjson takes 15 to 40 % long
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import entry_points
-from typing import Any
 
 import msgspec
 
@@ -20,7 +19,7 @@ from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor._core.kernels import Reader
 from stream_metrics.monitor.checking import EARLIEST, HEAVIEST, RejectedRecord, ScoreParser, checker
 from stream_metrics.monitor.config import Counting, Fields
-from stream_metrics.monitor.records import MISSING, Event, Events, Record, Rejected
+from stream_metrics.monitor.records import MISSING, Checked, Event, Events, Record, Rejected
 
 __all__ = ["GROUP", "Decoder", "shortened"]
 
@@ -66,18 +65,18 @@ class Decoder:
         columns = self._reader.read(list(records), now, now + self._ahead)
         return Events._make(columns), self._rejected
 
-    def _unusual(self, record: Record, now: float, latest: float) -> tuple[Any, ...] | None:
+    def _unusual(self, record: Record, now: float, latest: float) -> Checked | None:
         """Return what the compiled reader does not know, or None for what is rejected."""
         try:
             key, time, truth, prediction, scores, weight, group = self._value(record[6])
             if time is MISSING or time is None:
                 time = now if record[4] is None else record[4]
-            return tuple(self._check(key, time, truth, prediction, scores, weight, group, latest))
+            return self._check(key, time, truth, prediction, scores, weight, group, latest)
         except RejectedRecord as refused:
             self._rejected.append(Rejected(*record[:3], refused.reason, shortened(refused)))
             return None
 
-    def _value(self, value: bytes | None) -> Sequence[Any]:
+    def _value(self, value: bytes | None) -> Sequence[object]:
         """Return the seven fields of a record."""
         if value is None:
             raise RejectedRecord("decode", "a record without a value")
@@ -92,8 +91,8 @@ class Decoder:
             raise RejectedRecord("decode", f"{type(error).__name__}: {error}") from error
         return key, time, truth, prediction, scores, weight, group
 
-    def _fields(self, value: Any) -> list[Any]:
-        if type(value) is not dict:
+    def _fields(self, value: object) -> list[object]:
+        if not isinstance(value, dict):
             raise RejectedRecord("decode", f"no JSON object, but {value!r:.60}")
         return [_field(value, name) for name in self._names]
 
@@ -103,7 +102,7 @@ def shortened(error: object) -> str:
     return str(error)[:200]
 
 
-def _parsed(line: bytes) -> Any:
+def _parsed(line: bytes) -> object:
     """Return the value of a record; RejectedRecord if it has none."""
     for parse in (loads, json.loads):
         try:
@@ -118,16 +117,16 @@ def _parsed(line: bytes) -> Any:
     raise refused
 
 
-def _field(record: dict[str, Any], name: str) -> Any:
+def _field(record: Mapping[str, object], name: str) -> object:
     """Return the value of a key of the record, or else of a path of keys joined by dots."""
     if name in record or "." not in name:
         return record.get(name, MISSING)
     return _along(record, name.split("."))
 
 
-def _along(value: Any, path: Iterable[str]) -> Any:
+def _along(value: object, path: Iterable[str]) -> object:
     for part in path:
-        if type(value) is not dict or part not in value:
+        if not isinstance(value, dict) or part not in value:
             return MISSING
         value = value[part]
     return value

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -78,6 +77,6 @@ class DelayCounts:
         """Return what was counted."""
         return Delays(BOUNDS, tuple(self._counts.tolist()), self._sum / 1e6)
 
-    def content(self) -> list[Any]:
+    def content(self) -> list[list[int] | int]:
         """Return what another one of its kind can be made of."""
         return [self._counts.tolist(), self._sum]

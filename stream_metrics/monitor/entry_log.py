@@ -22,10 +22,11 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from stream_metrics.labels import Label
 from stream_metrics.monitor._core.kernels import first_of
-from stream_metrics.monitor.spill import Moves, Spill
+from stream_metrics.monitor.spill import Entry, Moves, Spill, entry_of
 from stream_metrics.wire import decoded, encoded
 
 __all__ = ["EntryLog", "STEPS", "Segment", "Written"]
@@ -51,14 +52,14 @@ class Written(NamedTuple):
     first: int  # segments before this number are deleted
     moves: Moves
     logged: int  # entries of events before this number are in the log, or gone
-    spilled: list[Any]
+    spilled: list[Label]
 
 
 class EntryLog:
     """Entries by id, as bytes: `entries` has those in memory, `removed` the ids that left since the last checkpoint.
 
     `keep` is in seconds; `most` bounds how many entries there are; those beyond `in_memory` are moved to `spill`. With
-    `drop_values` entries that leave by age or number are returned as None.
+    `drop_values` entries that leave by age or number are returned empty.
     """
 
     def __init__(
@@ -69,8 +70,8 @@ class EntryLog:
         in_memory: int = 0,
         drop_values: bool = False,
     ) -> None:
-        self.entries: dict[Any, bytes] = {}
-        self.removed: list[Any] = []
+        self.entries: dict[Label, bytes] = {}
+        self.removed: list[Label] = []
         self.spill = spill
         self.most = most
         self.edge = -math.inf if keep else math.inf  # the event time from which `advance` has something to do
@@ -89,27 +90,27 @@ class EntryLog:
         """Return how many entries may be in memory, those elsewhere being as many as they are."""
         return self.most - len(self) + len(self.entries)
 
-    def put(self, key: Any, entry: tuple[Any, ...]) -> None:
+    def put(self, key: Label, entry: Entry) -> None:
         """Have an entry, the newest."""
         self.entries[key] = encoded(entry)
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: Label) -> Entry | None:
         """Return an entry, or None."""
         body = self.entries.get(key)
         if body is None:
             return None if self.spill is None else self.spill.get(key)
-        return decoded(body)
+        return entry_of(body)
 
-    def pop(self, key: Any) -> Any:
+    def pop(self, key: Label) -> Entry | None:
         """Take an entry, or None."""
         body = self.entries.pop(key, None)
         if body is None:
             return None if self.spill is None else self.spill.pop(key)
         if first_of(body) < self.logged:
             self.removed.append(key)
-        return decoded(body)
+        return entry_of(body)
 
-    def advance(self, watermark: float, number: int) -> list[tuple[Any, Any]]:
+    def advance(self, watermark: float, number: int) -> list[tuple[Label, Entry]]:
         """Take what is too old by an event time and return it; `number` is that of the event that brought it."""
         if watermark < self.edge:
             return []
@@ -120,13 +121,15 @@ class EntryLog:
             self.edges.popleft()
         return self.oldest(self.edges[0][1], 0)
 
-    def evict_overflow(self) -> list[tuple[Any, Any]]:
+    def evict_overflow(self) -> list[tuple[Label, Entry]]:
         """Take the oldest if there are too many, a step's worth of them, and return them."""
         return [] if len(self) <= self.most else self.oldest(0, max(len(self) - self.most, self.most // STEPS))
 
-    def oldest(self, cut: int, least: int) -> list[tuple[Any, Any]]:
+    def oldest(self, cut: int, least: int) -> list[tuple[Label, Entry]]:
         """Take the entries, with their ids, that came before the event numbered `cut`, and at least `least`."""
-        gone = [] if self.spill is None else self.spill.oldest(cut, least)
+        gone: list[tuple[Label, Entry]] = []
+        if self.spill is not None:
+            gone += self.spill.oldest(cut, least)
         if self.spill is not None and self.spill.n:
             return gone
         bodies = []
@@ -134,7 +137,7 @@ class EntryLog:
             if len(gone) >= least and first_of(body) >= cut:
                 break
             bodies.append(body)
-            gone.append((key, None if self._drop_values else decoded(body)))
+            gone.append((key, () if self._drop_values else entry_of(body)))
         for (key, _), body in zip(gone[len(gone) - len(bodies) :], bodies, strict=True):
             del self.entries[key]
             if first_of(body) < self.logged:
@@ -153,7 +156,7 @@ class EntryLog:
         moves = Moves() if self.spill is None else self.spill.moves(spilled)
         return Written(segment, self._needed(len(spilled)), moves, number, [key for key, _ in spilled])
 
-    def _new(self, number: int) -> tuple[list[Any], list[bytes]]:
+    def _new(self, number: int) -> tuple[list[Label], list[bytes]]:
         """Return ids and entries that are not in the log yet: the last ones in memory, mostly as many as events."""
         size, latest = number - self.logged + 1, list[bytes]()
         while len(self.entries) > len(latest) and (not latest or first_of(latest[-1]) >= self.logged):
@@ -162,7 +165,7 @@ class EntryLog:
         new = bisect_right(latest, -self.logged, key=lambda body: -first_of(body))
         return list(islice(reversed(self.entries), new))[::-1], latest[:new][::-1]
 
-    def _outgrown(self, coming: int) -> list[tuple[Any, bytes]]:
+    def _outgrown(self, coming: int) -> list[tuple[Label, bytes]]:
         """Return the oldest entries of those that are in the log, if memory or log are full once some are coming."""
         if self.spill is None:
             return []
@@ -172,7 +175,7 @@ class EntryLog:
             if logged <= LOG * self._in_memory and len(self._segments) - at < SEGMENTS:
                 break
             logged, cut = logged - segment.size, segment.last + 1
-        spilled: list[tuple[Any, bytes]] = []
+        spilled: list[tuple[Label, bytes]] = []
         if many > 0 or cut:
             for item in self.entries.items():
                 number = first_of(item[1])

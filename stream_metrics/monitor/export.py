@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from stream_metrics.errors import DecodeError
 from stream_metrics.monitor.config import Counting
@@ -21,6 +21,8 @@ from stream_metrics.monitor.store import Store, StoreError
 from stream_metrics.wire import Portable, write_file
 
 __all__ = ["Export", "Exported", "read_export", "restore", "write_export"]
+
+T = TypeVar("T")
 
 
 class Exported(NamedTuple):
@@ -48,7 +50,7 @@ class Export(Portable):
             total.merge(Counts.from_parts(config, each.parts, due))
         return total
 
-    def _content(self) -> list[Any]:
+    def _content(self) -> list[object]:
         rows = [[each.part, _sorted(each.next), each.state, _sorted(each.parts)] for each in self.partitions]
         return [self.created, rows]
 
@@ -58,7 +60,7 @@ class Export(Portable):
         return cls(float(created), [Exported(*each) for each in partitions])
 
 
-def _sorted(mapping: Mapping[str, Any]) -> dict[str, Any]:
+def _sorted(mapping: Mapping[str, T]) -> dict[str, T]:
     return dict(sorted(mapping.items()))
 
 

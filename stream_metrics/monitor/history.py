@@ -60,7 +60,7 @@ class History:
             lines[window] |= {line: list(column) for line, column in zip(self.lines, columns, strict=True)}
         return lines
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, object]:
         """Return everything as plain data, for the checkpoint."""
         return {"interval": self.interval, "lines": self.view()}
 
@@ -83,10 +83,10 @@ class History:
             raise ValueError(f"Expected trend lines as `to_data` returns them, but got others: {error}") from None
         self.interval, self._points, self._newest = interval, points, points[-1] if points else None
 
-    def _restored(self, window: Mapping[str, Any], at: int) -> list[float | None]:
+    def _restored(self, window: Mapping[str, Sequence[object]], at: int) -> list[float | None]:
         return [_number(window[line][at]) if line in window else None for line in self.lines]
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     number = json_number(value)
     return None if number is None else round(number, DIGITS)

@@ -31,20 +31,20 @@ import numpy as np
 
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.times import parse_duration
+from stream_metrics.labels import Label
 from stream_metrics.monitor._core.kernels import Joins, first_of
 from stream_metrics.monitor.config import Join
 from stream_metrics.monitor.counting import Columns, Counts, Pair
 from stream_metrics.monitor.delays import DelayCounts
 from stream_metrics.monitor.entry_log import EntryLog, Segment
 from stream_metrics.monitor.outcomes import JoinCounters, JoinStats
-from stream_metrics.monitor.records import MISSING, Checked, Events, Rejected
-from stream_metrics.monitor.spill import Spill
+from stream_metrics.monitor.records import MISSING, Checked, Events, Origin, Rejected, Weight
+from stream_metrics.monitor.spill import Entry, Spill
 
-__all__ = ["Joiner", "Origin"]
+__all__ = ["Joiner"]
 
 PREDICTION, LABEL, JOINED, EXPIRED, REFUSED = range(5)
 TRUTH, LABELLED = 2, 8  # of an entry that is joined
-Origin = tuple[str, int, int]
 
 
 class Joiner:
@@ -85,13 +85,13 @@ class Joiner:
             self.spill.forget()
         return self._rejected
 
-    def _look(self, ids: Sequence[Any]) -> None:
+    def _look(self, ids: Sequence[Label]) -> None:
         """Prefetch from the state file the entries of these ids that are not in memory."""
         if self.spill is not None and self.spill.n:
             waiting, done = self.waiting.entries, self.done.entries
             self.spill.look(key for key in ids if key not in waiting and key not in done)
 
-    def prefetched(self) -> dict[Any, Any]:
+    def prefetched(self) -> dict[Label, tuple[int, bytes]]:
         """Return the prefetched entries of the current events."""
         return {} if self.spill is None else self.spill.prefetched
 
@@ -119,7 +119,7 @@ class Joiner:
             self.counters.forgotten += len(gone)
         return self.done.capacity()
 
-    def _expire(self, gone: Iterable[tuple[Any, Any]], number: int) -> None:
+    def _expire(self, gone: Iterable[tuple[Label, Entry]], number: int) -> None:
         counters, done = self.counters, self.done
         for key, entry in gone:
             if entry[1] == PREDICTION:
@@ -132,7 +132,7 @@ class Joiner:
         if len(self.done) > self.done.most:
             self.evict_overflow_done()
 
-    def handle_event(self, row: tuple[Any, ...], number: int, origin: Origin, counts: Counts) -> list[float]:
+    def handle_event(self, row: Iterable[Any], number: int, origin: Origin, counts: Counts) -> list[float]:
         """Process an event of any kind, and return the time of its prediction if that is new."""
         event, new = Checked._make(row), False
         if event.prediction is not MISSING:
@@ -185,19 +185,27 @@ class Joiner:
         else:
             self._correct(event, number, origin, counts)
 
-    def _pair(self, number: int, event: Checked, weight: Any, group: Any, labelled_at: float, origin: Origin) -> None:
+    def _pair(
+        self,
+        number: int,
+        event: Checked,
+        weight: Weight | None,
+        group: Label | None,
+        labelled_at: float,
+        origin: Origin,
+    ) -> None:
         """Join a prediction, with its truth, to a label with a weight and group of its own."""
         weight = weight if event.weight is None else event.weight
         group = group if event.group is None else event.group
-        said = event.truth, event.prediction, event.scores, weight, group, event.time, labelled_at
-        self._joins.add(number, event.id, *said, origin, event.classes, self.done.entries)
+        pair = event.truth, event.prediction, event.scores, weight, group, event.time, labelled_at
+        self._joins.add(number, event.id, *pair, origin, event.classes, self.done.entries)
         self.evict_overflow_done()
 
     def _correct(self, event: Checked, number: int, origin: Origin, counts: Counts) -> None:
         """Take a pair back and count the one with the new label, or leave it as it is."""
         self._count(counts)
         entry = self.done.get(event.id)
-        if entry[1] != JOINED:
+        if entry is None or entry[1] != JOINED:
             self.counters.labels_duplicate += 1
             return
         old = Pair._make((*entry[2:-1], origin, entry[-1]))
@@ -238,7 +246,7 @@ class Joiner:
         """Return what became of predictions and labels so far."""
         return JoinStats.of(replace(self.counters), self.delays.read())
 
-    def content(self, moving: int = 0) -> list[Any]:
+    def content(self, moving: int = 0) -> list[object]:
         """Return everything but the entries, as plain values, once so many entries have been moved to rows."""
         spill = [] if self.spill is None else self.spill.content(moving)
         edges = [list(self.waiting.edges), list(self.done.edges)]

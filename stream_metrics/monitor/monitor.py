@@ -68,7 +68,7 @@ class Monitor:
         self._decoder = Decoder(config.fields, config.counting, config.join.ahead)
         self._partitions: dict[int, Partition] = {}
         self._lock = threading.Lock()
-        self._keepers: dict[str, Callable[[], Any]] = {}
+        self._keepers: dict[str, Callable[[], object]] = {}
         self._notes: dict[str, bytes] = {} if store is None else store.notes()
         self._dead_letters: deque[Rejected] = deque(
             [] if store is None else store.letters(DEAD_LETTERS)[::-1], DEAD_LETTERS
@@ -86,7 +86,7 @@ class Monitor:
         self._extra_metrics: tuple[str, ...] = ()  # that rules need, beside those that the view always has
         self.history = History(("total", *config.counting.windows), config.counting.metrics)
         self._showing = threading.Lock()
-        self._kept_history: tuple[float, Any] = (-math.inf, None)
+        self._kept_history: tuple[float, object] = (-math.inf, None)
         stored = self.attach("history", lambda: self._kept_history[1])
         if stored is not None:
             self.history.restore(stored)
@@ -121,7 +121,7 @@ class Monitor:
         """The partitions assigned."""
         return sorted(self._partitions)
 
-    def attach(self, name: str, keep: Callable[[], Any]) -> Any:
+    def attach(self, name: str, keep: Callable[[], object]) -> Any:
         """Keep what `keep` returns, plain data, with every checkpoint; return what was kept before, or None.
 
         Lists come back as tuples.

@@ -15,21 +15,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError, WeightError
 from stream_metrics.inputs.times import LIMIT
-from stream_metrics.labels import canonical, most_likely, ordering
+from stream_metrics.labels import Label, canonical, most_likely, ordering
 from stream_metrics.metrics.metric_set import MetricSet
-from stream_metrics.monitor.records import MISSING, Rejected
+from stream_metrics.monitor.records import MISSING, Classes, Missing, Origin, Prediction, Rejected, Truth, Weight
 from stream_metrics.monitor.scores import mapping, table
 
 __all__ = ["UNSAID", "Chunk", "Columns", "Pair", "Refuse", "Rows", "chunk", "nanoseconds", "sorted_out"]
 
 Refuse = Callable[[int, StreamMetricsError], object]
+T = TypeVar("T")
+Row: TypeAlias = "tuple[int, Prediction, Any]"  # number, label, and scores as its kind has them
+Kind: TypeAlias = "str | frozenset[tuple[type, Label]]"  # "labels", "singles", or the classes of a mapping
+RowScores: TypeAlias = "NDArray[np.float64] | list[Mapping[Label, float]] | None"
 
 REASONS = ((LabelError, "label"), (ScoreError, "score"), (WeightError, "weight"))
 FEW = 32  # rows of one set of classes, below which they share a batch with others
@@ -44,29 +48,34 @@ class Pair(NamedTuple):
     seconds since 1970. With `classes`, `scores` are bytes, see ``stream_metrics.monitor.scores``.
     """
 
-    truth: Any
-    prediction: Any
-    scores: Any
-    weight: Any
-    group: Any
+    truth: Truth
+    prediction: Prediction | Mapping[Label, float]
+    scores: object
+    weight: Weight | Missing | None
+    group: Label | Missing | None
     predicted_at: float
     labelled_at: float
-    origin: tuple[str, int, int]
-    classes: tuple[Any, ...] | None = None
+    origin: Origin
+    classes: Classes | None = None
 
 
 class Columns(NamedTuple):
     """Pairs as columns."""
 
-    truths: Sequence[Any]
-    predictions: Sequence[Any]
-    scores: Sequence[Any]
-    weights: Sequence[Any]
-    groups: Sequence[Any]
-    predicted: Sequence[Any]
-    labelled: Sequence[Any]
-    origins: Sequence[tuple[str, int, int]]
-    classes: Sequence[tuple[Any, ...] | None]
+    truths: Sequence[Truth]
+    predictions: Sequence[Prediction | Mapping[Label, float]]
+    scores: Sequence[object]
+    weights: Sequence[Weight | Missing | None]
+    groups: Sequence[Label | Missing | None]
+    predicted: Sequence[float]
+    labelled: Sequence[float]
+    origins: Sequence[Origin]
+    classes: Sequence[Classes | None]
+
+    @classmethod
+    def of(cls, pairs: Sequence[Pair]) -> Columns:
+        """Return pairs as columns; there must be one."""
+        return cls(*zip(*pairs, strict=True))
 
 
 class Rows(NamedTuple):
@@ -77,18 +86,18 @@ class Rows(NamedTuple):
     """
 
     places: Sequence[int]
-    truths: list[Any]
-    labels: list[Any]
-    weights: list[Any] | None
-    scores: Any = None
-    classes: tuple[Any, ...] | None = None
+    truths: list[Truth]
+    labels: list[Prediction]
+    weights: list[Weight] | None
+    scores: RowScores = None
+    classes: Classes | None = None
 
     def some(self, at: Sequence[int]) -> Rows:
         """Return some of the rows, by their numbers among these in increasing order."""
         if len(at) == len(self.places):
             return self
         run = slice(at[0], at[-1] + 1) if at[-1] - at[0] == len(at) - 1 else None
-        places, truths, labels = (_some(column, at, run) for column in self[:3])
+        places, truths, labels = _some(self.places, at, run), _some(self.truths, at, run), _some(self.labels, at, run)
         weights = None if self.weights is None else _some(self.weights, at, run)
         scores = self.scores
         if isinstance(scores, np.ndarray):
@@ -114,20 +123,20 @@ class Rows(NamedTuple):
             getattr(state, do)(self.truths[at], self.labels[at], w, scores=scores, classes=self.classes)
 
 
-def _some(column: Any, at: Sequence[int], run: slice | None) -> Any:
-    return [column[i] for i in at] if run is None else column[run]
+def _some(column: Sequence[T], at: Sequence[int], run: slice | None) -> list[T]:
+    return [column[i] for i in at] if run is None else list(column[run])
 
 
 class Chunk(NamedTuple):
     """Pairs as columns, what can be no pair left out. Times are in nanoseconds."""
 
-    origins: Sequence[tuple[str, int, int]]
-    truths: list[Any]
-    labels: list[Any]
-    scores: Sequence[Any]
-    classes: Sequence[tuple[Any, ...] | None]
-    weights: list[Any] | None  # None if all are 1
-    groups: list[Any] | None  # None if no pair has one
+    origins: Sequence[Origin]
+    truths: list[Truth]
+    labels: list[Any]  # predictions, and mappings from class to score
+    scores: Sequence[Any]  # bytes with `classes`; else a mapping, a number, MISSING or None
+    classes: Sequence[Classes | None]
+    weights: list[Weight] | None  # None if all are 1
+    groups: list[Label | None] | None  # None if no pair has one
     predicted: NDArray[np.int64]
     labelled: NDArray[np.int64]
     seconds: NDArray[np.float64]  # how long the label took
@@ -155,7 +164,7 @@ def chunk(pairs: Columns) -> tuple[Chunk | None, list[Rejected]]:
                 good.append(pair)
             except (ArithmeticError, StreamMetricsError, TypeError, ValueError) as error:
                 rejected.append(Rejected(*pair.origin, reason, str(error)[:200]))
-        made = _columns(Columns(*zip(*good, strict=True))) if good else None
+        made = _columns(Columns.of(good)) if good else None
     return made, rejected
 
 
@@ -163,17 +172,17 @@ def _columns(pairs: Columns) -> Chunk:
     truths, labels, scores, weights, groups, predicted, labelled, origins, classes = pairs
     made, known = _seconds(predicted), _seconds(labelled)
     ones = weights.count(1) == len(weights)
-    weighted = None if ones else [1 if type(w) in UNSAID else w for w in weights]
-    named = None if set(map(type, groups)) <= UNSAID else list(groups)
-    if named is not None and MISSING in set(named):
-        named = [None if group is MISSING else group for group in named]
+    weighted = None if ones else [1 if w is None or isinstance(w, Missing) else w for w in weights]
+    named: list[Label | None] | None = None
+    if not set(map(type, groups)) <= UNSAID:
+        named = [None if isinstance(group, Missing) else group for group in groups]
     for group in set(named or ()) - {None}:
         canonical(group, "group")
-    columns = list(truths), list(labels), scores, classes, weighted, named
-    return Chunk(origins, *columns, nanoseconds(made), nanoseconds(known), known - made)
+    times = nanoseconds(made), nanoseconds(known), known - made
+    return Chunk(origins, list(truths), list(labels), scores, classes, weighted, named, *times)
 
 
-def _seconds(times: Sequence[Any]) -> NDArray[np.float64]:
+def _seconds(times: Sequence[object]) -> NDArray[np.float64]:
     """Return times as an array; ValueError for what is no number of seconds, or too far from 1970."""
     found = np.array(times)
     if found.dtype.kind not in "fiu" or not np.abs(found).max() < BOUND:
@@ -212,7 +221,7 @@ def _alike(chunk: Chunk, like: MetricSet) -> Rows | None:
 
 def _by_kind(chunk: Chunk, like: MetricSet, refuse: Refuse) -> list[Rows]:
     """Return the rows by kind, each looked at by itself."""
-    kinds: dict[Any, list[tuple[int, Any, Any]]] = {}
+    kinds: dict[Kind, list[Row]] = {}
     for place, (prediction, scores, classes) in enumerate(zip(chunk.labels, chunk.scores, chunk.classes, strict=True)):
         scores = scores if classes is None else mapping(scores, classes)
         try:
@@ -238,13 +247,13 @@ def _by_kind(chunk: Chunk, like: MetricSet, refuse: Refuse) -> list[Rows]:
     return [*made, _rows(chunk, rest)._replace(scores=[given for _, _, given in rest])] if rest else made
 
 
-def _rows(chunk: Chunk, rows: list[tuple[int, Any, Any]]) -> Rows:
+def _rows(chunk: Chunk, rows: list[Row]) -> Rows:
     truths, weights, places = chunk.truths, chunk.weights, [place for place, _, _ in rows]
     some = None if weights is None else [weights[place] for place in places]
     return Rows(places, [truths[place] for place in places], [label for _, label, _ in rows], some)
 
 
-def _kind(prediction: Any, scores: Any, like: MetricSet) -> tuple[Any, Any, Any]:
+def _kind(prediction: Any, scores: Any, like: MetricSet) -> tuple[Kind, Prediction, object]:
     """Return the kind of a row, its label, and its scores: "labels", "singles", or the set of the classes of a mapping.
 
     LabelError or ScoreError for what is neither.
@@ -268,7 +277,7 @@ def _kind(prediction: Any, scores: Any, like: MetricSet) -> tuple[Any, Any, Any]
     return frozenset(zip(map(type, scores), scores, strict=True)), label, scores  # 1, 1.0 and True are counted apart
 
 
-def _single(prediction: Any, scores: Any, like: MetricSet) -> tuple[Any, float]:
+def _single(prediction: Label | None, scores: object, like: MetricSet) -> tuple[Label, float]:
     """Return the label and the score where a single number is given."""
     if isinstance(scores, bool) or not isinstance(scores, int | float | np.integer | np.floating):
         raise ScoreError(f"Expected `scores` to be a mapping from class to number, or a number, but got {scores!r:.60}")
@@ -288,7 +297,7 @@ def _single(prediction: Any, scores: Any, like: MetricSet) -> tuple[Any, float]:
     return positive, score
 
 
-def _table(rows: Sequence[Mapping[Any, Any]], names: tuple[Any, ...]) -> NDArray[np.float64] | None:
+def _table(rows: Sequence[Mapping[Label, float]], names: Classes) -> NDArray[np.float64] | None:
     """Return the scores of mappings with these keys; None if there are others, or what is no plain number."""
     read = itemgetter(*names)
     try:

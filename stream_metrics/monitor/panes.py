@@ -10,54 +10,62 @@ decodes one state and merges two more, and each pane is decoded once in the time
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics.containers.groups import ByGroup
 from stream_metrics.containers.timed import TimeWindow
 from stream_metrics.containers.two_stack import TwoStackAggregator
 from stream_metrics.errors import DecodeError, MergeError
 from stream_metrics.inputs.times import format_duration, parse_duration
+from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.pairs import Rows
+from stream_metrics.snapshots.groups import GroupSnapshot
+from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["Panes", "parted_by"]
+__all__ = ["AnyPanes", "Panes", "parted_by"]
+
+State = TypeVar("State", MetricSet, ByGroup)
 
 
-class _AsBytes:
+class _AsBytes(Generic[State]):
     """Panes are stored as bytes; `written` has those that a checkpoint has written already."""
 
-    def __init__(self, kind: Any, written: dict[int, bytes]) -> None:
-        self._kind, self._written = kind, written
+    def __init__(self, kind: type[State], written: dict[int, bytes]) -> None:
+        self._kind: type[State] = kind
+        self._written = written
 
-    def freeze(self, pane: int, state: Any) -> bytes:
+    def freeze(self, pane: int, state: State) -> bytes:
         """Return the bytes of a pane, those that were written if nothing has changed."""
         return self._written.pop(pane, b"") or self.keep(state)
 
-    def read(self, stored: bytes) -> Any:
+    def read(self, stored: bytes) -> State:
         """Return a new state."""
-        return self._kind.from_bytes(stored)
+        state: State = self._kind.from_bytes(stored)
+        return state
 
     thaw = read
 
-    def keep(self, state: Any) -> bytes:
+    def keep(self, state: State) -> bytes:
         """Return the bytes of a state."""
-        data: bytes = state.to_bytes()
-        return data
+        return state.to_bytes()
 
 
-class Panes:
+class Panes(Generic[State]):
     """A window of a `period` in a number of panes of states like `inner`; times are nanoseconds since 1970.
 
     Pane k is the time from k * length to (k + 1) * length. The window at a time is the pane of it and those before, as
     many as there are. A pane is kept while it is in the window of the latest time `seen`.
     """
 
-    def __init__(self, inner: Any, period: str, panes: int) -> None:
+    def __init__(self, inner: State, period: str, panes: int) -> None:
         like = TimeWindow(inner, period, panes)  # which checks the arguments
-        self.inner, self.panes, self.length = like.inner, panes, parse_duration(period, "period") // panes
+        self.inner: State = like.inner
+        self.panes, self.length = panes, parse_duration(period, "period") // panes
         self.seen: int | None = None
-        self._open: dict[int, Any] = {}  # the newest pane, and what came late for others
+        self._open: dict[int, State] = {}  # the newest pane, and what came late for others
         self._written: dict[int, bytes] = {}  # panes with an open state as last written, if nothing has changed
         self._merges = TwoStackAggregator(_AsBytes(type(self.inner), self._written))
 
@@ -81,7 +89,7 @@ class Panes:
         number = t // self.length
         return None if self.gone is not None and number <= self.gone else number
 
-    def at(self, t: int) -> Any:
+    def at(self, t: int) -> State | None:
         """Return the state of the pane of a time, to be fed at once, or None if that pane is gone."""
         number = self.number(t)
         if number is None:
@@ -108,24 +116,25 @@ class Panes:
         self._merges.drop(gone)
         return newest
 
-    def merged(self, t: int) -> Any:
+    def merged(self, t: int) -> State:
         """Return the window at a time that is not before the latest as a state like `inner`, a new one."""
         high = t // self.length
         low = high - self.panes
         if self.gone is not None and low < self.gone:
             raise ValueError(f"Expected a time of {self.seen} or later, but got {t}")
-        return self._merges.merged(self._open, low, high, self.inner)
+        window: State = self._merges.merged(self._open, low, high, self.inner)
+        return window
 
-    def snapshot(self, t: int | None = None) -> Any:
+    def snapshot(self, t: int | None = None) -> Snapshot | GroupSnapshot:
         """Return the snapshot of the window at a time, by default the latest."""
         return self.merged((self.seen or 0) if t is None else t).snapshot()
 
-    def alone(self, number: int) -> Any:
+    def alone(self, number: int) -> State:
         """Return a copy of the state of a pane; an empty one if the pane is."""
         state = self._decoded(self._merges.frozen[number]) if number in self._merges.frozen else self.inner.copy()
         return state.merge(self._open[number]) if number in self._open else state
 
-    def replace(self, number: int, state: Any) -> None:
+    def replace(self, number: int, state: State) -> None:
         """Let a pane be this state, which is taken over."""
         self._written.pop(number, None)
         self._open.pop(number, None)
@@ -171,10 +180,9 @@ class Panes:
         if number in self._written:
             return self._written[number]
         state = self.alone(number) if number in self._merges.frozen else self._open[number]
-        data: bytes = state.to_bytes()
-        return data
+        return state.to_bytes()
 
-    def _decoded(self, data: bytes) -> Any:
+    def _decoded(self, data: bytes) -> State:
         return type(self.inner).from_bytes(data)
 
     def fill(self, seen: int | None, panes: Mapping[int, bytes]) -> None:
@@ -196,7 +204,10 @@ class Panes:
         self._merges.forget_merges()
 
 
-def parted_by(rows: Rows, clock: NDArray[np.int64], windows: Sequence[Panes]) -> list[Rows]:
+AnyPanes: TypeAlias = Panes[MetricSet] | Panes[ByGroup]
+
+
+def parted_by(rows: Rows, clock: NDArray[np.int64], windows: Sequence[AnyPanes]) -> list[Rows]:
     """Return rows parted so that all of a part are in the same pane of every window; what is gone is one part.
 
     `clock` has the times of the chunk that the rows are of.

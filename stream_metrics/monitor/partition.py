@@ -15,8 +15,8 @@ from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.changes import DriftDetectors, changed_rules
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counting import Counts
-from stream_metrics.monitor.joining import Joiner, Origin
-from stream_metrics.monitor.records import Events, Record, Rejected
+from stream_metrics.monitor.joining import Joiner
+from stream_metrics.monitor.records import Events, Origin, Record, Rejected
 from stream_metrics.monitor.spill import Rows, Spill
 from stream_metrics.monitor.store import LETTERS, Change, Row, StoreError, offsets
 from stream_metrics.wire import decoded, encoded

@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import DecodeError
 from stream_metrics.labels import canonical
 from stream_metrics.metrics.metric_set import MetricSet
+from stream_metrics.monitor.panes import AnyPanes, State
 from stream_metrics.wire import decoded, encoded
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ __all__ = ["config_fingerprint", "load_parts", "pack", "unpack", "written"]
 MAGIC, VERSION, HEADER = b"SMMC", 1, 9
 
 
-def config_fingerprint(counts: Counts) -> dict[str, Any]:
+def config_fingerprint(counts: Counts) -> dict[str, object]:
     """Return the options that change how pairs are counted, by name."""
     config = counts.config
     return {
@@ -53,11 +54,16 @@ def written(counts: Counts) -> dict[str, bytes]:
     """Return counts as bytes by part."""
     seen = [window.seen for window in counts.windows.values()]
     about = [*config_fingerprint(counts).values(), seen, [coverage.content() for coverage in counts.coverage.values()]]
-    parts = {"about": encoded(about), "total": counts.total.to_bytes(), "groups": counts.groups["total"].to_bytes()}
-    for name, window in counts.windows.items():
-        for kind, holder in (("window", window), ("groups", counts.groups[name])):
+    parts = {"about": encoded(about), "total": counts.total.to_bytes(), "groups": counts.total_groups.to_bytes()}
+    for name in counts.windows:
+        for kind, holder in _holders(counts, name):
             parts |= {f"{kind}/{name}/{number}": data for number, data in holder.written().items()}
     return parts
+
+
+def _holders(counts: Counts, name: str) -> list[tuple[str, AnyPanes]]:
+    """Return the panes of a window, with the word that the names of their parts start with."""
+    return [("window", counts.windows[name]), ("groups", counts.groups[name])]
 
 
 def load_parts(counts: Counts, parts: Mapping[str, bytes]) -> None:
@@ -66,12 +72,12 @@ def load_parts(counts: Counts, parts: Mapping[str, bytes]) -> None:
         *values, seen, coverages = decoded(parts["about"])
         _check_fingerprint(config_fingerprint(counts), values)
         counts.total = _same(MetricSet.from_bytes(parts["total"]), counts.total)
-        counts.groups["total"] = _same(ByGroup.from_bytes(parts["groups"]), counts.groups["total"])
+        counts.total_groups = _same(ByGroup.from_bytes(parts["groups"]), counts.total_groups)
         for coverage, content in zip(counts.coverage.values(), coverages, strict=True):
             coverage.fill(content)
         known = 3
-        for (name, window), time in zip(counts.windows.items(), seen, strict=True):
-            for kind, holder in (("window", window), ("groups", counts.groups[name])):
+        for name, time in zip(counts.windows, seen, strict=True):
+            for kind, holder in _holders(counts, name):
                 panes = _panes(parts, f"{kind}/{name}/")
                 holder.fill(time, panes)
                 known += len(panes)
@@ -81,7 +87,7 @@ def load_parts(counts: Counts, parts: Mapping[str, bytes]) -> None:
         raise DecodeError(f"Expected the parts of counts, but: {error!r}") from error
 
 
-def _check_fingerprint(mine: Mapping[str, Any], theirs: Sequence[Any]) -> None:
+def _check_fingerprint(mine: Mapping[str, object], theirs: Sequence[object]) -> None:
     for (name, value), other in zip(mine.items(), theirs, strict=True):
         if encoded(value) != encoded(other):
             raise DecodeError(
@@ -90,7 +96,7 @@ def _check_fingerprint(mine: Mapping[str, Any], theirs: Sequence[Any]) -> None:
             )
 
 
-def _same(state: Any, empty: Any) -> Any:
+def _same(state: State, empty: State) -> State:
     twin = state.copy()
     twin.reset()
     if twin != empty:

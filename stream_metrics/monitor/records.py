@@ -7,19 +7,42 @@ before. `next` is the offset after it, which is not always `offset + 1`: files c
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
-__all__ = ["MISSING", "REASONS", "Checked", "Event", "Events", "Record", "Rejected"]
+from stream_metrics.labels import Label
+
+__all__ = [
+    "MISSING",
+    "REASONS",
+    "Checked",
+    "Classes",
+    "Event",
+    "Events",
+    "Missing",
+    "Origin",
+    "Prediction",
+    "Record",
+    "Rejected",
+    "Scores",
+    "Truth",
+    "Weight",
+]
 
 
-class _Missing:
+class Missing:
     """The type of MISSING."""
 
     def __repr__(self) -> str:
         return "MISSING"
 
 
-MISSING = _Missing()  # what an event does not say; None is something that it says
+MISSING = Missing()  # the value of a field that an event does not have; None is a value
+Truth: TypeAlias = "Label | Missing"
+Prediction: TypeAlias = "Label | Missing | None"  # None is an abstention
+Scores: TypeAlias = bytes | float | None  # doubles, one for each class, or the score of one class
+Classes: TypeAlias = tuple[Label, ...]
+Weight: TypeAlias = int | float
+Origin: TypeAlias = tuple[str, int, int]  # topic, partition and offset of a record
 REASONS = ("decode", "field", "time", "label", "score", "weight", "other")
 
 
@@ -41,13 +64,13 @@ class Event(NamedTuple):
     `time` is in seconds since 1970, that of the event itself. A prediction that is None is an abstention.
     """
 
-    id: Any
+    id: object
     time: float
-    truth: Any
-    prediction: Any
-    scores: Any
+    truth: object
+    prediction: object
+    scores: object
     weight: int | float
-    group: Any
+    group: object
 
 
 class Checked(NamedTuple):
@@ -57,31 +80,31 @@ class Checked(NamedTuple):
     see ``stream_metrics.monitor.scores``, one for each of `classes`; without classes, they are one number or None.
     """
 
-    id: Any
+    id: Label
     time: float
-    truth: Any
-    prediction: Any
-    scores: Any
-    weight: int | float | None
-    group: Any
-    classes: tuple[Any, ...] | None
+    truth: Truth
+    prediction: Prediction
+    scores: Scores
+    weight: Weight | None
+    group: Label | None
+    classes: Classes | None
 
 
 class Events(NamedTuple):
     """Events that can be joined, as columns, and where each comes from: topic, partition, offset."""
 
-    ids: list[Any]
+    ids: list[Label]
     times: list[float]
-    truths: list[Any]
-    predictions: list[Any]
-    scores: list[Any]
-    weights: list[Any]
-    groups: list[Any]
-    classes: list[Any]
-    origins: list[tuple[str, int, int]]
+    truths: list[Truth]
+    predictions: list[Prediction]
+    scores: list[Scores]
+    weights: list[Weight | None]
+    groups: list[Label | None]
+    classes: list[Classes | None]
+    origins: list[Origin]
 
     @classmethod
-    def of(cls, events: Iterable[Checked], origins: Iterable[tuple[str, int, int]]) -> Events:
+    def of(cls, events: Iterable[Checked], origins: Iterable[Origin]) -> Events:
         """Return events as columns."""
         rows = [(*event, origin) for event, origin in zip(events, origins, strict=True)]
         return cls(*map(list, zip(*rows, strict=True))) if rows else cls([], [], [], [], [], [], [], [], [])

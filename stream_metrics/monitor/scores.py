@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from stream_metrics.labels import Label
 
 __all__ = ["cut", "mapping", "packed", "table"]
 
@@ -24,7 +25,7 @@ def packed(values: Iterable[float]) -> bytes:
     return struct.pack(f"<{len(numbers)}d", *numbers)
 
 
-def mapping(scores: bytes, classes: Sequence[Any]) -> dict[Any, float]:
+def mapping(scores: bytes, classes: Sequence[Label]) -> dict[Label, float]:
     """Return the scores by class."""
     return dict(zip(classes, struct.unpack(f"<{len(classes)}d", scores), strict=True))
 

@@ -7,22 +7,31 @@ since the last checkpoint are noted here and deleted by the next one: until that
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from stream_metrics.labels import Label
 from stream_metrics.wire import decoded, encoded
 
-__all__ = ["Moves", "Rows", "Spill"]
+__all__ = ["Entry", "Moves", "Row", "Rows", "Spill", "entry_of"]
 
+Entry: TypeAlias = tuple[Any, ...]  # the number of its event, its kind, and what the join keeps of that kind
+Row: TypeAlias = tuple[int, bytes, bytes]  # number, id and entry
 AT_ONCE = 900  # older versions of SQLite take 999 parameters
+
+
+def entry_of(body: bytes) -> Entry:
+    """Return an entry that was written as bytes."""
+    entry: Entry = decoded(body)
+    return entry
 
 
 class Rows(Protocol):
     """Where the rows of pending entries are: (row, id as bytes, entry as bytes)."""
 
-    def found(self, part: int, ids: Sequence[bytes]) -> list[tuple[int, bytes, bytes]]:
+    def found(self, part: int, ids: Sequence[bytes]) -> list[Row]:
         """Return the rows of these ids."""
 
-    def following(self, part: int, row: int, most: int) -> list[tuple[int, bytes, bytes]]:
+    def following(self, part: int, row: int, most: int) -> list[Row]:
         """Return the first rows from this number on, in order."""
 
 
@@ -31,7 +40,7 @@ class Moves(NamedTuple):
 
     floor: int = 0
     taken: tuple[int, ...] = ()
-    added: tuple[tuple[int, bytes, bytes], ...] = ()
+    added: tuple[Row, ...] = ()
 
 
 class Spill:
@@ -40,10 +49,10 @@ class Spill:
     def __init__(self, rows: Rows, part: int, n: int = 0, floor: int = 0, next_row: int = 0) -> None:
         self._rows, self._part = rows, part
         self.n, self.floor, self.next = n, floor, next_row
-        self.prefetched: dict[Any, tuple[int, bytes]] = {}  # what was looked up for the events at hand
+        self.prefetched: dict[Label, tuple[int, bytes]] = {}  # what was looked up for the events at hand
         self._taken: set[int] = set()
 
-    def look(self, keys: Iterable[Any]) -> None:
+    def look(self, keys: Iterable[Label]) -> None:
         """Look up entries that may be read until `forget`; no others can be."""
         keys = list(keys)
         by_id = dict(zip([encoded(key) for key in keys], keys, strict=True))
@@ -57,30 +66,30 @@ class Spill:
         """Forget what was looked up."""
         self.prefetched.clear()
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: Label) -> Entry | None:
         """Return an entry that was looked up, or None."""
         row = self.prefetched.get(key)
-        return None if row is None else decoded(row[1])
+        return None if row is None else entry_of(row[1])
 
-    def pop(self, key: Any) -> Any:
+    def pop(self, key: Label) -> Entry | None:
         """Take an entry that was looked up, or None."""
         row = self.prefetched.pop(key, None)
         if row is None:
             return None
         self._taken.add(row[0])
         self.n -= 1
-        return decoded(row[1])
+        return entry_of(row[1])
 
-    def oldest(self, cut: int, most: int) -> list[tuple[Any, Any]]:
+    def oldest(self, cut: int, most: int) -> list[tuple[Label, Entry]]:
         """Take the entries, with their ids, that came before the event numbered `cut`, and at least `most`."""
-        gone: list[tuple[Any, Any]] = []
+        gone: list[tuple[Label, Entry]] = []
         while self.n:
             rows = self._rows.following(self._part, self.floor, AT_ONCE)
             if not rows:
                 raise ValueError(f"Expected {self.n} more pending rows of partition {self._part}, but got none")
             for row, key_data, body in rows:
                 if row not in self._taken:
-                    entry = decoded(body)
+                    entry = entry_of(body)
                     if entry[0] >= cut and len(gone) >= most:
                         return gone
                     key = decoded(key_data)
@@ -94,7 +103,7 @@ class Spill:
         """Return the numbers that it is made with again, once so many entries have been added."""
         return [self.n + moving, self.floor, self.next + moving]
 
-    def moves(self, added: Iterable[tuple[Any, bytes]]) -> Moves:
+    def moves(self, added: Iterable[tuple[Label, bytes]]) -> Moves:
         """Return what the next checkpoint has to do, if these entries are added."""
         added = list(added)
         ids = [encoded(key) for key, _ in added]

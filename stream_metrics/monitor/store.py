@@ -22,7 +22,7 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stream_metrics.monitor.entry_log import Segment, Written
 from stream_metrics.monitor.locks import Lock, Locked
@@ -115,10 +115,10 @@ class Store:
         except (sqlite3.Error, Locked, OSError) as error:
             raise StoreError(f"{self.path}: {error}") from error
 
-    def _run(self, statement: str, *values: Any) -> sqlite3.Cursor:
+    def _run(self, statement: str, *values: object) -> sqlite3.Cursor:
         return self._connection.execute(statement, values)
 
-    def _run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+    def _run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         self._connection.executemany(statement, rows)
 
     @contextmanager
@@ -227,7 +227,7 @@ class Store:
             "select row, id, body from pending where part = ? and row >= ? order by row limit ?", part, row, most
         )
 
-    def _rows(self, statement: str, part: int, *values: Any) -> list[tuple[int, bytes, bytes]]:
+    def _rows(self, statement: str, part: int, *values: object) -> list[tuple[int, bytes, bytes]]:
         """Return pending rows; who owns them is asked after they were read, since he may change them from then on."""
         with self._told():
             rows = self._run(statement, part, *values).fetchall()
@@ -273,6 +273,6 @@ def _crc(*data: bytes) -> int:
     return checksum
 
 
-def _text(letter: Rejected) -> tuple[Any, ...]:
+def _text(letter: Rejected) -> tuple[object, ...]:
     """Return a letter without surrogates, which SQLite has no text for."""
     return (*letter[:4], letter.detail.encode(errors="replace").decode())

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.errors import DecodeError, MergeError
 
-__all__ = ["Tallies"]
+__all__ = ["Tallies", "TallyContent"]
 
 Numbers = NDArray[np.int64]
+TallyContent: TypeAlias = list[object]  # plain data, as `Tallies.content` has it
 
 
 class Tallies:
@@ -36,11 +38,11 @@ class Tallies:
         self.latest = latest if self.latest is None else max(self.latest, latest)
         first, last = int(panes.min()), int(panes.max())
         for pane in [first] if first == last else np.unique(panes).tolist():
-            here: Any = slice(None) if first == last else panes == pane
+            inside: slice | NDArray[np.bool_] = slice(None) if first == last else panes == pane
             if isinstance(places, int):
-                self._pane(pane)[places] += len(panes[here])
+                self._pane(pane)[places] += len(panes[inside])
             else:
-                self._pane(pane)[:] += np.bincount(places[here], minlength=self.width)
+                self._pane(pane)[:] += np.bincount(places[inside], minlength=self.width)
         self._expire()
 
     def _pane(self, pane: int) -> Numbers:
@@ -83,7 +85,7 @@ class Tallies:
         """Return independent tallies."""
         return type(self)(*self._form()[:3], all_time=self.all_time).merge(self)
 
-    def content(self) -> list[Any]:
+    def content(self) -> TallyContent:
         """Return everything as lists of whole numbers, places with a zero left out."""
         panes = [[pane, *_sparse(self.panes[pane])] for pane in sorted(self.panes)]
         return [*self._form(), self.latest, _sparse(self.older), panes]
@@ -105,7 +107,7 @@ def _sparse(numbers: Numbers) -> list[int]:
     return [int(x) for x in np.stack([places, numbers[places]], axis=1).ravel().tolist()]
 
 
-def _dense(sparse: Any, width: int) -> Numbers:
+def _dense(sparse: Sequence[int], width: int) -> Numbers:
     numbers = np.zeros(width, np.int64)
     numbers[list(sparse[::2])] = list(sparse[1::2])
     return numbers

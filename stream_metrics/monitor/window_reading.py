@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
+from stream_metrics.containers.groups import ByGroup
 from stream_metrics.inputs.times import to_epoch_ns
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.coverage import Covered
@@ -26,7 +27,7 @@ class Reading:
     """A window at one moment, or the total; callers own the states and may change them."""
 
     state: MetricSet
-    groups: Any  # a ByGroup of ConfusionMatrix, empty if no pair has a group
+    groups: ByGroup  # a ByGroup of ConfusionMatrix, empty if no pair has a group
     covered: Covered
     late: int  # pairs that came too late for the window since the process started
 
@@ -61,6 +62,6 @@ def _read(counts: Counts, at: int) -> dict[str, Reading]:
         if name in counts.windows:
             state, groups = counts.windows[name].merged(at), counts.groups[name].merged(at)
         else:
-            state, groups = counts.total.copy(), counts.groups[name].copy()
+            state, groups = counts.total.copy(), counts.total_groups.copy()
         readings[name] = Reading(state, groups, coverage.read(at), counts.late.get(name, 0))
     return readings

@@ -88,12 +88,12 @@ def test_the_last_sample_of_a_group_goes_with_it() -> None:
     counts = fed(HARD, rows)
 
     assert counts.correct(rows[0], rows[0]._replace(group=None))
-    assert counts.groups["total"].groups == ("fr",)
+    assert counts.total_groups.groups == ("fr",)
 
     many = [pair("a", at, group=at) for at in range(100, 110)]
     counts = fed(HARD, many)
     before = counts.to_bytes()
-    kept = next(row for row in many if row.group in counts.groups["total"].groups)
+    kept = next(row for row in many if row.group in counts.total_groups.groups)
 
     assert not counts.correct(kept, kept._replace(truth="b"))
     assert counts.to_bytes() == before
@@ -103,7 +103,7 @@ def test_a_folded_group_is_corrected() -> None:
     """A sample of those that are counted together is taken back from them."""
     many = [pair("a", 100 + at % 3, group=at % 10) for at in range(100)]
     counts = fed(HARD, many)
-    folded = next(row for row in many if row.group not in counts.groups["total"].groups)
+    folded = next(row for row in many if row.group not in counts.total_groups.groups)
 
     assert counts.correct(folded, folded._replace(truth="b"))
     final = [row if row is not folded else row._replace(truth="b") for row in many]

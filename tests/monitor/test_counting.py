@@ -73,7 +73,7 @@ def test_groups_are_a_plain_recount(config: Counting, drawn: list[Pair], chunks:
         if p.group not in (None, MISSING):
             plain.update(p.truth, _label(config, p), _weight(p), group=p.group)
 
-    assert counts.groups["total"].to_bytes() == plain.to_bytes()
+    assert counts.total_groups.to_bytes() == plain.to_bytes()
     assert read([counts])["total"].groups == plain
 
 

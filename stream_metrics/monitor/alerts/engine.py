@@ -150,7 +150,7 @@ class Engine:
             Alert(rule, alert.state, alert.since, alert.value, alert.note) for rule, alert in self._alerts.items()
         ]
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, list[object]]:
         """Return what a checkpoint has to keep, as plain data."""
         return {
             rule: [alert.state, alert.since, alert.elapsed, *([alert.told] if alert.told else [])]

@@ -91,7 +91,7 @@ class Outbox:
             self._closed = True
             self._changed.notify_all()
 
-    def state(self) -> list[list[Any]]:
+    def state(self) -> list[list[object]]:
         """Return what was not delivered, as plain data."""
         with self._changed:
             return [list(change) for change in self._items]

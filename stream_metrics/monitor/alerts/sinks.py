@@ -21,7 +21,7 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import Any, Protocol
+from typing import Protocol
 
 from stream_metrics.monitor.alerts.engine import FIRING, Change
 from stream_metrics.monitor.alerts.outbox import Outbox
@@ -50,7 +50,7 @@ class Sink(Protocol):
         """Stop; what is left stays in the outbox."""
 
 
-def message(change: Change) -> dict[str, Any]:
+def message(change: Change) -> dict[str, object]:
     """Return the JSON that a webhook gets."""
     text = f"{change.title}: {change.state}: {change.rule} (now {change.value:.6g})"
     return {**change._asdict(), "text": text}
@@ -80,7 +80,7 @@ class LogSink:
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """Refuse redirects: a POST would become a GET, to an address that is not configured."""
 
-    def redirect_request(self, *arguments: Any, **more: Any) -> None:
+    def redirect_request(self, *arguments: object, **more: object) -> None:
         return None
 
 

@@ -16,7 +16,7 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stream_metrics.catalog.table import find
 from stream_metrics.monitor.config import Config
@@ -59,7 +59,7 @@ def export(directory: str | os.PathLike[str], config: Config) -> list[Path]:
     return list(texts)
 
 
-def dashboard(config: Config) -> dict[str, Any]:
+def dashboard(config: Config) -> dict[str, object]:
     """Return the dashboard as Grafana's JSON model."""
     title = config.counting.title
     panels = [*_quality(config), *_labels(), *_operation()]
@@ -79,11 +79,11 @@ def dashboard(config: Config) -> dict[str, Any]:
     }
 
 
-def _variables(config: Config) -> list[dict[str, Any]]:
-    source = {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"}
+def _variables(config: Config) -> list[dict[str, object]]:
+    source: dict[str, object] = {"name": "datasource", "label": "Data source", "type": "datasource"}
     window = (*config.counting.windows, "total")[0]
     return [
-        source,
+        source | {"query": "prometheus"},
         _variable("instance", "support_total", "Monitor"),
         _variable("window", "window_predictions", "Window") | {"current": {"text": [window], "value": [window]}},
         _variable("class", "support_total", "Class"),
@@ -91,7 +91,7 @@ def _variables(config: Config) -> list[dict[str, Any]]:
     ]
 
 
-def _variable(name: str, metric: str, label: str) -> dict[str, Any]:
+def _variable(name: str, metric: str, label: str) -> dict[str, object]:
     query = f"label_values({PREFIX}{metric}, {name})"
     return {
         "name": name,
@@ -174,7 +174,7 @@ def _bounded(
     return Panel(title, queries, "percentunit" if (low, high) == (0, 1) else "none", lowest, highest, about)
 
 
-def _panel(at: int, panel: Panel) -> dict[str, Any]:
+def _panel(at: int, panel: Panel) -> dict[str, object]:
     across = COLUMNS // WIDTH
     defaults = {"unit": panel.unit, "min": panel.low, "max": panel.high, "custom": {"lineWidth": 2}}
     return {

@@ -34,8 +34,8 @@ class Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
     allow_reuse_address = True
     request_queue_size = 128
 
-    def __init__(self, config: Serve, handler: Any) -> None:
-        self._connections: set[Any] = set()
+    def __init__(self, config: Serve, handler: type[socketserver.BaseRequestHandler]) -> None:
+        self._connections: set[socket.socket] = set()
         self._idle = threading.Condition()
         self._path = config.socket
         self._inode: tuple[int, int] | None = None
@@ -43,9 +43,9 @@ class Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
             self.address_family = socket.AF_UNIX
         elif ":" in config.host:
             self.address_family = socket.AF_INET6
-        where: Any = config.socket or (config.host, config.port)
+        address = config.socket or (config.host, config.port)
         try:
-            super().__init__(where, handler)
+            super().__init__(address, handler)  # type: ignore[arg-type] # the path of a Unix socket is a text
         except OSError as error:
             reason = error.strerror or str(error)
             name = f"`socket` {config.socket!r}" if config.socket else f"`host` {config.host!r}, `port` {config.port}"
@@ -96,7 +96,7 @@ class Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
             if (status.st_dev, status.st_ino) == self._inode:
                 os.unlink(self._path)
 
-    def get_request(self) -> tuple[Any, Any]:
+    def get_request(self) -> tuple[socket.socket, object]:
         """Accept a connection; without a free file descriptor wait a little, since the loop would spin."""
         try:
             return super().get_request()
@@ -105,24 +105,24 @@ class Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
                 time.sleep(0.05)
             raise
 
-    def verify_request(self, request: Any, client_address: Any) -> bool:
+    def verify_request(self, request: Any, client_address: object) -> bool:
         """Refuse connections beyond the bound."""
         return len(self._connections) < MOST
 
-    def process_request(self, request: Any, client_address: Any) -> None:
+    def process_request(self, request: Any, client_address: object) -> None:
         """Serve a connection in a thread of its own."""
         with self._idle:
             self._connections.add(request)
         super().process_request(request, client_address)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
+    def process_request_thread(self, request: Any, client_address: object) -> None:
         """Serve a connection until its end."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._forget(request)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: Any, client_address: object) -> None:
         """Log what went wrong in a connection."""
         self._forget(request)
         LOG.warning("a connection ended in an error", exc_info=True)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from functools import partial
 from typing import Any
 
@@ -115,13 +115,14 @@ class KafkaSource:
             raise SourceError(f"Expected the topics to have equally many partitions, but they have {counts}")
         self._consumer.subscribe(self._topics, on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lose)
 
-    def _partitions(self, topic: str) -> Any:
+    def _partitions(self, topic: str) -> Sized:
         metadata = self._consumer.list_topics(topic, timeout=PATIENCE).topics[topic]
         if metadata.error is not None:
             raise KafkaException(metadata.error)
-        return metadata.partitions
+        partitions: Sized = metadata.partitions
+        return partitions
 
-    def _assign(self, consumer: Any, partitions: list[Any]) -> None:
+    def _assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Go on at the stored offsets."""
         places = {(each.topic, each.partition) for each in partitions}
         self._held = self._held | places if self._incremental else places
@@ -144,7 +145,7 @@ class KafkaSource:
             self._consumer.incremental_unassign([TopicPartition(*place) for place in places])
         self._read_from(places if self._incremental else self._held, moved)
 
-    def _revoke(self, consumer: Any, partitions: list[Any]) -> None:
+    def _revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Write what was counted; the client gives the partitions back when this returns."""
         numbers = self._leave(partitions)
         try:
@@ -153,14 +154,14 @@ class KafkaSource:
             LOG.warning("the next owner of partitions %s reads some records again: %s", sorted(numbers), error)
         self._commit()
 
-    def _lose(self, consumer: Any, partitions: list[Any]) -> None:
+    def _lose(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Forget what another worker has by now."""
         numbers = self._leave(partitions)
         LOG.warning("the partitions %s were lost; they are read again from the last checkpoint", sorted(numbers))
         self._monitor.lost(numbers)
         self._done.clear()
 
-    def _leave(self, partitions: list[Any]) -> set[int]:
+    def _leave(self, partitions: list[TopicPartition]) -> set[int]:
         places = {(each.topic, each.partition) for each in partitions}
         self._held -= places
         numbers = {number for _, number in places}
@@ -168,7 +169,7 @@ class KafkaSource:
         self._gone = {place: at for place, at in self._gone.items() if place not in places}
         return numbers
 
-    def _told(self, error: Any) -> None:
+    def _told(self, error: KafkaError) -> None:
         """Take note of an error of the client that is about no record."""
         text = hidden(error.str(), self._options).partition(" (after ")[0]
         if text not in self._said:  # the client tries again some twenty times a second
@@ -216,7 +217,7 @@ class KafkaSource:
             self._problems["owner"] = f"the partitions {foreign} have another owner in the state file"
         return [record for record in records if record[1] in ours]
 
-    def _fault(self, message: Any) -> bool:
+    def _fault(self, message: Message) -> bool:
         """Deal with an error that came in place of a record; no such error is a record that was rejected."""
         error, place = message.error(), (message.topic(), message.partition())
         text = hidden(f"{place[0]!r}, partition {place[1]}, offset {message.offset()}: {error.str()}", self._options)
@@ -292,7 +293,7 @@ class KafkaSource:
             self._consumer = None
 
 
-def translated(messages: list[Any]) -> list[Record]:
+def translated(messages: list[Message]) -> list[Record]:
     """Return messages as records."""
     offsets = list(map(Message.offset, messages))
     stamps = [stamp / 1000 if kind else None for kind, stamp in map(Message.timestamp, messages)]

@@ -11,7 +11,6 @@ A join keeps its state by partition number, so one worker must have the same par
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor import config
@@ -44,12 +43,12 @@ def first(source: config.Source) -> str:
     return policy
 
 
-def consumer_options(source: config.Source) -> dict[str, Any]:
+def consumer_options(source: config.Source) -> dict[str, object]:
     """Return the configuration of the client.
 
     Raises ``ValueError`` for options that are not to be chosen, and for assignors that keep two topics apart.
     """
-    options: dict[str, Any] = dict(source.options)
+    options: dict[str, object] = dict(source.options)
     for name, key in OURS.items():
         if name in options:
             raise ValueError(f"Expected `options` to leave {name!r} to `{key}`, but got {options[name]!r}")
@@ -65,9 +64,9 @@ def consumer_options(source: config.Source) -> dict[str, Any]:
     return {**options, **{name: getattr(source, key) for name, key in OURS.items()}, **FIXED}
 
 
-def incremental(options: Mapping[str, Any]) -> bool:
+def incremental(options: Mapping[str, object]) -> bool:
     """Return whether a rebalance changes single partitions, rather than assigning all of them again."""
-    return options.get(PROTOCOL) == "consumer" or "cooperative" in options.get(STRATEGY, "")
+    return options.get(PROTOCOL) == "consumer" or "cooperative" in str(options.get(STRATEGY, ""))
 
 
 def checked(names: Collection[str], partitions: Collection[tuple[str, int]]) -> None:
@@ -81,7 +80,7 @@ def checked(names: Collection[str], partitions: Collection[tuple[str, int]]) -> 
         )
 
 
-def hidden(text: object, options: Mapping[str, Any]) -> str:
+def hidden(text: object, options: Mapping[str, object]) -> str:
     """Return a text without the passwords that are among the options."""
     result = str(text)
     for name, value in options.items():

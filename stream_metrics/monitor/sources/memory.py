@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
@@ -12,7 +11,7 @@ from stream_metrics.monitor.records import Record
 __all__ = ["MemorySource", "records"]
 
 
-def records(events: Iterable[Mapping[str, Any]], topic: str = "memory", start: int = 0) -> list[Record]:
+def records(events: Iterable[Mapping[str, object]], topic: str = "memory", start: int = 0) -> list[Record]:
     """Return events as records of JSON, one after another from the offset `start`."""
     values = (json.dumps(event).encode() for event in events)
     return [Record(topic, 0, at, at + 1, None, None, value) for at, value in enumerate(values, start)]
