@@ -38,9 +38,9 @@ class Alerts:
         self._sinks = dict(_sinks(config) if sinks is None else sinks)
         self._monitor = monitor
         self._lock = threading.Lock()
-        self._told, self._settled = 0, -math.inf
+        self._sent, self._settled = 0, -math.inf
         self._seen = 0
-        stored = monitor.attach("alerts", self._kept)
+        stored = monitor.attach("alerts", self._checkpoint_data)
         if stored is not None:
             self.engine.restore(stored["rules"])
             for name, sink in self._sinks.items():
@@ -75,7 +75,7 @@ class Alerts:
     def _settle(self) -> None:
         with self._lock:
             seen, marks = self._seen, [sink.outbox.mark() for sink in self._sinks.values()]
-        if seen == self._told:
+        if seen == self._sent:
             return
         try:
             if self._monitor.store is not None:
@@ -84,12 +84,12 @@ class Alerts:
             raise
         except StoreError as error:
             self._monitor.note_error(error, "alerts are sent without a checkpoint that has them")
-        self._told, self._settled = seen, time.monotonic()
+        self._sent, self._settled = seen, time.monotonic()
         for mark, sink in zip(marks, self._sinks.values(), strict=True):
             sink.outbox.release(mark)
             sink.tell()
 
-    def _kept(self) -> dict[str, object]:
+    def _checkpoint_data(self) -> dict[str, object]:
         with self._lock:
             outboxes = {name: sink.outbox.state() for name, sink in self._sinks.items()}
             return {"rules": self.engine.state(), "outboxes": outboxes}

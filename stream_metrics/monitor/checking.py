@@ -38,7 +38,7 @@ class RejectedRecord(ValueError):
         self.reason = reason
 
 
-def checker(counting: Counting, soft: ScoreParser) -> Check:
+def checker(counting: Counting, parser: ScoreParser) -> Check:
     """Return a function of the fields of an event and the latest time allowed to the event as it is joined.
 
     Where there are scores but no prediction, that is None: its label is that of the largest score. The function raises
@@ -69,7 +69,7 @@ def checker(counting: Counting, soft: ScoreParser) -> Check:
         if scores is MISSING or scores is None:
             scores = None
         else:
-            prediction, scores, classes = soft.read(scores, prediction, truth)
+            prediction, scores, classes = parser.read(scores, prediction, truth)
         if weight is MISSING or weight is None:
             weight = None
         elif (type(weight) is not int and type(weight) is not float) or not 0 <= weight <= HEAVIEST:
@@ -89,7 +89,7 @@ class ScoreParser:
     """Scores of one event after another."""
 
     def __init__(self, counting: Counting) -> None:
-        self.kept = counting.scores is not False
+        self.keeps_scores = counting.scores is not False
         self.low, self.high = (0.0, 1.0) if counting.scores is True else (-sys.float_info.max, sys.float_info.max)
         self._labels = cast(Classes, counting.labels)
         self._allowed = frozenset(counting.labels)
@@ -105,7 +105,7 @@ class ScoreParser:
     ) -> tuple[Prediction, Scores, Classes | None]:
         """Return the prediction, the scores and their classes as they are joined."""
         given = prediction is not MISSING and prediction is not None
-        if given and not self.kept:
+        if given and not self.keeps_scores:
             return prediction, None, None
         parsed = scores if isinstance(scores, dict) else self._other(scores)
         if isinstance(parsed, dict):
@@ -114,7 +114,7 @@ class ScoreParser:
             if not all(map(self._may_be, parsed.values())):
                 raise self._wrong(list(parsed.values())[:20])
             parsed = self.named(parsed, prediction if given else truth)
-        if not self.kept:
+        if not self.keeps_scores:
             return _largest(parsed), None, None
         prediction = prediction if given else None
         if isinstance(parsed, dict):

@@ -15,7 +15,7 @@ from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import LabelError, StreamMetricsError
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
-from stream_metrics.monitor.pairs import Chunk, Columns, Pair, Rows, chunk, sorted_out
+from stream_metrics.monitor.pairs import Chunk, Columns, Pair, Rows, group_into_batches, validate_pairs
 from stream_metrics.monitor.panes import Panes, State
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ def corrected(counts: Counts, old: Pair, new: Pair) -> bool:
 def _alone(counts: Counts, pair: Pair) -> tuple[Rows, Chunk]:
     """Return a pair as rows and as columns; StreamMetricsError if it cannot be counted."""
     refused: dict[int, StreamMetricsError] = {}
-    columns, rejected = chunk(Columns.of([pair]))
+    columns, rejected = validate_pairs(Columns.of([pair]))
     if columns is None:
         raise LabelError(rejected[0].detail)
-    rows = sorted_out(columns, counts.empty, refused.__setitem__)
+    rows = group_into_batches(columns, counts.empty, refused.__setitem__)
     for error in refused.values():
         raise error
     return rows[0], columns

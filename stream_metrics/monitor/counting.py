@@ -40,7 +40,16 @@ from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.corrections import corrected
 from stream_metrics.monitor.coverage import Coverage
-from stream_metrics.monitor.pairs import Chunk, Columns, Pair, Refuse, Rows, chunk, nanoseconds, sorted_out
+from stream_metrics.monitor.pairs import (
+    Chunk,
+    Columns,
+    Pair,
+    Refuse,
+    Rows,
+    group_into_batches,
+    nanoseconds,
+    validate_pairs,
+)
 from stream_metrics.monitor.panes import AnyPanes, Panes, parted_by
 from stream_metrics.monitor.parts import config_fingerprint, load_parts, pack, unpack, written
 from stream_metrics.monitor.records import Classes, Rejected, Weight
@@ -122,12 +131,12 @@ class Counts:
 
     def add_columns(self, pairs: Columns) -> list[Rejected]:
         """Count pairs as `add` does."""
-        columns, rejected = chunk(pairs)
+        columns, rejected = validate_pairs(pairs)
         if columns is None:
             return rejected
         refused: dict[int, StreamMetricsError] = {}
         clock = self.clock(columns)
-        batches = sorted_out(columns, self.empty, refused.__setitem__)
+        batches = group_into_batches(columns, self.empty, refused.__setitem__)
         for rows in batches:
             for part in parted_by(rows, clock, self._panes()):
                 self._count(part, columns, refused.__setitem__)

@@ -45,21 +45,21 @@ class Coverage:
             self.panes = -(-panes * length // pane)
             self.delays = Tallies(DELAYS, length, panes)
         keep = (0 if length is None else self.panes) - due // -pane + 1
-        self.made = Tallies(2, pane, keep, all_time=self.all_time)
+        self.predicted = Tallies(2, pane, keep, all_time=self.all_time)
 
     def predictions(self, times: Times) -> None:
         """Count predictions made at these times."""
-        self.made.add(times, MADE)
+        self.predicted.add(times, MADE)
 
     def labels(self, predicted: Times, clock: Times, seconds: NDArray[np.float64]) -> None:
         """Count labels: when their predictions were made, when they count, and how long they took."""
-        self.made.add(predicted, LABELLED)
+        self.predicted.add(predicted, LABELLED)
         self.delays.add(clock, delay_classes(seconds))
 
     def read(self, at: int) -> Covered:
         """Return what is in the window at a time."""
-        high = (at - self.due) // self.made.length - (1 if self.due else 0)
-        due = self.made.total(None if self.all_time else high - self.panes, high)
+        high = (at - self.due) // self.predicted.length - (1 if self.due else 0)
+        due = self.predicted.total(None if self.all_time else high - self.panes, high)
         last = at // self.delays.length
         delays = self.delays.total(None if self.all_time else last - self.delays.keep, last)
         return Covered(int(due[MADE]), int(due[LABELLED]), delays)
@@ -67,11 +67,11 @@ class Coverage:
     @property
     def latest(self) -> int | None:
         """The latest time seen."""
-        return max((t for t in (self.made.latest, self.delays.latest) if t is not None), default=None)
+        return max((t for t in (self.predicted.latest, self.delays.latest) if t is not None), default=None)
 
     def merge(self, other: Self) -> Self:
         """Add the numbers of another shard and return self."""
-        self.made.merge(other.made)
+        self.predicted.merge(other.predicted)
         self.delays.merge(other.delays)
         return self
 
@@ -79,14 +79,14 @@ class Coverage:
         """Return independent numbers."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin.made, twin.delays = self.made.copy(), self.delays.copy()
+        twin.predicted, twin.delays = self.predicted.copy(), self.delays.copy()
         return twin
 
     def content(self) -> list[TallyContent]:
         """Return everything as lists of whole numbers."""
-        return [self.made.content(), self.delays.content()]
+        return [self.predicted.content(), self.delays.content()]
 
     def fill(self, content: Sequence[object]) -> None:
         """Take over a content; what is of another form, since `due` has changed, is left out."""
-        self.made.fill(content[0])
+        self.predicted.fill(content[0])
         self.delays.fill(content[1])

@@ -35,8 +35,8 @@ class Decoder:
     """
 
     def __init__(self, fields: Fields, counting: Counting, ahead: str = "1h") -> None:
-        soft = ScoreParser(counting)
-        self._check = checker(counting, soft)
+        parser = ScoreParser(counting)
+        self._check = checker(counting, parser)
         self._ahead = parse_duration(ahead, "ahead", zero=True) / 1e9
         self._decode = None if fields.decoder == "json" else _entry_point(fields)
         self._names = (
@@ -49,12 +49,12 @@ class Decoder:
             self._names,
             find if self._decode is None else tuple,
             self._unusual,
-            soft.shape,
+            parser.shape,
             MISSING,
             counting.labels,
-            soft.kept,
-            soft.low,
-            soft.high,
+            parser.keeps_scores,
+            parser.low,
+            parser.high,
             EARLIEST,
             HEAVIEST,
         )

@@ -27,25 +27,25 @@ from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.records import MISSING, Classes, Missing, Origin, Prediction, Rejected, Truth, Weight
 from stream_metrics.monitor.scores import mapping, table
 
-__all__ = ["UNSAID", "Chunk", "Columns", "Pair", "Refuse", "Rows", "chunk", "nanoseconds", "sorted_out"]
+__all__ = ["Chunk", "Columns", "Pair", "Refuse", "Rows", "group_into_batches", "nanoseconds", "validate_pairs"]
 
 Refuse = Callable[[int, StreamMetricsError], object]
 T = TypeVar("T")
 Row: TypeAlias = "tuple[int, Prediction, Any]"  # number, label, and scores as its kind has them
 Kind: TypeAlias = "str | frozenset[tuple[type, Label]]"  # "labels", "singles", or the classes of a mapping
-RowScores: TypeAlias = "NDArray[np.float64] | list[Mapping[Label, float]] | None"
+RowScores: TypeAlias = "NDArray[np.float64] | Sequence[Mapping[Label, float]] | None"
 
 REASONS = ((LabelError, "label"), (ScoreError, "score"), (WeightError, "weight"))
 FEW = 32  # rows of one set of classes, below which they share a batch with others
 BOUND = LIMIT / 1e9
-UNSAID = {type(None), type(MISSING)}
+ABSENT_TYPES = {type(None), type(MISSING)}
 
 
 class Pair(NamedTuple):
     """A prediction with its label; `origin` is topic, partition and offset of the record that completed it.
 
-    What was not said is MISSING or None: a pair without a group is in none, one without a weight has 1. Times are in
-    seconds since 1970. With `classes`, `scores` are bytes, see ``stream_metrics.monitor.scores``.
+    Fields that the event did not have are MISSING or None: a pair without a group is in none, and the weight is 1 by
+    default. Times are in seconds since 1970. With `classes`, `scores` are bytes, see ``stream_metrics.monitor.scores``.
     """
 
     truth: Truth
@@ -86,9 +86,9 @@ class Rows(NamedTuple):
     """
 
     places: Sequence[int]
-    truths: list[Truth]
-    labels: list[Prediction]
-    weights: list[Weight] | None
+    truths: Sequence[Truth]
+    labels: Sequence[Prediction]
+    weights: Sequence[Weight] | None
     scores: RowScores = None
     classes: Classes | None = None
 
@@ -119,12 +119,13 @@ class Rows(NamedTuple):
         if self.scores is None:
             getattr(state.state, do)(self.truths[at], self.labels[at], w)
         else:
-            scores = self.scores[at] if isinstance(self.scores, list) or self.classes else float(self.scores[at])
-            getattr(state, do)(self.truths[at], self.labels[at], w, scores=scores, classes=self.classes)
+            scores = self.scores
+            one = float(scores[at]) if isinstance(scores, np.ndarray) and not self.classes else scores[at]
+            getattr(state, do)(self.truths[at], self.labels[at], w, scores=one, classes=self.classes)
 
 
-def _some(column: Sequence[T], at: Sequence[int], run: slice | None) -> list[T]:
-    return [column[i] for i in at] if run is None else list(column[run])
+def _some(column: Sequence[T], at: Sequence[int], run: slice | None) -> Sequence[T]:
+    return [column[i] for i in at] if run is None else column[run]
 
 
 class Chunk(NamedTuple):
@@ -142,16 +143,16 @@ class Chunk(NamedTuple):
     seconds: NDArray[np.float64]  # how long the label took
 
     def refused(self, place: int, error: StreamMetricsError) -> Rejected:
-        """Return what is said of a pair that could not be counted."""
+        """Return the rejection of a pair."""
         reason = next((name for kind, name in REASONS if isinstance(error, kind)), "other")
         return Rejected(*self.origins[place], reason, str(error)[:200])
 
 
-def chunk(pairs: Columns) -> tuple[Chunk | None, list[Rejected]]:
-    """Return pairs as they are counted, or None if there are none, and the pairs whose times or groups are none."""
+def validate_pairs(pairs: Columns) -> tuple[Chunk | None, list[Rejected]]:
+    """Return the valid pairs as columns, None if there are none, and those with an invalid time or group."""
     rejected: list[Rejected] = []
     try:
-        made = _columns(pairs) if len(pairs.truths) else None
+        columns = _columns(pairs) if len(pairs.truths) else None
     except (ArithmeticError, StreamMetricsError, TypeError, ValueError):
         good = []
         for pair in map(Pair._make, zip(*pairs, strict=True)):
@@ -159,35 +160,35 @@ def chunk(pairs: Columns) -> tuple[Chunk | None, list[Rejected]]:
             try:
                 _seconds([pair.predicted_at, pair.labelled_at])
                 reason = "other"
-                if type(pair.group) not in UNSAID:
+                if type(pair.group) not in ABSENT_TYPES:
                     canonical(pair.group, "group")
                 good.append(pair)
             except (ArithmeticError, StreamMetricsError, TypeError, ValueError) as error:
                 rejected.append(Rejected(*pair.origin, reason, str(error)[:200]))
-        made = _columns(Columns.of(good)) if good else None
-    return made, rejected
+        columns = _columns(Columns.of(good)) if good else None
+    return columns, rejected
 
 
 def _columns(pairs: Columns) -> Chunk:
     truths, labels, scores, weights, groups, predicted, labelled, origins, classes = pairs
-    made, known = _seconds(predicted), _seconds(labelled)
+    made_at, labelled_at = _seconds(predicted), _seconds(labelled)
     ones = weights.count(1) == len(weights)
     weighted = None if ones else [1 if w is None or isinstance(w, Missing) else w for w in weights]
     named: list[Label | None] | None = None
-    if not set(map(type, groups)) <= UNSAID:
+    if not set(map(type, groups)) <= ABSENT_TYPES:
         named = [None if isinstance(group, Missing) else group for group in groups]
     for group in set(named or ()) - {None}:
         canonical(group, "group")
-    times = nanoseconds(made), nanoseconds(known), known - made
+    times = nanoseconds(made_at), nanoseconds(labelled_at), labelled_at - made_at
     return Chunk(origins, list(truths), list(labels), scores, classes, weighted, named, *times)
 
 
 def _seconds(times: Sequence[object]) -> NDArray[np.float64]:
-    """Return times as an array; ValueError for what is no number of seconds, or too far from 1970."""
-    found = np.array(times)
-    if found.dtype.kind not in "fiu" or not np.abs(found).max() < BOUND:
+    """Return times as an array; ValueError for anything but numbers of seconds within the range."""
+    seconds = np.array(times)
+    if seconds.dtype.kind not in "fiu" or not np.abs(seconds).max() < BOUND:
         raise ValueError(f"Expected times in seconds since 1970, up to {BOUND:.0f}, but got {times!r:.60}")
-    return found.astype(np.float64, copy=False)
+    return seconds.astype(np.float64, copy=False)
 
 
 def nanoseconds(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -195,8 +196,8 @@ def nanoseconds(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.rint(seconds * 1e9).astype(np.int64)
 
 
-def sorted_out(chunk: Chunk, like: MetricSet, refuse: Refuse) -> list[Rows]:
-    """Return the rows of a chunk by kind, for states like `like`; `refuse` gets the place of what is of no kind."""
+def group_into_batches(chunk: Chunk, like: MetricSet, refuse: Refuse) -> list[Rows]:
+    """Group rows into homogeneous batches for states like `like`; call `refuse(index, error)` for any other row."""
     rows = _alike(chunk, like)
     return _by_kind(chunk, like, refuse) if rows is None else [rows]
 
@@ -207,16 +208,17 @@ def _alike(chunk: Chunk, like: MetricSet) -> Rows | None:
     spoken, first, places = set(map(type, labels)), sets[0], range(len(truths))
     if dict in spoken:
         return None
-    if set(map(type, scores)) <= UNSAID or (like.scored is None and not spoken & UNSAID):
+    if set(map(type, scores)) <= ABSENT_TYPES or (like.scored is None and not spoken & ABSENT_TYPES):
         return None if type(MISSING) in spoken else Rows(places, truths, labels, weights)
     if like.scored is None or first is None or sets.count(first) < len(sets) or not set(map(type, first)) <= {str}:
         return None
-    found = table(scores, len(first))
-    if spoken & UNSAID:
+    score_table = table(scores, len(first))
+    if spoken & ABSENT_TYPES:
         order = ordering(first)
-        best = found[:, order].argmax(axis=1).tolist()
-        labels = [first[order[at]] if type(said) in UNSAID else said for said, at in zip(labels, best, strict=True)]
-    return Rows(places, truths, labels, weights, found, first)
+        best = score_table[:, order].argmax(axis=1).tolist()
+        likely = (first[order[at]] for at in best)
+        labels = [one if type(label) in ABSENT_TYPES else label for label, one in zip(labels, likely, strict=True)]
+    return Rows(places, truths, labels, weights, score_table, first)
 
 
 def _by_kind(chunk: Chunk, like: MetricSet, refuse: Refuse) -> list[Rows]:
@@ -230,21 +232,21 @@ def _by_kind(chunk: Chunk, like: MetricSet, refuse: Refuse) -> list[Rows]:
             refuse(place, error)
         else:
             kinds.setdefault(kind, []).append((place, label, given))
-    made, rest = [], []
+    batches, rest = [], []
     for kind, rows in kinds.items():
         classes = tuple(name for _, name in kind) if isinstance(kind, frozenset) else None
         given = [given for _, _, given in rows]
-        found = None
+        row_scores = None
         if classes is not None:
-            found = _table(given, classes) if len(rows) >= FEW else None
-            if found is None:
+            row_scores = _table(given, classes) if len(rows) >= FEW else None
+            if row_scores is None:
                 rest += rows
                 continue
         elif kind == "singles":
-            found = np.array(given, np.float64)
-        made.append(_rows(chunk, rows)._replace(scores=found, classes=classes))
+            row_scores = np.array(given, np.float64)
+        batches.append(_rows(chunk, rows)._replace(scores=row_scores, classes=classes))
     rest.sort(key=itemgetter(0))
-    return [*made, _rows(chunk, rest)._replace(scores=[given for _, _, given in rest])] if rest else made
+    return [*batches, _rows(chunk, rest)._replace(scores=[given for _, _, given in rest])] if rest else batches
 
 
 def _rows(chunk: Chunk, rows: list[Row]) -> Rows:
@@ -302,7 +304,7 @@ def _table(rows: Sequence[Mapping[Label, float]], names: Classes) -> NDArray[np.
     read = itemgetter(*names)
     try:
         flat = list(map(read, rows) if len(names) == 1 else chain.from_iterable(map(read, rows)))
-        found = np.array(flat)
+        scores = np.array(flat)
     except (KeyError, ValueError):
         return None
-    return found.astype(np.float64, copy=False).reshape(-1, len(names)) if found.dtype.kind in "fi" else None
+    return scores.astype(np.float64, copy=False).reshape(-1, len(names)) if scores.dtype.kind in "fi" else None

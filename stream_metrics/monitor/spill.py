@@ -28,7 +28,7 @@ def entry_of(body: bytes) -> Entry:
 class Rows(Protocol):
     """Where the rows of pending entries are: (row, id as bytes, entry as bytes)."""
 
-    def found(self, part: int, ids: Sequence[bytes]) -> list[Row]:
+    def rows_of(self, part: int, ids: Sequence[bytes]) -> list[Row]:
         """Return the rows of these ids."""
 
     def following(self, part: int, row: int, most: int) -> list[Row]:
@@ -58,7 +58,7 @@ class Spill:
         by_id = dict(zip([encoded(key) for key in keys], keys, strict=True))
         ids = list(by_id)
         for start in range(0, len(ids), AT_ONCE):
-            for row, key_data, body in self._rows.found(self._part, ids[start : start + AT_ONCE]):
+            for row, key_data, body in self._rows.rows_of(self._part, ids[start : start + AT_ONCE]):
                 if row >= self.floor and row not in self._taken:
                     self.prefetched[by_id[key_data]] = row, body
 

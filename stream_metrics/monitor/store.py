@@ -104,11 +104,11 @@ class Store:
             raise
 
     def _opened(self) -> sqlite3.Connection:
-        with self._told(), self._lock.turn():
+        with self._named_errors(), self._lock.turn():
             return connect(self.path)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _named_errors(self) -> Iterator[None]:
         """Name the file in every error."""
         try:
             yield
@@ -123,7 +123,7 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self._told(), self._lock.turn():
+        with self._named_errors(), self._lock.turn():
             try:
                 self._run("begin immediate")
                 yield
@@ -215,7 +215,7 @@ class Store:
         self._run_many("delete from pending where part = ? and row = ?", ((part, row) for row in moves.taken))
         self._run_many("insert into pending values (?, ?, ?, ?)", ((part, *row) for row in moves.added))
 
-    def found(self, part: int, ids: Sequence[bytes]) -> list[tuple[int, bytes, bytes]]:
+    def rows_of(self, part: int, ids: Sequence[bytes]) -> list[tuple[int, bytes, bytes]]:
         """Return the pending rows of these ids: row, id and entry; ``StaleOwner`` if they are another owner's."""
         marks = ",".join("?" * len(ids))  # left to itself, SQLite reads the whole partition for as many
         chosen = f"pending indexed by pending_id where part = ? and id in ({marks})"
@@ -229,7 +229,7 @@ class Store:
 
     def _rows(self, statement: str, part: int, *values: object) -> list[tuple[int, bytes, bytes]]:
         """Return pending rows; who owns them is asked after they were read, since he may change them from then on."""
-        with self._told():
+        with self._named_errors():
             rows = self._run(statement, part, *values).fetchall()
             (epoch,) = self._run("select epoch from state where part = ?", part).fetchone() or (None,)
         if epoch != self._epochs.get(part):
@@ -238,13 +238,13 @@ class Store:
 
     def letters(self, most: int = 100) -> list[Rejected]:
         """Return the last records that were rejected, the newest first."""
-        with self._told():
+        with self._named_errors():
             rows = self._run("select * from dead_letters order by rowid desc limit ?", most)
             return [Rejected(*letter) for letter in rows]
 
     def notes(self) -> dict[str, bytes]:
         """Return what others have put beside the states."""
-        with self._told():
+        with self._named_errors():
             rows = self._run("select name, body, crc from notes").fetchall()
         for name, body, crc in rows:
             self._check_crc(f"the note {name!r}", crc, body)
@@ -261,7 +261,7 @@ class Store:
 
     def close(self) -> None:
         """Close the file and release its lock."""
-        with self._told(), self._lock.turn():
+        with self._named_errors(), self._lock.turn():
             self._connection.close()
         self._lock.close()
 

@@ -65,8 +65,8 @@ def render(view: View, width: int, height: int, lines: Sequence[str] = ()) -> Re
     name = short_window(view)
     part = view.by_window[name]
     top = [_title(view), _headline(view, width), *_alerts(view)]
-    said = [Text(visible(line), style="dim", no_wrap=True, overflow="ellipsis") for line in lines]
-    bottom = [Text(), _facts(view), *said]
+    log_lines = [Text(visible(line), style="dim", no_wrap=True, overflow="ellipsis") for line in lines]
+    bottom = [Text(), _facts(view), *log_lines]
     left = height - sum(_height(each, width) for each in (*top, *bottom))
     classes, groups, matrix = _classes(part, name), _groups(view, part, name), _matrix(part)
     if width < WIDE:

@@ -76,8 +76,8 @@ def test_a_long_age_makes_panes_longer_and_not_more() -> None:
     coverage = Coverage(60 * SECOND, 60, 30 * 86400 * SECOND)
     coverage.predictions(np.arange(0, 40 * 86400, 60, dtype=np.int64) * SECOND)
 
-    assert len(coverage.made.panes) <= 1500
-    assert 60 <= coverage.read(40 * 86400 * SECOND).due <= 60 + coverage.made.length // (60 * SECOND)
+    assert len(coverage.predicted.panes) <= 1500
+    assert 60 <= coverage.read(40 * 86400 * SECOND).due <= 60 + coverage.predicted.length // (60 * SECOND)
 
 
 @given(st.lists(st.tuples(times(), st.integers(0, 3)), max_size=40), st.booleans(), st.randoms())

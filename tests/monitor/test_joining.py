@@ -42,7 +42,7 @@ class Table:
     def __init__(self) -> None:
         self.rows: dict[int, tuple[bytes, bytes]] = {}
 
-    def found(self, part: int, ids: Sequence[bytes]) -> list[tuple[int, bytes, bytes]]:
+    def rows_of(self, part: int, ids: Sequence[bytes]) -> list[tuple[int, bytes, bytes]]:
         """Return the rows of some ids."""
         return [(row, *held) for row, held in self.rows.items() if held[0] in ids]
 

@@ -74,9 +74,9 @@ def test_what_is_written_is_read(store: Store, path: str) -> None:
     assert found[:6] == (0, 2, {"t": 2}, b"state 2", {"total": b"2", "pane/2": b"p"}, False)
     assert found.waiting == [Segment(2, 2, 2, b"w2")]
     assert found.done == [Segment(1, 1, 1, b"d1"), Segment(2, 1, 2, b"d2")]
-    assert again.found(0, [b"id", b"no"]) == [(2, b"id", b"entry 2")]
+    assert again.rows_of(0, [b"id", b"no"]) == [(2, b"id", b"entry 2")]
     assert again.following(0, 0, 10) == [(2, b"id", b"entry 2")]
-    assert again.found(1, [b"id"]) == again.following(0, 3, 10) == []
+    assert again.rows_of(1, [b"id"]) == again.following(0, 3, 10) == []
     assert again.letters() == [LETTER._replace(detail="no ? JSON")]
     assert again.notes() == {"alerts": b"note"}
     again.close()

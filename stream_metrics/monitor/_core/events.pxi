@@ -20,7 +20,7 @@ from stream_metrics._core.numeric.kernels cimport plain
 
 
 cdef extern from "Python.h":
-    void PyObject_GC_UnTrack(void* found)
+    void PyObject_GC_UnTrack(void* op)
 
 cdef enum:
     MOST_NAMES = 10_000  # of labels and groups that are known as one object
@@ -32,22 +32,22 @@ cdef class Reader:
     `parse` makes a value of bytes; `names` are the fields in a mapping, or `fields` is a function that finds the seven
     of them in a value. `unusual(record, now, latest)` returns an event as a tuple, or None, for what is not plain.
     `shape(keys, text)` returns the classes that keys of scores stand for, or None; text tells whether the labels beside
-    them are. `labels` are those that are fixed, if any. `low` and `high` bound scores; they are not looked at, where
-    there is a prediction, unless they are `kept`. `heaviest` is the largest weight.
+    them are. `labels` are those that are fixed, if any. `low` and `high` bound scores; without `keeps_scores` the
+    scores of an event that has a prediction are ignored. `heaviest` is the largest weight.
     """
 
     cdef object parse, fields, unusual, shape, missing, allowed, id_, time_, truth_, prediction_, scores_, weight_
     cdef object group_
     cdef double low, high, earliest, heaviest
-    cdef bint kept, shape_text
+    cdef bint keeps_scores, shape_text
     cdef tuple labels, shape_names, shape_classes
     cdef dict memo
 
     def __init__(
-            self, parse, tuple names, fields, unusual, shape, missing, tuple labels, bint kept, double low, double high,
-            double earliest, double heaviest):
+            self, parse, tuple names, fields, unusual, shape, missing, tuple labels, bint keeps_scores,
+            double low, double high, double earliest, double heaviest):
         self.parse, self.fields, self.unusual, self.shape, self.missing = parse, fields, unusual, shape, missing
-        self.labels, self.kept, self.low, self.high = labels, kept, low, high
+        self.labels, self.keeps_scores, self.low, self.high = labels, keeps_scores, low, high
         self.earliest, self.heaviest = earliest, heaviest
         self.allowed = frozenset(labels) if labels else None
         self.id_, self.time_, self.truth_, self.prediction_, self.scores_, self.weight_, self.group_ = names
@@ -119,10 +119,10 @@ cdef class Reader:
             return None
         if scores is not None:
             if prediction is missing or prediction is None:
-                if not self.kept:
+                if not self.keeps_scores:
                     return None
                 prediction = None
-            if not self.kept:
+            if not self.keeps_scores:
                 scores = None
             elif PyDict_CheckExact(scores):
                 scores = self.cells(<dict> scores, truth if prediction is None else prediction)
@@ -132,7 +132,7 @@ cdef class Reader:
                 classes = self.labels
             elif not self.within(scores):
                 return None
-            if scores is None and self.kept:
+            if scores is None and self.keeps_scores:
                 return None
         if prediction is missing and truth is missing:
             return None
@@ -164,9 +164,9 @@ cdef class Reader:
     cdef bytes cells(self, dict scores, object hint):
         """Return scores as bytes, in the order of `shape_classes`; None if they are not plain."""
         cdef bint text = self.allowed is not None or hint is self.missing or PyUnicode_CheckExact(hint)
-        cdef bytes found = None if text != self.shape_text else self.in_shape(scores)
-        if found is not None:
-            return found
+        cdef bytes data = None if text != self.shape_text else self.in_shape(scores)
+        if data is not None:
+            return data
         names = tuple(scores)
         classes = self.shape(names, text)
         if classes is None:
@@ -178,22 +178,22 @@ cdef class Reader:
         cdef Py_ssize_t n = PyTuple_GET_SIZE(self.shape_names), i
         if n == 0 or PyDict_Size(scores) != n:
             return None
-        found = PyBytes_FromStringAndSize(NULL, 8 * n)
+        data = PyBytes_FromStringAndSize(NULL, 8 * n)
         for i in range(n):
-            if self.put(PyBytes_AS_STRING(found) + 8 * i, item(scores, self.shape_names[i], None)):
+            if self.put(PyBytes_AS_STRING(data) + 8 * i, item(scores, self.shape_names[i], None)):
                 return None
-        return found
+        return data
 
     cdef bytes row(self, list scores):
         """Return scores of the labels as bytes; None if they are not plain."""
         cdef Py_ssize_t n = PyTuple_GET_SIZE(self.labels), i
         if len(scores) != n:
             return None
-        found = PyBytes_FromStringAndSize(NULL, 8 * n)
+        data = PyBytes_FromStringAndSize(NULL, 8 * n)
         for i in range(n):
-            if self.put(PyBytes_AS_STRING(found) + 8 * i, scores[i]):
+            if self.put(PyBytes_AS_STRING(data) + 8 * i, scores[i]):
                 return None
-        return found
+        return data
 
     cdef int put(self, char* at, object value) except -1:
         """Write a score, and return whether it is not plain."""

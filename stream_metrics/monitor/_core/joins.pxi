@@ -114,9 +114,9 @@ cdef class Joins:
         """Take one event after another; return the times of new predictions, and how many came alone, as labels, as
         both."""
         cdef list ids = events[0], times = events[1], truths = events[2], predictions = events[3], scores = events[4]
-        cdef list weights = events[5], groups = events[6], sets = events[7], origins = events[8], made = []
+        cdef list weights = events[5], groups = events[6], sets = events[7], origins = events[8], predicted = []
         cdef dict waiting = self.joiner.waiting.entries, done = self.joiner.done.entries
-        cdef dict near = self.joiner.prefetched()
+        cdef dict prefetched = self.joiner.prefetched()
         cdef long long alone = 0, labels = 0, both = 0
         cdef Py_ssize_t i, room = self.joiner.waiting.capacity(), room_done = self.joiner.done.capacity()
         cdef double time, edge = self.joiner.edge()
@@ -128,7 +128,7 @@ cdef class Joins:
                 watermark = time
                 if time >= edge:
                     edge = self.joiner.advance(time, number + i)
-            body = found(waiting, key)
+            body = lookup(waiting, key)
             entry = None if body is None or prediction is not missing else self.prediction(<bytes> body)
             if entry is not None:
                 PyDict_DelItem(waiting, key)
@@ -136,14 +136,15 @@ cdef class Joins:
                     PyList_Append(self.removed, key)
                 self.meet(number + i, key, truth, entry, weights[i], groups[i], times[i], origins[i], done)
                 labels += 1
-            elif prediction is missing or body is not None or PyDict_Contains(done, key) or PyDict_Contains(near, key):
+            elif (prediction is missing or body is not None or PyDict_Contains(done, key)
+                    or PyDict_Contains(prefetched, key)):
                 row = key, times[i], truth, prediction, scores[i], weights[i], groups[i], sets[i]
-                made += self.joiner.handle_event(row, number + i, origins[i], counts)
+                predicted += self.joiner.handle_event(row, number + i, origins[i], counts)
                 continue
             elif truth is missing:
                 PyDict_SetItem(waiting, key, entry_bytes(
                     (number + i, PREDICTION, times[i], prediction, scores[i], weights[i], groups[i], sets[i])))
-                PyList_Append(made, times[i])
+                PyList_Append(predicted, times[i])
                 alone += 1
                 if PyDict_Size(waiting) > room:
                     room = self.joiner.evict_overflow(number + i)
@@ -152,11 +153,11 @@ cdef class Joins:
                 self.add(
                     number + i, key, truth, prediction, scores[i], weights[i], groups[i], times[i], times[i],
                     origins[i], sets[i], done)
-                PyList_Append(made, times[i])
+                PyList_Append(predicted, times[i])
                 both += 1
             if PyDict_Size(done) > room_done:
                 room_done = self.joiner.evict_overflow_done()
-        return made, watermark, alone, labels, both
+        return predicted, watermark, alone, labels, both
 
     cdef tuple prediction(self, bytes body):
         """Return an entry that waits if it is a prediction, else None."""
@@ -192,7 +193,7 @@ cdef class Joins:
             self.one(entry[7]), done)
 
 
-cdef inline object found(dict table, object key):
+cdef inline object lookup(dict table, object key):
     """Return the value of a key, or None."""
     cdef PyObject* value = PyDict_GetItemWithError(table, key)
     return None if value is NULL else <object> value

@@ -16,7 +16,7 @@ class Reader:
         shape: Callable[[tuple[Any, ...], bool], tuple[Any, ...] | None],
         missing: object,
         labels: tuple[Any, ...],
-        kept: bool,
+        keeps_scores: bool,
         low: float,
         high: float,
         earliest: float,

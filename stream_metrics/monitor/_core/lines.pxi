@@ -10,7 +10,7 @@ from libc.string cimport memchr
 
 
 cdef extern from "Python.h":
-    void PyObject_GC_UnTrack(void* found)
+    void PyObject_GC_UnTrack(void* op)
 
 
 def cut(bytes data not None, str topic, long long offset, type record not None):
@@ -24,26 +24,26 @@ def cut(bytes data not None, str topic, long long offset, type record not None):
     cdef const char* end = start + PyBytes_GET_SIZE(data)
     cdef const char* stop
     cdef long long first = offset
-    cdef list found = []
-    cdef bytes line, held = None
+    cdef list records = []
+    cdef bytes line, previous = None
     while at < end:
         stop = <const char*> memchr(at, c"\n", end - at)
         if stop == NULL:
             stop = end
         line = PyBytes_FromStringAndSize(at, stop - at)
         if stop > at and (at[0] > 0x20 or at[0] < 0 or not line.isspace()):
-            if held is not None:
-                found.append(made(record, topic, first, offset + (at - start), held))
-            held, first = line, offset + (at - start)
+            if previous is not None:
+                records.append(new_record(record, topic, first, offset + (at - start), previous))
+            previous, first = line, offset + (at - start)
         at = stop + 1
-    if held is not None:
-        found.append(made(record, topic, first, offset + (end - start), held))
-    return found
+    if previous is not None:
+        records.append(new_record(record, topic, first, offset + (end - start), previous))
+    return records
 
 
-cdef object made(type record, str topic, long long offset, long long following, bytes line):
+cdef object new_record(type record, str topic, long long offset, long long following, bytes line):
     """Return a tuple of a type that is derived from it."""
     cdef tuple given = ((topic, 0, offset, following, None, None, line),)
-    found = (<PyTypeObject*> tuple).tp_new(record, <PyObject*> given, NULL)
-    PyObject_GC_UnTrack(<void*> found)
-    return found
+    item = (<PyTypeObject*> tuple).tp_new(record, <PyObject*> given, NULL)
+    PyObject_GC_UnTrack(<void*> item)
+    return item

@@ -39,7 +39,7 @@ class ViewCache:
 
     def body(self, age: float) -> bytes:
         """Return the view as JSON, made no more than `age` seconds ago."""
-        with self._lock, self._told():
+        with self._lock, self._reported():
             self._renew(age)
             if self._body is None:
                 started = time.monotonic()
@@ -49,17 +49,17 @@ class ViewCache:
 
     def metrics(self, age: float) -> bytes:
         """Return the view as Prometheus reads it, made no more than `age` seconds ago."""
-        with self._lock, self._told():
+        with self._lock, self._reported():
             self._renew(age)
             return self._exporter.text(self._shown).encode()
 
     def renew(self) -> None:
         """Make a view, for those who count on its being made: trend lines, and counters that must not fall."""
-        with self._lock, self._told():
+        with self._lock, self._reported():
             self._renew(0.0)
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _reported(self) -> Iterator[None]:
         """Log what goes wrong, once as long as it is the same."""
         try:
             yield

@@ -55,7 +55,7 @@ __all__ = ["KafkaSource"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
 CLIENT = logging.getLogger("stream_metrics.monitor.client")
-CLIENT.addFilter(lambda record: record.getMessage().split(" ")[0] not in ("FAIL", "ERROR"))  # `_told` says them
+CLIENT.addFilter(lambda record: record.getMessage().split(" ")[0] not in ("FAIL", "ERROR"))  # `_note_error` says them
 AT_ONCE = 10_000
 PATIENCE = 10.0  # seconds, for a broker at the start
 QUICKLY = 0.5  # for questions while records are read
@@ -85,8 +85,8 @@ class KafkaSource:
         self._first = OFFSET_BEGINNING if first(source) == "earliest" else OFFSET_END
         self._truncated = source.truncated
         self._problems: dict[str, str] = {}
-        self._said: set[str] = set()  # errors that were logged since records came
-        self._held: set[tuple[str, int]] = set()
+        self._logged: set[str] = set()  # errors that were logged since records came
+        self._places: set[tuple[str, int]] = set()
         self._left: set[int] = set()  # partitions that went during this poll
         self._gone: dict[tuple[str, int], int] = {}  # offsets that the broker does not have
         self._done: dict[tuple[str, int], int] = {}  # checkpointed, and to be committed
@@ -104,7 +104,7 @@ class KafkaSource:
         self._monitor = monitor
         monitor.on_checkpoint(self._done.update)
         try:
-            self._consumer = Consumer({**self._options, "error_cb": self._told}, logger=CLIENT)
+            self._consumer = Consumer({**self._options, "error_cb": self._note_error}, logger=CLIENT)
             counts = {name: len(self._partitions(name)) for name in self._topics}
         except KafkaException as error:
             reasons = "; ".join(dict.fromkeys([error.args[0].str(), *self._problems.values()]))
@@ -125,8 +125,8 @@ class KafkaSource:
     def _assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Go on at the stored offsets."""
         places = {(each.topic, each.partition) for each in partitions}
-        self._held = self._held | places if self._incremental else places
-        checked(self._topics, self._held)
+        self._places = self._places | places if self._incremental else places
+        checked(self._topics, self._places)
         self._done.update(self._monitor.assign({number for _, number in places}))
         self._read_from(places)
 
@@ -143,7 +143,7 @@ class KafkaSource:
         """Read places again, where the client may have given up and refuse to seek; `moved` ones from other offsets."""
         if self._incremental:
             self._consumer.incremental_unassign([TopicPartition(*place) for place in places])
-        self._read_from(places if self._incremental else self._held, moved)
+        self._read_from(places if self._incremental else self._places, moved)
 
     def _revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Write what was counted; the client gives the partitions back when this returns."""
@@ -163,18 +163,18 @@ class KafkaSource:
 
     def _leave(self, partitions: list[TopicPartition]) -> set[int]:
         places = {(each.topic, each.partition) for each in partitions}
-        self._held -= places
+        self._places -= places
         numbers = {number for _, number in places}
         self._left |= numbers
         self._gone = {place: at for place, at in self._gone.items() if place not in places}
         return numbers
 
-    def _told(self, error: KafkaError) -> None:
+    def _note_error(self, error: KafkaError) -> None:
         """Take note of an error of the client that is about no record."""
         text = hidden(error.str(), self._options).partition(" (after ")[0]
-        if text not in self._said:  # the client tries again some twenty times a second
+        if text not in self._logged:  # the client tries again some twenty times a second
             LOG.warning("%s", text)
-            self._said.add(text)
+            self._logged.add(text)
         if error.fatal() or error.code() in UNREACHABLE:
             self._problems["fatal" if error.fatal() else "broker"] = text
 
@@ -196,7 +196,7 @@ class KafkaSource:
             messages = [message for message in messages if message.error() is None or self._fault(message)]
         if messages:
             self._problems.clear()
-            self._said.clear()
+            self._logged.clear()
         elif "broker" in self._problems and now - self._asked >= EVERY:
             self._ask()
         if self._gone:
@@ -205,9 +205,9 @@ class KafkaSource:
 
     def _ours(self, records: list[Record]) -> list[Record]:
         """Return the records of partitions that the monitor has, and has had since before they were fetched."""
-        back = self._left & {number for _, number in self._held}
+        back = self._left & {number for _, number in self._places}
         if back:
-            self._again({place for place in self._held if place[1] in back})
+            self._again({place for place in self._places if place[1] in back})
         ours = set(self._monitor.partitions) - self._left
         others = {record[1] for record in records} - ours
         if not others:
@@ -223,7 +223,7 @@ class KafkaSource:
         text = hidden(f"{place[0]!r}, partition {place[1]}, offset {message.offset()}: {error.str()}", self._options)
         if error.fatal() or error.code() in DENIED:
             raise SourceError(text)
-        if error.code() == RANGE and place in self._held:
+        if error.code() == RANGE and place in self._places:
             self._gone[place] = message.offset()
         elif error.code() in BROKEN and place[1] in self._monitor.partitions:
             self._monitor.mark_incomplete(place[1], text)
@@ -276,8 +276,8 @@ class KafkaSource:
         None before every partition has been fetched once.
         """
         behind: dict[tuple[str, int], int] = {}
-        following = self._following() if self._held else {}
-        for place in self._held:
+        following = self._following() if self._places else {}
+        for place in self._places:
             low, high = self._consumer.get_watermark_offsets(TopicPartition(*place), cached=True)
             if high < 0:
                 return None

@@ -149,7 +149,7 @@ def test_what_fails_again_and_again_is_said_once(caplog: pytest.LogCaptureFixtur
     source = kafka.KafkaSource(config.Source(kind="kafka", predictions="x"))
     for after in range(3):
         failed = f"refused (after {after}ms in state CONNECT)"
-        source._told(confluent_kafka.KafkaError(confluent_kafka.KafkaError._TRANSPORT, failed))
+        source._note_error(confluent_kafka.KafkaError(confluent_kafka.KafkaError._TRANSPORT, failed))
         kafka.CLIENT.error("FAIL [x] %s", failed)
     kafka.CLIENT.error("MAXPOLL [x] exceeded")
 
@@ -189,7 +189,7 @@ def test_partitions_go_and_come_in_one_poll(cluster: Cluster, topic: str, state:
             if messages and most > 1:
                 polls.append(most)
             if len(polls) in (3, 6):
-                there = sorted(source._held)
+                there = sorted(source._places)
                 places = [confluent_kafka.TopicPartition(*place) for place in there]
                 source._lose(None, places)
                 if source._incremental:
