@@ -28,7 +28,7 @@ SHARE = 9  # a checkpoint for the sake of alerts, and nine times as long without
 
 
 class Alerts:
-    """The rules of a configuration over the views of a monitor, told to sinks and kept with its checkpoints.
+    """The rules of a configuration over the views of a monitor, sent to sinks and stored with its checkpoints.
 
     ``RuleError`` for a rule that cannot be read.
     """
@@ -49,7 +49,7 @@ class Alerts:
         monitor.show_alerts(self.engine.shown())
 
     def start(self) -> None:
-        """Begin to tell."""
+        """Start the sinks."""
         for sink in self._sinks.values():
             sink.start()
 
@@ -65,7 +65,7 @@ class Alerts:
         return changes
 
     def settle(self) -> None:
-        """Keep and tell what changed, if anything did; only for the thread of the monitor.
+        """Store changes of alerts in a checkpoint and send them; only for the thread of the monitor.
 
         The checkpoints that this makes take at most a tenth of the time, however often rules change.
         """
@@ -95,7 +95,7 @@ class Alerts:
             return {"rules": self.engine.state(), "outboxes": outboxes}
 
     def close(self) -> None:
-        """Tell what is left, as far as that is quick; the rest is for the next process."""
+        """Send what can be sent quickly; the next process sends the rest."""
         self._settle()
         for sink in self._sinks.values():
             sink.close()

@@ -1,4 +1,4 @@
-"""Events are checked when they come, not when they are joined, so that what is refused is the record that is at fault.
+"""Events are checked when they arrive, not when they are joined, so the record at fault is the one that is rejected.
 
 Classes that are no text have scores whose keys are text, since keys of JSON are: with `labels`, a key is the label that
 is written so; without, if the prediction (or else the truth) of the event is a number, true or false, so is each key.
@@ -31,7 +31,7 @@ Check: TypeAlias = Callable[[object, object, object, object, object, object, obj
 
 
 class RejectedRecord(ValueError):
-    """What a record holds cannot be counted: one of REASONS, and what is wrong."""
+    """A record that cannot be counted: one of REASONS, and a text that explains it."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)

@@ -57,7 +57,7 @@ class Coverage:
         self.delays.add(clock, delay_classes(seconds))
 
     def read(self, at: int) -> Covered:
-        """Return what is in the window at a time."""
+        """Return the numbers of the window at a time."""
         high = (at - self.due) // self.predicted.length - (1 if self.due else 0)
         due = self.predicted.total(None if self.all_time else high - self.panes, high)
         last = at // self.delays.length
@@ -87,6 +87,6 @@ class Coverage:
         return [self.predicted.content(), self.delays.content()]
 
     def fill(self, content: Sequence[object]) -> None:
-        """Take over a content; what is of another form, since `due` has changed, is left out."""
+        """Load what `content` returned; tallies of another form are left out, since `due` has changed."""
         self.predicted.fill(content[0])
         self.delays.fill(content[1])

@@ -60,13 +60,13 @@ class Decoder:
         )
 
     def read(self, records: Sequence[Record], now: float) -> tuple[Events, list[Rejected]]:
-        """Return the events of records, and what is rejected."""
+        """Return the events of records, and the records that were rejected."""
         self._rejected = []
         columns = self._reader.read(list(records), now, now + self._ahead)
         return Events._make(columns), self._rejected
 
     def _unusual(self, record: Record, now: float, latest: float) -> Checked | None:
-        """Return what the compiled reader does not know, or None for what is rejected."""
+        """Return an event that the compiled reader leaves to Python, or None if it is rejected."""
         try:
             key, time, truth, prediction, scores, weight, group = self._value(record[6])
             if time is MISSING or time is None:

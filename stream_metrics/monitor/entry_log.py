@@ -111,7 +111,7 @@ class EntryLog:
         return entry_of(body)
 
     def advance(self, watermark: float, number: int) -> list[tuple[Label, Entry]]:
-        """Take what is too old by an event time and return it; `number` is that of the event that brought it."""
+        """Remove the entries that are too old at an event time, and return them; `number` is that of the event."""
         if watermark < self.edge:
             return []
         step = int(watermark // self._step)

@@ -129,7 +129,7 @@ def _some(column: Sequence[T], at: Sequence[int], run: slice | None) -> Sequence
 
 
 class Chunk(NamedTuple):
-    """Pairs as columns, what can be no pair left out. Times are in nanoseconds."""
+    """Valid pairs as columns. Times are in nanoseconds."""
 
     origins: Sequence[Origin]
     truths: list[Truth]
@@ -258,7 +258,7 @@ def _rows(chunk: Chunk, rows: list[Row]) -> Rows:
 def _kind(prediction: Any, scores: Any, like: MetricSet) -> tuple[Kind, Prediction, object]:
     """Return the kind of a row, its label, and its scores: "labels", "singles", or the set of the classes of a mapping.
 
-    LabelError or ScoreError for what is neither.
+    LabelError or ScoreError for anything else.
     """
     if scores is MISSING and prediction is MISSING:
         raise LabelError("Expected a prediction or scores, but got neither")

@@ -133,7 +133,7 @@ class Partition:
         self.changed = False
 
     def load(self, row: Row) -> None:
-        """Take over what is stored; ``StoreError`` if it is of a newer format or does not fit together."""
+        """Load a stored row; ``StoreError`` if its format is newer or its parts do not fit together."""
         self._epoch, self.next, self._previous = row.epoch, dict(row.next), offsets(row.next)
         if not row.state:
             return

@@ -47,10 +47,10 @@ class Served(Protocol):
     """A server of views."""
 
     def start(self) -> str:
-        """Begin to serve, and return the address."""
+        """Start to serve, and return the address."""
 
     def publish(self) -> None:
-        """Say that there is a new view."""
+        """Announce a new view."""
 
     def close(self) -> None:
         """End it."""

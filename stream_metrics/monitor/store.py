@@ -44,7 +44,7 @@ class StaleOwner(StoreError):
 
 
 class Row(NamedTuple):
-    """What is stored of a partition; `restored` from an export, without what waited."""
+    """The stored state of a partition; `restored` if it comes from an export, which has no pending entries."""
 
     part: int
     epoch: int
@@ -134,7 +134,7 @@ class Store:
                 raise
 
     def claim(self, part: int) -> Row:
-        """Become the owner of a partition, and return what is stored of it; ``StoreError`` if that is damaged."""
+        """Become the owner of a partition and return its stored state; ``StoreError`` if that is damaged."""
         with self._transaction():
             empty = offsets({}), b""
             self._run("insert or ignore into state values (?, 0, ?, ?, ?, 0, 0)", part, *empty, _crc(*empty))

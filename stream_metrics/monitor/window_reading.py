@@ -42,7 +42,7 @@ class Reading:
 
 
 def read(parts: Iterable[Counts], at: float | None = None) -> dict[str, Reading]:
-    """Return what counts of partitions say together, by window, "total" first; {} for no partitions.
+    """Return the merged counts of partitions by window, "total" first; {} for no partitions.
 
     `at` is the time in seconds, by default the latest event time of any. The counts stay as they are.
     """

@@ -69,7 +69,7 @@ def metric_name(key: str, bounds: Sequence[float | None]) -> str:
 
 
 class Exporter:
-    """Writes views; what must hold from one view to the next is kept here."""
+    """Writes views, with counters that do not fall and label values that stay from one view to the next."""
 
     def __init__(self, config: Serve) -> None:
         self._classes, self._groups = LabelBudget(config.max_classes), LabelBudget(config.max_groups)

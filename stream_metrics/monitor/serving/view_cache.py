@@ -54,13 +54,13 @@ class ViewCache:
             return self._exporter.text(self._shown).encode()
 
     def renew(self) -> None:
-        """Make a view, for those who count on its being made: trend lines, and counters that must not fall."""
+        """Make a view, which trend lines and counters need even if no client asks for one."""
         with self._lock, self._reported():
             self._renew(0.0)
 
     @contextlib.contextmanager
     def _reported(self) -> Iterator[None]:
-        """Log what goes wrong, once as long as it is the same."""
+        """Log an error, once as long as it stays the same."""
         try:
             yield
         except Exception as error:
