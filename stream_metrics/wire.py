@@ -19,11 +19,14 @@ import shutil
 import tempfile
 import zlib
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import msgspec
 
 from stream_metrics.errors import DecodeError, StreamMetricsError
+
+if TYPE_CHECKING:
+    from stream_metrics.states.protocols import Accumulator
 
 __all__ = [
     "Portable",
@@ -51,8 +54,8 @@ class Portable:
     __slots__ = ()
     KIND: ClassVar[str]
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
         if "KIND" in cls.__dict__:
             _kinds[cls.KIND] = cls
 
@@ -94,14 +97,14 @@ class Portable:
             raise DecodeError(f"Expected the bytes of a {cls.__name__}, but got those of a {type(state).__name__}")
         return state
 
-    def _content(self) -> list[Any]:
+    def _content(self) -> list[object]:
         raise NotImplementedError
 
     @classmethod
     def _restore(cls, content: Any) -> Any:
         raise NotImplementedError
 
-    def to_content(self) -> list[Any]:
+    def to_content(self) -> list[object]:
         """Return what a state that contains this one writes of it."""
         return self._content()
 
@@ -148,10 +151,10 @@ class Portable:
     def __copy__(self) -> Self:
         return self.copy()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self.copy()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _revive, (type(self), self.to_bytes())
 
 
@@ -186,19 +189,19 @@ def from_bytes(data: bytes) -> Any:
     return _kinds[kind].from_content(content)
 
 
-def packed(state: Portable) -> list[Any]:
+def packed(state: Accumulator) -> list[object]:
     """Return a state as [kind, content], as a state that holds it writes it."""
     return [state.KIND, state.to_content()]
 
 
-def unpacked(pair: Any) -> Any:
+def unpacked(pair: object) -> Any:
     """Return the state of what `packed` wrote; ValueError or DecodeError if no state would have written it."""
     if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and pair[0] in _kinds):
         raise ValueError(f"[kind, content] with a kind of {sorted(_kinds)}")
     return _kinds[pair[0]].from_content(pair[1])
 
 
-def written_as(state: Portable, content: Any) -> bool:
+def written_as(state: Portable, content: object) -> bool:
     """Tell whether the state would write this content, which it was restored from."""
     return encoded(state.to_content()) == encoded(content)
 

@@ -12,18 +12,19 @@ from __future__ import annotations
 import operator
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, SupportsIndex, TypeVar
 
 from stream_metrics._core.numeric.kernels import Lock
 from stream_metrics.errors import LabelError, MergeError
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.limits import Load, capacity_left, load_of
+from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable, from_bytes, packed, unpacked, written_as
 
 __all__ = ["Aggregate", "Worker", "merge"]
 
-State = TypeVar("State", bound=Any)
+State = TypeVar("State", bound=Accumulator)
 
 
 def merge(states: Iterable[State | bytes]) -> State:
@@ -83,13 +84,17 @@ class _Entry(NamedTuple):
 
     epoch: int
     sequence: int
-    state: Any
+    state: Accumulator | None
     since: float
     load: Load = (0, 0, 0)
 
     @property
     def rank(self) -> tuple[int, int, bool]:
         return self.epoch, self.sequence, self.state is None
+
+    @property
+    def n(self) -> int:
+        return 0 if self.state is None else self.state.n
 
 
 class Aggregate(Portable):
@@ -128,11 +133,11 @@ class Aggregate(Portable):
 
     def __init__(self) -> None:
         self._entries: dict[Label, _Entry] = {}
-        self._total: Any = None  # of all entries, until one of them changes
+        self._total: Accumulator | None = None  # of all entries, until one of them changes
         self.merge_load: Load = (0, 0, 0)  # of all entries
         self._lock = Lock()
 
-    def put(self, worker: Label, state: Any, sequence: int, epoch: int = 0) -> bool:
+    def put(self, worker: Label, state: Accumulator | bytes, sequence: int, epoch: int = 0) -> bool:
         """Take the state of a worker; the state is copied.
 
         Parameters
@@ -160,11 +165,12 @@ class Aggregate(Portable):
             same numbers.
         """
         key, now = _name(worker), time.monotonic()
-        given = from_bytes(bytes(state)) if isinstance(state, bytes | bytearray | memoryview) else state
+        given: Any = from_bytes(bytes(state)) if isinstance(state, bytes | bytearray | memoryview) else state
         if isinstance(given, Aggregate) or not (isinstance(given, Portable) and hasattr(given, "snapshot")):
             raise MergeError(f"Expected `state` to be an accumulator or its bytes, but got {given!r:.60}")
         numbers = _number(epoch, "epoch"), _number(sequence, "sequence")
-        report: Any = given.copy() if given is state else given  # of one moment: other threads may still feed it
+        # a copy of one moment, since other threads may still feed the state
+        report: Any = given if isinstance(state, bytes | bytearray | memoryview) else given.copy()
         with self._lock:
             self._check_fits(report)
             new, old = _Entry(*numbers, report, now, load_of([report])), self._entries.get(key)
@@ -185,7 +191,7 @@ class Aggregate(Portable):
         capacity_left((weight, samples, abstentions))
         return weight, samples, abstentions
 
-    def _check_fits(self, state: Any) -> None:
+    def _check_fits(self, state: Accumulator) -> None:
         """Raise MergeError if a state does not merge with the others."""
         other = next((entry.state for entry in self._entries.values() if entry.state is not None), None)
         if other is None:
@@ -230,7 +236,7 @@ class Aggregate(Portable):
         """
         now = time.monotonic()
         return {
-            key: Worker(entry.epoch, entry.sequence, entry.state.n, now - entry.since)
+            key: Worker(entry.epoch, entry.sequence, entry.n, now - entry.since)
             for key, entry in self._ordered()
             if entry.state is not None
         }
@@ -271,7 +277,7 @@ class Aggregate(Portable):
     @property
     def n(self) -> int:
         """The number of samples of all workers."""
-        return sum(entry.state.n for _, entry in self._ordered() if entry.state is not None)
+        return sum(entry.n for _, entry in self._ordered())
 
     def merge(self, other: Self) -> Self:
         """Take the newer entry of each worker from another aggregate.
@@ -333,7 +339,7 @@ class Aggregate(Portable):
             entries = list(self._entries.items())
         return [entries[at] for at in ordering([key for key, _ in entries])]
 
-    def _content(self) -> list[Any]:
+    def _content(self) -> list[object]:
         return [
             [key, entry.epoch, entry.sequence, [] if entry.state is None else packed(entry.state)]
             for key, entry in self._ordered()
@@ -368,12 +374,12 @@ def _newer(worker: Label, mine: _Entry | None, theirs: _Entry) -> _Entry:
     if theirs.rank == mine.rank and theirs.state != mine.state:
         raise MergeError(
             f"Expected one state of worker {worker!r} under epoch {mine.epoch} and sequence {mine.sequence}, but got "
-            f"two that differ, of {mine.state.n} and {theirs.state.n} samples"
+            f"two that differ, of {mine.n} and {theirs.n} samples"
         )
     return mine
 
 
-def _name(worker: Any) -> Label:
+def _name(worker: object) -> Label:
     """Return the name of a worker; LabelError for numbers that are no int, which would be equal to an int."""
     name = canonical(worker, "worker")
     parts = list(name) if isinstance(name, tuple) else [name]
@@ -382,7 +388,7 @@ def _name(worker: Any) -> Label:
     return name
 
 
-def _number(value: Any, argument: str) -> int:
+def _number(value: SupportsIndex, argument: str) -> int:
     """Return a whole number as a plain int."""
     try:
         number = operator.index(value) + 0

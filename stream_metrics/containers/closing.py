@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from stream_metrics.states.protocols import Accumulator
 
 __all__ = ["Closed", "closing"]
 
@@ -13,10 +16,10 @@ class Closed(NamedTuple):
 
     start: float
     end: float
-    state: Any
+    state: Accumulator
 
 
-def closing(panes: Mapping[int, Any], number: int, length: int, since: int | None, gone: int) -> list[Closed]:
+def closing(panes: Mapping[int, Accumulator], number: int, length: int, since: int | None, gone: int) -> list[Closed]:
     """Return the windows of `number` panes that hold samples and start after pane `since`, and not after `gone`."""
     starts: set[int] = set()
     for pane in panes:

@@ -39,6 +39,7 @@ from stream_metrics.labels import Label
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST, Load
+from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["Fading"]
@@ -84,7 +85,7 @@ class Fading(Portable):
 
     KIND: ClassVar[str] = "fading"
 
-    def __init__(self, inner: Any, half_life: Length, clock: Callable[[], Time] = time.time) -> None:
+    def __init__(self, inner: Accumulator, half_life: Length, clock: Callable[[], Time] = time.time) -> None:
         self.inner = empty_prototype(inner, "Fading")
         reason = mergeable(self.inner)
         if reason is not None:
@@ -115,12 +116,12 @@ class Fading(Portable):
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
         with self._lock:
-            self._states: dict[int, Any] = {}  # by the number of the stretch at whose start they began
+            self._states: dict[int, Accumulator] = {}  # by the number of the stretch at whose start they began
             self._latest: int | None = None  # time, or number of updates
             self._capacity = 0.0  # how much weight can come; a lower bound
             self.dropped = 0
 
-    def _place(self, t: Any) -> int:
+    def _place(self, t: object) -> int:
         """Return where the next sample lies on the axis of time, or of updates."""
         if not self.by_count:
             return to_epoch_ns(self.clock() if t is None else t)
@@ -139,13 +140,13 @@ class Fading(Portable):
 
     def update(
         self,
-        y_true: Any,
-        y_pred: Any = None,
-        w: Any = 1,
+        y_true: object,
+        y_pred: object = None,
+        w: object = 1,
         *,
-        t: Any = None,
-        group: Any = None,
-        scores: Any = None,
+        t: object = None,
+        group: object = None,
+        scores: object = None,
         classes: Iterable[Label] | None = None,
     ) -> None:
         """Count one sample.
@@ -203,7 +204,7 @@ class Fading(Portable):
             self._states, self._latest = states, latest
             self._capacity -= float(weight) + 1
 
-    def _shown(self, states: dict[int, Any], latest: int) -> float:
+    def _shown(self, states: dict[int, Accumulator], latest: int) -> float:
         """Return a bound of the sum of weights that is read at the latest time."""
         if not states:
             return 0.0
@@ -211,7 +212,7 @@ class Fading(Portable):
         weights: int = states[first].merge_load()[0]
         return weights / self._scale(latest, first)
 
-    def _find_capacity(self, states: dict[int, Any], latest: int, taken: float) -> None:
+    def _find_capacity(self, states: dict[int, Accumulator], latest: int, taken: float) -> None:
         """Find out how much weight can come until a new state begins; WeightError if that is less than `taken`."""
         newest = self._newest(latest)
         states = {stretch: state for stretch, state in states.items() if stretch >= newest - 1}
@@ -234,13 +235,13 @@ class Fading(Portable):
 
     def update_many(
         self,
-        y_true: Any,
-        y_pred: Any = None,
-        w: Any = None,
+        y_true: object,
+        y_pred: object = None,
+        w: object = None,
         *,
-        t: Any = None,
-        group: Any = None,
-        scores: Any = None,
+        t: object = None,
+        group: object = None,
+        scores: object = None,
         classes: Iterable[Label] | None = None,
     ) -> None:
         """Count a batch of samples; one bad row rejects the whole batch.
@@ -301,7 +302,7 @@ class Fading(Portable):
                 self.dropped += sum(mine < self._newest(self._latest) - 1 for mine in own)
             self._states, self._latest = states, latest
 
-    def _places(self, t: Any, n: int) -> list[int]:
+    def _places(self, t: object, n: int) -> list[int]:
         first = self._place(t if self.by_count else self.clock())
         times: list[int] = []
         if self.by_count or t is None:
@@ -358,7 +359,7 @@ class Fading(Portable):
             twin._latest = self._latest
         return twin
 
-    def _read(self) -> Any:
+    def _read(self) -> Accumulator:
         """Return the state that began first, which holds every sample that is not forgotten."""
         return self._states[min(self._states)] if self._states else self.inner
 
@@ -439,7 +440,7 @@ class Fading(Portable):
         """Return a number of samples, `n` or `abstained`, as it is read at a time."""
         return int(getattr(self, name))
 
-    def _content(self) -> list[Any]:
+    def _content(self) -> list[object]:
         with self._lock.reading():
             latest = [] if self._latest is None else [self._latest]
             states = [[stretch, self._states[stretch].to_content()] for stretch in sorted(self._states)]
@@ -480,7 +481,7 @@ class Fading(Portable):
         return f"Fading({self.inner!r}, half-life {self.half_life}, {self.n} samples)"
 
 
-def _reals(w: Any, n: int) -> list[float]:
+def _reals(w: object, n: int) -> list[float]:
     """Return a column of weights as floats; WeightError names the position of one that is refused."""
     checked = checked_weights(w, n)
     split_weights(checked)

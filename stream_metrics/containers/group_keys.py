@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,8 @@ from stream_metrics.wire import encoded
 
 __all__ = ["factorize_groups", "rank", "shown"]
 
-TYPES: tuple[type[Any], ...] = (bool, int, float)
-FORMS: dict[type[Any], int] = {kind: at for at, kind in enumerate(TYPES)}
+TYPES: tuple[type[float], ...] = (bool, int, float)
+FORMS: dict[type, int] = {kind: at for at, kind in enumerate(TYPES)}
 
 
 def rank(key: Label) -> tuple[bytes, bytes]:
@@ -38,7 +37,7 @@ def shown(key: Label, forms: tuple[int, ...]) -> Label:
     return key
 
 
-def factorize_groups(group: Any, n: int) -> tuple[list[Label], NDArray[np.int64], NDArray[np.int64]]:
+def factorize_groups(group: object, n: int) -> tuple[list[Label], NDArray[np.int64], NDArray[np.int64]]:
     """Return the keys of a column of groups, the types in which each was seen, and the number of the key of every row.
 
     Types are counted as bool, int, float and anything else.

@@ -9,9 +9,10 @@ more keys only lower the largest hash that is kept; so nothing that was folded w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_metrics._core.windows.kernels import GroupUpdateBase, Slot
 from stream_metrics.containers.group_keys import factorize_groups, rank, shown
@@ -23,12 +24,15 @@ from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST, Load, capacity_left, grown, load_of
+from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["ByGroup"]
 
 KNOWN = 4096  # folded keys that are cached, so that not each of their samples is hashed
 CONFIGURATION = ("inner", "max_groups", "other")
+
+Codes: TypeAlias = NDArray[np.int64]
 
 
 class ByGroup(GroupUpdateBase, Portable):
@@ -69,7 +73,7 @@ class ByGroup(GroupUpdateBase, Portable):
 
     KIND: ClassVar[str] = "groups"
 
-    def __init__(self, inner: Any, max_groups: int | None = None, other: str = "other") -> None:
+    def __init__(self, inner: Accumulator, max_groups: int | None = None, other: str = "other") -> None:
         if max_groups is not None and (not isinstance(max_groups, int) or max_groups < 1 or max_groups is True):
             raise ValueError(f"Expected `max_groups` to be a whole number above 0, or None, but got {max_groups!r}")
         if not isinstance(other, str):
@@ -90,7 +94,7 @@ class ByGroup(GroupUpdateBase, Portable):
             )
 
     @property
-    def revert(self) -> Any:
+    def revert(self) -> Callable[..., None]:
         """Undo one `update` with the same arguments; not there if `inner` has no such method, or groups are folded."""
         if self.max_groups is not None:
             raise AttributeError("Expected no `max_groups` for `revert`: nothing can be taken back from folded groups")
@@ -113,15 +117,15 @@ class ByGroup(GroupUpdateBase, Portable):
 
     def update_many(
         self,
-        y_true: Any,
-        y_pred: Any = None,
-        w: Any = None,
+        y_true: object,
+        y_pred: object = None,
+        w: object = None,
         *,
-        group: Any,
-        t: Any = None,
-        scores: Any = None,
+        group: object,
+        t: object = None,
+        scores: object = None,
         classes: Iterable[Label] | None = None,
-        unit: Any = None,
+        unit: object = None,
     ) -> None:
         """Count a batch of samples of groups; one bad row rejects the whole batch.
 
@@ -164,7 +168,7 @@ class ByGroup(GroupUpdateBase, Portable):
         with self.writing():
             self._count_batch(batch, names, forms, codes)
 
-    def _count_batch(self, batch: KeyedBatch, names: list[Label], forms: Any, codes: Any) -> None:
+    def _count_batch(self, batch: KeyedBatch, names: list[Label], forms: Codes, codes: Codes) -> None:
         remaining = self._kept([*self._slots, *(key for key in names if key not in self._folded)])
         rest = np.array([key not in remaining for key in names] + [False])
         codes = np.where(rest[codes], len(names), codes)  # what is folded is counted as one
@@ -281,7 +285,7 @@ class ByGroup(GroupUpdateBase, Portable):
             twin._rest = None if self._rest is None else Slot(self._rest.state.copy())
         return twin
 
-    def map_states(self, change: Callable[[Any], Any]) -> Self:
+    def map_states(self, change: Callable[[Accumulator], Accumulator]) -> Self:
         """Return the same groups with changed states."""
         twin: Self = self.copy()
         twin._slots = {key: Slot(change(slot.state), slot.forms) for key, slot in twin._slots.items()}
@@ -319,7 +323,7 @@ class ByGroup(GroupUpdateBase, Portable):
         """
         return self._slots[canonical(group, "group")].state
 
-    def _states(self) -> list[Any]:
+    def _states(self) -> list[Accumulator]:
         """Return all states, that of folded groups last."""
         slots = [self._slots[key] for key in self._keys()]
         return [slot.state for slot in (slots if self._rest is None else [*slots, self._rest])]
@@ -355,7 +359,7 @@ class ByGroup(GroupUpdateBase, Portable):
         with self.reading():
             return 0 if self._rest is None else self._total([self._rest.state], "n")
 
-    def snapshot(self, t: Any = None) -> GroupSnapshot:
+    def snapshot(self, t: object = None) -> GroupSnapshot:
         """Return a frozen copy of all groups.
 
         Parameters
@@ -371,7 +375,7 @@ class ByGroup(GroupUpdateBase, Portable):
         with self.reading():
             return self._freeze(t)
 
-    def _freeze(self, t: Any) -> GroupSnapshot:
+    def _freeze(self, t: object) -> GroupSnapshot:
         states = self._states()
         t = self._time() if t is None else t
         if mergeable(self.inner) is None:
@@ -384,7 +388,7 @@ class ByGroup(GroupUpdateBase, Portable):
         rest = None if self._rest is None else views[len(groups)]
         return GroupSnapshot(groups, views[-1] if len(states) > len(self._states()) else None, rest, self.other)
 
-    def _content(self) -> list[Any]:
+    def _content(self) -> list[object]:
         groups = []
         with self.reading():
             for key in self._keys():

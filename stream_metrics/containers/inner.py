@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from stream_metrics.errors import MergeError
+from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable, encoded
 
 __all__ = ["check_same", "empty_prototype", "state_decoder", "walk_inner"]
 
 FORGETTING = {"rolling": "Rolling", "timed": "TimeWindow", "fading": "Fading"}  # by the kind in bytes
 
+State = TypeVar("State", bound=Accumulator)
 
-def empty_prototype(inner: Any, holder: str, *, keeps_all: bool = True) -> Any:
+
+def empty_prototype(inner: object, holder: str, *, keeps_all: bool = True) -> Any:
     """Return an empty copy of `inner`; ValueError if it is no accumulator, or `holder` can make nothing of it."""
     if not isinstance(inner, Portable) or not hasattr(inner, "snapshot"):
         raise ValueError(f"Expected `inner` to be a state, a metric or a set of metrics, but got {inner!r:.60}")
@@ -40,11 +43,11 @@ def walk_inner(state: Any) -> Iterator[Any]:
         state = getattr(state, "inner", None)
 
 
-def state_decoder(empty: Any) -> Callable[[Any], Any]:
+def state_decoder(empty: State) -> Callable[[object], State]:
     """Return what reads states from contents; ValueError unless one is configured as `empty` is and holds a sample."""
     kind, nothing = type(empty), encoded(empty.to_content())
 
-    def restored(content: Any) -> Any:
+    def restored(content: object) -> State:
         state = kind.from_content(content)
         twin = state.copy()
         twin.reset()
@@ -55,7 +58,7 @@ def state_decoder(empty: Any) -> Callable[[Any], Any]:
     return restored
 
 
-def check_same(mine: Any, theirs: Any, configuration: Iterable[str]) -> None:
+def check_same(mine: object, theirs: object, configuration: Iterable[str]) -> None:
     """Raise MergeError unless both are of one type and all these attributes agree."""
     if type(mine) is not type(theirs):
         raise MergeError(f"Expected to merge a {type(mine).__name__}, but got a {type(theirs).__name__}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,19 +10,21 @@ from stream_metrics._core.confusion.kernels import UpdateBase
 from stream_metrics._core.numeric.kernels import split_weights
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.ranks import RankSketch
 
 __all__ = ["has_sketch", "scale_weights"]
 
 
-def scale_weights(state: Any, factor: float) -> Any:
+def scale_weights(state: Accumulator, factor: float) -> Accumulator:
     """Return a state, which may be changed for it, with every weight times `factor`; sketches stay as they are."""
     if isinstance(state, ConfusionMatrix):
         return _faded_counts(state, factor)
     if isinstance(state, ProbabilityLosses):
         return _faded_losses(state, factor)
     if hasattr(state, "map_states"):
-        return state.map_states(lambda part: scale_weights(part, factor))
+        scaled: Accumulator = state.map_states(lambda part: scale_weights(part, factor))
+        return scaled
     if isinstance(state, UpdateBase):
         scored = getattr(state, "scored", None)
         if scored is not None and scored.losses is not None:
@@ -55,7 +56,7 @@ def _faded_losses(losses: ProbabilityLosses, factor: float) -> ProbabilityLosses
     return twin
 
 
-def has_sketch(state: Any) -> bool:
+def has_sketch(state: object) -> bool:
     """Tell whether a state counts scores in a sketch, whose weights are coarser."""
     return isinstance(state, RankSketch) or any(
         getattr(state, name, None) is not None and has_sketch(getattr(state, name))

@@ -20,6 +20,7 @@ from stream_metrics.metrics.metric import METRIC_CLASSES, Metric
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.score_states import ScoreStates
 from stream_metrics.wire import Portable, packed, unpacked
@@ -82,7 +83,7 @@ class Rolling(RollingAucBase, Portable):
 
     KIND: ClassVar[str] = "rolling"
 
-    def __init__(self, inner: Any, window: int) -> None:
+    def __init__(self, inner: Accumulator, window: int) -> None:
         empty = empty_prototype(inner, "Rolling")
         _check_reverts(empty)
         self._set_up(_sized(empty, _checked(window)), window)
@@ -99,13 +100,13 @@ class Rolling(RollingAucBase, Portable):
         if isinstance(metric, Metric) and metric.key in AREAS and _is_plain(metric):
             self._set_auc(metric.pos_label, *AREAS[metric.key], metric.zero_division)
 
-    def _plainly(self, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> Sample:
+    def _plainly(self, given: tuple[object, ...], w: object, more: dict[str, object]) -> Sample:
         return plain_sample(self._reads, given, w, more, self._classes)
 
-    def _feed(self, state: Any, samples: list[Sample]) -> None:
+    def _feed(self, state: Accumulator, samples: list[Sample]) -> None:
         feed(state, samples)
 
-    def update_many(self, y_true: Any, y_pred: Any = None, w: Any = None, **more: Any) -> None:
+    def update_many(self, y_true: object, y_pred: object = None, w: object = None, **more: object) -> None:
         """Count a batch row by row; one bad row rejects the whole batch.
 
         Parameters
@@ -143,14 +144,14 @@ class Rolling(RollingAucBase, Portable):
         else:
             self._join(batch, rows)
 
-    def _replace(self, live: Any, rows: list[Sample]) -> None:
+    def _replace(self, live: Accumulator | None, rows: list[Sample]) -> None:
         """Replace the content of the window by these samples, which fill it."""
         if live is None and not self._is_auc():
             live = self.inner.copy()
             feed(live, rows)
         self._refill(live, rows)
 
-    def merge(self, other: Any) -> Never:
+    def merge(self, other: object) -> Never:
         """Raise `MergeError`: windows of two streams have no common order.
 
         Parameters
@@ -186,7 +187,7 @@ class Rolling(RollingAucBase, Portable):
         self._copy_to(twin)
         return twin
 
-    def snapshot(self, **options: Any) -> Any:
+    def snapshot(self, **options: object) -> Any:
         """Return a frozen copy of the state of the samples in the window.
 
         Parameters
@@ -201,7 +202,7 @@ class Rolling(RollingAucBase, Portable):
         """
         return of_window(self._snapshot(options))
 
-    def _content(self) -> list[Any]:
+    def _content(self) -> list[object]:
         return [self.window, packed(self.inner), *write_samples(self._reads, self._samples())]
 
     @classmethod
@@ -223,13 +224,13 @@ class Rolling(RollingAucBase, Portable):
             return f"Rolling({self.state!r}, window={self.window})"
 
 
-def _checked(window: Any) -> int:
+def _checked(window: object) -> int:
     if isinstance(window, bool) or not isinstance(window, int) or not 1 <= window <= MOST:
         raise OptionError(argument="window", expected=f"to be a number of samples from 1 to {MOST}", got=window)
     return window
 
 
-def _check_reverts(inner: Any) -> None:
+def _check_reverts(inner: Accumulator) -> None:
     for state in walk_inner(inner):
         if getattr(state, "max_groups", None) is not None:
             raise ValueError(
@@ -243,7 +244,7 @@ def _check_reverts(inner: Any) -> None:
             )
 
 
-def _reads(leaf: Any) -> Reads:
+def _reads(leaf: object) -> Reads:
     """Tell what a sample of a state is made of."""
     if isinstance(leaf, MetricBase):
         return leaf.reads
@@ -298,6 +299,6 @@ def _kept(values: Any, argument: str) -> Any:
     return values
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> object:
     """Return lists as tuples, as they are read from bytes."""
     return tuple(_frozen(x) for x in value) if isinstance(value, list | tuple) else value

@@ -18,7 +18,7 @@ import numpy as np
 from stream_metrics._core.windows.kernels import PaneUpdateBase
 from stream_metrics.containers.closing import Closed, closing
 from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder
-from stream_metrics.containers.two_stack import TwoStackAggregator
+from stream_metrics.containers.two_stack import StatesAsTheyAre, TwoStackAggregator
 from stream_metrics.errors import OptionError
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
@@ -26,13 +26,14 @@ from stream_metrics.labels import Label
 from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import Load, capacity_left, grown, load_of
+from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["TimeWindow"]
 
 NEVER, MOST_PANES = 2**63 - 1, 1_000_000
 CONFIGURATION = ("inner", "period", "panes", "lateness")
-OnClose: TypeAlias = "Callable[[float, float, Any], object] | Literal['keep'] | None"
+OnClose: TypeAlias = "Callable[[float, float, Accumulator], object] | Literal['keep'] | None"
 
 
 class TimeWindow(PaneUpdateBase, Portable):
@@ -91,7 +92,7 @@ class TimeWindow(PaneUpdateBase, Portable):
 
     def __init__(
         self,
-        inner: Any,
+        inner: Accumulator,
         period: Length,
         panes: int = 60,
         lateness: Length = 0,
@@ -115,7 +116,7 @@ class TimeWindow(PaneUpdateBase, Portable):
         self._attach(empty, whole // panes, panes, late, clock)
         self.on_close = on_close
         self._watched = on_close is not None
-        self._merges = TwoStackAggregator()
+        self._merges = TwoStackAggregator(StatesAsTheyAre())
         self._closed: deque[Closed] = deque()
         self._closed_to: int | None = None  # the start, in panes, of the newest window that was closed
 
@@ -144,15 +145,15 @@ class TimeWindow(PaneUpdateBase, Portable):
 
     def update_many(
         self,
-        y_true: Any,
-        y_pred: Any = None,
-        w: Any = None,
+        y_true: object,
+        y_pred: object = None,
+        w: object = None,
         *,
-        t: Any = None,
-        group: Any = None,
-        scores: Any = None,
+        t: object = None,
+        group: object = None,
+        scores: object = None,
         classes: Iterable[Label] | None = None,
-        unit: Any = None,
+        unit: object = None,
     ) -> None:
         """Count a batch of samples at their times; one bad row rejects the whole batch.
 
@@ -328,9 +329,9 @@ class TimeWindow(PaneUpdateBase, Portable):
         self._report()
         return self
 
-    def _take(self, panes: dict[int, Any]) -> None:
+    def _take(self, panes: dict[int, Accumulator]) -> None:
         """Have these panes and no others."""
-        self._merges = TwoStackAggregator()
+        self._merges = TwoStackAggregator(StatesAsTheyAre())
         self._open.clear()
         self._open.update(panes)
         self._capacity = 0
@@ -348,7 +349,8 @@ class TimeWindow(PaneUpdateBase, Portable):
         """
         twin: Self = type(self).__new__(type(self))
         twin._attach(self.inner, self._length, self._panes, self._lateness, self.clock)
-        twin.on_close, twin._merges, twin._closed, twin._closed_to = None, TwoStackAggregator(), deque(), None
+        twin.on_close, twin._merges = None, TwoStackAggregator(StatesAsTheyAre())
+        twin._closed, twin._closed_to = deque(), None
         with self.reading():
             twin._timed = self._timed
             if self._started:
@@ -360,7 +362,7 @@ class TimeWindow(PaneUpdateBase, Portable):
         """Forget every sample and the time; the configuration stays."""
         with self.writing():
             self._forget()
-            self._merges, self._closed, self._closed_to = TwoStackAggregator(), deque(), None
+            self._merges, self._closed, self._closed_to = TwoStackAggregator(StatesAsTheyAre()), deque(), None
 
     def reading_time(self) -> int:
         """Return the time at which the window is read by default."""
@@ -452,7 +454,7 @@ class TimeWindow(PaneUpdateBase, Portable):
         """The number of samples in the window without a prediction."""
         return self.sum_at("abstained")
 
-    def _content(self) -> list[Any]:
+    def _content(self) -> list[object]:
         with self.reading():
             panes = [[pane, state.to_content()] for pane, state in self._merges.with_late(self._open).items()]
             latest = [self._latest] if self._started else []

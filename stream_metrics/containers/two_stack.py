@@ -11,68 +11,73 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from stream_metrics.states.protocols import Accumulator
 
 __all__ = ["PaneForm", "StatesAsTheyAre", "TwoStackAggregator"]
 
+Stored = TypeVar("Stored")  # what a pane is stored as
 
-class PaneForm(Protocol):
+
+class PaneForm(Protocol[Stored]):
     """How panes that receive no more in order, and merges of them, are stored."""
 
-    def freeze(self, pane: int, state: Any) -> Any:
+    def freeze(self, pane: int, state: Accumulator) -> Stored:
         """Return the stored form of a pane, whose state is not used any more unless it is that form."""
 
-    def read(self, stored: Any) -> Any:
+    def read(self, stored: Stored) -> Accumulator:
         """Return the state of a stored form, which the caller does not change."""
 
-    def thaw(self, stored: Any) -> Any:
+    def thaw(self, stored: Stored) -> Accumulator:
         """Return the state of a stored form, a copy which the caller may change."""
 
-    def keep(self, state: Any) -> Any:
+    def keep(self, state: Accumulator) -> Stored:
         """Return the stored form of a state that changes afterwards."""
 
 
 class StatesAsTheyAre:
     """Panes are stored as states."""
 
-    def freeze(self, pane: int, state: Any) -> Any:
+    def freeze(self, pane: int, state: Accumulator) -> Accumulator:
         """Return the state itself."""
         return state
 
-    def read(self, stored: Any) -> Any:
+    def read(self, stored: Accumulator) -> Accumulator:
         """Return the state itself."""
         return stored
 
-    def thaw(self, stored: Any) -> Any:
+    def thaw(self, stored: Accumulator) -> Accumulator:
         """Return a copy."""
         return stored.copy()
 
-    def keep(self, state: Any) -> Any:
+    def keep(self, state: Accumulator) -> Accumulator:
         """Return a copy."""
         return state.copy()
 
 
-class TwoStackAggregator:
+class TwoStackAggregator(Generic[Stored]):
     """Merges of the panes that receive no more in order; `frozen` has these panes in their stored form.
 
     The panes that still receive samples, and what came late for others, are a dict of the caller.
     """
 
-    def __init__(self, form: PaneForm | None = None) -> None:
-        self.frozen: dict[int, Any] = {}
-        self._form: PaneForm = form or StatesAsTheyAre()
+    def __init__(self, form: PaneForm[Stored]) -> None:
+        self.frozen: dict[int, Stored] = {}
+        self._form = form
         self.forget_merges()
 
     def forget_merges(self) -> None:
         """Forget all merges, since frozen panes have changed; they are built again at the next reading."""
-        self._front: list[Any] = []  # the stored merge of the pane in `_keys` with all that follow up to the edge
+        self._front: list[Stored] = []  # the stored merge of the pane in `_keys` with all that follow up to the edge
         self._keys: list[int] = []
-        self._back: Any = None
+        self._back: Accumulator | None = None
         self._first_back = 0
         self._top = max(self.frozen, default=None)
         self._stale = bool(self.frozen)
 
-    def copy(self, form: PaneForm | None = None) -> TwoStackAggregator:
+    def copy(self, form: PaneForm[Stored]) -> TwoStackAggregator[Stored]:
         """Return an independent copy of an aggregator whose stored forms are immutable."""
         twin = TwoStackAggregator(form)
         twin.frozen, twin._front, twin._keys = dict(self.frozen), list(self._front), list(self._keys)
@@ -80,7 +85,7 @@ class TwoStackAggregator:
         twin._first_back, twin._top, twin._stale = self._first_back, self._top, self._stale
         return twin
 
-    def freeze(self, panes: dict[int, Any], before: int) -> None:
+    def freeze(self, panes: dict[int, Accumulator], before: int) -> None:
         """Take over the panes before `before` that are newer than all taken so far."""
         newer = sorted(pane for pane in panes if pane < before and (self._top is None or pane > self._top))
         stale, self._stale = self._stale, self._stale or bool(newer)  # if a merge is interrupted, all are built again
@@ -96,12 +101,12 @@ class TwoStackAggregator:
                 self._first_back = pane
         self._stale = stale
 
-    def merged(self, panes: dict[int, Any], low: int, high: int, empty: Any) -> Any:
+    def merged(self, panes: dict[int, Accumulator], low: int, high: int, empty: Accumulator) -> Accumulator:
         """Return a new state, the merge of all panes that are newer than `low` and not newer than `high`.
 
         What came late may be taken out of `panes` and be kept here from then on.
         """
-        total: Any = None
+        total: Accumulator | None = None
         if self._top is not None and high < self._top:
             parts = [self._form.read(stored) for pane, stored in self.frozen.items() if low < pane <= high]
         else:
@@ -117,7 +122,7 @@ class TwoStackAggregator:
             total.merge(part)
         return total
 
-    def _flip(self, panes: dict[int, Any]) -> None:
+    def _flip(self, panes: dict[int, Accumulator]) -> None:
         """Build the front of all frozen panes and what came late for them."""
         self._stale = True  # until all is built: a reading that is interrupted leaves no half of it
         for pane in [pane for pane in panes if self._top is not None and pane <= self._top]:
@@ -128,7 +133,7 @@ class TwoStackAggregator:
             del panes[pane]
             self.frozen[pane] = stored
         keys, front = sorted(self.frozen), []
-        total: Any = None
+        total: Accumulator | None = None
         for pane in reversed(keys):
             stored = self.frozen[pane]
             total = self._form.thaw(stored) if total is None else total.merge(self._form.read(stored))
@@ -145,7 +150,7 @@ class TwoStackAggregator:
         if not self.frozen:
             self.forget_merges()
 
-    def with_late(self, panes: Mapping[int, Any]) -> dict[int, Any]:
+    def with_late(self, panes: Mapping[int, Accumulator]) -> dict[int, Accumulator]:
         """Return all panes in the order of time as states, each with what came late for it."""
         states = {pane: self._form.read(stored) for pane, stored in self.frozen.items()}
         both = {

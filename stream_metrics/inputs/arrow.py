@@ -17,17 +17,24 @@ from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from math import isfinite
-from typing import Any, TypeAlias
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from stream_metrics.errors import LabelError
 from stream_metrics.inputs import chunked
-from stream_metrics.inputs.chunked import Array, Part, concat_codes, min_int_dtype
-from stream_metrics.labels import canonical
+from stream_metrics.inputs.chunked import Array, Change, Part, concat_codes, min_int_dtype
+from stream_metrics.labels import Label, canonical
 from stream_metrics.labels.label import LONGEST
 
+if TYPE_CHECKING:
+    from pyarrow import Array as ArrowArray
+    from pyarrow import ChunkedArray, DataType, RecordBatch, Table
+
 __all__ = [
+    "ArrowColumn",
+    "ArrowData",
     "as_array",
     "chunks_of",
     "compute",
@@ -41,13 +48,15 @@ __all__ = [
     "types",
 ]
 
-Codes: TypeAlias = tuple[Array | list[Array], list[Any] | None]
-Read: TypeAlias = Array | list[Any] | Codes
+Codes: TypeAlias = tuple[Array | list[Array], list[Any]]
+Read: TypeAlias = Array | list[Any] | tuple[Array | list[Array], list[Label] | None]
+ArrowColumn: TypeAlias = "ArrowArray | ChunkedArray"
+ArrowData: TypeAlias = "ArrowColumn | RecordBatch | Table"
 
 NARROW = 2**15  # integers with nulls that lie no further apart are codes as they are, less the smallest
 
 
-def as_pyarrow(values: Any) -> Any:
+def as_pyarrow(values: object) -> ArrowData | None:
     """Return the array, chunked array, record batch or table of pyarrow that `values` is or stands for, else None."""
     if isinstance(values, list | tuple | np.ndarray):
         return None
@@ -65,12 +74,12 @@ def as_pyarrow(values: Any) -> Any:
     return pa.chunked_array(values) if stream and not inside else pa.array(values)
 
 
-def dictionary_encode(values: Any) -> Any:
+def dictionary_encode(values: ArrowData) -> ArrowData:
     """Dictionary-encode a column of text, so that repeated reads do not number it again; return others as they are."""
     return values.dictionary_encode() if hasattr(values, "type") and _is_text(values.type) else values
 
 
-def labels(values: Any, argument: str) -> Read:
+def labels(values: ArrowData, argument: str) -> Read:
     """Return a column of labels: an array of numbers, a list of objects, or what makes a `Column`.
 
     LabelError names the argument and the position of what no label can be.
@@ -98,7 +107,7 @@ def labels(values: Any, argument: str) -> Read:
     return list(values.to_pylist())
 
 
-def numbers(values: Any) -> Array | list[Any]:
+def numbers(values: ArrowColumn) -> Array | list[Any]:
     """Return a column of numbers as an array, or as a list if one is null or they are no numbers."""
     is_ = types()
     if is_.is_dictionary(values.type) and is_number(values.type.value_type):
@@ -108,45 +117,45 @@ def numbers(values: Any) -> Array | list[Any]:
     return list(values) if is_.is_temporal(values.type) else list(values.to_pylist())
 
 
-def times(values: Any) -> Array | list[Any]:
+def times(values: ArrowColumn) -> Array | list[Any]:
     """Return a column of times as an array of datetime64 or of numbers, or as a list."""
     return as_array(values) if hasattr(values, "type") and types().is_timestamp(values.type) else numbers(values)
 
 
 @cache
-def pyarrow() -> Any:
+def pyarrow() -> ModuleType:
     """Return the module."""
     return import_module("pyarrow")
 
 
 @cache
-def types() -> Any:
+def types() -> ModuleType:
     """Return the tests of types that pyarrow has."""
     return import_module("pyarrow.types")
 
 
 @cache
-def compute() -> Any:
+def compute() -> ModuleType:
     """Return the functions on columns that pyarrow has."""
     return import_module("pyarrow.compute")
 
 
-def is_number(kind: Any) -> bool:
+def is_number(kind: DataType) -> bool:
     """Tell whether a type is that of integers, floats or booleans."""
     is_ = types()
     return bool(is_.is_integer(kind) or is_.is_floating(kind) or is_.is_boolean(kind))
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(kind: DataType) -> bool:
     return str(kind).startswith(("string", "large_string", "binary", "large_binary", "fixed_size_binary"))
 
 
-def chunks_of(values: Any) -> list[Any]:
+def chunks_of(values: ArrowColumn) -> list[ArrowArray]:
     """Return the arrays that a column is made of, but for empty ones."""
     return [chunk for chunk in getattr(values, "chunks", [values]) if len(chunk)]
 
 
-def as_array(values: Any) -> Array:
+def as_array(values: ArrowColumn) -> Array:
     """Return a column as an array, without a copy if it is in one piece."""
     chunks = chunks_of(values)
     arrays = [chunk.to_numpy(zero_copy_only=False) for chunk in chunks]
@@ -155,7 +164,7 @@ def as_array(values: Any) -> Array:
     return np.concatenate(arrays) if arrays else np.empty(0, values.type.to_pandas_dtype())
 
 
-def _decoded(values: Any) -> Any:
+def _decoded(values: ArrowColumn) -> ArrowColumn:
     """Return a dictionary-encoded column as its values; text that is views is copied, since Arrow can take none."""
     pa = pyarrow()
     kind = values.type.value_type
@@ -163,12 +172,12 @@ def _decoded(values: Any) -> Any:
     return pa.chunked_array([chunk.dictionary.cast(kind).take(chunk.indices) for chunk in chunks_of(values)], kind)
 
 
-def _widened(values: Any) -> Any:
+def _widened(values: ArrowColumn) -> ArrowColumn:
     """Return half floats as floats, since Arrow cannot number them."""
     return values.cast("float") if types().is_float16(values.type) else values
 
 
-def _refused(values: Any, argument: str) -> Read:
+def _refused(values: ArrowColumn, argument: str) -> Read:
     """Raise LabelError for the first of the values, which are no labels; return codes if all are null."""
     first = values.is_valid().index(True).as_py()
     if first >= 0:
@@ -176,7 +185,7 @@ def _refused(values: Any, argument: str) -> Read:
     return np.full(len(values), -1, np.int8), []
 
 
-def _nullable(values: Any, argument: str) -> Read:
+def _nullable(values: ArrowColumn, argument: str) -> Read:
     """Return integers, some of which are null, as codes."""
     ends = compute().min_max(values)
     low, high = ends["min"].as_py(), ends["max"].as_py()
@@ -185,12 +194,12 @@ def _nullable(values: Any, argument: str) -> Read:
     low = 0 if 0 < low < 256 else low
     if high - low >= min(NARROW, 512 + len(values)):
         return _from_dictionary(values.dictionary_encode(), argument)
-    names = list(range(low, high + 1))
+    names: list[Any] = list(range(low, high + 1))
     parts = [_part(chunk, chunked.subtract_codes(low)) for chunk in chunks_of(values)]
     return concat_codes(parts, min_int_dtype(len(names))), names
 
 
-def _floats(values: Any, argument: str) -> Read:
+def _floats(values: ArrowColumn, argument: str) -> Read:
     """Return floats, some of which are null, as codes."""
     first = compute().is_finite(values).index(False).as_py()
     if first >= 0:
@@ -198,7 +207,7 @@ def _floats(values: Any, argument: str) -> Read:
     return _from_dictionary(values.dictionary_encode(), argument)
 
 
-def _from_dictionary(values: Any, argument: str) -> Read:
+def _from_dictionary(values: ArrowColumn, argument: str) -> Read:
     """Return a dictionary-encoded column as codes and names."""
     kind, is_ = values.type.value_type, types()
     chunks = chunks_of(values)
@@ -222,17 +231,17 @@ def _from_dictionary(values: Any, argument: str) -> Read:
     return codes, [name + 0.0 for name in names]  # -0.0 becomes 0.0
 
 
-def _distinct(dictionaries: list[Any]) -> tuple[list[Any], list[int]]:
+def _distinct(dictionaries: list[ArrowArray]) -> tuple[list[ArrowArray], list[int]]:
     """Return dictionaries without those that equal the one before, and where each is among these."""
-    kept, place = dictionaries[:1], [0]
+    distinct, place = dictionaries[:1], [0]
     for dictionary in dictionaries[1:]:
-        if not dictionary.equals(kept[-1]):
-            kept.append(dictionary)
-        place.append(len(kept) - 1)
-    return kept, place
+        if not dictionary.equals(distinct[-1]):
+            distinct.append(dictionary)
+        place.append(len(distinct) - 1)
+    return distinct, place
 
 
-def _shared(indices: list[Any], dictionary: Any) -> tuple[Array | list[Array], list[Any]]:
+def _shared(indices: list[ArrowArray], dictionary: ArrowArray) -> Codes:
     """Return the codes and the names of arrays with one dictionary."""
     names = dictionary.to_pylist()
     if any(array.null_count for array in indices):
@@ -243,8 +252,8 @@ def _shared(indices: list[Any], dictionary: Any) -> tuple[Array | list[Array], l
     return [array.view(signed) if fit else array.astype(np.int64) for array in codes], names
 
 
-def _unified(indices: list[Any], dictionaries: list[Any], place: list[int]) -> tuple[Array | list[Array], list[Any]]:
-    """Number the values of all dictionaries anew; a null among them is a missing label."""
+def _unified(indices: list[ArrowArray], dictionaries: list[ArrowArray], place: list[int]) -> Codes:
+    """Number the values of all dictionaries together; a null among them is a missing label."""
     pa = pyarrow()
     together = _widened(pa.concat_arrays(dictionaries)).dictionary_encode()
     names, dtype = together.dictionary.to_pylist(), min_int_dtype(len(together.dictionary))
@@ -255,11 +264,11 @@ def _unified(indices: list[Any], dictionaries: list[Any], place: list[int]) -> t
     return concat_codes([_part(array, changes[at]) for array, at in zip(indices, place, strict=True)], dtype), names
 
 
-def _part(array: Any, change: Any = chunked.copy_codes) -> Part:
+def _part(array: ArrowArray, change: Change = chunked.copy_codes) -> Part:
     return Part(_raw(array), change, (array.buffers()[0], array.offset) if array.null_count else None)
 
 
-def _raw(array: Any) -> Array:
+def _raw(array: ArrowArray) -> Array:
     """Return the integers of an array as they lie in memory, whatever stands where it is null."""
     _, data = array.buffers()
     if types().is_boolean(array.type):

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_metrics.inputs.arrow import as_array, chunks_of, compute, is_number, numbers, pyarrow, types
+from stream_metrics.inputs.arrow import (
+    ArrowColumn,
+    ArrowData,
+    as_array,
+    chunks_of,
+    compute,
+    is_number,
+    numbers,
+    pyarrow,
+    types,
+)
 from stream_metrics.inputs.chunked import Array, stack_columns
+
+if TYPE_CHECKING:
+    from pyarrow import DataType
 
 __all__ = ["given", "is_soft", "names", "scores"]
 
 
-def names(values: Any) -> list[str] | None:
+def names(values: ArrowData) -> list[str] | None:
     """Return the names of the columns of a table or of the fields of a struct; None for any other column."""
     if hasattr(values, "column_names"):
         return list(values.column_names)
     return [field.name for field in values.type] if types().is_struct(values.type) else None
 
 
-def is_soft(values: Any) -> bool:
+def is_soft(values: ArrowColumn) -> bool:
     """Tell whether a column of predictions holds scores: floats, lists or maps of scores."""
     kind, is_ = getattr(values.type, "storage_type", values.type), types()
     kind = kind.value_type if is_.is_dictionary(kind) else kind
     return bool(is_.is_floating(kind) or is_.is_map(kind) or _is_list(kind))
 
 
-def given(values: Any) -> tuple[Any, Array] | None:
+def given(values: ArrowData) -> tuple[ArrowData, Array] | None:
     """Return the rows of a column or a table that have scores, and for each row whether it has; None if all have."""
     table = hasattr(values, "column_names")
     columns = [values] if names(values) is None else values.columns if table else values.flatten()
@@ -38,7 +51,7 @@ def given(values: Any) -> tuple[Any, Array] | None:
     return values.filter(some), np.asarray(some.to_numpy(zero_copy_only=False))
 
 
-def scores(values: Any) -> Array | list[Any]:
+def scores(values: ArrowData) -> Array | list[Any]:
     """Return a column of scores as `numbers` does, a table of them (n, K) as an array, maps as dicts.
 
     The table is a record batch, a table, a struct, or lists of one length. If anything in it is null or no number, it
@@ -59,18 +72,18 @@ def scores(values: Any) -> Array | list[Any]:
     return [None if all(score is None for score in row) else row for row in rows]
 
 
-def _is_list(kind: Any) -> bool:
+def _is_list(kind: DataType) -> bool:
     return str(kind).startswith(("list", "large_list", "fixed_size_list"))
 
 
-def _stored(values: Any) -> Any:
+def _stored(values: ArrowColumn) -> ArrowColumn:
     """Return a column of an extension type (a tensor) as what it is made of, any other as it is."""
     if not hasattr(values.type, "storage_type"):
         return values
     return pyarrow().chunked_array([chunk.storage for chunk in chunks_of(values)], values.type.storage_type)
 
 
-def _lists(values: Any) -> Array | list[Any]:
+def _lists(values: ArrowColumn) -> Array | list[Any]:
     """Return a column of lists of scores as a table, or as a list of rows unless all are numbers of one length."""
     chunks = chunks_of(values)
     if chunks and not values.null_count and is_number(values.type.value_type):

@@ -8,7 +8,7 @@ position among the caller's.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,12 @@ from stream_metrics.inputs.score_tables import (
     soft_rows,
     stand_in,
 )
+from stream_metrics.inputs.tensors import Array, Rows
 from stream_metrics.labels import Label, unique
 
 __all__ = ["Batch", "Weights", "label_batch", "mixed_batch", "score_batch"]
 
-Rows = NDArray[np.int64]
+Positions: TypeAlias = NDArray[np.int64]
 
 
 class Weights:
@@ -37,13 +38,13 @@ class Weights:
 
     __slots__ = ("_numbers", "_positive", "n", "parts", "wholes")
 
-    def __init__(self, w: Any, n: int) -> None:
+    def __init__(self, w: object, n: int) -> None:
         """Read a column of `n` weights; WeightError names the position of one that is refused."""
         self._numbers, self.n = read_weights(w, n), n
         self.wholes, self.parts = split_weights(self._numbers)
-        self._positive: tuple[Any, Any, Any] | None = None
+        self._positive: tuple[Array, Array | None, Array | None] | None = None
 
-    def take(self, rows: Rows) -> Weights:
+    def take(self, rows: Positions) -> Weights:
         """Return the weights of some rows."""
         some: Weights = Weights.__new__(Weights)
         numbers = self._numbers
@@ -52,11 +53,11 @@ class Weights:
         some._positive, some.n = None, len(some.wholes)
         return some
 
-    def numbers(self) -> list[Any]:
+    def numbers(self) -> list[float]:
         """Return the weights as Python numbers."""
         return self._numbers if isinstance(self._numbers, list) else self._numbers.tolist()
 
-    def positive(self) -> tuple[Any, Any, Any]:
+    def positive(self) -> tuple[Array, Array | None, Array | None]:
         """Return the parts such that no positive weight is 0, and which weights were rounded (None: none)."""
         if self._positive is None:
             self._positive = split_some_weights(self._numbers)
@@ -78,16 +79,17 @@ class Batch:
         weights: Weights | None = None,
         *,
         predicted: Column | None = None,
-        scores: Any = None,
+        scores: Array | list[Any] | None = None,
         classes: tuple[Label, ...] | None = None,
         named: bool = True,
-        rows: Rows | None = None,
+        rows: Positions | None = None,
     ) -> None:
         self.truth, self.weights, self.n = truth, weights, truth.n
-        self.predicted, self.scores, self.classes, self.named, self.rows = predicted, scores, classes, named, rows
+        self.predicted, self.classes, self.named, self.rows = predicted, classes, named, rows
+        self.scores: Array | list[Any] = [] if scores is None else scores
         self._positions: tuple[tuple[Label, ...], NDArray[np.int32]] | None = None
 
-    def split_weights(self) -> tuple[Any, Any]:
+    def split_weights(self) -> tuple[Array | None, Array | None]:
         """Return whole parts and fractions of the weights, None where all are 1 or whole."""
         return (None, None) if self.weights is None else (self.weights.wholes, self.weights.parts)
 
@@ -110,7 +112,7 @@ class Batch:
         return error.with_position(int(self.rows[error.position]))
 
 
-def label_batch(y_true: Any, y_pred: Any, w: Any) -> Batch:
+def label_batch(y_true: object, y_pred: object, w: object) -> Batch:
     """Return a batch of labels."""
     truth, predicted = as_column(y_true, "y_true", False), as_column(y_pred, "y_pred", True)
     if predicted.n != truth.n:
@@ -118,7 +120,7 @@ def label_batch(y_true: Any, y_pred: Any, w: Any) -> Batch:
     return Batch(truth, _weights(w, truth.n), predicted=predicted)
 
 
-def score_batch(y_true: Any, scores: Any, w: Any, classes: Iterable[Label] | None) -> Batch:
+def score_batch(y_true: object, scores: object, w: object, classes: Iterable[Label] | None) -> Batch:
     """Return a batch of scores; rows of a list without scores are in it."""
     names = own_names(scores) if classes is None else unique(classes, "classes")
     truth = as_column(y_true, "y_true", False)
@@ -133,15 +135,15 @@ def score_batch(y_true: Any, scores: Any, w: Any, classes: Iterable[Label] | Non
 
 
 def mixed_batch(
-    y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Iterable[Label] | None
-) -> tuple[Batch, Batch | None, Any]:
+    y_true: object, y_pred: Any, w: object, scores: Any, classes: Iterable[Label] | None
+) -> tuple[Batch, Batch | None, Rows | Column | None]:
     """Return all rows, those with scores (None if no row can have any), and the predictions beside the scores.
 
     Predictions that are scores count as scores where there are no others.
     """
     if y_pred is not None:
         y_pred, scores = materialize(y_pred, "y_pred"), materialize(scores, "scores")
-    soft: Rows | None = None  # the rows of `y_pred` that are scores, if only some are
+    soft: Positions | None = None  # the rows of `y_pred` that are scores, if only some are
     if scores is None:
         scores, y_pred, soft = soft_rows(y_pred, classes)
         if scores is None:
@@ -172,7 +174,7 @@ def mixed_batch(
     return whole, Batch(truth.take(rows), weights, scores=table, classes=names, rows=rows), y_pred
 
 
-def _weights(w: Any, n: int) -> Weights | None:
+def _weights(w: object, n: int) -> Weights | None:
     return w if w is None or isinstance(w, Weights) else Weights(w, n)
 
 

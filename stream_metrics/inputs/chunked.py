@@ -11,6 +11,9 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
+
+from stream_metrics.inputs.tensors import Array
 
 __all__ = [
     "Array",
@@ -27,7 +30,7 @@ __all__ = [
     "stack_columns",
 ]
 
-Array: TypeAlias = np.ndarray[Any, Any]
+DType: TypeAlias = np.dtype[Any]
 Change: TypeAlias = Callable[[Array, Array], object]  # from integers to codes, which are the second array
 
 BLOCK = 2**15  # rows that are copied at once
@@ -40,15 +43,15 @@ class Part(NamedTuple):
 
     values: Array
     change: Change
-    valid: tuple[Any, int] | None
+    valid: tuple[memoryview, int] | None
 
 
-def min_int_dtype(count: int) -> np.dtype[Any]:
+def min_int_dtype(count: int) -> DType:
     """Return the narrowest type that has room for codes below `count` and for -1."""
     return np.min_scalar_type(-max(count, 1))
 
 
-def concat_codes(parts: Sequence[Part], dtype: np.dtype[Any]) -> Array:
+def concat_codes(parts: Sequence[Part], dtype: DType) -> Array:
     """Return parts as one column of codes, -1 for what is missing."""
     out = np.empty(sum(len(values) for values, _, _ in parts), dtype)
     at = 0
@@ -63,10 +66,10 @@ def concat_codes(parts: Sequence[Part], dtype: np.dtype[Any]) -> Array:
     return out
 
 
-def bits(data: Any, start: int, n: int) -> Array:
+def bits(data: memoryview, start: int, n: int) -> Array:
     """Return n bits of a buffer, from the bit `start` on, as bytes."""
-    held = np.frombuffer(data, np.uint8, offset=start // 8)
-    return np.unpackbits(held, count=start % 8 + n, bitorder="little")[start % 8 :]
+    octets = np.frombuffer(data, np.uint8, offset=start // 8)
+    return np.unpackbits(octets, count=start % 8 + n, bitorder="little")[start % 8 :]
 
 
 def copy_codes(piece: Array, codes: Array) -> None:
@@ -119,7 +122,7 @@ def concat(arrays: Sequence[Array], names: int | None) -> Array:
     return np.concatenate(arrays) if small is None else small
 
 
-def stack_columns(columns: Sequence[Array], n: int, dtype: Any) -> Array:
+def stack_columns(columns: Sequence[Array], n: int, dtype: DTypeLike) -> Array:
     """Return columns as a table, a row a sample."""
     table = np.empty((n, len(columns)), dtype)
     step = max(256, CELLS // max(len(columns), 1))
@@ -129,7 +132,7 @@ def stack_columns(columns: Sequence[Array], n: int, dtype: Any) -> Array:
     return table
 
 
-def _fitted(arrays: Sequence[Array], dtype: np.dtype[Any]) -> Array | None:
+def _fitted(arrays: Sequence[Array], dtype: DType) -> Array | None:
     """Return arrays of integers as one array of a narrower type, or None if one of the integers does not fit."""
     out = np.empty(sum(map(len, arrays)), dtype)
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max

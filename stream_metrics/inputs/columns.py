@@ -60,8 +60,8 @@ class Categorical(NamedTuple):
     0.6667
     """
 
-    codes: Any
-    categories: Any
+    codes: Sequence[int] | Array
+    categories: Sequence[Label] | Array
 
 
 class Column:
@@ -69,7 +69,7 @@ class Column:
 
     __slots__ = ("n", "names", "parts")
 
-    def __init__(self, values: Array | list[Array], names: list[Any] | None) -> None:
+    def __init__(self, values: Array | list[Array], names: list[Label] | None) -> None:
         """Hold the integers, which may come in several arrays of one type."""
         self.parts, self.names = values if isinstance(values, list) else [values], names
         self.n = sum(map(len, self.parts))
@@ -93,7 +93,7 @@ class Column:
 
     def objects(self) -> list[Any]:
         """Return the label of each row; None for a missing one."""
-        values: list[Any] = self.values.tolist()
+        values: list[int] = self.values.tolist()
         return values if self.names is None else self.labels(values)
 
     def labels(self, values: list[int]) -> list[Any]:
@@ -122,16 +122,16 @@ class PairCounts(NamedTuple):
     `weighted` of the `n` samples have a weight other than 1; `abstained` are not among them.
     """
 
-    truth: list[Any]
-    predicted: list[Any]
-    cells: tuple[Any, Any, Any, Any]
-    seen: tuple[Any, Any]
+    truth: list[Label]
+    predicted: list[Label]
+    cells: tuple[Array, Array, Array, Array | None]
+    seen: tuple[Array, Array]
     n: int
     abstained: int
     weighted: int
 
 
-def as_column(values: Any, argument: str, may_abstain: bool) -> Column:
+def as_column(values: object, argument: str, may_abstain: bool) -> Column:
     """Return the column that `values` is or holds; LabelError names argument and position of what is no label."""
     if isinstance(values, Column):
         return values
@@ -154,13 +154,13 @@ def as_column(values: Any, argument: str, may_abstain: bool) -> Column:
     return _from_array(np.ascontiguousarray(native(array)), argument, may_abstain)
 
 
-def _names(categories: Any) -> list[Any]:
+def _names(categories: Iterable[object]) -> list[Label]:
     listed = next((getattr(categories, name) for name in ("tolist", "to_pylist") if hasattr(categories, name)), None)
     names = list(categories) if listed is None else listed()
     return [canonical(name, "categories", position) for position, name in enumerate(names)]
 
 
-def _from_codes(codes: Array, names: list[Any], argument: str) -> Column:
+def _from_codes(codes: Array, names: list[Label], argument: str) -> Column:
     if codes.ndim != 1 or (len(codes) and codes.dtype.kind not in "iu"):
         subject = f"the codes of `{argument}`"
         raise LabelError(argument=argument, subject=subject, expected="to be a column of integers", got=codes)
@@ -179,7 +179,7 @@ def check_codes(c: Column, seen: Iterable[int], argument: str, may_abstain: bool
                 raise _bad_code(c.values, c.names, code, argument)
 
 
-def _bad_code(codes: Array, names: list[Any], code: int, argument: str) -> LabelError:
+def _bad_code(codes: Array, names: list[Label], code: int, argument: str) -> LabelError:
     at = int(np.flatnonzero(codes == code)[0])
     if code == -1:
         return LabelError(argument=argument, position=at, expected="to be a label", but="it is missing")
@@ -206,7 +206,7 @@ def _from_array(array: Array, argument: str, may_abstain: bool) -> Column:
     return Column(*encode_objects(list(array) if times else array.tolist(), argument, may_abstain))
 
 
-def count_pairs(t: Column, p: Column, wholes: Any = None, parts: Any = None) -> PairCounts:
+def count_pairs(t: Column, p: Column, wholes: Array | None = None, parts: Array | None = None) -> PairCounts:
     """Count the pairs of two columns of labels, with weights or without, and touch no state."""
     n = t.n
     if p.n != n:
@@ -301,18 +301,18 @@ def factorize(c: Column) -> tuple[Array, list[Label]]:
     return codes, c.values[firsts].tolist()
 
 
-def read_weights(w: Any, n: int) -> Array | list[Any]:
+def read_weights(w: object, n: int) -> Array | list[float]:
     """Return the weights of n rows as int64, as float64, or as a list; WeightError if they are no n numbers."""
     arrow_data = arrow.as_pyarrow(w)
     w = w if arrow_data is None or hasattr(arrow_data, "column_names") else arrow.numbers(arrow_data)
-    w = as_container(w, "w")
-    w = w if isinstance(w, list) or hasattr(w, "__array__") else list(w)
-    shape = (len(w),) if isinstance(w, list) else np.shape(w)
+    rows = as_container(w, "w")
+    weights = rows if isinstance(rows, list) else np.asarray(rows) if hasattr(rows, "__array__") else list(rows)
+    shape = (len(weights),) if isinstance(weights, list) else weights.shape
     if shape != (n,):
         raise WeightError(argument="w", expected=f"to be a column of {n} weights", but=f"got the shape {shape}")
-    if isinstance(w, list):
-        return w
-    array = native(np.asarray(w))
+    if isinstance(weights, list):
+        return weights
+    array = native(weights)
     if array.dtype.kind == "u" and array.itemsize == 8 and n and array.max() >= 2**63:
         largest = int(array.argmax())
         raise WeightError(argument="w", position=largest, expected="to be below 2**63", got=int(array[largest]))

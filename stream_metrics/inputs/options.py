@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from stream_metrics._core.numeric.kernels import real_number, row_values, whole
 __all__ = ["real", "sequence", "truth", "whole"]
 
 
-def real(value: Any, argument: str) -> float:
+def real(value: object, argument: str) -> float:
     """Return an option that is a real number, nan and infinities included; ``ValueError`` for anything else.
 
     Equal options are written as equal bytes, so there is one nan and one zero.
@@ -23,14 +22,14 @@ def real(value: Any, argument: str) -> float:
     return math.nan if math.isnan(number) else number + 0.0  # -0.0 becomes 0.0
 
 
-def truth(value: Any, argument: str) -> bool:
+def truth(value: object, argument: str) -> bool:
     """Return an option that is True or False; ``ValueError`` for anything else but 1 and 0."""
     if isinstance(value, bool | np.bool_ | int) and value in (0, 1):
         return bool(value)
     raise ValueError(f"Expected `{argument}` to be True or False, but got {value!r:.60}")
 
 
-def sequence(values: Any, argument: str) -> list[Any]:
+def sequence(values: object, argument: str) -> list[object]:
     """Return the items of a sequence; ``ValueError`` for anything else, sets and text included."""
     items = row_values(values)
     if items is None:

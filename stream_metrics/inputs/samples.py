@@ -8,12 +8,12 @@ is the better one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from stream_metrics._core.numeric.kernels import checked_weight, real_number, row_values
 from stream_metrics._core.windows.kernels import ExtendedPrediction
-from stream_metrics.inputs.columns import as_column, read_weights
+from stream_metrics.inputs.columns import Column, as_column, read_weights
 from stream_metrics.inputs.score_tables import (
     is_abstention,
     is_soft,
@@ -23,17 +23,23 @@ from stream_metrics.inputs.score_tables import (
     soft_rows,
     stand_in,
 )
-from stream_metrics.inputs.tensors import is_single
+from stream_metrics.inputs.tensors import Array, is_single
 from stream_metrics.labels import Label, canonical, most_likely, ordering, unique
+
+if TYPE_CHECKING:
+    from stream_metrics.states.protocols import Accumulator
 
 __all__ = ["Reads", "Sample", "feed", "plain_rows", "plain_sample", "read_samples", "write_samples"]
 
 Reads = Literal["labels", "scores", "both"]
+Classes: TypeAlias = Iterable[Any] | None
 Sample = tuple[Any, Any, Any]  # truth, prediction, weight
 PLAIN = (str, int, bool, bytes)
 
 
-def plain_sample(reads: Reads, given: tuple[Any, ...], w: Any, more: dict[str, Any], classes: Any = None) -> Sample:
+def plain_sample(
+    reads: Reads, given: tuple[object, ...], w: object, more: dict[str, Any], classes: Classes = None
+) -> Sample:
     """Return the arguments of one update as a sample; `classes` name a row of scores that comes without."""
     if len(given) == 1 and reads != "both" and "scores" not in more:
         raise TypeError("update() needs a prediction: `y_pred`, or `scores` for a state of scores")
@@ -53,7 +59,7 @@ def plain_sample(reads: Reads, given: tuple[Any, ...], w: Any, more: dict[str, A
 
 
 def plain_rows(
-    reads: Reads, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any], last: int, classes: Any = None
+    reads: Reads, y_true: object, y_pred: object, w: object, more: dict[str, Any], last: int, classes: Classes = None
 ) -> tuple[int, list[Sample]]:
     """Return the number of rows of a batch that the state has accepted, and its `last` rows as samples."""
     truth = as_column(y_true, "y_true", False)
@@ -62,7 +68,7 @@ def plain_rows(
     more = dict(more)
     scores, names = more.pop("scores", None), more.pop("classes", None)
     if reads == "labels":
-        predicted = [_with(label, None, {}) for label in _labels(y_pred, "y_pred", start)]
+        predicted: Sequence[object] = [_with(label, None, {}) for label in _labels(y_pred, "y_pred", start)]
     elif reads == "scores":
         predicted = _soft_column(y_pred if scores is None else scores, names, start, classes)
     else:
@@ -75,7 +81,7 @@ def plain_rows(
     return n, list(zip(_labels(y_true, "y_true", start, truth), predicted, weight, strict=True))
 
 
-def feed(state: Any, samples: Iterable[Sample]) -> None:
+def feed(state: Accumulator, samples: Iterable[Sample]) -> None:
     """Let a state count samples; in a batch, if nothing came beside their predictions."""
     rows = list(samples)
     if not any(type(predicted) is ExtendedPrediction for _, predicted, _ in rows):
@@ -88,15 +94,15 @@ def feed(state: Any, samples: Iterable[Sample]) -> None:
         state.update(y_true, kept.predicted, w, **kept.more)
 
 
-def write_samples(reads: Reads, samples: list[Sample]) -> list[Any]:
+def write_samples(reads: Reads, samples: list[Sample]) -> list[object]:
     """Return samples as data: distinct labels as they first occur, truths, predictions, weights unless all are 1."""
-    codes: dict[tuple[type, Any], int] = {}
+    codes: dict[tuple[type, object], int] = {}
 
-    def code(label: Any) -> int:
+    def code(label: object) -> int:
         label = label + 0.0 if type(label) is float else label
         return codes.setdefault((type(label), label), len(codes))
 
-    def write(value: Any, soft: bool) -> Any:
+    def write(value: object, soft: bool) -> object:
         if type(value) is ExtendedPrediction:
             more = [[name, write(value.more[name], name == "scores")] for name in sorted(value.more)]
             return [0, write(value.predicted, soft), more]
@@ -117,7 +123,7 @@ def read_samples(content: Any) -> list[Sample]:
     """Return the samples of what `write_samples` wrote."""
     labels, truths, predictions, weight = content
 
-    def read(value: Any) -> Any:
+    def read(value: object) -> object:
         if isinstance(value, tuple) and len(value) == 3:
             more = {name: read(item) for name, item in value[2]}
             return _with(read(value[1]), more.pop("scores", None), more)
@@ -129,22 +135,23 @@ def read_samples(content: Any) -> list[Sample]:
     return [(labels[t], read(p), w) for t, p, w in zip(truths, predictions, weight, strict=True)]
 
 
-def _with(predicted: Any, scores: Any, more: dict[str, Any]) -> Any:
+def _with(predicted: object, scores: object, more: dict[str, object]) -> object:
     """Put a prediction and what comes beside it into one object, if there is anything beside it."""
     more = {name: _label(value) for name, value in more.items()}
     if scores is not None and predicted is None and type(scores) in (float, dict):
         predicted = scores
     elif scores is not None:
         more["scores"] = scores
-    if type(predicted) is ExtendedPrediction:
-        predicted, more = predicted.predicted, {**predicted.more, **more}
+    if isinstance(predicted, ExtendedPrediction):
+        more = {**predicted.more, **more}
+        predicted = predicted.predicted
     return ExtendedPrediction(predicted, more) if more else predicted
 
 
-def _passed_on(function: Callable[..., Any]) -> Callable[..., Any]:
+def _passed_on(function: Callable[..., object]) -> Callable[..., object]:
     """Let a function return its first argument if it fails."""
 
-    def tried(value: Any, *arguments: Any) -> Any:
+    def tried(value: object, *arguments: object) -> object:
         try:
             return function(value, *arguments)
         except Exception:
@@ -154,12 +161,12 @@ def _passed_on(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_passed_on
-def _label(value: Any) -> Any:
+def _label(value: object) -> object:
     return value if type(value) in PLAIN else canonical(value)
 
 
 @_passed_on
-def _predicted(value: Any) -> Any:
+def _predicted(value: object) -> object:
     """Return the label of a prediction; None for an abstention."""
     if isinstance(value, Mapping):
         return most_likely(value) if value else None
@@ -167,7 +174,7 @@ def _predicted(value: Any) -> Any:
 
 
 @_passed_on
-def _soft(scores: Any, classes: Any) -> Any:
+def _soft(scores: object, classes: Any) -> object:
     """Return scores as a float, a dict, or None."""
     if type(scores) is float or scores is None:
         return scores
@@ -180,23 +187,23 @@ def _soft(scores: Any, classes: Any) -> Any:
     return dict(zip(unique(classes), map(_number, values), strict=True))
 
 
-def _weight(w: Any) -> Any:
+def _weight(w: object) -> object:
     """Return a weight as an int or a float, so that what is taken back later is what was counted."""
     return w if type(w) in (int, float) else checked_weight(w)
 
 
-def _number(score: Any) -> float:
+def _number(score: object) -> float:
     number = real_number(score)
     if number is None:
         raise TypeError("no number")
     return number
 
 
-def _listed(values: Any) -> list[Any]:
-    return values.tolist() if hasattr(values, "tolist") else list(values)
+def _listed(values: Array | list[float]) -> list[float]:
+    return values if isinstance(values, list) else values.tolist()
 
 
-def _written(w: Any, reads: Reads) -> int | float:
+def _written(w: float, reads: Reads) -> int | float:
     """Return a weight as the counters take it: an int if it is whole, for labels a multiple of 2^-64.
 
     Sketches of scores count which weights they rounded, so for them it stays as it is.
@@ -210,16 +217,16 @@ def _written(w: Any, reads: Reads) -> int | float:
     return whole + units / 2**64 if units else whole
 
 
-def _labels(values: Any, argument: str, start: int, read: Any = None) -> list[Label | None]:
+def _labels(values: object, argument: str, start: int, read: Column | None = None) -> list[Label | None]:
     """Return the labels of a column from a row on; None for missing ones."""
     column = as_column(values, argument, True) if read is None else read
     return column.labels(column.values[start:].tolist())
 
 
-def _soft_column(scores: Any, classes: Any, start: int, instead: Any = None) -> list[Any]:
+def _soft_column(scores: object, classes: Classes, start: int, instead: Classes = None) -> list[object]:
     """Return the scores of a batch from a row on."""
-    names = own_names(scores) if classes is None else unique(classes)
-    names = instead if names is None else names
+    own = own_names(scores) if classes is None else unique(classes)
+    names = instead if own is None else own
     table = score_table(scores)
     if isinstance(table, list):
         return [_soft(row, names) for row in table[start:]]
@@ -228,7 +235,7 @@ def _soft_column(scores: Any, classes: Any, start: int, instead: Any = None) -> 
     return [dict(zip(names or (), row, strict=True)) for row in table[start:].tolist()]
 
 
-def _either(y_pred: Any, scores: Any, classes: Any, start: int) -> list[Any]:
+def _either(y_pred: object, scores: object, classes: Classes, start: int) -> Sequence[object]:
     """Return predictions from a row on, where some are labels and some are scores, or scores stand beside labels."""
     if scores is None:
         soft, y_pred, rows = soft_rows(y_pred, classes)

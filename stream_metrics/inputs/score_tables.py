@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from stream_metrics._core.numeric.kernels import real_number, row_values
 from stream_metrics.errors import ScoreError
 from stream_metrics.inputs import arrow_scores
 from stream_metrics.inputs.arrow import as_pyarrow, dictionary_encode
-from stream_metrics.inputs.tensors import as_container, native
+from stream_metrics.inputs.tensors import Array, Rows, as_container, native
 from stream_metrics.labels import Label, unique
 
 __all__ = [
@@ -36,7 +36,7 @@ FLOAT = (float, np.floating)
 LABELS = {str, int, bool, bytes, type(None)}  # types of predictions that are no scores
 
 
-def own_names(scores: Any) -> tuple[Label, ...] | None:
+def own_names(scores: object) -> tuple[Label, ...] | None:
     """Return the names that the columns of a data frame or an Arrow table have; None for anything else."""
     arrow_data = as_pyarrow(scores)
     own = getattr(scores, "columns", None) if arrow_data is None else arrow_scores.names(arrow_data)
@@ -45,7 +45,7 @@ def own_names(scores: Any) -> tuple[Label, ...] | None:
     return unique(own.tolist() if hasattr(own, "tolist") else own, "scores.columns")
 
 
-def score_table(scores: Any) -> np.ndarray[Any, Any] | list[Any]:
+def score_table(scores: object) -> Array | list[Any]:
     """Return a column or a table of float32 or float64, or a list of scores of any form."""
     if type(scores) is not np.ndarray:
         scores = _rows_of_scores(scores)
@@ -64,19 +64,19 @@ def score_table(scores: Any) -> np.ndarray[Any, Any] | list[Any]:
     return np.ascontiguousarray(array, np.float32 if array.dtype == np.float32 else np.float64)
 
 
-def _rows_of_scores(scores: Any) -> Any:
+def _rows_of_scores(scores: Any) -> Rows:
     """Return scores as something that NumPy reads, or as a list of rows that are not all floats."""
     if hasattr(scores, "mask") and hasattr(scores, "filled") and scores.ndim != 1:  # only a column may have gaps
         scores = scores.astype(np.float64).filled(np.nan)
     arrow_data = as_pyarrow(scores)
-    scores = as_container(scores if arrow_data is None else arrow_scores.scores(arrow_data), "scores")
-    if hasattr(scores, "__array__"):
-        return scores
-    rows = list(scores)
+    container = as_container(scores if arrow_data is None else arrow_scores.scores(arrow_data), "scores")
+    if hasattr(container, "__array__"):
+        return container
+    rows = list(container)
     return np.array(rows) if all(type(row) is float for row in rows) else rows
 
 
-def drop_null_rows(scores: Any) -> tuple[np.ndarray[Any, Any] | list[Any], np.ndarray[Any, Any] | None]:
+def drop_null_rows(scores: object) -> tuple[Array | list[Any], Array | None]:
     """Return what `score_table` does, of Arrow only the rows that have scores, with for each row whether it has."""
     arrow_data = None if isinstance(scores, np.ndarray | list) else as_pyarrow(scores)
     some = None if arrow_data is None else arrow_scores.given(arrow_data)
@@ -94,7 +94,7 @@ def check_classes(names: tuple[Label, ...] | None, k: int) -> tuple[Label, ...]:
     return names
 
 
-def row_of_scores(scores: Any, names: tuple[Label, ...]) -> dict[Label, Any]:
+def row_of_scores(scores: object, names: tuple[Label, ...]) -> dict[Label, object]:
     """Return a sequence of scores, one for each of the names, as a mapping."""
     row = row_values(scores)
     if row is None:
@@ -110,7 +110,7 @@ def row_of_scores(scores: Any, names: tuple[Label, ...]) -> dict[Label, Any]:
     return dict(zip(names, row, strict=True))
 
 
-def materialize(values: Any, argument: str) -> Any:
+def materialize(values: object, argument: str) -> Any:
     """Return what can be read more than once, text of Arrow numbered once; an error for what is no column."""
     if values is None and argument != "y_true":
         return None
@@ -118,12 +118,12 @@ def materialize(values: Any, argument: str) -> Any:
     return as_container(values, argument) if arrow_data is None else dictionary_encode(arrow_data)
 
 
-def is_abstention(scores: Any) -> bool:
+def is_abstention(scores: object) -> bool:
     """Tell whether a sample has no scores."""
     return scores is None or (is_mapping(scores) and not scores)
 
 
-def is_soft(y_pred: Any) -> bool:
+def is_soft(y_pred: object) -> bool:
     """Tell whether a prediction is scores: a mapping, or a float, which stands for the score of `pos_label`.
 
     An array or a tensor without dimensions is what it holds.
@@ -136,12 +136,12 @@ def is_soft(y_pred: Any) -> bool:
     return isinstance(plain_number(y_pred), FLOAT) or is_mapping(y_pred)
 
 
-def plain_number(value: Any) -> Any:
+def plain_number(value: object) -> object:
     """Return an array or a tensor without dimensions as the number that it holds, anything else as it is."""
     return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
 
 
-def soft_rows(y_pred: Any, classes: Any) -> tuple[Any, Any, Any]:
+def soft_rows(y_pred: object, classes: object) -> tuple[Any, Any, Array | None]:
     """Return scores, predictions and the rows that have scores, from a column of predictions of either sort."""
     if y_pred is None:
         return None, None, None
@@ -171,7 +171,7 @@ def listed(column: Any) -> list[Any]:
     return list(column.tolist() if hasattr(column, "tolist") else column)
 
 
-def stand_in(y_pred: Any, scores: Any) -> tuple[Any, Any]:
+def stand_in(y_pred: object, scores: object) -> tuple[Any, Any]:
     """Let predictions that are scores stand in for the rows of `scores` that are missing, as `update` does.
 
     Returns predictions and scores, unchanged where there is no such row.
@@ -190,7 +190,7 @@ def stand_in(y_pred: Any, scores: Any) -> tuple[Any, Any]:
     return (predicted, full) if missing else (y_pred, scores)
 
 
-def finite_scores(scores: Any) -> Any:
+def finite_scores(scores: object) -> float | Mapping[Label, float]:
     """Return the scores of a sample as a float or as a mapping to floats; ScoreError for what is no finite number."""
     if not is_mapping(scores):
         number = real_number(scores)
@@ -205,20 +205,22 @@ def finite_scores(scores: Any) -> Any:
         return number
     if {float}.issuperset(map(type, scores.values())) and math.isfinite(sum(scores.values())):
         return scores
-    read = {label: real_number(score) for label, score in scores.items()}
-    for label, number in read.items():
+    read: dict[Label, float] = {}
+    for label, score in scores.items():
+        number = real_number(score)
         if number is None or not math.isfinite(number):
             raise ScoreError(
                 argument="scores",
                 subject="every score",
                 expected="to be a finite number",
-                got=scores[label],
-                but=f"got {scores[label]!r:.60} for {label!r}",
+                got=score,
+                but=f"got {score!r:.60} for {label!r}",
                 position_last=True,
             )
+        read[label] = number
     return read
 
 
-def is_mapping(scores: Any) -> bool:
+def is_mapping(scores: object) -> TypeGuard[Mapping[Label, Any]]:
     """Tell whether scores are a mapping; most are plain dictionaries, which takes no time."""
     return type(scores) is dict or isinstance(scores, Mapping)

@@ -7,14 +7,14 @@ mappings have no order that two columns could share, so they are no columns.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Set
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Set, Sized
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from stream_metrics.errors import LabelError, ScoreError, WeightError
 
-__all__ = ["is_single", "as_container", "native", "masked_to_list", "tensor_to_numpy"]
+__all__ = ["Array", "Rows", "is_single", "as_container", "native", "masked_to_list", "tensor_to_numpy"]
 
 COLUMNS: dict[str, tuple[type[ValueError], str]] = {
     "scores": (ScoreError, "a column or a table of scores"),
@@ -23,9 +23,20 @@ COLUMNS: dict[str, tuple[type[ValueError], str]] = {
     "x": (ValueError, "a column of losses"),
 }  # by argument; all others are of labels
 LABELS = LabelError, "a column of labels"
+Array: TypeAlias = np.ndarray[Any, Any]  # of any shape and type
 
 
-def as_container(values: Any, argument: str) -> Any:
+class Rows(Protocol):
+    """A column or a table of any library, which can be read more than once."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the rows."""
+
+
+def as_container(values: Any, argument: str) -> Rows:
     """Return a column that can be read more than once: an array, a list, or a container of another library as it is.
 
     Raises the error of the argument for what is no column: text, a single value, a set or a mapping.
@@ -42,20 +53,20 @@ def as_container(values: Any, argument: str) -> Any:
     if isinstance(values, np.ndarray):
         return native(values)
     if isinstance(values, Iterable) and not isinstance(values, memoryview | array):
-        return values if hasattr(values, "__len__") else list(values)
+        return values if isinstance(values, Sized) else list(values)
     return native(np.asarray(values))
 
 
-def is_single(value: Any) -> bool:
+def is_single(value: object) -> bool:
     """Tell whether a value stands for all rows of a batch: a label or a number, and no column."""
     return isinstance(value, str | bytes | int | float) or getattr(value, "shape", None) == ()
 
 
-def _has_rows(values: Any) -> bool:
+def _has_rows(values: object) -> bool:
     return isinstance(values, Iterable) or hasattr(values, "__array__")
 
 
-def native(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def native(values: Array) -> Array:
     """Return an array of numbers whose type comes from another package (bfloat16, float8, int4) as int64 or float64.
 
     Long doubles are rounded to float64. Any other array is returned as it is.

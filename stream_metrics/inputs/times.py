@@ -12,14 +12,14 @@ import operator
 import re
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.inputs.arrow import as_pyarrow
 from stream_metrics.inputs.arrow import times as times_of_arrow
-from stream_metrics.inputs.tensors import as_container, is_single
+from stream_metrics.inputs.tensors import Array, as_container, is_single
 
 __all__ = ["Length", "Time", "to_epoch_ns", "column_to_epoch_ns", "is_one_time", "parse_duration", "format_duration"]
 
@@ -99,12 +99,12 @@ def _from_numpy(t: np.datetime64) -> int | None:
     return int(t.astype("datetime64[ns]").astype(np.int64))
 
 
-def is_one_time(t: Any) -> bool:
+def is_one_time(t: object) -> bool:
     """Tell whether `t` is one time for all rows of a batch, and no column."""
     return is_single(t) or isinstance(t, datetime | np.datetime64)
 
 
-def column_to_epoch_ns(column: Any, n: int) -> NDArray[np.int64]:
+def column_to_epoch_ns(column: object, n: int) -> NDArray[np.int64]:
     """Return the times of `n` rows: a column of times, or one time for all of them; errors name the position."""
     if is_one_time(column):
         return np.full(n, to_epoch_ns(column), np.int64)
@@ -125,7 +125,7 @@ def column_to_epoch_ns(column: Any, n: int) -> NDArray[np.int64]:
     return np.fromiter((to_epoch_ns(t, position) for position, t in enumerate(values)), np.int64, n)
 
 
-def _quick(values: NDArray[Any]) -> NDArray[np.int64] | None:
+def _quick(values: Array) -> NDArray[np.int64] | None:
     """Return an array of numbers or of datetime64 in nanoseconds; None if one of them is out of range."""
     kind = values.dtype.kind
     values = values.astype(np.float64, copy=False) if kind == "f" else values

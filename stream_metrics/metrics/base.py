@@ -10,6 +10,8 @@ from stream_metrics._core.confusion.kernels import UpdateBase
 from stream_metrics.errors import MergeError
 from stream_metrics.labels import Label
 from stream_metrics.metrics.folds import batch_of, copied, merge_folds, revert_unit, update_unit, written
+from stream_metrics.states.limits import Load
+from stream_metrics.states.protocols import BatchState
 from stream_metrics.wire import Portable, encoded
 
 __all__ = ["MetricBase"]
@@ -23,12 +25,12 @@ class MetricBase(UpdateBase, Portable):
 
     def update_many(
         self,
-        y_true: Any,
-        y_pred: Any,
-        w: Any = None,
+        y_true: object,
+        y_pred: object,
+        w: object = None,
         *,
         classes: Iterable[Label] | None = None,
-        unit: Any = None,
+        unit: object = None,
     ) -> None:
         """Count a batch of samples; one bad row rejects the whole batch.
 
@@ -91,7 +93,7 @@ class MetricBase(UpdateBase, Portable):
         self._check_same(other)
         self.state.check_merge(other.state)
 
-    def states(self) -> list[Any]:
+    def states(self) -> list[BatchState]:
         """Return the states of all samples, without those of the folds."""
         return [self.state]
 
@@ -104,25 +106,27 @@ class MetricBase(UpdateBase, Portable):
         """Whether a sample has labels, scores or both."""
         raise NotImplementedError
 
-    def _update_unit(self, unit: Label, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+    def _update_unit(self, unit: Label, y_true: object, y_pred: object, w: object, more: dict[str, object]) -> None:
         """Count a sample that has a unit."""
         update_unit(self, unit, (y_true, y_pred), w, more)
 
-    def _revert_unit(self, unit: Label | None, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+    def _revert_unit(
+        self, unit: Label | None, y_true: object, y_pred: object, w: object, more: dict[str, object]
+    ) -> None:
         """Undo one update, where some samples have units."""
         revert_unit(self, unit, (y_true, y_pred), w, more)
 
-    def count_sample(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+    def count_sample(self, y_true: object, y_pred: object, w: object, more: dict[str, object]) -> None:
         """Count a plain sample in all states but the folds; called in a section that writes."""
         self.state.update(y_true, y_pred, w)
 
-    def uncount_sample(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+    def uncount_sample(self, y_true: object, y_pred: object, w: object, more: dict[str, object]) -> None:
         """Undo `count_sample`."""
         self.state.revert(y_true, y_pred, w)
 
-    def merge_load(self) -> tuple[int, int, int]:
+    def merge_load(self) -> Load:
         """Return bounds of what a merge adds up: the sum of weights, samples, abstentions."""
-        load: tuple[int, int, int] = self.state.merge_load()
+        load: Load = self.state.merge_load()
         return load
 
     def _check_same(self, other: Self) -> None:
@@ -145,7 +149,7 @@ class MetricBase(UpdateBase, Portable):
             twin.unit_folds = copied(self)
         return twin
 
-    def _with(self, state: Any) -> Self:
+    def _with(self, state: BatchState) -> Self:
         twin: Self = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin.attach(state)
@@ -160,7 +164,7 @@ class MetricBase(UpdateBase, Portable):
     def _reset_states(self) -> None:
         self.state.reset()
 
-    def clone(self, new_params: Mapping[str, Any] | None = None, include_attributes: bool = False) -> Self:
+    def clone(self, new_params: Mapping[str, object] | None = None, include_attributes: bool = False) -> Self:
         """Return an empty copy, configured alike but for some parameters.
 
         Parameters
@@ -196,7 +200,7 @@ class MetricBase(UpdateBase, Portable):
         """The number of samples without a prediction."""
         return int(self.state.abstained)
 
-    def _configuration(self) -> tuple[Any, ...]:
+    def _configuration(self) -> tuple[object, ...]:
         raise NotImplementedError
 
     def _checked(self, content: Any) -> Self:
@@ -205,6 +209,6 @@ class MetricBase(UpdateBase, Portable):
             raise ValueError(f"a configuration as it is written, {self._configuration()}, but got {content[0]}")
         return self
 
-    def _content(self) -> list[Any]:
+    def _content(self) -> list[object]:
         with self.reading():
             return [self._configuration(), self.state.to_content(), *written(self)]

@@ -10,7 +10,7 @@ in its fold and in the owner, whose values are read as without folds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from stream_metrics._core.windows.kernels import ExtendedPrediction
 from stream_metrics.errors import WeightError
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["FOLDS", "batch_of", "copied", "merge_folds", "read_folds", "revert_unit", "update_unit", "written"]
 
 FOLDS = 32
+PlainSample: TypeAlias = tuple[object, object, object, dict[str, object]]  # arguments of `count_sample`
 L = TypeVar("L", bound="MetricBase")
 
 
-def update_unit(owner: MetricBase, unit: Label, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> None:
+def update_unit(owner: MetricBase, unit: Label, given: tuple[object, ...], w: object, more: dict[str, object]) -> None:
     """Count a sample in the whole and in the fold of its unit, or in neither."""
     fold, sample = fold_of(canonical(unit, "unit"), FOLDS), _plain(owner, given, w, more)
     empty = _empty(owner)
@@ -46,7 +47,9 @@ def update_unit(owner: MetricBase, unit: Label, given: tuple[Any, ...], w: Any, 
         owner.unit_folds[fold] = part
 
 
-def revert_unit(owner: MetricBase, unit: Label | None, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> None:
+def revert_unit(
+    owner: MetricBase, unit: Label | None, given: tuple[object, ...], w: object, more: dict[str, object]
+) -> None:
     """Undo one update, of a sample without a unit if `unit` is None."""
     fold = FOLDS if unit is None else fold_of(canonical(unit, "unit"), FOLDS)
     sample = _plain(owner, given, w, more)
@@ -72,7 +75,7 @@ def revert_unit(owner: MetricBase, unit: Label | None, given: tuple[Any, ...], w
             del owner.unit_folds[fold]
 
 
-def batch_of(owner: L, columns: Mapping[str, Any], unit: Any, classes: Iterable[Label] | None) -> L:
+def batch_of(owner: L, columns: Mapping[str, object], unit: object, classes: Iterable[Label] | None) -> L:
     """Return a new accumulator that has counted a batch; `unit` is a column, or one unit for all rows."""
     batch = KeyedBatch(columns, classes=classes)
     folds = folds_of([unit] * batch.n if is_single(unit) else unit, batch.n, FOLDS)
@@ -94,18 +97,18 @@ def merge_folds(owner: MetricBase, other: MetricBase) -> None:
             mine.merge(part)
 
 
-def copied(owner: MetricBase) -> dict[int, Any]:
+def copied(owner: L) -> dict[int, L]:
     """Return independent copies of the folds, in their order."""
     return {fold: part.copy() for fold, part in sorted(owner.unit_folds.items())}
 
 
-def written(owner: MetricBase) -> list[Any]:
+def written(owner: MetricBase) -> list[object]:
     """Return the folds as the last part of a content; nothing if there are none."""
     folds = [[fold, part.to_content()[1:]] for fold, part in sorted(owner.unit_folds.items())]
     return [folds] if folds else []
 
 
-def read_folds(owner: MetricBase, configuration: Any, content: Any) -> None:
+def read_folds(owner: MetricBase, configuration: object, content: Any) -> None:
     """Give a restored accumulator the folds that `written` returned; ValueError for what cannot have been written."""
     for folds_content in content:
         folds = [fold for fold, _ in folds_content]
@@ -139,16 +142,17 @@ def _size(owner: MetricBase) -> int:
     return owner.n + owner.abstained
 
 
-def _empty(owner: MetricBase) -> Any:
+def _empty(owner: L) -> L:
     """Return an accumulator of the same configuration that has counted nothing."""
     if owner.prototype is None:
         empty = owner.copy()
         empty.reset()
         owner.prototype = empty
-    return owner.prototype
+    prototype: L = owner.prototype
+    return prototype
 
 
-def _plain(owner: MetricBase, given: tuple[Any, ...], w: Any, more: dict[str, Any]) -> tuple[Any, ...]:
+def _plain(owner: MetricBase, given: tuple[object, ...], w: object, more: dict[str, object]) -> PlainSample:
     """Return truth, prediction, weight and other arguments, as values that run no code of the caller."""
     classes = owner.state.classes if isinstance(owner.state, ProbabilityLosses) else None
     truth, predicted, weight = plain_sample(owner.reads, given, w, more, classes)

@@ -19,6 +19,7 @@ from stream_metrics._core.numeric.kernels import real_number
 from stream_metrics.catalog.obstacles import ObstacleError, check
 from stream_metrics.catalog.table import MetricSpec, find
 from stream_metrics.evaluation.evaluate import checked_options, checked_zero_division, compute, point_value
+from stream_metrics.formulas.protocol import CountState
 from stream_metrics.inputs.options import sequence
 from stream_metrics.labels import canonical, ordering
 from stream_metrics.metrics.base import MetricBase
@@ -26,13 +27,14 @@ from stream_metrics.metrics.folds import copied, read_folds
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.protocols import Readable
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.wire import from_bytes
 
 __all__ = ["METRIC_CLASSES", "STATES", "Metric", "OneClassMetric", "ScoreMetric"]
 
-SKETCH = {"pos_label": True, "buckets": 1024, "sample": 512}
-STATES: dict[str, tuple[type[Any], dict[str, Any]]] = {
+SKETCH: dict[str, object] = {"pos_label": True, "buckets": 1024, "sample": 512}
+STATES: dict[str, tuple[type[Any], dict[str, object]]] = {
     "counts": (ConfusionMatrix, {"labels": None, "other": None}),
     "ranks": (RankSketch, SKETCH),
     "losses": (ProbabilityLosses, {"pos_label": True}),
@@ -185,7 +187,7 @@ class Metric(MetricBase):
         """Whether a sample has labels or scores."""
         return "labels" if self.row.state == "counts" else "scores"
 
-    def is_better_than(self, other: Any) -> bool:
+    def is_better_than(self, other: Readable) -> bool:
         """Return whether this value is better than another metric's.
 
         Parameters
@@ -203,7 +205,7 @@ class Metric(MetricBase):
 
     __gt__ = is_better_than
 
-    def works_with(self, model: Any) -> bool:
+    def works_with(self, model: object) -> bool:
         """Return whether the metric fits a model of river.
 
         Parameters
@@ -222,7 +224,7 @@ class Metric(MetricBase):
         others = {"counts": (base.Clusterer,), "ranks": (base.AnomalyDetector, base.AnomalyFilter)}
         return isinstance(model, (base.Classifier, *others.get(self.row.state, ())))
 
-    def _configuration(self) -> tuple[Any, ...]:
+    def _configuration(self) -> tuple[object, ...]:
         own = () if self.pos_label is None or self.row.state != "counts" else (self.pos_label,)
         return self.key, self.zero_division, own, self._options
 
@@ -244,7 +246,7 @@ class Metric(MetricBase):
         read_folds(metric, content[0], folds)
         return metric._checked(content)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         listed = METRIC_CLASSES.get(self.key)
         return super().__reduce__() if listed else (from_bytes, (self.to_bytes(),))
 
@@ -306,7 +308,7 @@ def _unlisted(key: str) -> type[Metric]:
     return UnlistedMetric
 
 
-def _plain(value: Any, argument: str) -> Any:
+def _plain(value: object, argument: str) -> Any:
     """Return an option in the one form in which it is compared and written."""
     if isinstance(value, Mapping):
         labels = [canonical(label) for label in value]
@@ -318,7 +320,7 @@ def _plain(value: Any, argument: str) -> Any:
     return tuple(_plain(item, argument) for item in sequence(value, argument)) if number is None else number
 
 
-def _checked_formula(row: MetricSpec, formula: Callable[..., Any], state: Any) -> Any:
+def _checked_formula(row: MetricSpec, formula: Callable[..., Any], state: CountState) -> Any:
     """Return the value of a formula that not every state allows."""
     check(row, state)
     return formula(state)

@@ -17,8 +17,9 @@ from stream_metrics.snapshots.snapshot import Snapshot, Values
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.limits import Load, sample_cost
 from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.score_states import ScoreStates
+from stream_metrics.states.score_states import Classes, ScoreStates
 
 __all__ = ["MetricSet"]
 
@@ -148,11 +149,17 @@ class MetricSet(SetUpdateBase, MetricBase):
             threshold,
         )
 
-    def _update_scored(self, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
-        self._with_scores().update(self, self.state, y_true, y_pred, w, scores, classes)
+    def _update_scored(self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes) -> None:
+        scored = self._with_scores()
+        steps, taken = scored.steps(self.state, y_true, y_pred, w, scores, classes), sample_cost(w)
+        with self.writing():
+            scored.count(steps, taken)
 
-    def _revert_scored(self, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
-        self._with_scores().revert(self, self.state, y_true, y_pred, w, scores, classes)
+    def _revert_scored(self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes) -> None:
+        scored = self._with_scores()
+        steps = scored.steps(self.state, y_true, y_pred, w, scores, classes)
+        with self.writing():
+            scored.uncount(steps)
 
     def _with_scores(self) -> ScoreStates:
         if self.scored is None:
@@ -164,13 +171,13 @@ class MetricSet(SetUpdateBase, MetricBase):
 
     def update_many(
         self,
-        y_true: Any,
-        y_pred: Any = None,
-        w: Any = None,
+        y_true: object,
+        y_pred: object = None,
+        w: object = None,
         *,
-        scores: Any = None,
+        scores: object = None,
         classes: Iterable[Label] | None = None,
-        unit: Any = None,
+        unit: object = None,
     ) -> None:
         """Count a batch of samples; one bad row rejects the whole batch.
 
@@ -219,12 +226,12 @@ class MetricSet(SetUpdateBase, MetricBase):
         """Whether a sample has labels, or labels and scores."""
         return "labels" if self.scored is None else "both"
 
-    def _update_unit(self, unit: Label, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+    def _update_unit(self, unit: Label, y_true: object, y_pred: object, w: object, more: dict[str, object]) -> None:
         if self.scored is None and more:
             self._with_scores()
         super()._update_unit(unit, y_true, y_pred, w, more)
 
-    def count_sample(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+    def count_sample(self, y_true: object, y_pred: object, w: object, more: dict[str, object]) -> None:
         """Count a plain sample in all states but the folds."""
         if self.scored is None:
             super().count_sample(y_true, y_pred, w, more)
@@ -232,7 +239,7 @@ class MetricSet(SetUpdateBase, MetricBase):
             steps = self.scored.steps(self.state, y_true, y_pred, w, more.get("scores"), more.get("classes"))
             self.scored.count(steps, sample_cost(w))
 
-    def uncount_sample(self, y_true: Any, y_pred: Any, w: Any, more: dict[str, Any]) -> None:
+    def uncount_sample(self, y_true: object, y_pred: object, w: object, more: dict[str, object]) -> None:
         """Undo `count_sample`."""
         if self.scored is None:
             super().uncount_sample(y_true, y_pred, w, more)
@@ -246,7 +253,7 @@ class MetricSet(SetUpdateBase, MetricBase):
         if self.scored is not None:
             self.scored.check_merge(other.scored)
 
-    def states(self) -> list[Any]:
+    def states(self) -> list[BatchState]:
         """Return the states of all samples, without those of the folds."""
         return [self.state, *([] if self.scored is None else self.scored.states())]
 
@@ -297,13 +304,13 @@ class MetricSet(SetUpdateBase, MetricBase):
         states = _by_name(counts, scored)
         return Snapshot(**states, folds=folds, keys=self.metrics, zero_division=self.zero_division)
 
-    def _configuration(self) -> tuple[Any, ...]:
+    def _configuration(self) -> tuple[object, ...]:
         if self.scored is None:
             return self.metrics, self.zero_division
         sketch = self.buckets, self.sample, self.pairs
         return self.metrics, self.zero_division, self.scores, self.pos_label, self.threshold, *sketch
 
-    def _content(self) -> list[Any]:
+    def _content(self) -> list[object]:
         with self.reading():
             states = [state.to_content() for state in self.states()]
             return [self._configuration(), *states, *written(self)]
@@ -333,9 +340,9 @@ class MetricSet(SetUpdateBase, MetricBase):
         return f"MetricSet({which}, {self.n} samples, {self.state.k} classes)"
 
 
-def _by_name(counts: Any, scored: ScoreStates | None) -> dict[str, Any]:
+def _by_name(counts: ConfusionMatrix, scored: ScoreStates | None) -> dict[str, Any]:
     """Return the states by their names in the catalog, without those that are missing."""
-    states = {"counts": counts}
+    states: dict[str, BatchState | None] = {"counts": counts}
     if scored is not None:
         states |= {"ranks": scored.ranks, "confidence": scored.confidence, "losses": scored.losses}
     return {name: state for name, state in states.items() if state is not None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,15 @@ from stream_metrics.inputs.columns import Categorical, Column, as_column, check_
 from stream_metrics.inputs.score_tables import materialize
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.ranks import RankSketch
 
 __all__ = ["KeyedBatch", "mergeable"]
 
 FEW = 200  # rows of one state that are counted faster one by one than as a batch
+
+State = TypeVar("State", bound=Accumulator)
+Columns: TypeAlias = Mapping[str, Any]  # by argument, in any form that can be read more than once
 
 
 def mergeable(state: Any) -> MergeError | None:
@@ -33,7 +37,7 @@ def mergeable(state: Any) -> MergeError | None:
 class KeyedBatch:
     """The columns of a batch, to be split over states by a key of each row, and arguments that hold for all rows."""
 
-    def __init__(self, columns: Mapping[str, Any], **common: Any) -> None:
+    def __init__(self, columns: Mapping[str, object], **common: object) -> None:
         self.columns = {
             name: column if isinstance(column, Column | Weights) else materialize(column, name)
             for name, column in columns.items()
@@ -41,10 +45,10 @@ class KeyedBatch:
         self.common = {name: value for name, value in common.items() if value is not None}
         self.n = _length(self.columns["y_true"])
         self._callers = self.columns  # with all rows, by which errors name positions
-        self._typed: dict[str, Any] | None = None  # the columns, each read once
-        self._rows: list[tuple[Any, ...]] | None = None
+        self._typed: Columns | None = None  # the columns, each read once
+        self._rows: list[tuple[object, ...]] | None = None
 
-    def count_rows(self, rows: NDArray[np.int64], empty: Any, w: list[float] | None = None) -> Any:
+    def count_rows(self, rows: NDArray[np.int64], empty: State, w: list[float] | None = None) -> State:
         """Return a new state that has counted some rows, with the weights `w` of these rows if they are given.
 
         An error names the position in the whole batch.
@@ -72,13 +76,13 @@ class KeyedBatch:
         some._callers = self._callers
         return some
 
-    def _feed(self, state: Any, columns: Mapping[str, Any]) -> None:
+    def _feed(self, state: Accumulator, columns: Columns) -> None:
         """Let a state count columns."""
         named = {name: column for name, column in columns.items() if column is not None}
         first = [named.pop(name, None) for name in ("y_true", "y_pred", "w")]
         state.update_many(*first, **named, **self.common)
 
-    def _read(self, labels: bool) -> dict[str, Any]:
+    def _read(self, labels: bool) -> Columns:
         """Return the columns, truth and weights read and checked, and predictions if they are labels."""
         if self._typed is None:
             columns = dict(self.columns)
@@ -90,7 +94,7 @@ class KeyedBatch:
             self._typed = columns
         return self._typed
 
-    def _samples(self, columns: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    def _samples(self, columns: Columns) -> list[tuple[object, ...]]:
         """Return every row as arguments of `update`."""
         if self._rows is None:
             labels = columns["y_true"].objects(), columns["y_pred"].objects()
@@ -101,10 +105,10 @@ class KeyedBatch:
     def split_by_key(
         self,
         keys: NDArray[np.int64],
-        old: Callable[[int], Any],
-        empty: Any,
+        old: Callable[[int], State | None],
+        empty: State,
         taken: NDArray[np.bool_] | None = None,
-    ) -> dict[int, Any]:
+    ) -> dict[int, State]:
         """Return for every key of a row the merge of the old state (or None) with the rows of that key.
 
         `taken` says which rows to take. The old states stay as they are.
@@ -127,13 +131,13 @@ class KeyedBatch:
         return states
 
 
-def _counts_labels(state: Any) -> bool:
+def _counts_labels(state: Accumulator) -> bool:
     """Tell whether a state, which holds no others, counts labels only."""
     counts = getattr(state, "state", state)
     return isinstance(counts, ConfusionMatrix) and getattr(state, "scored", None) is None
 
 
-def _takes_columns(state: Any) -> bool:
+def _takes_columns(state: Accumulator) -> bool:
     """Tell whether `update_many` of a state takes columns that were read: one of this package that holds no others."""
     counts = getattr(state, "state", state)
     of_package: str = type(state).update_many.__module__
@@ -142,7 +146,7 @@ def _takes_columns(state: Any) -> bool:
     )
 
 
-def _checked_column(values: Any, argument: str) -> Column:
+def _checked_column(values: object, argument: str) -> Column:
     """Return a column of labels; LabelError names the first row that has none where there must be one."""
     c = as_column(values, argument, argument == "y_pred")
     if c.n:
@@ -150,7 +154,7 @@ def _checked_column(values: Any, argument: str) -> Column:
     return c
 
 
-def _is_coded(column: Any) -> bool:
+def _is_coded(column: object) -> bool:
     """Tell whether a column is codes and the names that they stand for."""
     return hasattr(column, "codes") and hasattr(column, "categories")
 

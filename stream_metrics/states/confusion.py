@@ -13,7 +13,7 @@ from stream_metrics._core.numeric.kernels import split_weights
 from stream_metrics.errors import LabelError, WeightError
 from stream_metrics.inputs.batch import Batch, label_batch
 from stream_metrics.inputs.columns import Column, count_pairs
-from stream_metrics.inputs.tensors import native, tensor_to_numpy
+from stream_metrics.inputs.tensors import Array, native, tensor_to_numpy
 from stream_metrics.labels import Label, unique
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.wire import Portable
@@ -75,7 +75,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
     def __init__(self, labels: Iterable[Label] | None = None, other: Label | None = None) -> None:
         """Start empty; the counters were set up before, this gives `inspect.signature` something to read."""
 
-    def update_many(self, y_true: Any, y_pred: Any, w: Any = None) -> None:
+    def update_many(self, y_true: object, y_pred: object, w: object = None) -> None:
         """Count a batch of samples; one bad row rejects the whole batch.
 
         Parameters
@@ -124,7 +124,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
             raise
 
     @classmethod
-    def from_matrix(cls, matrix: Any, labels: Iterable[Label] | None = None) -> Self:
+    def from_matrix(cls, matrix: object, labels: Iterable[Label] | None = None) -> Self:
         """Return the state of a square matrix.
 
         Parameters
@@ -163,11 +163,9 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         if array.dtype.kind not in "iubfO":
             raise WeightError(argument="matrix", expected="to hold numbers", but=f"got the type {array.dtype}")
         rows, columns = np.nonzero(array != 0)
-        weights: Any = array[rows, columns]
-        if array.dtype.kind == "O" or array.dtype == np.uint64:
-            weights = weights.tolist()  # as an array they could be rounded, or wrapped
-        else:
-            weights = np.ascontiguousarray(weights, np.float64 if array.dtype.kind == "f" else np.int64)
+        weights: Array | list[float] = array[rows, columns].tolist()
+        if array.dtype.kind != "O" and array.dtype != np.uint64:  # as an array these could be rounded, or wrapped
+            weights = np.ascontiguousarray(array[rows, columns], np.float64 if array.dtype.kind == "f" else np.int64)
         try:
             wholes, parts = split_weights(weights)
         except WeightError as error:
@@ -194,7 +192,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         """
         return Snapshot(self.copy(), zero_division=zero_division)
 
-    def _content(self) -> list[Any]:
+    def _content(self) -> list[object]:
         state = self.copy()  # at one moment, though other threads may go on counting
         labels, fixed = state.labels, state.fixed_labels
         rows, columns, wholes, parts = state.ordered()
@@ -219,8 +217,8 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         if {*map(type, (n, abstained, *weighted, *appearances))} != {int}:
             raise ValueError("whole numbers of samples and appearances")
         state = cls(fixed, *other)
-        held = state.fixed_labels, () if state.other is None else (state.other,)
-        if repr(held) != repr((fixed, other)):
+        labels_given = state.fixed_labels, () if state.other is None else (state.other,)
+        if repr(labels_given) != repr((fixed, other)):
             raise ValueError("fixed labels in their plain form")
         state._refill(list(labels), cells, list(appearances), n, abstained, sum(weighted))
         return state

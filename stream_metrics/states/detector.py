@@ -40,6 +40,7 @@ from stream_metrics.inference.change import DetectorSnapshot, reference_levels
 from stream_metrics.inputs.columns import as_column, factorize, read_weights
 from stream_metrics.inputs.options import whole
 from stream_metrics.inputs.tensors import as_container
+from stream_metrics.labels import Label
 from stream_metrics.wire import Portable, written_as
 
 __all__ = ["ChangeDetector", "outcome"]
@@ -54,7 +55,7 @@ MOST_STEPS = 2**30
 MOST_BETS, LARGEST = 8, 1e6
 
 
-def outcome(key: str, label: Any = None) -> Outcome:
+def outcome(key: str, label: Label | None = None) -> Outcome:
     """Return the function that turns truth and prediction into an error of a rate.
 
     Parameters
@@ -190,7 +191,7 @@ class ChangeDetector(Detector, Portable):
         p0: float | None = None,
         *,
         reference: int | None = None,
-        of: Outcome | str | tuple[str, Any] | None = None,
+        of: Outcome | str | tuple[str, Label] | None = None,
         direction: Literal["up", "down", "both"] = "up",
         arl: float = 10_000,
         method: Literal["sr", "cusum", "calibrated"] = "sr",
@@ -238,7 +239,7 @@ class ChangeDetector(Detector, Portable):
         directions = DIRECTIONS[self.direction]
         self._configure(of, self.bets, directions, self.method, self.arl, learned, self.restart, running, self.block)
 
-    def update_many(self, x: Any, y_pred: Any = None, w: Any = None) -> None:
+    def update_many(self, x: object, y_pred: object = None, w: object = None) -> None:
         """Watch a batch in its order; one bad row rejects the whole batch.
 
         Parameters
@@ -273,14 +274,14 @@ class ChangeDetector(Detector, Portable):
                     raise ValueError(f"{error} at position {position}") from None
             self._take(twin._numbers())
 
-    def _losses(self, x: Any, y_pred: Any) -> list[tuple[Any, ...]]:
+    def _losses(self, x: object, y_pred: object) -> list[tuple[object, ...]]:
         if y_pred is not None:
             raise ValueError("Expected no `y_pred` for a detector of losses: give it `of`, such as outcome('accuracy')")
         x = as_container(x, "x")
         values = x.tolist() if hasattr(x, "tolist") else list(x)
         return [(value,) for value in values]
 
-    def _pairs(self, x: Any, y_pred: Any) -> list[tuple[Any, ...]]:
+    def _pairs(self, x: object, y_pred: object) -> list[tuple[object, ...]]:
         columns = []
         for values, name in ((x, "y_true"), (y_pred, "y_pred")):
             codes, names = factorize(as_column(values, name, name == "y_pred"))
@@ -433,7 +434,7 @@ class ChangeDetector(Detector, Portable):
             levels = None if self.levels is None else list(self.levels)
             return DetectorSnapshot({**data, "changes": list(self.changes), "levels": levels})
 
-    def _content(self) -> list[Any]:
+    def _content(self) -> list[object]:
         of = None if self.of is None else [self.of.key, self.of.label]
         configuration = [
             self.p0,
@@ -454,14 +455,14 @@ class ChangeDetector(Detector, Portable):
         (p0, reference, of, direction, arl, method, bets, restart, *rest), numbers = content
         learn: Any
         learn, block = rest if len(rest) == 2 else (rest[0] if rest else None if reference is None else "bound", 1)
-        made = cls(
+        detector = cls(
             p0, reference=reference, of=of, direction=direction, arl=arl, method=method, bets=bets, restart=restart,
             learn=learn, block=block,
         )  # fmt: skip
-        made._take(numbers)
-        if not written_as(made, content):
+        detector._take(numbers)
+        if not written_as(detector, content):
             raise ValueError("what this detector would be written as")
-        return made
+        return detector
 
     def __repr__(self) -> str:
         of = "" if self.of is None else f"{self.of!r}, "
@@ -475,7 +476,7 @@ def _odds(bets: Iterable[float]) -> tuple[float, ...]:
     return odds
 
 
-def _outcome(of: Any) -> Outcome | None:
+def _outcome(of: object) -> Outcome | None:
     if of is None or isinstance(of, Outcome):
         return of
     if isinstance(of, str):
@@ -485,7 +486,7 @@ def _outcome(of: Any) -> Outcome | None:
     return Outcome(*of)
 
 
-def _real(value: Any) -> float:
+def _real(value: object) -> float:
     """Return a number as a float; nan, which no range contains, for anything else."""
     number = real_number(value)
     return math.nan if number is None else number

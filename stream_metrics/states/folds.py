@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from stream_metrics.errors import LabelError
 from stream_metrics.inputs.columns import as_column, check_codes, factorize
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.wire import encoded
+
+if TYPE_CHECKING:
+    from stream_metrics.states.score_labels import Scores
 
 __all__ = ["content_fold", "fold_of", "folds_of", "units_of"]
 
@@ -25,14 +28,14 @@ def fold_of(unit: Label, folds: int) -> int:
     return int.from_bytes(hashlib.blake2b(encoded(unit), digest_size=8).digest(), "little") % folds
 
 
-def content_fold(y_true: Any, pred_a: Any, pred_b: Any, folds: int) -> int:
+def content_fold(y_true: object, pred_a: Scores, pred_b: Scores, folds: int) -> int:
     """Return the fold of a sample without a unit: a hash of its truth and scores."""
     truth = canonical(y_true, "y_true")
     written = encoded([_whole(truth), _plain(pred_a), _plain(pred_b)])
     return int.from_bytes(hashlib.blake2b(written, digest_size=8).digest(), "little") % folds
 
 
-def _plain(pred: Any) -> Any:
+def _plain(pred: Scores) -> object:
     """Return scores in one form, whatever the order and types in which they came."""
     if not isinstance(pred, Mapping):
         return float(pred) + 0.0
@@ -46,7 +49,7 @@ def _whole(label: Label) -> Label:
     return int(label) if isinstance(label, int | float) and label == int(label) else label
 
 
-def folds_of(unit: Any, n: int, folds: int) -> NDArray[np.int64]:
+def folds_of(unit: object, n: int, folds: int) -> NDArray[np.int64]:
     """Return the fold of every row of a batch; `folds` for rows without a unit."""
     if unit is None:
         return np.full(n, folds, np.int64)
@@ -61,7 +64,7 @@ def folds_of(unit: Any, n: int, folds: int) -> NDArray[np.int64]:
     return np.array([fold_of(name, folds) for name in names], np.int64)[codes]
 
 
-def units_of(values: Any, n: int) -> list[Any]:
+def units_of(values: object, n: int) -> list[Label]:
     """Return the units of a batch as labels."""
     c = as_column(values, "unit", False)
     if len(c.values) != n:

@@ -37,6 +37,7 @@ from stream_metrics.states.folds import content_fold, fold_of, folds_of, units_o
 from stream_metrics.states.limits import MOST, Load, capacity_left, load_of, sample_cost
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
+from stream_metrics.states.score_labels import Scores
 from stream_metrics.states.score_states import ScoreStates, count_sample
 from stream_metrics.wire import Portable, written_as
 
@@ -124,7 +125,7 @@ class Comparison(PairedCounts, Portable):
         self._left = 0  # what the states of scores of all folds can still count; a lower bound
         self._configure(labels, folds, bool(scores))
 
-    def _update(self, y_true: Any, pred_a: Any, pred_b: Any, w: Any, unit: Any) -> None:
+    def _update(self, y_true: object, pred_a: object, pred_b: object, w: object, unit: object) -> None:
         """Count a sample that has a unit or scores."""
         fold = self.folds if unit is None else fold_of(canonical(unit, "unit"), self.folds)
         if not self.scores or is_abstention(pred_a) or is_abstention(pred_b):
@@ -138,19 +139,19 @@ class Comparison(PairedCounts, Portable):
         place = fold if unit is not None else content_fold(y_true, pred_a, pred_b, self.folds)
         with self.writing():
             pair = self._scored.get(place) or (self._empty(), self._empty())
-            (head_a, *rest_a), (head_b, *rest_b) = (
-                scored.steps(None, y_true, pred, w, None, None)
+            (labels_a, steps_a), (labels_b, steps_b) = (
+                scored.read_sample(y_true, pred, w, None, None)
                 for scored, pred in zip(pair, (pred_a, pred_b), strict=True)
             )
-            truth, label_a, label_b = self._checked(y_true, head_a[1][1], head_b[1][1])
+            truth, label_a, label_b = self._checked(y_true, labels_a[1], labels_b[1])
             self._capacity(w, {truth, label_a, label_b})
             self._take_capacity(sample_cost(w))
             # losses refuse what they cannot take, so they come first
-            count_sample(sorted(rest_a + rest_b, key=lambda step: not isinstance(step[0], ProbabilityLosses)))
+            count_sample(sorted(steps_a + steps_b, key=lambda step: not isinstance(step[0], ProbabilityLosses)))
             self._count(truth, label_a, label_b, w, fold)
             self._scored[place] = pair
 
-    def _scores_of(self, pred: Any, argument: str) -> Any:
+    def _scores_of(self, pred: object, argument: str) -> Scores:
         """Return a prediction as a float or as a mapping to floats; a truth value is no score."""
         pred = plain_number(pred)
         if not is_mapping(pred) and (isinstance(pred, bool) or real_number(pred) is None):
@@ -169,7 +170,9 @@ class Comparison(PairedCounts, Portable):
         ranks = RankSketch(pos_label=self.pos_label, pairs=False)
         return ScoreStates(ranks, None, losses, self.fixed_labels, 0.0 if self.scores == "any" else 0.5)
 
-    def update_many(self, y_true: Any, pred_a: Any, pred_b: Any, w: Any = None, *, unit: Any = None) -> None:
+    def update_many(
+        self, y_true: object, pred_a: object, pred_b: object, w: object = None, *, unit: object = None
+    ) -> None:
         """Count a batch of samples; one bad row rejects the whole batch.
 
         Parameters
@@ -222,7 +225,7 @@ class Comparison(PairedCounts, Portable):
                     self.admit(names[code], argument, position)
             raise
 
-    def _many_scores(self, y_true: Any, pred_a: Any, pred_b: Any, w: Any, unit: Any) -> None:
+    def _many_scores(self, y_true: object, pred_a: object, pred_b: object, w: object, unit: object) -> None:
         """Count a batch of scores, row by row in a state of its own."""
         truth = as_column(y_true, "y_true", False)
         n = len(truth.values)
@@ -345,7 +348,7 @@ class Comparison(PairedCounts, Portable):
         scored = {fold: tuple(_by_name(side) for side in pair) for fold, pair in sorted(state._scored.items())}
         return ComparisonSnapshot((self.a, self.b), joint, scored, **counters)
 
-    def _content(self) -> list[Any]:
+    def _content(self) -> list[object]:
         state: Comparison = self.copy()
         *columns, parts = state.cells()
         labels, fixed = state.labels, state.fixed_labels
@@ -389,6 +392,6 @@ class Comparison(PairedCounts, Portable):
         return f"Comparison({self.a!r}, {self.b!r}, {self.n} samples, {len(self.labels)} classes)"
 
 
-def _by_name(scored: ScoreStates) -> dict[str, Any]:
+def _by_name(scored: ScoreStates) -> dict[str, RankSketch | ProbabilityLosses]:
     """Return the states of a model's scores by what reads them."""
     return {"ranks": scored.ranks} | ({} if scored.losses is None else {"losses": scored.losses})

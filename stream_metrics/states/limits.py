@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -18,13 +18,16 @@ from stream_metrics._core.numeric.kernels import checked_weight
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.batch import Batch
 
+if TYPE_CHECKING:
+    from stream_metrics.states.protocols import Accumulator
+
 __all__ = ["MOST", "Load", "capacity_left", "cost", "grown", "load_of", "sample_cost"]
 
 MOST = 2**63 - 3  # the sum of weights, and the number of samples, of all states together
 Load: TypeAlias = tuple[int, int, int]
 
 
-def load_of(states: Iterable[Any]) -> Load:
+def load_of(states: Iterable[Accumulator]) -> Load:
     """Return what states that can be merged count together."""
     weight = samples = abstentions = 0
     for state in states:
@@ -47,22 +50,23 @@ def capacity_left(load: Iterable[int], taken: int = 0) -> int:
     return MOST - most
 
 
-def grown(before: Iterable[Any], after: Iterable[Any]) -> int:
+def grown(before: Iterable[Accumulator | None], after: Iterable[Accumulator]) -> int:
     """Return how much states have grown, in the units of `capacity_left`; a state that was not there is None."""
     old, new = load_of(state for state in before if state is not None), load_of(after)
     return max(b - a for a, b in zip(old, new, strict=True))
 
 
-def sample_cost(w: Any) -> int:
+def sample_cost(w: object) -> int:
     """Return what one sample takes of the capacity of a state: its weight, or 3 appearances if that is more."""
     return max(3, math.ceil(checked_weight(w)))
 
 
 def cost(batch: Batch) -> int:
     """Return what a batch takes of the capacity of a state: its weight, or 3 appearances a row; more if it is small."""
-    if batch.weights is None:
+    weights = batch.weights
+    if weights is None:
         return 3 * batch.n
-    wholes, parts = batch.split_weights()
+    wholes, parts = weights.wholes, weights.parts
     if wholes.sum(dtype=np.float64) < 2.0**53:
         return 3 * batch.n + int(wholes.sum())
     whole: int = sum(wholes.tolist())

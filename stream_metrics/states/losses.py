@@ -18,6 +18,7 @@ from stream_metrics.errors import LabelError, ScoreError, WeightError
 from stream_metrics.inputs.batch import Batch, score_batch
 from stream_metrics.inputs.columns import Column, factorize
 from stream_metrics.inputs.score_tables import check_classes
+from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label, ordering
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.wire import Portable
@@ -77,7 +78,9 @@ class ProbabilityLosses(LossSums, Portable):
     def __init__(self, pos_label: Label = True, classes: Iterable[Label] | None = None) -> None:
         """Configuration only; it is read when the object is made."""
 
-    def update_many(self, y_true: Any, scores: Any, w: Any = None, classes: Iterable[Label] | None = None) -> None:
+    def update_many(
+        self, y_true: object, scores: object, w: object = None, classes: Iterable[Label] | None = None
+    ) -> None:
         """Count a batch of samples; one bad row rejects the whole batch.
 
         Parameters
@@ -132,10 +135,10 @@ class ProbabilityLosses(LossSums, Portable):
             return names
         return self.classes
 
-    def _positive(self, truth: Column) -> np.ndarray[Any, Any]:
+    def _positive(self, truth: Column) -> Array:
         """Return for each row whether its true label is `pos_label`."""
         if truth.names is None and isinstance(self.pos_label, int):
-            equal: np.ndarray[Any, Any] = truth.values == self.pos_label
+            equal: Array = truth.values == self.pos_label
             return equal.view(np.uint8)
         codes, labels = factorize(truth)
         try:
@@ -145,7 +148,7 @@ class ProbabilityLosses(LossSums, Portable):
                 self.is_positive(labels[code], position)
             raise
 
-    def _refuse(self, row: int, table: np.ndarray[Any, Any], names: tuple[Label, ...], wholes: Any) -> None:
+    def _refuse(self, row: int, table: Array, names: tuple[Label, ...], wholes: Array | None) -> None:
         """Raise what is wrong with a row, if there is one."""
         if row < 0:
             return
@@ -179,7 +182,7 @@ class ProbabilityLosses(LossSums, Portable):
         """
         return Snapshot(losses=self.copy())
 
-    def _content(self) -> list[Any]:
+    def _content(self) -> list[object]:
         squares = self.squares() if self.n else None  # without samples, bytes are those of earlier releases
         return [self.pos_label, self.classes, *self.numbers(), *(squares or ())]
 

@@ -6,9 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
-__all__ = ["Accumulator"]
+if TYPE_CHECKING:
+    from stream_metrics.inputs.batch import Batch
+    from stream_metrics.states.limits import Load
+
+__all__ = ["Accumulator", "BatchState", "Readable"]
 
 
 class Accumulator(Protocol):
@@ -19,6 +23,10 @@ class Accumulator(Protocol):
     @property
     def n(self) -> int:
         """The number of samples, abstentions not included."""
+
+    @property
+    def abstained(self) -> int:
+        """The number of samples without a prediction."""
 
     @property
     def update(self) -> Callable[..., None]:
@@ -47,3 +55,41 @@ class Accumulator(Protocol):
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Return the accumulator of bytes; DecodeError if they are of none, or of another kind."""
+
+    def to_content(self) -> list[object]:
+        """Return what an accumulator that contains this one writes of it."""
+
+    @classmethod
+    def from_content(cls, content: object) -> Self:
+        """Return the accumulator of a content."""
+
+    def merge_load(self) -> Load:
+        """Return bounds of what a merge adds up."""
+
+
+class Readable(Accumulator, Protocol):
+    """An accumulator with a value of its own, or several: a metric or a set of metrics."""
+
+    def get(self) -> Any:
+        """Return the current value, or the values."""
+
+
+class BatchState(Accumulator, Protocol):
+    """A state that counts a `Batch`, alone or in step with other states."""
+
+    @property
+    def revert(self) -> Callable[..., None]:
+        """Undo one `update` with the same arguments."""
+
+    @property
+    def check_revert(self) -> Callable[..., None]:
+        """Raise what `revert` would."""
+
+    def check_merge(self, other: Self) -> None:
+        """Raise what `merge` would."""
+
+    def count_batch(self, batch: Batch) -> None:
+        """Count a batch that was read."""
+
+    def prepare_batch(self, batch: Batch) -> Callable[[], object]:
+        """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""

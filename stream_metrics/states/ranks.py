@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from stream_metrics._core.ranks.kernels import RankCounters, ScoreRows, first_ba
 from stream_metrics.errors import ScoreError
 from stream_metrics.inputs.batch import Batch, score_batch
 from stream_metrics.inputs.columns import Column, factorize
+from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label
 from stream_metrics.ranking.protocol import RankColumn
 from stream_metrics.snapshots.snapshot import Snapshot
@@ -24,6 +25,8 @@ __all__ = ["RankSketch"]
 MOST_PAIRED = 64  # classes that can be compared in pairs; a hundred would need 250 MB
 FEW = 32  # names that need not all occur
 NEAR = 2**16  # integer labels that lie no further apart are numbered by a table
+
+Weights: TypeAlias = tuple[Array | None, Array | None]  # whole parts and fractions
 
 
 class RankSketch(RankCounters, Portable):
@@ -79,7 +82,9 @@ class RankSketch(RankCounters, Portable):
     def __init__(self, buckets: int = 1024, sample: int = 512, pos_label: Label = True, pairs: bool = True) -> None:
         """Configuration only; it is read when the object is made."""
 
-    def update_many(self, y_true: Any, scores: Any, w: Any = None, classes: Iterable[Label] | None = None) -> None:
+    def update_many(
+        self, y_true: object, scores: object, w: object = None, classes: Iterable[Label] | None = None
+    ) -> None:
         """Count a batch of samples; one bad row rejects the whole batch.
 
         Parameters
@@ -114,7 +119,7 @@ class RankSketch(RankCounters, Portable):
         weights = wholes, parts
         if isinstance(batch.scores, list) or not batch.n:
             return self._prepare_rows(batch, list(batch.scores), weights, rounded)
-        matrix, names = _matrix(batch), batch.classes
+        matrix, names = _matrix(batch.scores, batch.classes), batch.classes
         bad = first_bad(matrix)
         if bad is not None:
             raise _not_finite(bad[0], matrix[bad], self.pos_label if names is None else names[bad[1]])
@@ -126,7 +131,9 @@ class RankSketch(RankCounters, Portable):
         self._check_batch(counted)
         return partial(self._add, counted, counted.count_matrix, (matrix,), 0, rounded)
 
-    def _prepare_rows(self, batch: Batch, samples: list[Any], weights: Any, rounded: Any) -> Callable[[], None]:
+    def _prepare_rows(
+        self, batch: Batch, samples: list[Any], weights: Weights, rounded: Array | None
+    ) -> Callable[[], None]:
         """Count samples that are mappings, numbers, rows or abstentions."""
         rows = ScoreRows(samples, self.pos_label, batch.classes)
         wholes, parts = (None if x is None else x[rows.counted] for x in weights)
@@ -143,12 +150,19 @@ class RankSketch(RankCounters, Portable):
         rounded = None if rounded is None else rounded[rows.counted]
         return partial(self._add, counted, counted.count_entries, entries, int((~rows.counted).sum()), rounded)
 
-    def _add(self, counted: RankBatch, count: Callable[..., None], scores: Any, abstained: int, rounded: Any) -> None:
+    def _add(
+        self,
+        counted: RankBatch,
+        count: Callable[..., None],
+        scores: tuple[Array, ...],
+        abstained: int,
+        rounded: Array | None,
+    ) -> None:
         """Add a batch that was counted apart; it is counted once more if the state was reset since."""
         while not self.commit(counted, abstained, 0 if rounded is None else int(rounded.sum())):
             count(self, *scores)
 
-    def _numbered(self, truth: Column, weights: Any) -> tuple[NDArray[np.int32], list[Any]]:
+    def _numbered(self, truth: Column, weights: Weights) -> tuple[NDArray[np.int32], list[Label]]:
         """Return the true labels as codes and names; ScoreError before any memory is taken for too many of them."""
         codes, labels = _numbered(truth)
         if self.pairs and len(labels) > MOST_PAIRED:
@@ -208,7 +222,7 @@ class RankSketch(RankCounters, Portable):
         cells = (self.buckets + 1) * (20 + 16 * groups + 16 * groups) + 4 * slots
         return cells + groups * (24 * full + 4 * self.sample + 16 + 80) + 8 * full + 256
 
-    def _content(self) -> list[Any]:
+    def _content(self) -> list[object]:
         frozen = self.copy()  # other threads may count while columns are written
         configuration = [self.buckets, self.sample, self.pos_label, self.pairs]
         return [configuration, frozen.n, frozen.abstained, *frozen.pack()]
@@ -233,12 +247,12 @@ class RankSketch(RankCounters, Portable):
         return f"RankSketch({self.n} samples, {len(self.labels)} classes)"
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> object:
     """Return lists as tuples, as they are read from bytes."""
     return tuple(_frozen(x) for x in value) if isinstance(value, list | tuple) else value
 
 
-def _not_finite(row: int, score: Any, label: Label) -> ScoreError:
+def _not_finite(row: int, score: float, label: Label) -> ScoreError:
     return ScoreError(
         argument="scores",
         position=row,
@@ -249,16 +263,15 @@ def _not_finite(row: int, score: Any, label: Label) -> ScoreError:
     )
 
 
-def _some_weight(wholes: Any, parts: Any, n: int) -> NDArray[np.bool_]:
+def _some_weight(wholes: Array | None, parts: Array | None, n: int) -> NDArray[np.bool_]:
     if wholes is None:
         return np.ones(n, bool)
     positive: NDArray[np.bool_] = wholes != 0 if parts is None else (wholes != 0) | (parts != 0)
     return positive
 
 
-def _matrix(batch: Batch) -> NDArray[np.float64]:
+def _matrix(table: Array, names: tuple[Label, ...] | None) -> NDArray[np.float64]:
     """Return scores as a matrix, a column for each of the classes, or one for `pos_label`."""
-    table, names = batch.scores, batch.classes
     shape = (1,) if names is None else (2, len(names))
     if (table.ndim, *table.shape[1:2]) != shape:
         wanted = "one dimension, or `classes`" if names is None else f"the {len(names)} columns of `classes`"

@@ -9,7 +9,7 @@ True, or of 0 and 1.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,17 +17,20 @@ from stream_metrics.errors import LabelError, ScoreError
 from stream_metrics.inputs.batch import Batch
 from stream_metrics.inputs.columns import Column, as_column, factorize
 from stream_metrics.inputs.score_tables import check_classes, finite_scores, is_mapping, is_soft, row_of_scores
+from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label, canonical, ordering, sort_key
 
-__all__ = ["Decisions", "LabelRule", "fill_predictions"]
+__all__ = ["Decisions", "LabelRule", "Scores", "fill_predictions"]
+
+Scores: TypeAlias = float | Mapping[Label, float]  # of one sample
 
 
 class Decisions(NamedTuple):
     """What follows from a batch of scores: labels, and for each row whether it was right and its largest score."""
 
     labels: Column
-    right: Any
-    confidence: Any
+    right: Array
+    confidence: Array
 
 
 class LabelRule:
@@ -37,7 +40,7 @@ class LabelRule:
         self.pos_label, self.labels, self.threshold = pos_label, labels, threshold
         self.negative = _other_class(pos_label, labels)
 
-    def read(self, scores: Any, names: tuple[Label, ...] | None) -> Any:
+    def read(self, scores: object, names: tuple[Label, ...] | None) -> Scores:
         """Return the scores of a sample as a float or as a mapping to floats, before any state counts it."""
         if names is not None and not is_soft(scores):
             scores = row_of_scores(scores, names)
@@ -55,11 +58,11 @@ class LabelRule:
                     )
         return scores
 
-    def of_sample(self, scores: Any) -> tuple[Any, float]:
+    def of_sample(self, scores: Scores) -> tuple[Label, float]:
         """Return the label of the scores of a sample, as `read` returns them, and its score."""
-        return _largest(scores) if is_mapping(scores) else self._of_single(scores)
+        return self._of_single(scores) if isinstance(scores, float) else _largest(scores)
 
-    def _of_single(self, score: float) -> tuple[Any, float]:
+    def _of_single(self, score: float) -> tuple[Label, float]:
         if score >= self.threshold:
             return self.pos_label, score
         if self.negative is None:
@@ -85,8 +88,8 @@ class LabelRule:
         if isinstance(batch.scores, list):
             return self._of_rows(batch)
         if batch.scores.ndim == 1:
-            return self._of_singles(batch)
-        return _of_table(batch, check_classes(names, batch.scores.shape[1]))
+            return self._of_singles(batch, batch.scores)
+        return _of_table(batch, batch.scores, check_classes(names, batch.scores.shape[1]))
 
     def _of_rows(self, batch: Batch) -> Decisions:
         positions = range(batch.n) if batch.rows is None else batch.rows.tolist()
@@ -98,19 +101,21 @@ class LabelRule:
         labels = as_column([label for _, label, _ in rows], "y_pred", False)
         return Decisions(labels, np.array(right, bool), confidence)
 
-    def _of_row(self, truth: Any, row: Any, position: int, names: Any) -> tuple[Any, Any, float]:
+    def _of_row(
+        self, truth: Label, row: object, position: int, names: tuple[Label, ...] | None
+    ) -> tuple[Scores, Label, float]:
         """Return the scores of a row of a list as a mapping or a number, their label and its score."""
         try:
-            row = self.read(row, names)
-            label, largest = self.of_sample(row)
+            scores = self.read(row, names)
+            label, largest = self.of_sample(scores)
         except (LabelError, ScoreError) as error:
             raise error.with_position(position) from None
-        if not is_mapping(row):
+        if not is_mapping(scores):
             self.check_type(truth, position)
-        return row, label, largest
+        return scores, label, largest
 
-    def _of_singles(self, batch: Batch) -> Decisions:
-        exact = batch.scores.astype(np.float64, copy=False)  # as float32, the threshold would be rounded
+    def _of_singles(self, batch: Batch, scores: Array) -> Decisions:
+        exact = scores.astype(np.float64, copy=False)  # as float32, the threshold would be rounded
         above = np.asarray(exact >= self.threshold)
         if self.negative is None and not above.all():
             self._of_single(float(exact[int(np.argmin(above))]))
@@ -149,7 +154,7 @@ def _other_class(pos_label: Label, labels: tuple[Label, ...] | None) -> tuple[La
     return None
 
 
-def _largest(scores: Mapping[Any, Any]) -> tuple[Any, float]:
+def _largest(scores: Mapping[Label, float]) -> tuple[Label, float]:
     """Return the label of the largest score, of equal ones the first in the order of report, and that score."""
     largest = max(scores.values())
     labels = [label for label, score in scores.items() if score == largest]
@@ -159,10 +164,10 @@ def _largest(scores: Mapping[Any, Any]) -> tuple[Any, float]:
     return labels[0], largest
 
 
-def _of_table(batch: Batch, names: tuple[Label, ...]) -> Decisions:
+def _of_table(batch: Batch, table: Array, names: tuple[Label, ...]) -> Decisions:
     if not names:
         raise ScoreError("Expected `scores` to have a column for each of `classes`, but got none")
-    table, order = batch.scores, ordering(names)
+    order = ordering(names)
     in_order = order == list(range(len(names)))
     best = (table if in_order else table[:, order]).argmax(axis=1)  # of equal scores the first in the order of report
     place = best if in_order else np.array(order)[best]

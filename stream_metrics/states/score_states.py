@@ -7,8 +7,8 @@ sums of losses. A batch is read once and counted apart for each state; only then
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics.errors import StreamMetricsError
@@ -16,14 +16,17 @@ from stream_metrics.inputs.batch import Batch, mixed_batch
 from stream_metrics.inputs.columns import Column
 from stream_metrics.inputs.score_tables import is_abstention, is_mapping, is_soft
 from stream_metrics.labels import Label, canonical, unique
-from stream_metrics.states.limits import capacity_left, cost, sample_cost
+from stream_metrics.states.limits import capacity_left, cost
 from stream_metrics.states.losses import ProbabilityLosses
+from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.score_labels import Decisions, LabelRule, fill_predictions
 
 __all__ = ["ScoreStates", "Steps", "count_sample"]
 
-Steps = list[tuple[Any, tuple[Any, ...]]]
+Classes: TypeAlias = Iterable[Label] | None
+Steps: TypeAlias = list[tuple[BatchState, tuple[object, ...]]]
+Adds: TypeAlias = list[tuple[BatchState, Callable[[], object]]]
 
 
 class ScoreStates:
@@ -82,16 +85,9 @@ class ScoreStates:
         for state in self.states():
             state.reset()
 
-    def states(self) -> list[Any]:
+    def states(self) -> list[BatchState]:
         """Return the states there are."""
         return [state for state in (self.losses, self.ranks, self.confidence) if state is not None]
-
-    def update(self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
-        """Count one sample in all states, or in none, in one section of their owner."""
-        steps = self.steps(counts, y_true, y_pred, w, scores, classes)
-        taken = sample_cost(w)
-        with owner.writing():
-            self.count(steps, taken)
 
     def count(self, steps: Steps, taken: int) -> None:
         """Count one sample, which takes so much capacity, in all states or in none."""
@@ -99,21 +95,22 @@ class ScoreStates:
             self._take_capacity(taken)
         count_sample(steps)
 
-    def revert(self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> None:
-        """Undo one update in all states, or in none; the sketches must not have coarsened."""
-        steps = self.steps(counts, y_true, y_pred, w, scores, classes)
-        with owner.writing():
-            self.uncount(steps)
-
     def uncount(self, steps: Steps) -> None:
-        """Undo `count` in all states, or in none."""
+        """Undo `count` in all states, or in none; the sketches must not have coarsened."""
         for state, arguments in steps[-2::-1]:
             state.check_revert(*arguments)
         for state, arguments in reversed(steps):
             state.revert(*arguments)
 
     def update_many(
-        self, owner: Guarded, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any
+        self,
+        owner: Guarded,
+        counts: BatchState,
+        y_true: object,
+        y_pred: object,
+        w: object,
+        scores: object,
+        classes: Classes,
     ) -> None:
         """Count a batch in all states, or in none, in one section of their owner."""
         whole, scored, y_pred = mixed_batch(y_true, y_pred, w, scores, classes)
@@ -132,9 +129,9 @@ class ScoreStates:
                 raise scored.with_caller_position(error) from None
             _add_all(adds)
 
-    def prepare_batch(self, batch: Batch, decisions: Decisions) -> list[tuple[Any, Callable[[], object]]]:
+    def prepare_batch(self, batch: Batch, decisions: Decisions) -> Adds:
         """Count a batch apart for each state; the functions returned add it, and fail only for want of memory."""
-        adds: list[tuple[Any, Callable[[], object]]] = []
+        adds: Adds = []
         if self.losses is not None:
             adds.append((self.losses, self.losses.prepare_batch(batch)))
         adds.append((self.ranks, self.ranks.prepare_batch(batch)))
@@ -144,26 +141,35 @@ class ScoreStates:
             adds.append((self.confidence, self.confidence.prepare_batch(sure)))
         return adds
 
-    def steps(self, counts: Any, y_true: Any, y_pred: Any, w: Any, scores: Any, classes: Any) -> Steps:
-        """Return what each state is to count."""
+    def steps(
+        self, counts: BatchState, y_true: object, y_pred: object, w: object, scores: object, classes: Classes
+    ) -> Steps:
+        """Return what each state is to count, the state of labels first."""
+        labels, steps = self.read_sample(y_true, y_pred, w, scores, classes)
+        return [(counts, labels), *steps]
+
+    def read_sample(
+        self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes
+    ) -> tuple[tuple[object, ...], Steps]:
+        """Return truth, label and weight of a sample, and what each state of scores is to count."""
         if is_abstention(scores) and (classes is not None or is_soft(y_pred)):
             scores, y_pred = y_pred, None
         if is_abstention(scores):
-            return [(counts, (y_true, y_pred, w))]
+            return (y_true, y_pred, w), []
         scores = self.rule.read(scores, None if classes is None else unique(classes, "classes"))
         if not is_mapping(scores):
             self.rule.check_type(canonical(y_true, "y_true"))
         label, largest = self.rule.of_sample(scores)
-        steps: Steps = [(counts, (y_true, label if is_abstention(y_pred) else y_pred, w))]
+        steps: Steps = []
         if self.losses is not None:
             steps.append((self.losses, (y_true, scores, w)))
         steps.append((self.ranks, (y_true, scores, w)))
         if self.confidence is not None:
             steps.append((self.confidence, (label == canonical(y_true, "y_true"), largest, w)))
-        return steps
+        return (y_true, label if is_abstention(y_pred) else y_pred, w), steps
 
 
-def _add_all(adds: list[tuple[Any, Callable[[], object]]]) -> None:
+def _add_all(adds: Adds) -> None:
     """Let each state add a batch that was counted apart; if the first refuses it, none does.
 
     After an interrupt such as Ctrl-C the states that have not added it yet still do, because a sketch could not take
