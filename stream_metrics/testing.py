@@ -22,17 +22,20 @@ from typing import Any, TypeAlias
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from stream_metrics.labels import Label
+from stream_metrics.states.protocols import Mergeable
+
 __all__ = ["LAWS", "Law", "check", "labels", "probabilities", "samples", "soft_samples", "weights"]
 
 Sample: TypeAlias = tuple[Any, ...]
 Samples: TypeAlias = "st.SearchStrategy[Sample]"
-Make: TypeAlias = Callable[[], Any]
+Make: TypeAlias = Callable[[], Mergeable]
 Law: TypeAlias = Callable[[Make, Samples], None]
 
 _settings = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def labels() -> st.SearchStrategy[Any]:
+def labels() -> st.SearchStrategy[Label]:
     """Labels of every type: few distinct ones, so that they meet again, and equal numbers of different types."""
     scalars = st.sampled_from(
         [0, 1, True, False, 1.0, 0.0, 2.5, -3, 2**70, "a", "b", "", "\ud800", b"a", b"", (1, "x"), (1.0, "x"), ()]
@@ -40,7 +43,7 @@ def labels() -> st.SearchStrategy[Any]:
     return st.one_of(scalars, st.text(max_size=3), st.tuples(st.integers(-2, 2), st.text(max_size=1)))
 
 
-def weights() -> st.SearchStrategy[Any]:
+def weights() -> st.SearchStrategy[float]:
     """Weights: mostly one; none, up to a million, beyond 2^53, fractions, some too small for a double beside one."""
     return st.one_of(
         st.just(1),
@@ -70,7 +73,7 @@ def soft_samples(
     `hard`, a label. `scores` draws the scores, which are probabilities without it.
     """
     scores = probabilities() if scores is None else scores
-    soft: st.SearchStrategy[Any] = st.one_of(st.dictionaries(labels(), scores, max_size=5), st.none())
+    soft: st.SearchStrategy[object] = st.one_of(st.dictionaries(labels(), scores, max_size=5), st.none())
     if hard:
         soft = st.one_of(soft, labels().filter(lambda label: type(label) is not float))
     pair = st.one_of(
@@ -81,7 +84,7 @@ def soft_samples(
     return st.tuples(pair, weights()).map(lambda drawn: (*drawn[0], drawn[1]))
 
 
-def _feed(data: st.DataObject, make: Make, stream: list[Sample]) -> Any:
+def _feed(data: st.DataObject, make: Make, stream: list[Sample]) -> Mergeable:
     """Feed a stream in one of the ways that must not differ: one by one, in batches, with a round trip in between."""
     state = make()
     at = 0
@@ -99,7 +102,7 @@ def _feed(data: st.DataObject, make: Make, stream: list[Sample]) -> Any:
     return state
 
 
-def _plainly(make: Make, stream: list[Sample]) -> Any:
+def _plainly(make: Make, stream: list[Sample]) -> Mergeable:
     state = make()
     for sample in stream:
         state.update(*sample)

@@ -109,7 +109,7 @@ class Portable:
         return self._content()
 
     @classmethod
-    def from_content(cls, content: Any) -> Any:
+    def from_content(cls, content: object) -> Any:
         """Return the state of a content; DecodeError for whatever the content breaks on the way."""
         try:
             return cls._restore(content)
@@ -210,7 +210,7 @@ def _revive(cls: type[Portable], data: bytes) -> Portable:
     return cls.from_bytes(data)
 
 
-def _open(data: bytes) -> tuple[str, Any]:
+def _open(data: bytes) -> tuple[str, object]:
     """Check header and checksum; return kind and content."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise DecodeError(f"Expected bytes, but got {type(data).__name__}")
@@ -295,7 +295,7 @@ def _encode_rare(value: object) -> bytes:
     return _encoder.encode(value)
 
 
-def _decode_rare(data: bytes) -> Any:
+def _decode_rare(data: bytes) -> object:
     """Decode a value with lone surrogates somewhere in its text."""
     head = data[0]
     if 0x90 <= head < 0xA0 or head in (0xDC, 0xDD):
@@ -316,7 +316,7 @@ def _decode_rare(data: bytes) -> Any:
     return _decoder.decode(data)
 
 
-def _with_tuples(value: Any) -> Any:
+def _with_tuples(value: object) -> object:
     """Return a decoded value with its lists as tuples."""
     if type(value) is list:
         if len(value) > 16 and not {list, dict} & set(map(type, value)):  # copied at once

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
 
 from stream_metrics.catalog import spec
 from stream_metrics.catalog.spec import (
@@ -48,8 +47,8 @@ NONE_DEFINED = "undefined for every class"
 NO_PROBABILITY = "no data, or a score outside [0, 1]"
 GUO = "Guo et al. 2017"
 
-scored: dict[str, Any] = {"state": "ranks", "zero_division": math.nan}
-rated: dict[str, Any] = {"state": "losses", "zero_division": math.nan}
+scored: dict[str, object] = {"state": "ranks", "zero_division": math.nan}
+rated: dict[str, object] = {"state": "losses", "zero_division": math.nan}
 whole, per_class = partial(spec.whole, **scored), partial(spec.per_class, **scored)
 matrix = partial(spec.matrix, **scored)
 loss = partial(spec.whole, **rated)

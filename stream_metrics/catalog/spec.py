@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["whole", "per_class", "matrix"]
 Direction: TypeAlias = Literal["higher", "lower"] | None
+Formula: TypeAlias = Callable[..., Any]  # of a state, with options by name
 Bounds: TypeAlias = tuple[float, float]
 Needs: TypeAlias = Literal["", "samples", "whole_weights"]  # any weights, only 1, or whole numbers
 StateName: TypeAlias = Literal["counts", "ranks", "confidence", "losses"]
@@ -49,7 +50,7 @@ class MetricSpec:
     key: str
     class_name: str | None  # the live class; None if the metric exists in snapshots only
     title: str
-    formula: Callable[..., Any]
+    formula: Formula
     kind: Kind
     low: float
     high: float
@@ -66,7 +67,7 @@ class MetricSpec:
     state: StateName = "counts"  # the state that the formula is a function of
     alias: str | None = None  # a second name of the live class
     zero_division: float = 0.0  # what stands for 0/0 if the caller does not say
-    options: dict[str, Any] = field(init=False, hash=False)
+    options: dict[str, object] = field(init=False, hash=False)
     uses_zero_division: bool = field(init=False)  # the formula needs to know what stands for a component that is 0/0
 
     def __post_init__(self) -> None:
@@ -76,7 +77,7 @@ class MetricSpec:
         object.__setattr__(self, "options", options)
 
 
-def _keywords(formula: Callable[..., Any]) -> dict[str, Any]:
+def _keywords(formula: Formula) -> dict[str, object]:
     """Return the keyword-only arguments and their defaults, without those that a partial has fixed."""
     fixed = getattr(formula, "keywords", {})
     parameters = inspect.signature(formula).parameters.values()
@@ -89,7 +90,7 @@ def _maker(kind: Kind) -> Callable[..., MetricSpec]:
         key: str,
         class_name: str | None,
         title: str,
-        formula: Callable[..., Any],
+        formula: Formula,
         bounds: Bounds,
         undefined_when: str,
         source: str,

@@ -19,12 +19,12 @@ from stream_metrics.errors import LabelError, MergeError
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.limits import Load, capacity_left, load_of
-from stream_metrics.states.protocols import Accumulator
+from stream_metrics.states.protocols import Accumulator, Mergeable
 from stream_metrics.wire import Portable, from_bytes, packed, unpacked, written_as
 
 __all__ = ["Aggregate", "Worker", "merge"]
 
-State = TypeVar("State", bound=Accumulator)
+State = TypeVar("State", bound=Mergeable)
 
 
 def merge(states: Iterable[State | bytes]) -> State:

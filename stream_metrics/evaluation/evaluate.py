@@ -36,12 +36,12 @@ __all__ = [
 State: TypeAlias = Any  # a `CountState`, `RankState` or `LossState`, whichever the metric reads
 Computed: TypeAlias = Any  # a number, label or array, or `Certified` values in lists
 Value: TypeAlias = Any  # a number, a label, or an array of numbers
-Options: TypeAlias = dict[str, Any]  # those of a formula, such as beta=2
+Options: TypeAlias = dict[str, object]  # those of a formula, such as beta=2
 MOST = {"bins": MOST_BINS, "k": MOST_RANKS}  # of options that are whole numbers
 
 
 def evaluate(
-    row: MetricSpec, c: State, zero_division: float | None = None, **options: Any
+    row: MetricSpec, c: State, zero_division: float | None = None, **options: object
 ) -> tuple[Value, bool | list[Label]]:
     """Return the value of a row, and what was 0/0.
 
@@ -52,7 +52,7 @@ def evaluate(
     return replace_undefined(row, c, compute(row, c, zero_division, **options), zero_division)
 
 
-def compute(row: MetricSpec, c: State, zero_division: float | None = None, **options: Any) -> Computed:
+def compute(row: MetricSpec, c: State, zero_division: float | None = None, **options: object) -> Computed:
     """Return what the formula of a row returns, certified intervals and all, with 0/0 as nan.
 
     `ValueError` if the row cannot be computed from these counts (see `obstacles`), or for an option the row lacks.
@@ -71,7 +71,7 @@ def checked_options(row: MetricSpec, options: Options) -> Options:
     return {name: _checked_option(row, name, value) for name, value in options.items()}
 
 
-def _checked_option(row: MetricSpec, name: str, value: Any) -> Any:
+def _checked_option(row: MetricSpec, name: str, value: object) -> object:
     if name not in row.options:
         raise ValueError(f"Expected the options of {row.key!r} to be {list(row.options)}, but got {name!r}")
     default = row.options[name]

@@ -9,7 +9,10 @@ stored outside that object.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from stream_metrics.formulas.protocol import Integers, Numbers
 
 C = TypeVar("C")
 T = TypeVar("T")
@@ -20,7 +23,7 @@ class MemoizedCounts:
 
     def __init__(self, counts: Any) -> None:
         self._counts = counts
-        self.memo: dict[Any, Any] = {}
+        self.memo: dict[object, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -29,14 +32,14 @@ class MemoizedCounts:
         self.__dict__[name] = value
         return value
 
-    def cells(self) -> Any:
+    def cells(self) -> tuple[Integers, Integers, Numbers]:
         """Return the non-zero cells; see `Counts.cells`."""
-        cells = self._counts.cells()
+        cells: tuple[Integers, Integers, Numbers] = self._counts.cells()
         self.__dict__["cells"] = lambda: cells
         return cells
 
 
-def memo_of(counts: object) -> dict[Any, Any]:
+def memo_of(counts: object) -> dict[object, Any]:
     """Return the dictionary in which results for these counts are stored; a new one for counts that may change."""
     return counts.memo if type(counts) is MemoizedCounts else {}
 
@@ -47,7 +50,7 @@ def memoized(compute: Callable[[C], T]) -> Callable[[C], T]:
     def read(c: C) -> T:
         if type(c) is not MemoizedCounts:
             return compute(c)
-        memo: dict[Any, T] = c.memo  # type: ignore[attr-defined]
+        memo: dict[object, T] = c.memo  # type: ignore[attr-defined]
         if compute not in memo:
             memo[compute] = compute(c)
         return memo[compute]

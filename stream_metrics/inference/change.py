@@ -51,7 +51,7 @@ class DetectorSnapshot:
 
     __slots__ = ("_data",)
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: dict[str, object]) -> None:
         """Take over plain data."""
         self._data = data
 
@@ -64,7 +64,7 @@ class DetectorSnapshot:
         except KeyError:
             raise AttributeError(f"Expected one of {sorted(self._data)}, but got {name!r}") from None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return everything as plain Python types."""
         return dict(self._data)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class HasIntervals(Protocol):
     def n(self) -> int:
         """The number of samples."""
 
-    def interval(self, key: str, level: float = ..., **options: Any) -> Interval | dict[Label, Interval]:
+    def interval(self, key: str, level: float = ..., **options: object) -> Interval | dict[Label, Interval]:
         """See `Snapshot.interval`."""
 
 

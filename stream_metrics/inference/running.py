@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from stream_metrics.catalog.table import find
 from stream_metrics.errors import MergeError
@@ -16,6 +16,7 @@ from stream_metrics.wire import Portable, written_as
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
+    from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["RunningInterval"]
 
@@ -82,7 +83,7 @@ class RunningInterval(Portable):
         row = find(self.key)
         self.n, self.looks, self._low, self._high = 0, 0, row.low, row.high
 
-    def look(self, snapshot: Any) -> Interval:
+    def look(self, snapshot: Snapshot) -> Interval:
         """Take a look at the stream, and return what all looks so far allow.
 
         Parameters
@@ -102,7 +103,8 @@ class RunningInterval(Portable):
         """
         if snapshot.n < self.n:
             raise ValueError(f"Expected looks at one stream, which grows, but got {snapshot.n} samples after {self.n}")
-        now: Interval = snapshot.interval(self.key, self.level, label=self.label, valid="anytime", t_opt=self.t_opt)
+        looked = snapshot.interval(self.key, self.level, label=self.label, valid="anytime", t_opt=self.t_opt)
+        now = cast(Interval, looked)
         if not math.isnan(now.low):
             self._low, self._high = max(self._low, now.low), min(self._high, now.high)
         self.n, self.looks = snapshot.n, self.looks + 1
@@ -133,7 +135,7 @@ class RunningInterval(Portable):
             "merge the counts, and look at the whole"
         )
 
-    def _content(self) -> list[Any]:
+    def _content(self) -> list[object]:
         return [self.key, self.level, self.label, self.t_opt, self.n, self.looks, self._low, self._high]
 
     @classmethod

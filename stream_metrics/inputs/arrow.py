@@ -25,6 +25,7 @@ import numpy as np
 from stream_metrics.errors import LabelError
 from stream_metrics.inputs import chunked
 from stream_metrics.inputs.chunked import Array, Change, Part, concat_codes, min_int_dtype
+from stream_metrics.inputs.tensors import Values
 from stream_metrics.labels import Label, canonical
 from stream_metrics.labels.label import LONGEST
 
@@ -49,7 +50,7 @@ __all__ = [
 ]
 
 Codes: TypeAlias = tuple[Array | list[Array], list[Any]]
-Read: TypeAlias = Array | list[Any] | tuple[Array | list[Array], list[Label] | None]
+Read: TypeAlias = Values | tuple[Array | list[Array], list[Label] | None]
 ArrowColumn: TypeAlias = "ArrowArray | ChunkedArray"
 ArrowData: TypeAlias = "ArrowColumn | RecordBatch | Table"
 
@@ -107,7 +108,7 @@ def labels(values: ArrowData, argument: str) -> Read:
     return list(values.to_pylist())
 
 
-def numbers(values: ArrowColumn) -> Array | list[Any]:
+def numbers(values: ArrowColumn) -> Values:
     """Return a column of numbers as an array, or as a list if one is null or they are no numbers."""
     is_ = types()
     if is_.is_dictionary(values.type) and is_number(values.type.value_type):
@@ -117,7 +118,7 @@ def numbers(values: ArrowColumn) -> Array | list[Any]:
     return list(values) if is_.is_temporal(values.type) else list(values.to_pylist())
 
 
-def times(values: ArrowColumn) -> Array | list[Any]:
+def times(values: ArrowColumn) -> Values:
     """Return a column of times as an array of datetime64 or of numbers, or as a list."""
     return as_array(values) if hasattr(values, "type") and types().is_timestamp(values.type) else numbers(values)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from stream_metrics.inputs.arrow import (
     types,
 )
 from stream_metrics.inputs.chunked import Array, stack_columns
+from stream_metrics.inputs.tensors import Values
 
 if TYPE_CHECKING:
     from pyarrow import DataType
@@ -51,7 +52,7 @@ def given(values: ArrowData) -> tuple[ArrowData, Array] | None:
     return values.filter(some), np.asarray(some.to_numpy(zero_copy_only=False))
 
 
-def scores(values: ArrowData) -> Array | list[Any]:
+def scores(values: ArrowData) -> Values:
     """Return a column of scores as `numbers` does, a table of them (n, K) as an array, maps as dicts.
 
     The table is a record batch, a table, a struct, or lists of one length. If anything in it is null or no number, it
@@ -83,7 +84,7 @@ def _stored(values: ArrowColumn) -> ArrowColumn:
     return pyarrow().chunked_array([chunk.storage for chunk in chunks_of(values)], values.type.storage_type)
 
 
-def _lists(values: ArrowColumn) -> Array | list[Any]:
+def _lists(values: ArrowColumn) -> Values:
     """Return a column of lists of scores as a table, or as a list of rows unless all are numbers of one length."""
     chunks = chunks_of(values)
     if chunks and not values.null_count and is_number(values.type.value_type):

@@ -25,7 +25,7 @@ from stream_metrics.inputs.score_tables import (
     soft_rows,
     stand_in,
 )
-from stream_metrics.inputs.tensors import Array, Rows
+from stream_metrics.inputs.tensors import Array, Rows, Values
 from stream_metrics.labels import Label, unique
 
 __all__ = ["Batch", "Weights", "label_batch", "mixed_batch", "score_batch"]
@@ -79,14 +79,14 @@ class Batch:
         weights: Weights | None = None,
         *,
         predicted: Column | None = None,
-        scores: Array | list[Any] | None = None,
+        scores: Values | None = None,
         classes: tuple[Label, ...] | None = None,
         named: bool = True,
         rows: Positions | None = None,
     ) -> None:
         self.truth, self.weights, self.n = truth, weights, truth.n
         self.predicted, self.classes, self.named, self.rows = predicted, classes, named, rows
-        self.scores: Array | list[Any] = [] if scores is None else scores
+        self.scores: Values = [] if scores is None else scores
         self._positions: tuple[tuple[Label, ...], NDArray[np.int32]] | None = None
 
     def split_weights(self) -> tuple[Array | None, Array | None]:

@@ -12,7 +12,7 @@ from stream_metrics._core.numeric.kernels import real_number, row_values
 from stream_metrics.errors import ScoreError
 from stream_metrics.inputs import arrow_scores
 from stream_metrics.inputs.arrow import as_pyarrow, dictionary_encode
-from stream_metrics.inputs.tensors import Array, Rows, as_container, native
+from stream_metrics.inputs.tensors import Array, Rows, Values, as_container, native
 from stream_metrics.labels import Label, unique
 
 __all__ = [
@@ -45,7 +45,7 @@ def own_names(scores: object) -> tuple[Label, ...] | None:
     return unique(own.tolist() if hasattr(own, "tolist") else own, "scores.columns")
 
 
-def score_table(scores: object) -> Array | list[Any]:
+def score_table(scores: object) -> Values:
     """Return a column or a table of float32 or float64, or a list of scores of any form."""
     if type(scores) is not np.ndarray:
         scores = _rows_of_scores(scores)
@@ -76,7 +76,7 @@ def _rows_of_scores(scores: Any) -> Rows:
     return np.array(rows) if all(type(row) is float for row in rows) else rows
 
 
-def drop_null_rows(scores: object) -> tuple[Array | list[Any], Array | None]:
+def drop_null_rows(scores: object) -> tuple[Values, Array | None]:
     """Return what `score_table` does, of Arrow only the rows that have scores, with for each row whether it has."""
     arrow_data = None if isinstance(scores, np.ndarray | list) else as_pyarrow(scores)
     some = None if arrow_data is None else arrow_scores.given(arrow_data)

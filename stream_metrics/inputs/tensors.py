@@ -14,7 +14,7 @@ import numpy as np
 
 from stream_metrics.errors import LabelError, ScoreError, WeightError
 
-__all__ = ["Array", "Rows", "is_single", "as_container", "native", "masked_to_list", "tensor_to_numpy"]
+__all__ = ["Array", "Rows", "Values", "is_single", "as_container", "native", "masked_to_list", "tensor_to_numpy"]
 
 COLUMNS: dict[str, tuple[type[ValueError], str]] = {
     "scores": (ScoreError, "a column or a table of scores"),
@@ -24,6 +24,7 @@ COLUMNS: dict[str, tuple[type[ValueError], str]] = {
 }  # by argument; all others are of labels
 LABELS = LabelError, "a column of labels"
 Array: TypeAlias = np.ndarray[Any, Any]  # of any shape and type
+Values: TypeAlias = Array | list[Any]  # numbers in an array, or anything in a list
 
 
 class Rows(Protocol):
@@ -32,7 +33,7 @@ class Rows(Protocol):
     def __len__(self) -> int:
         """Return the number of rows."""
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         """Iterate over the rows."""
 
 

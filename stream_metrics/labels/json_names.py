@@ -61,7 +61,7 @@ def label_named(text: str, labels: Collection[Label]) -> Label | None:
     return next((label for label in labels if not isinstance(label, str) and repr(label) == text), None)
 
 
-def labels_shown_as(text: str) -> frozenset[Any]:
+def labels_shown_as(text: str) -> frozenset[object]:
     """Return the labels that `label_names` shows as this text: the text itself, and the other label that it spells.
 
     `int(1)`, as 1 is shown beside the text "1", is the number alone.
@@ -74,7 +74,7 @@ def labels_shown_as(text: str) -> frozenset[Any]:
         return frozenset((text,))
 
 
-def json_number(value: Any) -> int | float | None:
+def json_number(value: object) -> int | float | None:
     """Return a number as JSON has it; None for nan, an infinity, and anything that is no number."""
     number = value.item() if hasattr(value, "item") else value
     if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):

@@ -24,7 +24,7 @@ from stream_metrics.errors import LabelError, ScoreError
 
 __all__ = ["Label", "canonical", "most_likely", "ordering", "sort_key", "unique"]
 
-Label: TypeAlias = "str | int | float | bytes | tuple[Any, ...]"
+Label: TypeAlias = "str | int | float | bytes | tuple[Label, ...]"
 
 ALLOWED = "a str, int, bool, finite float, bytes, or a tuple of these"
 DEEPEST, LONGEST, LARGEST_INT = 32, 2**20, 2048  # levels of tuples, characters or bytes, bits
@@ -55,7 +55,7 @@ def canonical(value: object, argument: str = "label", position: int | None = Non
     if isinstance(value, bytes):
         return _limited(bytes(memoryview(value)), argument, position)
     if getattr(value, "shape", None) == () and hasattr(value, "item") and not _is_time(value):
-        item: Any = value.item()
+        item = value.item()
         if type(item) is kind and _numpy_kind(value) == "f":
             item = float(value)  # type: ignore[arg-type]  # a long double, which has no item of Python
         if type(item) is not kind:
@@ -68,7 +68,7 @@ def _is_time(value: object) -> bool:
     return _numpy_kind(value) in ("M", "m")
 
 
-def _numpy_kind(value: object) -> Any:
+def _numpy_kind(value: object) -> object:
     return getattr(getattr(value, "dtype", None), "kind", None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from stream_metrics._core.confusion.kernels import UpdateBase
 from stream_metrics.errors import MergeError
@@ -203,7 +203,7 @@ class MetricBase(UpdateBase, Portable):
     def _configuration(self) -> tuple[object, ...]:
         raise NotImplementedError
 
-    def _checked(self, content: Any) -> Self:
+    def _checked(self, content: tuple[object, ...]) -> Self:
         """Return self if it would write the configuration that was read."""
         if encoded(content[0]) != encoded(self._configuration()):
             raise ValueError(f"a configuration as it is written, {self._configuration()}, but got {content[0]}")

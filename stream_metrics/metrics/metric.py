@@ -133,7 +133,7 @@ class Metric(MetricBase):
         compute(row, self.state, self.zero_division, **self._options)
         self.get()  # refuses options out of range
 
-    def _set_options(self, options: dict[str, Any]) -> None:
+    def _set_options(self, options: dict[str, object]) -> None:
         """Check the options of the formula, and bind them to it."""
         row = self.row
         for name, value in options.items():
@@ -308,7 +308,7 @@ def _unlisted(key: str) -> type[Metric]:
     return UnlistedMetric
 
 
-def _plain(value: object, argument: str) -> Any:
+def _plain(value: object, argument: str) -> object:
     """Return an option in the one form in which it is compared and written."""
     if isinstance(value, Mapping):
         labels = [canonical(label) for label in value]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 from stream_metrics.formulas.memoized import memoized
 from stream_metrics.labels import Label
@@ -22,6 +22,7 @@ from stream_metrics.ranking.pool import pool
 from stream_metrics.ranking.protocol import OWN, UNDEFINED, Certified, RankColumn
 
 Measure = Callable[..., Certified]
+T = TypeVar("T")
 
 
 class Ranks(Protocol):
@@ -71,7 +72,7 @@ def each(measure: Measure) -> Callable[..., list[Certified]]:
     """Return the measure of every class against the rest, in the order of report; `.measure` is that of one column."""
 
     @functools.wraps(measure)
-    def formula(r: Ranks, **options: Any) -> list[Certified]:
+    def formula(r: Ranks, **options: object) -> list[Certified]:
         return [measure(column, **options) for column in columns(r)]
 
     formula.measure = measure  # type: ignore[attr-defined]
@@ -81,7 +82,7 @@ def each(measure: Measure) -> Callable[..., list[Certified]]:
 def over_classes(measure: Measure, doc: str, *, by_support: bool = False) -> Callable[..., Certified]:
     """Return the mean of a measure over the classes where it is defined, plain or weighted by their true samples."""
 
-    def formula(r: Ranks, **options: Any) -> Certified:
+    def formula(r: Ranks, **options: object) -> Certified:
         each_column = columns(r)
         values = [measure(column, **options) for column in each_column]
         if not by_support:
@@ -98,7 +99,7 @@ def over_classes(measure: Measure, doc: str, *, by_support: bool = False) -> Cal
 def pooled(measure: Measure, doc: str) -> Callable[..., Certified]:
     """Return a measure of all scores of all classes against one threshold (micro average)."""
 
-    def formula(r: Ranks, **options: Any) -> Certified:
+    def formula(r: Ranks, **options: object) -> Certified:
         return measure(pool(columns(r)), **options)
 
     formula.__doc__ = doc
@@ -109,13 +110,13 @@ def only(measure: Measure) -> Callable[..., Certified]:
     """Return the measure of the one column of a state that has a single question, that of its `pos_label`."""
 
     @functools.wraps(measure)
-    def formula(r: Ranks, **options: Any) -> Certified:
+    def formula(r: Ranks, **options: object) -> Certified:
         return measure(r.column(r.pos_label), **options)
 
     return _with_options(formula, measure)
 
 
-def _with_options(formula: Callable[..., Any], measure: Measure) -> Callable[..., Any]:
+def _with_options(formula: Callable[..., T], measure: Measure) -> Callable[..., T]:
     """Give a formula the keyword-only options of the measure of one column."""
     parameters = inspect.signature(measure).parameters.values()
     first = inspect.Parameter("r", inspect.Parameter.POSITIONAL_OR_KEYWORD)

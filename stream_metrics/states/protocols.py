@@ -12,29 +12,15 @@ if TYPE_CHECKING:
     from stream_metrics.inputs.batch import Batch
     from stream_metrics.states.limits import Load
 
-__all__ = ["Accumulator", "BatchState", "Readable"]
+__all__ = ["Accumulator", "BatchState", "Mergeable", "Readable"]
 
 
-class Accumulator(Protocol):
-    """Counters that merge: a state, a metric, a set of metrics, a window, groups."""
-
-    KIND: ClassVar[str]
-
-    @property
-    def n(self) -> int:
-        """The number of samples, abstentions not included."""
-
-    @property
-    def abstained(self) -> int:
-        """The number of samples without a prediction."""
+class Mergeable(Protocol):
+    """What `stream_metrics.testing` checks: counters that merge, of this package or of a user."""
 
     @property
     def update(self) -> Callable[..., None]:
         """Count one sample; which arguments a sample has depends on the class."""
-
-    @property
-    def update_many(self) -> Callable[..., None]:
-        """Count a batch, or nothing of it."""
 
     @property
     def snapshot(self) -> Callable[..., Any]:
@@ -55,6 +41,24 @@ class Accumulator(Protocol):
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Return the accumulator of bytes; DecodeError if they are of none, or of another kind."""
+
+
+class Accumulator(Mergeable, Protocol):
+    """What containers need: a state, a metric, a set of metrics, a window, groups."""
+
+    KIND: ClassVar[str]
+
+    @property
+    def n(self) -> int:
+        """The number of samples, abstentions not included."""
+
+    @property
+    def abstained(self) -> int:
+        """The number of samples without a prediction."""
+
+    @property
+    def update_many(self) -> Callable[..., None]:
+        """Count a batch, or nothing of it."""
 
     def to_content(self) -> list[object]:
         """Return what an accumulator that contains this one writes of it."""

@@ -280,7 +280,7 @@ def _matrix(table: Array, names: tuple[Label, ...] | None) -> NDArray[np.float64
     return real.reshape(-1, 1) if names is None else real
 
 
-def _numbered(truth: Column) -> tuple[NDArray[np.int32], list[Any]]:
+def _numbered(truth: Column) -> tuple[NDArray[np.int32], list[Label]]:
     """Return a column of labels as codes and the labels that occur."""
     values = truth.values
     if truth.names is None and len(values):
@@ -289,8 +289,8 @@ def _numbered(truth: Column) -> tuple[NDArray[np.int32], list[Any]]:
             shifted = values.astype(np.int64) - low
             occurs = np.bincount(shifted) > 0
             table = (np.cumsum(occurs) - 1).astype(np.int32)
-            return table[shifted], (np.flatnonzero(occurs) + low).tolist()
+            labels: list[Any] = (np.flatnonzero(occurs) + low).tolist()
+            return table[shifted], labels
     if truth.names is not None and len(truth.names) <= FEW:
         return values.astype(np.int32), list(truth.names)
-    codes, labels = factorize(truth)
-    return codes, list(labels)
+    return factorize(truth)

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stream_metrics.formulas.protocol import Counts
 
 __all__ = ["folded", "noncentrality_bounds", "unbiased_bounds"]
 
@@ -23,7 +26,7 @@ def folded(low: float, high: float) -> tuple[float, float]:
     return (0.0 if low <= 0 <= high else ends[0]), ends[1]
 
 
-def unbiased_bounds(c: Any, value: float, ends: tuple[float, float], level: float, bias: int) -> tuple[float, float]:
+def unbiased_bounds(c: Counts, value: float, ends: tuple[float, float], level: float, bias: int) -> tuple[float, float]:
     """Return the interval of V for more than two classes from one that ignores the bias.
 
     `bias` is how often the noise of the cells is in it: once in the value itself, twice where matrices are drawn.

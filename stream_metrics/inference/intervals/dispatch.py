@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stream_metrics.catalog.obstacles import SQUARE_LIMIT
 from stream_metrics.catalog.table import CATALOG, MetricSpec, find
@@ -43,7 +43,7 @@ def interval(
     t_opt: float | None = None,
     draws: int = DRAWS,
     seed: int = SEED,
-    **options: Any,
+    **options: object,
 ) -> Interval | dict[Label, Interval]:
     """Return the interval of a metric; see `Snapshot.interval`."""
     request = validate_request(IntervalRequest(level, method, valid, t_opt, draws, seed))

@@ -17,12 +17,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
 from stream_metrics.catalog.table import MetricSpec, find
-from stream_metrics.evaluation.evaluate import evaluate, value_labels
+from stream_metrics.evaluation.evaluate import State, evaluate, value_labels
 from stream_metrics.evaluation.evaluation import Evaluation, Options
 from stream_metrics.formulas.memoized import MemoizedCounts
 from stream_metrics.formulas.protocol import Counts, Floats
@@ -87,10 +87,10 @@ def interval(
     return intervals[value_labels(row, evaluation.view(row.state, key))[place]]
 
 
-def _reader(evaluation: Evaluation, row: MetricSpec, options: Options) -> Callable[[Any], Values]:
+def _reader(evaluation: Evaluation, row: MetricSpec, options: Options) -> Callable[[State], Values]:
     """Return what evaluates a metric on a state."""
 
-    def read(state: Any) -> Values:
+    def read(state: State) -> Values:
         value, undefined = evaluate(row, state, evaluation.zero_division, **options)
         if row.kind == "whole":
             return {None: math.nan if undefined else float(value)}
@@ -103,7 +103,7 @@ def _reader(evaluation: Evaluation, row: MetricSpec, options: Options) -> Callab
 def _of_values(
     evaluation: Evaluation,
     reads: str,
-    read: Callable[[Any], Values],
+    read: Callable[[State], Values],
     ends: tuple[float, float],
     request: IntervalRequest,
 ) -> dict[Label | None, Interval]:
@@ -124,13 +124,12 @@ def _of_values(
     return intervals
 
 
-def _without_folds(evaluation: Evaluation, reads: str) -> list[Any]:
+def _without_folds(evaluation: Evaluation, reads: str) -> list[State]:
     """Return the state without each fold in turn."""
     if reads not in evaluation.left_out:
         pairs = {fold: (states,) for fold, states in evaluation.folds.items() if reads in states}
         evaluation.left_out[reads] = [MemoizedCounts(state) for (state,) in left_out(pairs, reads)[1]]
-    states: list[Any] = evaluation.left_out[reads]
-    return states
+    return evaluation.left_out[reads]
 
 
 def _interval(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
+from stream_metrics.evaluation.evaluate import State
 from stream_metrics.formulas.protocol import Floats
 
 __all__ = ["Folds", "jackknife", "left_out"]
 
-Folds = Mapping[int, tuple[Mapping[str, Any], ...]]
+Folds = Mapping[int, tuple[Mapping[str, State], ...]]
 
 
 def jackknife(estimates: Floats) -> float:
@@ -21,7 +21,7 @@ def jackknife(estimates: Floats) -> float:
     return math.sqrt((f - 1) / f * float(((estimates - estimates.mean()) ** 2).sum()))
 
 
-def left_out(folds: Folds, reads: str) -> tuple[list[Any], list[list[Any]]]:
+def left_out(folds: Folds, reads: str) -> tuple[list[State], list[list[State]]]:
     """Return the states of both models, and those without each fold; three merges a fold, by prefix and suffix."""
     states = [[side[reads] for side in pair] for pair in folds.values()]
     ahead, behind = _running(states), _running(states[::-1])[::-1]
@@ -32,9 +32,9 @@ def left_out(folds: Folds, reads: str) -> tuple[list[Any], list[list[Any]]]:
     return ahead[-1], [pair for pair in rest if None not in pair]
 
 
-def _running(folds: list[list[Any]]) -> list[list[Any]]:
+def _running(folds: list[list[State]]) -> list[list[State]]:
     """Return the merges of no fold, of the first, of the first two, and so on."""
-    total: list[list[Any]] = [[None] * len(folds[0])]
+    total: list[list[State]] = [[None] * len(folds[0])]
     for pair in folds:
         total.append([y.copy() if x is None else x.copy().merge(y) for x, y in zip(total[-1], pair, strict=True)])
     return total
