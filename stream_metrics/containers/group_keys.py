@@ -7,9 +7,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.errors import LabelError
-from stream_metrics.inputs import columns
-from stream_metrics.inputs.columns import as_column, check_codes
+from stream_metrics.inputs.columns import checked_column, factorize
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, canonical
 from stream_metrics.wire import encoded
@@ -45,12 +43,7 @@ def factorize_groups(group: object, n: int) -> tuple[list[Label], NDArray[np.int
     if is_single(group):
         codes, labels = np.zeros(n, np.int32), [canonical(group, "group")] * (n > 0)
     else:
-        c = as_column(group, "group", False)
-        if len(c.values) != n:
-            raise LabelError(argument="group", expected=f"to have as many rows as `y_true`, {n}", got=len(c.values))
-        if n:
-            check_codes(c, (int(c.values.min()), int(c.values.max())), "group", False)
-        codes, labels = columns.factorize(c)
+        codes, labels = factorize(checked_column(group, "group", rows=n))
     keys: dict[Label, int] = {}
     places = np.array([keys.setdefault(label, len(keys)) for label in labels], np.int64)
     forms = np.zeros((len(keys), 4), np.int64)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stream_metrics._core.numeric.kernels import split_some_weights, split_weights
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError
-from stream_metrics.inputs.columns import Column, as_column, check_codes, read_weights
+from stream_metrics.inputs.columns import Column, as_column, check_column, read_weights
 from stream_metrics.inputs.score_tables import (
     drop_null_rows,
     is_abstention,
@@ -99,11 +99,15 @@ class Batch:
             self._positions = classes, self.truth.positions(classes)
         return self._positions[1]
 
+    def take(self, rows: Positions, scores: Values, classes: tuple[Label, ...] | None = None) -> Batch:
+        """Return a batch of some rows with their scores."""
+        weights = None if self.weights is None else self.weights.take(rows)
+        positions = rows if self.rows is None else self.rows[rows]
+        return Batch(self.truth.take(rows), weights, scores=scores, classes=classes, rows=positions)
+
     def check_truth(self) -> None:
         """Raise LabelError for the first row whose truth is a code of no label."""
-        values = self.truth.values
-        if self.n and self.truth.names is not None:
-            check_codes(self.truth, (int(values.min()), int(values.max())), "y_true", False)
+        check_column(self.truth, "y_true", False)
 
     def with_caller_position(self, error: StreamMetricsError) -> StreamMetricsError:
         """Return an error about one of the rows as one about the caller's row."""
@@ -112,11 +116,11 @@ class Batch:
         return error.with_position(int(self.rows[error.position]))
 
 
-def label_batch(y_true: object, y_pred: object, w: object) -> Batch:
-    """Return a batch of labels."""
-    truth, predicted = as_column(y_true, "y_true", False), as_column(y_pred, "y_pred", True)
+def label_batch(y_true: object, y_pred: object, w: object, argument: str = "y_pred") -> Batch:
+    """Return a batch of labels; `argument` is what the caller names the predictions."""
+    truth, predicted = as_column(y_true, "y_true", False), as_column(y_pred, argument, True)
     if predicted.n != truth.n:
-        raise _wrong_length(LabelError, "y_pred", truth.n, predicted.n)
+        raise _wrong_length(LabelError, argument, truth.n, predicted.n)
     return Batch(truth, _weights(w, truth.n), predicted=predicted)
 
 
@@ -170,8 +174,7 @@ def mixed_batch(
         table = [row for row, there in zip(table, present.tolist(), strict=True) if there]
     if rows is None:
         return whole, Batch(truth, whole.weights, scores=table, classes=names), y_pred
-    weights = None if whole.weights is None else whole.weights.take(rows)
-    return whole, Batch(truth.take(rows), weights, scores=table, classes=names, rows=rows), y_pred
+    return whole, whole.take(rows, table, names), y_pred
 
 
 def _weights(w: object, n: int) -> Weights | None:

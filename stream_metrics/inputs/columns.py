@@ -8,7 +8,7 @@ imported to recognise pandas, Arrow or torch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +26,10 @@ __all__ = [
     "Categorical",
     "Column",
     "PairCounts",
+    "admit_labels",
     "as_column",
-    "check_codes",
+    "check_column",
+    "checked_column",
     "count_pairs",
     "factorize",
     "read_weights",
@@ -179,6 +181,32 @@ def check_codes(c: Column, seen: Iterable[int], argument: str, may_abstain: bool
                 raise _bad_code(c.values, c.names, code, argument)
 
 
+def check_column(c: Column, argument: str, may_abstain: bool) -> None:
+    """Raise LabelError for the first row of a column whose code stands for no label."""
+    if c.names is not None and c.n:
+        check_codes(c, (int(c.values.min()), int(c.values.max())), argument, may_abstain)
+
+
+def checked_column(values: object, argument: str, may_abstain: bool = False, rows: int | None = None) -> Column:
+    """Return the column of labels that `values` is or holds, every row checked; there must be so many `rows`."""
+    c = as_column(values, argument, may_abstain)
+    if rows is not None and c.n != rows:
+        raise LabelError(argument=argument, expected=f"to have as many rows as `y_true`, {rows}", got=c.n)
+    check_column(c, argument, may_abstain)
+    return c
+
+
+def admit_labels(admit: Callable[..., Label], labels: list[Label], column: Column, argument: str) -> list[Label]:
+    """Return the labels under which a state counts those of a column, or name the first row that it refuses."""
+    try:
+        return [admit(label, argument) for label in labels]
+    except LabelError:
+        for position, label in enumerate(column.objects()):
+            if label is not None:
+                admit(label, argument, position)
+        raise
+
+
 def _bad_code(codes: Array, names: list[Label], code: int, argument: str) -> LabelError:
     at = int(np.flatnonzero(codes == code)[0])
     if code == -1:
@@ -216,9 +244,8 @@ def count_pairs(t: Column, p: Column, wholes: Array | None = None, parts: Array 
         counted = counted or count_integers(*_alike(t.values, p.values))
         if counted is not None:
             return _from_table(t, p, n, *counted)
-    if n:
-        check_codes(t, (int(t.values.min()), int(t.values.max())), "y_true", False)
-        check_codes(p, (int(p.values.min()), int(p.values.max())), "y_pred", True)
+    check_column(t, "y_true", False)
+    check_column(p, "y_pred", True)
     t_codes, t_labels = factorize(t)
     p_codes, p_labels = factorize(p)
     cells, seen, abstained, weighted = count_codes(t_codes, p_codes, len(t_labels), len(p_labels), wholes, parts)

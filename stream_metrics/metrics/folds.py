@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from stream_metrics._core.windows.kernels import ExtendedPrediction
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.samples import plain_sample
-from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, canonical
 from stream_metrics.states.batches import KeyedBatch
 from stream_metrics.states.folds import fold_of, folds_of
@@ -78,7 +77,7 @@ def revert_unit(
 def batch_of(owner: L, columns: Mapping[str, object], unit: object, classes: Iterable[Label] | None) -> L:
     """Return a new accumulator that has counted a batch; `unit` is a column, or one unit for all rows."""
     batch = KeyedBatch(columns, classes=classes)
-    folds = folds_of([unit] * batch.n if is_single(unit) else unit, batch.n, FOLDS)
+    folds = folds_of(unit, batch.n, FOLDS)
     empty = _empty(owner)
     whole: L = empty.copy()
     whole.unit_folds = batch.split_by_key(folds, lambda _: None, empty)

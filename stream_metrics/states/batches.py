@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
 from stream_metrics.inputs.batch import Weights
-from stream_metrics.inputs.columns import Categorical, Column, as_column, check_codes
+from stream_metrics.inputs.columns import Categorical, Column, checked_column
 from stream_metrics.inputs.score_tables import materialize
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
@@ -86,9 +86,9 @@ class KeyedBatch:
         """Return the columns, truth and weights read and checked, and predictions if they are labels."""
         if self._typed is None:
             columns = dict(self.columns)
-            columns["y_true"] = _checked_column(columns["y_true"], "y_true")
+            columns["y_true"] = checked_column(columns["y_true"], "y_true")
             if labels and columns.get("y_pred") is not None:
-                columns["y_pred"] = _checked_column(columns["y_pred"], "y_pred")
+                columns["y_pred"] = checked_column(columns["y_pred"], "y_pred", True)
             if columns.get("w") is not None and not isinstance(columns["w"], Weights):
                 columns["w"] = Weights(columns["w"], self.n)
             self._typed = columns
@@ -144,14 +144,6 @@ def _takes_columns(state: Accumulator) -> bool:
     return isinstance(counts, ConfusionMatrix | RankSketch | ProbabilityLosses) and of_package.startswith(
         "stream_metrics."
     )
-
-
-def _checked_column(values: object, argument: str) -> Column:
-    """Return a column of labels; LabelError names the first row that has none where there must be one."""
-    c = as_column(values, argument, argument == "y_pred")
-    if c.n:
-        check_codes(c, (int(c.values.min()), int(c.values.max())), argument, argument == "y_pred")
-    return c
 
 
 def _is_coded(column: object) -> bool:

@@ -12,7 +12,7 @@ from stream_metrics._core.confusion.kernels import ConfusionCounters, pack_cells
 from stream_metrics._core.numeric.kernels import split_weights
 from stream_metrics.errors import LabelError, WeightError
 from stream_metrics.inputs.batch import Batch, label_batch
-from stream_metrics.inputs.columns import Column, count_pairs
+from stream_metrics.inputs.columns import admit_labels, count_pairs
 from stream_metrics.inputs.tensors import Array, native, tensor_to_numpy
 from stream_metrics.labels import Label, unique
 from stream_metrics.snapshots.snapshot import Snapshot
@@ -108,20 +108,10 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         counted = count_pairs(batch.truth, batch.predicted, *batch.split_weights())
         truth, predicted = counted.truth, counted.predicted
         if self.fixed_labels is not None:
-            truth = self._admitted(truth, batch.truth, "y_true")
-            predicted = self._admitted(predicted, batch.predicted, "y_pred")
+            truth = admit_labels(self.admit, truth, batch.truth, "y_true")
+            predicted = admit_labels(self.admit, predicted, batch.predicted, "y_pred")
         numbers = counted.n, counted.abstained, counted.weighted
         return partial(self.add_cells, truth, predicted, counted.cells, counted.seen, *numbers)
-
-    def _admitted(self, labels: list[Label], column: Column, argument: str) -> list[Label]:
-        """Return the labels under which to count, or name the first row whose label is not allowed."""
-        try:
-            return [self.admit(label, argument) for label in labels]
-        except LabelError:
-            for position, label in enumerate(column.objects()):
-                if label is not None:
-                    self.admit(label, argument, position)
-            raise
 
     @classmethod
     def from_matrix(cls, matrix: object, labels: Iterable[Label] | None = None) -> Self:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics.errors import LabelError
-from stream_metrics.inputs.columns import as_column, check_codes, factorize
+from stream_metrics.inputs.columns import checked_column, factorize
+from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.wire import encoded
 
 if TYPE_CHECKING:
     from stream_metrics.states.score_labels import Scores
 
-__all__ = ["content_fold", "fold_of", "folds_of", "units_of"]
+__all__ = ["content_fold", "fold_of", "folds_of"]
 
 
 def fold_of(unit: Label, folds: int) -> int:
@@ -50,26 +50,14 @@ def _whole(label: Label) -> Label:
 
 
 def folds_of(unit: object, n: int, folds: int) -> NDArray[np.int64]:
-    """Return the fold of every row of a batch; `folds` for rows without a unit."""
+    """Return the fold of every row of a batch, of a column of units or one unit; `folds` where there is none."""
     if unit is None:
         return np.full(n, folds, np.int64)
-    c = as_column(unit, "unit", False)
-    if len(c.values) != n:
-        raise LabelError(argument="unit", expected=f"to have as many rows as `y_true`, {n}", got=len(c.values))
-    if n:
-        check_codes(c, (int(c.values.min()), int(c.values.max())), "unit", False)
+    c = checked_column([unit] * n if is_single(unit) else unit, "unit", rows=n)
     if c.names is None and c.values.dtype.kind == "i":
         return (_mixed(c.values.astype(np.int64)) % np.uint64(folds)).astype(np.int64)
     codes, names = factorize(c)
     return np.array([fold_of(name, folds) for name in names], np.int64)[codes]
-
-
-def units_of(values: object, n: int) -> list[Label]:
-    """Return the units of a batch as labels."""
-    c = as_column(values, "unit", False)
-    if len(c.values) != n:
-        raise LabelError(argument="unit", expected=f"to have as many rows as `y_true`, {n}", got=len(c.values))
-    return c.objects()
 
 
 def _mixed(x: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics._core.numeric.kernels import real_number, split_weights
+from stream_metrics._core.numeric.kernels import real_number
 from stream_metrics._core.paired.kernels import PairedCounts
-from stream_metrics.errors import LabelError, MergeError, ScoreError, StreamMetricsError
-from stream_metrics.inputs.columns import as_column, check_codes, factorize, read_weights
+from stream_metrics.errors import MergeError, ScoreError, StreamMetricsError
+from stream_metrics.inputs.batch import Batch, Weights, label_batch
+from stream_metrics.inputs.columns import admit_labels, as_column, check_column, checked_column, factorize
 from stream_metrics.inputs.score_tables import (
     finite_scores,
     is_abstention,
@@ -33,7 +34,7 @@ from stream_metrics.inputs.score_tables import (
     plain_number,
 )
 from stream_metrics.labels import Label, canonical
-from stream_metrics.states.folds import content_fold, fold_of, folds_of, units_of
+from stream_metrics.states.folds import content_fold, fold_of, folds_of
 from stream_metrics.states.limits import MOST, Load, capacity_left, load_of, sample_cost
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
@@ -196,58 +197,79 @@ class Comparison(PairedCounts, Portable):
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         if self.scores:
-            y_true, pred_a = materialize(y_true, "y_true"), materialize(pred_a, "pred_a")
-            self._many_scores(y_true, pred_a, materialize(pred_b, "pred_b"), w, unit)
+            self.merge(self._scored_batch(y_true, (pred_a, pred_b), w, unit))
             return
-        columns = [
-            as_column(x, name, name != "y_true") for x, name in zip((y_true, pred_a, pred_b), ARGUMENTS, strict=True)
-        ]
-        n = len(columns[0].values)
+        first = label_batch(y_true, pred_a, w, "pred_a")
+        second = label_batch(first.truth, pred_b, first.weights, "pred_b")
+        self._count_labels(first, second, folds_of(unit, first.n, self.folds))
+
+    def _count_labels(self, first: Batch, second: Batch, folds: NDArray[np.int64]) -> None:
+        """Count two batches of labels with the same truth and weights."""
         labels, codes = [], []
-        for c, name in zip(columns, ARGUMENTS, strict=True):
-            if len(c.values) != n:
-                raise LabelError(argument=name, expected=f"to have as many rows as `y_true`, {n}", got=len(c.values))
-            if n:
-                check_codes(c, (int(c.values.min()), int(c.values.max())), name, name != "y_true")
-            codes_of_run, names = factorize(c)
-            labels.append(self._admitted(names, codes_of_run, name))
-            codes.append(codes_of_run.astype(np.int64))
-        wholes, parts = (None, None) if w is None else split_weights(read_weights(w, n))
-        self._commit(labels, codes, folds_of(unit, n, self.folds), wholes, parts)
+        for column, argument in zip((first.truth, first.predicted, second.predicted), ARGUMENTS, strict=True):
+            assert column is not None
+            check_column(column, argument, argument != "y_true")
+            column_codes, names = factorize(column)
+            labels.append(admit_labels(self.admit, names, column, argument))
+            codes.append(column_codes.astype(np.int64))
+        self._commit(labels, codes, folds, *first.split_weights())
 
-    def _admitted(self, names: list[Label], codes: NDArray[np.int32], argument: str) -> list[Label]:
-        """Return the labels to count under, or name the first row whose label is not allowed."""
-        try:
-            return [self.admit(name, argument) for name in names]
-        except LabelError:
-            for position, code in enumerate(codes.tolist()):
-                if code >= 0:
-                    self.admit(names[code], argument, position)
-            raise
+    def _scored_batch(self, y_true: object, predictions: tuple[object, object], w: object, unit: object) -> Self:
+        """Return a state of its own that has counted a batch of scores."""
+        truth = checked_column(y_true, "y_true")
+        whole = Batch(truth, None if w is None else Weights(w, truth.n))
+        folds = folds_of(unit, truth.n, self.folds)
+        columns = [self._score_column(*column, truth.n) for column in zip(predictions, ARGUMENTS[1:], strict=True)]
+        rows = np.flatnonzero([None not in pair for pair in zip(*columns, strict=True)])
+        rule, sides, labels = self._empty().rule, [], []
+        for column, argument in zip(columns, ARGUMENTS[1:], strict=True):
+            side = whole.take(rows, [column[row] for row in rows.tolist()])
+            filled = [None if x is None else label for x, label in zip(column, truth.objects(), strict=True)]
+            for row, label in zip(rows.tolist(), rule.of_batch(side).labels.objects(), strict=True):
+                filled[row] = label
+            sides.append(side)
+            labels.append(as_column(filled, argument, True))
+        batch = self._emptied()
+        first, second = (Batch(truth, whole.weights, predicted=column) for column in labels)
+        batch._count_labels(first, second, folds)
+        batch._count_scores(sides, folds[rows])
+        return batch
 
-    def _many_scores(self, y_true: object, pred_a: object, pred_b: object, w: object, unit: object) -> None:
-        """Count a batch of scores, row by row in a state of its own."""
-        truth = as_column(y_true, "y_true", False)
-        n = len(truth.values)
-        columns = [truth.objects()]
-        for values, name in ((pred_a, "pred_a"), (pred_b, "pred_b")):
-            if values is None or getattr(values, "ndim", 1) != 1 or own_names(values) is not None:
-                raise ScoreError(argument=name, expected="to be a column of numbers or of mappings", got=values)
-            columns.append(listed(values))
-            if len(columns[-1]) != n:
-                expected = f"to have as many rows as `y_true`, {n}"
-                raise ScoreError(argument=name, expected=expected, got=len(columns[-1]))
-        checked = [1] * n if w is None else read_weights(w, n)
-        units = [None] * n if unit is None else units_of(unit, n)
-        batch = self.copy()
-        batch.reset()
-        rows = zip(*columns, checked if isinstance(checked, list) else checked.tolist(), units, strict=True)
-        for position, (*sample, of) in enumerate(rows):
+    def _score_column(self, values: object, argument: str, n: int) -> list[Scores | None]:
+        """Return the scores of each row as a float or as a mapping to floats, None for an abstention."""
+        values = materialize(values, argument)
+        if values is None or getattr(values, "ndim", 1) != 1 or own_names(values) is not None:
+            raise ScoreError(argument=argument, expected="to be a column of numbers or of mappings", got=values)
+        column = listed(values)
+        if len(column) != n:
+            raise ScoreError(argument=argument, expected=f"to have as many rows as `y_true`, {n}", got=len(column))
+        for position, pred in enumerate(column):
             try:
-                batch.update(*sample, unit=of)
+                column[position] = None if is_abstention(pred) else self._scores_of(pred, argument)
             except StreamMetricsError as error:
                 raise error.with_position(position) from None
-        self.merge(batch)
+        return column
+
+    def _count_scores(self, sides: list[Batch], folds: NDArray[np.int64]) -> None:
+        """Let the states of each fold count the scores of both models, in a state that has counted none."""
+        samples = zip(sides[0].truth.objects(), sides[0].scores, sides[1].scores, strict=True)
+        places = np.array(
+            [
+                content_fold(truth, a, b, self.folds) if fold == self.folds else fold
+                for (truth, a, b), fold in zip(samples, folds.tolist(), strict=True)
+            ],
+            np.int64,
+        )
+        for fold in np.unique(places).tolist():
+            pair, own = (self._empty(), self._empty()), np.flatnonzero(places == fold)
+            for scored, side in zip(pair, sides, strict=True):
+                part = side.take(own, [side.scores[row] for row in own.tolist()])
+                try:
+                    for state in scored.states():
+                        state.count_batch(part)
+                except StreamMetricsError as error:
+                    raise part.with_caller_position(error) from None
+            self._scored[fold] = pair
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another shard.
@@ -317,11 +339,15 @@ class Comparison(PairedCounts, Portable):
         Comparison
             The copy.
         """
+        return self._emptied().merge(self)
+
+    def _emptied(self) -> Self:
+        """Return a state of the same configuration that has counted nothing."""
         twin: Self = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._scored = {}
         twin._configure(self.fixed_labels, self.folds, bool(self.scores))
-        return twin.merge(self)
+        return twin
 
     def reset(self) -> None:
         """Forget every sample; the configuration stays."""
@@ -376,10 +402,10 @@ class Comparison(PairedCounts, Portable):
             raise ValueError("seven counters, and cells in five or six columns")
         parts = cells[5] if len(cells) == 6 else (0,) * len(cells[0])
         comparison._refill(list(labels), appearances, counters, (*cells[:5], parts))
-        for fold, held in scored:
+        for fold, contents in scored:
             pair = comparison._empty(), comparison._empty()
-            for state, of in zip((s for side in pair for s in side.states()), held, strict=True):
-                state.merge(type(state).from_content(of))
+            for state, data in zip((s for side in pair for s in side.states()), contents, strict=True):
+                state.merge(type(state).from_content(data))
             if type(fold) is not int or not 0 <= fold < folds or not comparison.scores or not pair[0].ranks.n:
                 raise ValueError("scores of the folds there are")
             comparison._scored[fold] = pair
