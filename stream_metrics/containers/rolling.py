@@ -19,6 +19,7 @@ from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.metric import METRIC_CLASSES, Metric
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.snapshots.intervals import of_window
+from stream_metrics.states.limits import Load
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.ranks import RankSketch
@@ -173,6 +174,11 @@ class Rolling(RollingAucBase, Portable):
             "Expected states that can be merged, but got a Rolling: the last N samples of two streams together do not "
             "follow from the last N of each; TimeWindow merges, pane by pane"
         )
+
+    def merge_load(self) -> Load:
+        """Return bounds of what the samples in the window add to a merge; see `states.limits`."""
+        load: Load = self.state.merge_load()
+        return load
 
     def copy(self) -> Self:
         """Return an independent window with the same samples.
