@@ -249,7 +249,7 @@ def test_more_classes_than_pairs_are_kept_of_are_refused(batch: bool) -> None:
 def test_an_interrupt_leaves_no_state_behind_the_others(
     monkeypatch: pytest.MonkeyPatch, sketch: int, late: bool
 ) -> None:
-    """Ctrl-C while a batch is added, before or after a sketch has taken it: every state counts it once."""
+    """Ctrl-C while a batch is added, before or after a sketch has taken it: every state counts it, or none does."""
     batch = {"y_true": ["a", "b", "b"], "scores": [[0.75, 0.25]] * 3, "classes": ["a", "b"], "w": [1, 0.5, 0]}
     metrics, expected = sm.MetricSet(scores=True), sm.MetricSet(scores=True)
     expected.update_many(**batch)
