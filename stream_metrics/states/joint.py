@@ -214,7 +214,9 @@ class Comparison(PairedCounts, Portable):
             codes.append(column_codes.astype(np.int64))
         self._commit(labels, codes, folds, *first.split_weights())
 
-    def _scored_batch(self, y_true: object, predictions: tuple[object, object], w: object, unit: object) -> Self:
+    def _scored_batch(
+        self, y_true: object, predictions: tuple[object, object], w: object, unit: object
+    ) -> Comparison:
         """Return a state of its own that has counted a batch of scores."""
         truth = checked_column(y_true, "y_true")
         whole = Batch(truth, None if w is None else Weights(w, truth.n))
@@ -229,7 +231,7 @@ class Comparison(PairedCounts, Portable):
                 filled[row] = label
             sides.append(side)
             labels.append(as_column(filled, argument, True))
-        batch = self._emptied()
+        batch: Comparison = self._emptied()
         first, second = (Batch(truth, whole.weights, predicted=column) for column in labels)
         batch._count_labels(first, second, folds)
         batch._count_scores(sides, folds[rows])
