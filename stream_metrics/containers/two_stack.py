@@ -18,22 +18,23 @@ if TYPE_CHECKING:
 
 __all__ = ["PaneForm", "StatesAsTheyAre", "TwoStackAggregator"]
 
+State = TypeVar("State", bound="Accumulator")
 Stored = TypeVar("Stored")  # what a pane is stored as
 
 
-class PaneForm(Protocol[Stored]):
+class PaneForm(Protocol[State, Stored]):
     """How panes that receive no more in order, and merges of them, are stored."""
 
-    def freeze(self, pane: int, state: Accumulator) -> Stored:
+    def freeze(self, pane: int, state: State) -> Stored:
         """Return the stored form of a pane, whose state is not used any more unless it is that form."""
 
-    def read(self, stored: Stored) -> Accumulator:
+    def read(self, stored: Stored) -> State:
         """Return the state of a stored form, which the caller does not change."""
 
-    def thaw(self, stored: Stored) -> Accumulator:
+    def thaw(self, stored: Stored) -> State:
         """Return the state of a stored form, a copy which the caller may change."""
 
-    def keep(self, state: Accumulator) -> Stored:
+    def keep(self, state: State) -> Stored:
         """Return the stored form of a state that changes afterwards."""
 
 
@@ -57,13 +58,13 @@ class StatesAsTheyAre:
         return state.copy()
 
 
-class TwoStackAggregator(Generic[Stored]):
+class TwoStackAggregator(Generic[State, Stored]):
     """Merges of the panes that receive no more in order; `frozen` has these panes in their stored form.
 
     The panes that still receive samples, and what came late for others, are a dict of the caller.
     """
 
-    def __init__(self, form: PaneForm[Stored]) -> None:
+    def __init__(self, form: PaneForm[State, Stored]) -> None:
         self.frozen: dict[int, Stored] = {}
         self._form = form
         self.forget_merges()
@@ -72,12 +73,12 @@ class TwoStackAggregator(Generic[Stored]):
         """Forget all merges, since frozen panes have changed; they are built again at the next reading."""
         self._front: list[Stored] = []  # the stored merge of the pane in `_keys` with all that follow up to the edge
         self._keys: list[int] = []
-        self._back: Accumulator | None = None
+        self._back: State | None = None
         self._first_back = 0
         self._top = max(self.frozen, default=None)
         self._stale = bool(self.frozen)
 
-    def copy(self, form: PaneForm[Stored]) -> TwoStackAggregator[Stored]:
+    def copy(self, form: PaneForm[State, Stored]) -> TwoStackAggregator[State, Stored]:
         """Return an independent copy of an aggregator whose stored forms are immutable."""
         twin = TwoStackAggregator(form)
         twin.frozen, twin._front, twin._keys = dict(self.frozen), list(self._front), list(self._keys)
@@ -85,7 +86,7 @@ class TwoStackAggregator(Generic[Stored]):
         twin._first_back, twin._top, twin._stale = self._first_back, self._top, self._stale
         return twin
 
-    def freeze(self, panes: dict[int, Accumulator], before: int) -> None:
+    def freeze(self, panes: dict[int, State], before: int) -> None:
         """Take over the panes before `before` that are newer than all taken so far."""
         newer = sorted(pane for pane in panes if pane < before and (self._top is None or pane > self._top))
         stale, self._stale = self._stale, self._stale or bool(newer)  # if a merge is interrupted, all are built again
@@ -97,16 +98,16 @@ class TwoStackAggregator(Generic[Stored]):
             if self._back is not None:
                 self._back.merge(state)
             else:
-                self._back = self._form.thaw(stored) if stored is state else state
+                self._back = state.copy() if stored is state else state
                 self._first_back = pane
         self._stale = stale
 
-    def merged(self, panes: dict[int, Accumulator], low: int, high: int, empty: Accumulator) -> Accumulator:
+    def merged(self, panes: dict[int, State], low: int, high: int, empty: State) -> State:
         """Return a new state, the merge of all panes that are newer than `low` and not newer than `high`.
 
         What came late may be taken out of `panes` and be kept here from then on.
         """
-        total: Accumulator | None = None
+        total: State | None = None
         if self._top is not None and high < self._top:
             parts = [self._form.read(stored) for pane, stored in self.frozen.items() if low < pane <= high]
         else:
@@ -122,7 +123,7 @@ class TwoStackAggregator(Generic[Stored]):
             total.merge(part)
         return total
 
-    def _flip(self, panes: dict[int, Accumulator]) -> None:
+    def _flip(self, panes: dict[int, State]) -> None:
         """Build the front of all frozen panes and what came late for them."""
         self._stale = True  # until all is built: a reading that is interrupted leaves no half of it
         for pane in [pane for pane in panes if self._top is not None and pane <= self._top]:
@@ -133,7 +134,7 @@ class TwoStackAggregator(Generic[Stored]):
             del panes[pane]
             self.frozen[pane] = stored
         keys, front = sorted(self.frozen), []
-        total: Accumulator | None = None
+        total: State | None = None
         for pane in reversed(keys):
             stored = self.frozen[pane]
             total = self._form.thaw(stored) if total is None else total.merge(self._form.read(stored))
@@ -150,7 +151,7 @@ class TwoStackAggregator(Generic[Stored]):
         if not self.frozen:
             self.forget_merges()
 
-    def with_late(self, panes: Mapping[int, Accumulator]) -> dict[int, Accumulator]:
+    def with_late(self, panes: Mapping[int, State]) -> dict[int, State]:
         """Return all panes in the order of time as states, each with what came late for it."""
         states = {pane: self._form.read(stored) for pane, stored in self.frozen.items()}
         both = {

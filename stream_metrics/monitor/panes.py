@@ -67,7 +67,7 @@ class Panes(Generic[State]):
         self.seen: int | None = None
         self._open: dict[int, State] = {}  # the newest pane, and what came late for others
         self._written: dict[int, bytes] = {}  # panes with an open state as last written, if nothing has changed
-        self._merges = TwoStackAggregator(_AsBytes(type(self.inner), self._written))
+        self._merges: TwoStackAggregator[State, bytes] = TwoStackAggregator(_AsBytes(type(self.inner), self._written))
 
     @property
     def period(self) -> str:

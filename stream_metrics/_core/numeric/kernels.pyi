@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Self, final
 
@@ -31,10 +31,10 @@ def row_values(scores: object) -> list[object] | None: ...
 def whole(value: object, argument: str, least: int, most: int) -> int: ...
 def checked_weight(weight: object) -> int | float: ...
 def split_weights(
-    weights: NDArray[np.int64] | NDArray[np.float64] | list[object],
+    weights: NDArray[np.int64] | NDArray[np.float64] | Sequence[object],
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64] | None]: ...
 def split_some_weights(
-    weights: NDArray[np.int64] | NDArray[np.float64] | list[object],
+    weights: NDArray[np.int64] | NDArray[np.float64] | Sequence[object],
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64] | None, NDArray[np.bool_] | None]: ...
 
 @disjoint_base
