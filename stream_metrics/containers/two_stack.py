@@ -98,7 +98,7 @@ class TwoStackAggregator(Generic[State, Stored]):
             if self._back is not None:
                 self._back.merge(state)
             else:
-                self._back = state.copy() if stored is state else state
+                self._back = self._form.thaw(self.frozen[pane]) if stored is state else state
                 self._first_back = pane
         self._stale = stale
 
