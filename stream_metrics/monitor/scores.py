@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.labels import Label
 
-__all__ = ["cut", "mapping", "packed", "table"]
+__all__ = ["mapping", "packed", "table"]
 
 DOUBLE = 8  # bytes
 
@@ -33,9 +33,3 @@ def mapping(scores: bytes, classes: Sequence[Label]) -> dict[Label, float]:
 def table(rows: Sequence[bytes], width: int) -> NDArray[np.float64]:
     """Return the scores of events that have equally many, one row for each."""
     return np.frombuffer(b"".join(rows), "<f8").reshape(-1, width)
-
-
-def cut(numbers: NDArray[np.float64], width: int) -> list[bytes]:
-    """Return the rows of a table, flat, as bytes."""
-    data, size = numbers.astype("<f8", copy=False).tobytes(), width * DOUBLE
-    return [data[at : at + size] for at in range(0, len(data), size)]

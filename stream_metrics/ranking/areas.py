@@ -206,11 +206,3 @@ def delong_influence(column: RankColumn) -> tuple[Floats, Floats]:
     area = float(p.dot(below)) / own
     squares = (below - area) ** 2 / (own * (own - 1)), (above - area) ** 2 / (rest * (rest - 1))
     return np.concatenate([p, n]), np.concatenate(squares)
-
-
-def logit_interval(area: float, se: float, z: float = 1.959963984540054) -> tuple[float, float]:
-    """The confidence interval of an area on the logit scale, logit A +- z se / (A (1 - A)); (A, A) at 0 and 1."""
-    if not 0 < area < 1:
-        return area, area
-    centre, reach = math.log(area / (1 - area)), z * se / (area * (1 - area))
-    return 1 / (1 + math.exp(reach - centre)), 1 / (1 + math.exp(-reach - centre))

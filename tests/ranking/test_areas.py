@@ -18,7 +18,6 @@ from stream_metrics.ranking.areas import (
     delong_se,
     gini,
     hand_till,
-    logit_interval,
     mean,
     pair_areas,
     roc_auc,
@@ -208,7 +207,6 @@ def test_delong() -> None:
 
     assert delong_se(exact) == pytest.approx(delong_direct(rounded, own), rel=1e-12)
     assert delong_se(coarse) == pytest.approx(delong_direct(scores, own), rel=0.02)
-    assert logit_interval(0.9, 0.02)[0] < 0.9 < logit_interval(0.9, 0.02)[1]
 
 
 def test_hand_till() -> None:
