@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from metric_pages import slug
 
 import stream_metrics
+from stream_metrics import monitor
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.metrics.metric import METRIC_CLASSES
 
@@ -29,11 +30,13 @@ PAGES = (  # path, title, introduction, prefixes of the modules that define the 
 MORE = {  # members of modules that are public without being in the package itself
     "results": ["stream_metrics.snapshots.comparison.ComparisonSnapshot"],
 }
+MONITOR = [f"{getattr(monitor, name).__module__}.{name}".removeprefix("stream_metrics.") for name in monitor.__all__]
 MODULES = (  # path, title, introduction, modules
     ("plots", "Plots", "Figures with matplotlib: `pip install 'stream-metrics[plot]'`.", ["plots"]),
     ("integrations", "Integrations", "One module for each engine; each needs its extra.",
      ["integrations.river", "integrations.tables", "integrations.spark", "integrations.spark_streaming",
       "integrations.beam", "integrations.dask", "integrations.ray", "integrations.torch"]),
+    ("monitor", "Monitor", "The monitor as a library: `from stream_metrics.monitor import Monitor`.", MONITOR),
     ("testing", "Testing", "The laws of a mergeable accumulator, for states of your own.", ["testing"]),
 )  # fmt: skip
 

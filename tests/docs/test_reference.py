@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import random
 import re
 import subprocess
@@ -161,6 +162,7 @@ def commands() -> list[str]:
     blocks = "\n".join(
         block for text in PAGES.values() for block in re.findall(r"```sh\n(.*?)```", text, flags=re.DOTALL)
     )
+    blocks = blocks.replace("\\\n", " ")
     return sorted({line.split(" #")[0].strip() for line in blocks.split("\n") if line.startswith("stream-metrics ")})
 
 
@@ -176,3 +178,15 @@ def test_commands_have_the_flags_that_pages_show() -> None:
             assert re.search(rf"{flag}\b", helped[command]), line
 
     assert len(helped) > 3
+
+
+def test_events_and_rules_of_the_guide_are_read(tmp_path: Path) -> None:
+    """The monitor joins the events of the guide, and reads its alert rules."""
+    text = PAGES["docs/guides/production.md"]
+    for kind, name in (("json", "events.jsonl"), ("toml", "monitor.toml")):
+        (tmp_path / name).write_text(re.findall(rf"```{kind}\n(.*?)```", text, flags=re.DOTALL)[0])
+    run = [sys.executable, "-m", "stream_metrics", "monitor", "events.jsonl", "--config", "monitor.toml", "--once"]
+    view = subprocess.run([*run, "--format", "json"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    assert json.loads(view)["by_window"]["total"]["n"] == 1
+    assert len(json.loads(view)["alerts"]) == 6
