@@ -161,6 +161,13 @@ def test_reads_golden_files(name: str) -> None:
     check(sm.from_bytes(data), kind, content)
 
 
+def appearances(content: Any, samples: list[Any]) -> list[int]:
+    """Return how often each number that is not fixed was seen, with a weight, as boolean, as integer and as float."""
+    seen = [x for truth, predicted, w in samples if w and predicted is not None for x in (truth, predicted)]
+    numbers = [x for x in content[4] if isinstance(x, int | float)]
+    return [sum(type(y) is kind and y == x for y in seen) for x in numbers for kind in (bool, int, float)]
+
+
 @given(st.lists(st.tuples(LABELS, st.none() | LABELS, WEIGHTS)), st.booleans())
 def test_reads_random_matrices(samples: list[tuple[Any, Any, Any]], fixed: bool) -> None:
     """The reader gets labels and cells of any matrix."""
@@ -172,6 +179,7 @@ def test_reads_random_matrices(samples: list[tuple[Any, Any, Any]], fixed: bool)
 
     assert kind == "confusion"
     check_confusion(state, content)
+    assert list(content[5]) == appearances(content, samples)
 
 
 @settings(max_examples=150)
