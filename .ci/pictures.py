@@ -9,46 +9,42 @@ import random
 import shutil
 import subprocess
 import sys
-from html import escape
 
 from playwright.sync_api import sync_playwright
 
 import stream_metrics as sm
-from stream_metrics import plots
 
 ASSETS = pathlib.Path(__file__).parents[1] / "docs" / "assets"
 PORT, SECONDS = 8799, 100
 ANIMALS = ["cat", "cow", "dog", "fox"]
 
 
-def live_page():
+def live_page(browser):
     """Save the page of the demo as it is before it ends."""
     command = [sys.executable, "-m", "stream_metrics", "demo", "--live", "--port", str(PORT), "--seconds", str(SECONDS)]
     demo = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
-        with sync_playwright() as playwright:
-            browser = browser_of(playwright)
-            for scheme in ("light", "dark"):
-                context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
-                page = context.new_page()
-                page.wait_for_timeout(2000 if scheme == "dark" else (SECONDS - 15) * 1000)
-                page.goto(f"http://127.0.0.1:{PORT}/")
-                page.wait_for_timeout(3000)
-                page.screenshot(path=ASSETS / f"page-{scheme}.png")
-            browser.close()
+        for scheme, seconds in (("light", SECONDS - 15), ("dark", 2)):
+            page = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=scheme).new_page()
+            page.wait_for_timeout(1000 * seconds)
+            page.goto(f"http://127.0.0.1:{PORT}/")
+            page.wait_for_timeout(3000)
+            page.screenshot(path=ASSETS / f"page-{scheme}.png")
     finally:
         demo.terminate()
         demo.wait()
 
 
-def browser_of(playwright):
-    """Return Chromium."""
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    return playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+def notebook(browser, snapshot):
+    """Save a snapshot as a notebook shows it."""
+    for scheme, colour in (("light", "#fff"), ("dark", "#111")):
+        page = browser.new_context(viewport={"width": 840, "height": 700}, color_scheme=scheme).new_page()
+        page.set_content(f"<body style='background:{colour};font:14px sans-serif'>{snapshot._repr_html_()}</body>")
+        page.screenshot(path=ASSETS / f"notebook-{scheme}.png", full_page=True)
 
 
-def animals():
-    """Return a snapshot of four classes with probabilities."""
+def example():
+    """Return a snapshot of four classes."""
     rng, truth, rows = random.Random(4), [], []
     for _ in range(2000):
         label = rng.choice(ANIMALS)
@@ -59,16 +55,16 @@ def animals():
     return sm.evaluate(truth, scores=rows, classes=ANIMALS)
 
 
-def report(snapshot):
-    """Save the report as a terminal shows it."""
-    style = "display:inline-block;margin:0;padding:20px 24px;background:#11161d;color:#dbe2ea;font:14px/1.4 monospace"
+def main():
+    """Draw all pictures."""
+    snapshot = example()
+    snapshot.plot().savefig(ASSETS / "overview.png", dpi=100)
     with sync_playwright() as playwright:
-        page = browser_of(playwright).new_page()
-        page.set_content(f'<body style="margin:0"><pre style="{style}">{escape(snapshot.report(80))}</pre></body>')
-        page.locator("pre").screenshot(path=ASSETS / "report.png")
+        program = shutil.which("chromium") or shutil.which("google-chrome")
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        notebook(browser, snapshot)
+        live_page(browser)
+        browser.close()
 
 
-snapshot = animals()
-plots.overview(snapshot).savefig(ASSETS / "overview.png", dpi=100)
-report(snapshot)
-live_page()
+main()

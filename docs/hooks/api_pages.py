@@ -56,7 +56,7 @@ def api_pages() -> Iterator[tuple[str, str, str]]:
 
 def _names_by_page() -> dict[str, list[str]]:
     """Return the public names by the page that they are on; functions of no other page are on the first."""
-    pages: dict[str, list[str]] = {path: [] for path, *_ in PAGES} | {CLASS_PAGE: []}
+    pages: dict[str, list[str]] = {path: [] for path in (*(path for path, *_ in PAGES), CLASS_PAGE)}
     live = {name for row in CATALOG.values() for name in (row.class_name, row.alias) if name}
     for name in stream_metrics.__all__:
         value = getattr(stream_metrics, name)

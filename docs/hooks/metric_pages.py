@@ -11,7 +11,7 @@ from html import escape
 from formula import render
 
 from stream_metrics.catalog.bibliography import BIBLIOGRAPHY
-from stream_metrics.catalog.table import CATALOG, MetricSpec
+from stream_metrics.catalog.table import ALIASES, CATALOG, MetricSpec
 from stream_metrics.inference.intervals.methods import METHODS, ONE_LOOK, WITH_UNITS, refusal
 from stream_metrics.metrics.metric import METRIC_CLASSES
 
@@ -116,6 +116,8 @@ def _classes(row: MetricSpec) -> str:
 
 
 def _facts(row: MetricSpec) -> Iterator[tuple[str, str]]:
+    if names := [f"`{alias}`" for alias, key in ALIASES.items() if key == row.key]:
+        yield "Also called", ", ".join(names)
     kinds = {"whole": "one number", "per_class": "a number for each class", "matrix": "an array"}
     yield "Value", kinds[row.kind]
     yield "Range", _range(row) + DIRECTIONS[row.direction]
@@ -197,7 +199,8 @@ INDEX = """# Metrics reference
 These pages are generated from the catalog, the table from which the package itself computes every metric.
 
 A metric has a *key*. A snapshot has the value of every key that it can compute; a metric that is often watched alone
-also has a class, whose object is updated and read by itself.
+also has a class, whose object is updated and read by itself. [`sm.metrics()`][stream_metrics.metrics] lists the same in
+Python.
 
 ```pycon
 >>> import stream_metrics as sm
@@ -206,7 +209,7 @@ also has a class, whose object is updated and read by itself.
 >>> s = m.snapshot()
 >>> s["macro_f1"]
 0.6666666666666666
->>> s.per_class["recall"]["cat"]
+>>> s["recall", "cat"]
 0.5
 >>> mcc = sm.MCC()
 >>> mcc.update_many(["cat", "cat", "dog"], ["cat", "dog", "dog"])
