@@ -37,9 +37,9 @@ def live_page(browser):
 
 def notebook(browser, snapshot):
     """Save a snapshot as a notebook shows it."""
-    for scheme, colour in (("light", "#fff"), ("dark", "#111")):
+    for scheme, style in (("light", "background:#fff;color:#000"), ("dark", "background:#1e2129;color:#ddd")):
         page = browser.new_context(viewport={"width": 840, "height": 700}, color_scheme=scheme).new_page()
-        page.set_content(f"<body style='background:{colour};font:14px sans-serif'>{snapshot._repr_html_()}</body>")
+        page.set_content(f"<body style='{style};font:14px sans-serif'>{snapshot._repr_html_()}</body>")
         page.screenshot(path=ASSETS / f"notebook-{scheme}.png", full_page=True)
 
 
