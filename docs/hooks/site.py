@@ -26,6 +26,7 @@ COMMANDS = ("run", "merge", "show", "monitor", "demo")
 COPIES = {"benchmarks.md": "benchmarks/README.md", "changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
 REPOSITORY = re.compile(r"\[([^\]]+)\]\(repo:([^)\s:]+)(?:::(\w+))?\)")
 DOCTEST, NEEDS = re.compile(r"  # doctest: .*$", re.MULTILINE), re.compile(r"^<!-- needs: .*-->\n", re.MULTILINE)
+FROM_README = re.compile(r"\{\{ README: (.+) \}\}")
 MATH = re.compile(r"\$([^$\n]+)\$")
 
 _generated = {path: (title, text) for path, title, text in (*metric_pages(), *api_pages())}
@@ -58,6 +59,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Resolve links to files of the repository and formulas between dollar signs; leave out marks of doctest."""
     path = page.file.src_uri
+    markdown = FROM_README.sub(lambda match: _section(match[1]), markdown)
     markdown = DOCTEST.sub("", NEEDS.sub("", markdown)).replace("\n<BLANKLINE>\n", "\n\n")
     parts = re.split(r"(```.*?```|`[^`\n]*`)", markdown, flags=re.DOTALL)
     for at, part in enumerate(parts[::2]):
@@ -82,6 +84,14 @@ def _copied(source: Path) -> str:
     for path, copy in COPIES.items():
         text = re.sub(rf"\]\({copy}(#[^)]*)?\)", rf"]({path}\1)", text)
     return text
+
+
+def _section(heading: str) -> str:
+    """Return the section of the README under a heading, as it is written there."""
+    _, is_there, rest = _copied(ROOT / "README.md").partition(f"\n## {heading}\n")
+    if not is_there:
+        raise PluginError(f"Expected the heading {heading!r} in README.md, but it is not there")
+    return rest.split("\n## ")[0].strip()
 
 
 def _filled(page: Path) -> str:

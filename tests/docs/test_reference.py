@@ -190,3 +190,12 @@ def test_events_and_rules_of_the_guide_are_read(tmp_path: Path) -> None:
 
     assert json.loads(view)["by_window"]["total"]["n"] == 1
     assert len(json.loads(view)["alerts"]) == 6
+
+
+def test_sections_of_the_readme_that_pages_show_exist() -> None:
+    """A page that takes a section of the README names a heading there."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    headings = [name for text in PAGES.values() for name in re.findall(r"\{\{ README: (.+) \}\}", text)]
+
+    assert headings
+    assert all(f"\n## {name}\n" in readme for name in headings)
