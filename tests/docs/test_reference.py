@@ -199,3 +199,17 @@ def test_sections_of_the_readme_that_pages_show_exist() -> None:
 
     assert headings
     assert all(f"\n## {name}\n" in readme for name in headings)
+
+
+def test_what_stands_for_scikit_learn_can_be_evaluated() -> None:
+    """Each expression in the table of scikit-learn's functions has a value."""
+    table = PAGES["docs/guides/from-scikit-learn.md"].split("|---|---|---|\n")[1].split("\n\n")[0]
+    cells = [cell for line in table.split("\n") for cell in line.split(" | ")[1:]]
+    expressions = [code for cell in cells for code in re.findall(r"`((?:sm|s)[.\[][^`]*)`", cell)]
+    truth, scores = ["a", "b", "b", "a"], [[0.9, 0.1], [0.4, 0.6], [0.7, 0.3], [0.2, 0.8]]
+    names = {"s": sm.evaluate(truth, scores=scores, classes=["a", "b"]), "sm": sm, "label": "b", "c": "b"}
+
+    assert len(expressions) > 25
+    for code in expressions:
+        if "=" not in code or "(" in code:
+            assert eval(code.rpartition(" = ")[2], names) is not None, code
