@@ -1,4 +1,4 @@
-"""Figures of a snapshot, with matplotlib (`pip install stream-metrics[plot]`), which is imported on the first call.
+"""Figures of snapshots, with matplotlib (`pip install stream-metrics[plot]`), which is imported on the first call.
 
 Without `ax` a figure is made that belongs to no window and no `pyplot` state, so nothing pops up or stays open, and
 no display is needed; `ax.figure.savefig(...)` writes it. Global settings are read but never changed. Labels are drawn
@@ -11,12 +11,16 @@ figure of your own needs `layout="constrained"` or space there.
     curves.py       ROC, precision-recall and DET curves
     calibration.py  scores against the shares they predict
     time.py         values as a stream goes on
+    groups.py       metrics of groups, the worst on top
+    differences.py  differences of two models around 0
     panels.py       several of them in one figure
 """
 
 from stream_metrics.plots.calibration import reliability
 from stream_metrics.plots.classes import per_class
 from stream_metrics.plots.curves import det, precision_recall, roc
+from stream_metrics.plots.differences import differences
+from stream_metrics.plots.groups import groups
 from stream_metrics.plots.matrix import confusion_matrix
 from stream_metrics.plots.panels import overview, scores
 from stream_metrics.plots.time import running
@@ -24,6 +28,8 @@ from stream_metrics.plots.time import running
 __all__ = [
     "confusion_matrix",
     "det",
+    "differences",
+    "groups",
     "overview",
     "per_class",
     "precision_recall",

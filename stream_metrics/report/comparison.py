@@ -1,19 +1,35 @@
-"""The comparison of two models as text and as data."""
+"""The comparison of two models as text, HTML and data."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stream_metrics.report.headlines import COMPARED, COMPARED_BINARY_RANKS, COMPARED_LOSSES, COMPARED_RANKS
-from stream_metrics.report.table import Column, Table
+from stream_metrics.catalog.table import CATALOG
+from stream_metrics.inference.comparison.tests import Better, discordant_evidence
+from stream_metrics.report.headlines import (
+    COMPARED,
+    COMPARED_BINARY_RANKS,
+    COMPARED_LOSSES,
+    COMPARED_RANKS,
+    LINES,
+    short_title,
+)
+from stream_metrics.report.intervals import bracketed
+from stream_metrics.report.layout import fit_names, number, visible, wrap
+from stream_metrics.report.markup import THIN, fragment, notes_html, table_html, title_html, warnings_html
+from stream_metrics.report.table import Column, Table, block
+from stream_metrics.report.text import fitting_width, warning_lines
 
 if TYPE_CHECKING:
-    from stream_metrics.snapshots.comparison import ComparisonSnapshot
+    from stream_metrics.snapshots.comparison import ComparisonSnapshot, Difference
 
-__all__ = ["report", "to_dict"]
+__all__ = ["differences", "html", "keys_of", "report", "to_dict"]
 
 ASSUMPTION = "Intervals and tests assume independent samples, or independent units where samples have them."
+NAME, SHORT_NAME = 12, 8  # columns of the name of a model above its values
+SIDES: tuple[Better, ...] = ("either", "a", "b")
 
 
 def keys_of(snapshot: ComparisonSnapshot) -> tuple[str, ...]:
@@ -23,10 +39,25 @@ def keys_of(snapshot: ComparisonSnapshot) -> tuple[str, ...]:
     return COMPARED + tuple(key for kind in snapshot.scored for key in keys[kind])
 
 
+def differences(snapshot: ComparisonSnapshot, level: float) -> dict[str, tuple[Difference, Difference] | str]:
+    """Return the differences by key, for one look and for any number of looks, or why there are none."""
+    pairs: dict[str, tuple[Difference, Difference] | str] = {}
+    for key in keys_of(snapshot):
+        try:
+            pairs[key] = snapshot.difference(key, level), snapshot.difference(key, level, valid="anytime")
+        except ValueError as error:
+            pairs[key] = str(error)
+    return pairs
+
+
 def to_dict(snapshot: ComparisonSnapshot, level: float) -> dict[str, Any]:
     """Return names, sizes, tests, evidence, and differences for one look and for many."""
-    if not 0 < level < 1:
-        raise ValueError(f"Expected `level` to be between 0 and 1, but got {level!r}")
+    return _data(snapshot, level, differences(snapshot, level))
+
+
+def _data(
+    snapshot: ComparisonSnapshot, level: float, pairs: Mapping[str, tuple[Difference, Difference] | str]
+) -> dict[str, Any]:
     a, b = snapshot.names
     data: dict[str, Any] = {"a": a, "b": b, "n": snapshot.n, "abstentions": list(snapshot.abstentions), "level": level}
     try:
@@ -36,59 +67,126 @@ def to_dict(snapshot: ComparisonSnapshot, level: float) -> dict[str, Any]:
     else:
         data["discordant"] = {"only_a": only[0], "only_b": only[1]}
         data["mcnemar"] = {method: snapshot.mcnemar(method) for method in ("midp", "exact", "chi2")}
-        evidence_by_side = {side: snapshot.evidence(side, level) for side in ("either", "a", "b")}
-        data["evidence"] = {side: evidence._asdict() for side, evidence in evidence_by_side.items()}
-    data["differences"] = {}
-    for key in keys_of(snapshot):
-        try:
-            once, always = (snapshot.difference(key, level=level, valid=valid) for valid in ("fixed", "anytime"))
-        except ValueError as error:
-            data["differences"][key] = {"omitted": str(error)}
-            continue
-        shown = {name: getattr(once, name) for name in ("a", "b", "value", "se", "method", "note", "low", "high")}
-        data["differences"][key] = {**shown, "anytime": {"low": always.low, "high": always.high, "note": always.note}}
+        evidence = {side: discordant_evidence(*only, (a, b), side, level) for side in SIDES}
+        data["evidence"] = {side: one._asdict() for side, one in evidence.items()}
+    data["differences"] = {key: _plain(pair) for key, pair in pairs.items()}
+    data["warnings"] = list(snapshot.warnings)
     return data
 
 
-def report(snapshot: ComparisonSnapshot, level: float) -> str:
-    """Return the report as text."""
-    a, b = snapshot.names
-    data = to_dict(snapshot, level)
-    gone = sum(snapshot.abstentions)
-    head = f"{b} less {a}: {snapshot.n:,} samples" + (f", {gone:,} more without a prediction of one" if gone else "")
-    share = f"{100 * level:g} %"
-    headings = (a, b, "difference", f"{share}, this look", f"{share}, all looks")
-    rows = [_row(row) for row in data["differences"].values()]
-    columns = [Column(text, text, cells) for text, *cells in zip(headings, *(row[:5] for row in rows), strict=True)]
-    columns.append(Column("", "", [row[5] for row in rows], align="<"))
-    table = Table("", list(data["differences"]), columns).lines()
-    return "\n".join([head, "", *table, "", ASSUMPTION, *_tests(snapshot, data)])
+def _plain(pair: tuple[Difference, Difference] | str) -> dict[str, Any]:
+    if isinstance(pair, str):
+        return {"omitted": pair}
+    once, always = pair
+    shown = {name: getattr(once, name) for name in ("a", "b", "value", "se", "method", "note", "low", "high")}
+    return {**shown, "anytime": {"low": always.low, "high": always.high, "note": always.note}}
 
 
-def _row(row: dict[str, Any]) -> tuple[str, str, str, str, str, str]:
-    """Return the cells of a difference: both values, the difference, its intervals, and a remark."""
-    if "omitted" in row:
-        return "", "", "", "", "", row["omitted"]
-    once, always = (_limits(side["low"], side["high"]) for side in (row, row["anytime"]))
-    remark = "; ".join(filter(None, (row["method"], row["note"])))
-    return _number(row["a"]), _number(row["b"]), _number(row["value"], "+"), once, always, remark
+def report(snapshot: ComparisonSnapshot, level: float, width: int | None = None) -> str:
+    """Return the report as text of at most `width` columns, 40 or more; by default those of the terminal, up to 140."""
+    width = fitting_width(width)
+    pairs = differences(snapshot, level)
+    data = _data(snapshot, level, pairs)
+    table = _table(data, pairs, NAME).fit(width)
+    if table.left_out:
+        table = _table(data, pairs, NAME, short_title).fit(width)
+    blocks = [
+        wrap(_title(data), width),
+        warning_lines(snapshot.warnings, width),
+        block(table, [*_notes(data, pairs), *table.width_note()], width),
+        [line for text in _tests(data) for line in wrap(text, width, "  ")],
+    ]
+    return "\n\n".join("\n".join(lines) for lines in blocks if lines)
 
 
-def _tests(snapshot: ComparisonSnapshot, data: dict[str, Any]) -> list[str]:
+def html(snapshot: ComparisonSnapshot, level: float) -> str:
+    """Return the report as one HTML element."""
+    pairs = differences(snapshot, level)
+    data = _data(snapshot, level, pairs)
+    parts = [title_html(_title(data, THIN)), warnings_html(snapshot.warnings)]
+    parts += [table_html(_table(data, pairs, 3 * NAME)), notes_html(_notes(data, pairs))]
+    return fragment([*parts, notes_html(_tests(data, THIN))])
+
+
+def _samples(count: int, separator: str) -> str:
+    return f"{number(count, separator)} sample{'s' * (count != 1)}"
+
+
+def _title(data: dict[str, Any], separator: str = " ") -> str:
+    """Return names and sizes."""
+    head = f"{visible(data['b'])} against {visible(data['a'])}: {_samples(data['n'], separator)}"
+    gone = sum(data["abstentions"])
+    return head + (f", {number(gone, separator)} more without a prediction of one or both" if gone else "")
+
+
+def _title_of(key: str) -> str:
+    return LINES.get(key, CATALOG[key].title)
+
+
+def _table(
+    data: dict[str, Any],
+    pairs: Mapping[str, tuple[Difference, Difference] | str],
+    widest: int,
+    name: Callable[[str], str] = _title_of,
+) -> Table:
+    """Return the metrics of both models with their differences."""
+    shown = {key: pair for key, pair in pairs.items() if not isinstance(pair, str)}
+    models = [visible(data["a"]), visible(data["b"])]
+    (long_a, long_b), (a, b) = fit_names(models, widest), fit_names(models, SHORT_NAME)
+    share = f"{100 * data['level']:g} %"
+    rows = [once for once, _ in shown.values()]
+    columns = [
+        Column(long_a, a, [_value(row.a) for row in rows], drop=1),
+        Column(long_b, b, [_value(row.b) for row in rows], drop=1),
+        Column("difference", "change", [_value(row.value, "+") for row in rows]),
+        Column(f"{share}, one look", "one look", _intervals(rows)),
+        Column(f"{share}, any look", "any look", _intervals([always for _, always in shown.values()]), drop=2),
+    ]
+    return Table("Score", [name(key) for key in shown], columns, least=17)
+
+
+def _notes(data: dict[str, Any], pairs: Mapping[str, tuple[Difference, Difference] | str]) -> list[str]:
+    """Return the footnotes of the table of differences."""
+    both = [pair for pair in pairs.values() if not isinstance(pair, str)]
+    omitted = dict.fromkeys(pair for pair in pairs.values() if isinstance(pair, str))
+    if not both:
+        return list(omitted)
+    notes = [
+        f"Differences are {visible(data['b'])} less {visible(data['a'])}. {100 * data['level']:g} % intervals: for one "
+        f"look at a moment chosen beforehand, and for any number of looks. {ASSUMPTION}"
+    ]
+    for heading, at in (("one look", 0), ("any look", 1)):
+        if reasons := dict.fromkeys(pair[at].note for pair in both if pair[at].note):
+            notes.append(f"-: no trustworthy interval for {heading}: {'; '.join(reasons)}")
+    return notes + list(omitted)
+
+
+def _intervals(rows: Sequence[Difference]) -> list[str]:
+    """Return intervals as text, "-" for one that is not to be trusted."""
+    return [text or "-" for text in bracketed([None if row.note or math.isnan(row.low) else row for row in rows])]
+
+
+def _value(value: float, sign: str = "") -> str:
+    return "-" if math.isnan(value) else f"{value:{sign}.4f}"
+
+
+def _tests(data: dict[str, Any], separator: str = " ") -> list[str]:
+    """Return the tests whether one of the models is right more often."""
     if "evidence" not in data:
         return [data["discordant"]["omitted"]]
-    a, b = snapshot.names
+    names = {side: visible(data[side]) for side in "ab"}
     only = data["discordant"]
     lines = [
-        f"Only {a} right: {only['only_a']:,}; only {b} right: {only['only_b']:,}. "
+        f"Only {names['a']} is right: {_samples(only['only_a'], separator)}; "
+        f"only {names['b']}: {number(only['only_b'], separator)}. "
         f"McNemar (mid-p), for one look: p = {data['mcnemar']['midp']:.3g}"
     ]
     alpha = 1 - data["level"]
-    for side, name in (("b", b), ("a", a)):
+    for side in "ba":
         evidence = data["evidence"][side]
         shown = "shown" if evidence["log_e"] >= -math.log(alpha) else "not shown"
         lines.append(
-            f"{name} is right more often: {shown} at {100 * alpha:.3g} %, at any number of looks "
+            f"{names[side]} is right more often: {shown} at {100 * alpha:.3g} %, at any number of looks "
             f"(e-value {_e_value(evidence['log_e'])}, p = {evidence['p_value']:.3g})"
         )
     return lines
@@ -97,11 +195,3 @@ def _tests(snapshot: ComparisonSnapshot, data: dict[str, Any]) -> list[str]:
 def _e_value(log_e: float) -> str:
     """Return an e-value as text, however large."""
     return f"{math.exp(log_e):.3g}" if log_e < 700 else f"10^{log_e / math.log(10):.0f}"
-
-
-def _number(value: float, sign: str = "") -> str:
-    return "-" if math.isnan(value) else f"{value:{sign}.4f}"
-
-
-def _limits(low: float, high: float) -> str:
-    return "-" if math.isnan(low) else f"{low:+.4f} to {high:+.4f}"

@@ -1,8 +1,7 @@
-"""A snapshot as plain data: dictionaries for JSON, a table for pandas."""
+"""A snapshot as plain data: dictionaries for JSON."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from stream_metrics.catalog.obstacles import SQUARE_LIMIT
@@ -12,19 +11,17 @@ from stream_metrics.labels.json_names import label_names
 from stream_metrics.ranking.protocol import Certified
 
 if TYPE_CHECKING:
-    import pandas  # type: ignore[import-untyped]
-
     from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["to_dict", "to_frame"]
+__all__ = ["names_of", "to_dict"]
 
 Bound: TypeAlias = dict[str, float]  # low, high, se
 
 
 def to_dict(snapshot: Snapshot) -> dict[str, Any]:
     """Return everything as plain Python types; see `Snapshot.to_dict`."""
-    names = _names(snapshot)
+    names = names_of(snapshot)
     own = [names[label] for label in snapshot.labels]
     values: dict[str, dict[str, Any]] = {"whole": {}, "per_class": {}, "matrix": {}}
     undefined: list[str | list[str]] = []
@@ -53,6 +50,7 @@ def to_dict(snapshot: Snapshot) -> dict[str, Any]:
         "matrices": values["matrix"],
         "undefined": undefined,
         "omitted": dict(snapshot.omitted),
+        "warnings": list(snapshot.warnings),
     }
     if snapshot.interval_display is not None:
         data["intervals"] = _intervals(snapshot, names)
@@ -61,7 +59,7 @@ def to_dict(snapshot: Snapshot) -> dict[str, Any]:
     return data
 
 
-def _names(snapshot: Snapshot) -> dict[Label, str]:
+def names_of(snapshot: Snapshot) -> dict[Label, str]:
     """Return the JSON name of every label, of the matrix and of the scores."""
     labels = list(snapshot.labels)
     if "ranks" in snapshot.evaluation.states:
@@ -118,26 +116,3 @@ def _matrix(snapshot: Snapshot) -> object:
         return snapshot.confusion_matrix.tolist()
     rows, columns, values = snapshot.evaluation.views["counts"].cells()
     return {"rows": rows.tolist(), "columns": columns.tolist(), "values": values.tolist()}
-
-
-def to_frame(snapshot: Snapshot) -> pandas.DataFrame:
-    """Return a pandas table: one row per class, one column per chosen per-class key, and of intervals two more."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError("to_frame() needs pandas: pip install pandas") from error
-    labels = list(_names(snapshot))
-    index = pd.Index(labels, dtype=object, tupleize_cols=False, name="label")
-    evaluation = snapshot.evaluation
-    if labels == list(snapshot.labels) and "ranks" not in evaluation.states and snapshot.interval_display is None:
-        return pd.DataFrame({key: evaluation.value_and_undefined(key)[0] for key in snapshot.per_class}, index=index)
-    table: dict[str, list[float] | list[str]] = {}
-    for key, values in snapshot.per_class.items():
-        table[key] = [values.get(a, math.nan) for a in labels]
-        bounds = snapshot.displayed_interval(key)
-        if isinstance(bounds, dict):
-            table[f"{key}_low"] = [bounds[a].low if a in bounds else math.nan for a in labels]
-            table[f"{key}_high"] = [bounds[a].high if a in bounds else math.nan for a in labels]
-            if any(one.note for one in bounds.values()):
-                table[f"{key}_note"] = [bounds[a].note if a in bounds else "" for a in labels]
-    return pd.DataFrame(table, index=index)

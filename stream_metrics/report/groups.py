@@ -1,4 +1,4 @@
-"""The text report of groups: sizes, the groups from the worst, and where they differ most."""
+"""The report of groups, as text and as HTML: sizes, the groups from the worst, and where they differ most."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.headlines import GROUPS, short_title
 from stream_metrics.report.intervals import group_bounds, interval_notes, value_bounds
 from stream_metrics.report.layout import number, numbers, score, shorten, visible, wrap
+from stream_metrics.report.markup import THIN, fragment, notes_html, table_html, title_html, warnings_html
 from stream_metrics.report.table import Column, Table, block
-from stream_metrics.report.text import fitting_width
+from stream_metrics.report.text import fitting_width, warning_lines
 
 if TYPE_CHECKING:
     from stream_metrics.inference.intervals.interval import Interval
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from stream_metrics.snapshots.groups import GroupSnapshot
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["report"]
+__all__ = ["group_keys", "html", "ranked_groups", "report"]
 
 MOST_GROUPS = 25
 MOST = 6
@@ -30,13 +31,32 @@ MOST = 6
 def report(groups: GroupSnapshot, width: int | None = None) -> str:
     """Return the report as text of at most `width` columns, 40 or more; by default those of the terminal, up to 140."""
     width = fitting_width(width)
-    blocks = [wrap(_sizes(groups), width)]
+    blocks = [wrap(_sizes(groups), width), warning_lines(groups.warnings, width)]
     blocks.append([line for note in _together(groups) for line in wrap(note, width)])
-    if len(groups):
-        keys = _keys(groups)
-        names = dict(zip(groups, map(visible, label_names(list(groups))), strict=True))
-        blocks += [_table(groups, names, keys, width), _gaps(groups, names, keys, width)]
+    blocks += [block(table, notes, width) for table, notes in _sections(groups, MOST_GROUPS, width=width)]
     return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def html(groups: GroupSnapshot) -> str:
+    """Return the report as one HTML element."""
+    parts = [title_html(_sizes(groups, THIN)), warnings_html(groups.warnings), notes_html(_together(groups))]
+    tables = _sections(groups, 2 * MOST_GROUPS, THIN)
+    return fragment([*parts, *(table_html(table) + notes_html(notes) for table, notes in tables)])
+
+
+def _sections(
+    groups: GroupSnapshot, most: int, separator: str = " ", width: int | None = None
+) -> list[tuple[Table, list[str]]]:
+    """Return the tables of a report with their footnotes: at most `most` groups, and the largest differences."""
+    if not len(groups):
+        return []
+    keys = group_keys(groups)
+    names = dict(zip(groups, map(visible, label_names(list(groups))), strict=True))
+    table, notes = _table(groups, names, keys, most, separator)
+    gaps = _gaps(groups, names, keys, 30 if width is None else max(10, width // 5))
+    if width is not None:
+        table, gaps = table.fit(width), gaps.fit(width)
+    return [(table, [*table.doubts(), *notes, *table.width_note()]), (gaps, [])]
 
 
 def _together(groups: GroupSnapshot) -> list[str]:
@@ -51,15 +71,15 @@ def _together(groups: GroupSnapshot) -> list[str]:
     return notes
 
 
-def _sizes(groups: GroupSnapshot) -> str:
-    n = sum(view.n for view in groups.values()) + groups.folded
-    text = f"{number(n)} sample{'' if n == 1 else 's'} in {number(len(groups))} group{'' if len(groups) == 1 else 's'}"
+def _sizes(groups: GroupSnapshot, separator: str = " ") -> str:
+    n, count = sum(view.n for view in groups.values()) + groups.folded, len(groups)
+    text = f"{number(n, separator)} sample{'s' * (n != 1)} in {number(count, separator)} group{'s' * (count != 1)}"
     if groups.other is not None:
-        text += f", {number(groups.folded)} of them of groups folded into {visible(groups.other_name)}"
+        text += f", {number(groups.folded, separator)} of them of groups folded into {visible(groups.other_name)}"
     return text
 
 
-def _keys(groups: GroupSnapshot) -> list[str]:
+def group_keys(groups: GroupSnapshot) -> list[str]:
     """Return the keys to show: the usual ones that some group has a value of, or else the first chosen ones."""
     views = list(groups.values())
     known = [key for key in GROUPS if any(key in view.chosen_keys for view in views)]
@@ -77,36 +97,49 @@ def _column(groups: GroupSnapshot, key: str) -> list[float]:
     return [by_group.get(group, math.nan) for group in groups]
 
 
-def _table(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], width: int) -> list[str]:
+def ranked_groups(groups: GroupSnapshot) -> list[Label]:
+    """Return the groups from the worst in the first metric of the report; those without a value last."""
+    keys = group_keys(groups) if len(groups) else []
     ranked = [group for group, _ in groups.worst(keys[0])] if keys else []
-    ranked += [group for group in groups if group not in set(ranked)]
-    shown = ranked[:MOST_GROUPS]
+    seen = set(ranked)
+    return ranked + [group for group in groups if group not in seen]
+
+
+def _table(
+    groups: GroupSnapshot, names: dict[Label, str], keys: list[str], most: int, separator: str
+) -> tuple[Table, list[str]]:
+    """Return the groups from the worst, and footnotes."""
+    ranked = ranked_groups(groups)
+    shown = ranked[:most]
     rows: list[tuple[str, Snapshot]] = [(names[group], groups[group]) for group in shown]
     if groups.other is not None:
         rows.append((f"({visible(groups.other_name)})", groups.other))
     if groups.overall is not None:
         rows.append(("(all)", groups.overall))
-    columns = [Column("samples", "n", numbers([view.n for _, view in rows]))]
+    columns = [Column("samples", "n", numbers([view.n for _, view in rows], separator))]
     for position, key in enumerate(keys):
         cells, bounds = [_cell(view, key) for _, view in rows], [_bounds(view, key) for _, view in rows]
         columns.append(Column(_title(key), short_title(key), cells, drop=position, intervals=bounds))
-    table = Table("Group", [name for name, _ in rows], columns).fit(width)
-    notes = table.doubts()
-    if keys:
-        notes.append(f"Groups from the worst {_title(keys[0])}")
-    if len(shown) < len(ranked):
-        notes.append(f"{number(len(ranked) - len(shown))} groups left out: snapshot.worst({keys[0] if keys else ''!r})")
-    notes += table.width_note()
+    table = Table("Group", [name for name, _ in rows], columns, positions=range(len(rows)))
+    notes = [f"Groups in order of {_in_sentence(keys[0])}, worst first"] if keys else []
+    if left := len(ranked) - len(shown):
+        notes.append(f"{number(left, separator)} groups left out: snapshot.worst({keys[0] if keys else ''!r})")
     if any(cell == "-" for column in columns for cell in column.cells):
         notes.append("-: 0/0, left out of comparisons")
         read = [(name, view.evaluation) for name, view in rows]
         refused = [(name, obstacle) for name, values in read for key in keys if (obstacle := values.obstacle(key))]
         notes += [f"-: {name}: {CATALOG[obstacle.key].title} {obstacle.reason}" for name, obstacle in refused]
-    return block(table, notes, width)
+    return table, notes
 
 
 def _title(key: str) -> str:
     return CATALOG[key].title
+
+
+def _in_sentence(key: str) -> str:
+    """Return the title of a metric inside a sentence: "macro F1", but "ROC AUC"."""
+    text = _title(key)
+    return text[0].lower() + text[1:] if text[1:2].islower() else text
 
 
 def _cell(view: Snapshot, key: str) -> str:
@@ -121,12 +154,9 @@ def _bounds(view: Snapshot, key: str) -> Interval | None:
     return value_bounds(view, key, view.evaluation.view("ranks", key).pos_label)
 
 
-def _gaps(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], width: int) -> list[str]:
-    """Lay out the largest difference between groups in each metric, and between which groups it is."""
+def _gaps(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], most: int) -> Table:
+    """Return the largest difference between groups in each metric, and between which groups it is."""
     gaps = {key: gap for key in keys if (gap := groups.gap(key)).lowest is not None}
-    if not gaps:
-        return []
-    most = max(10, width // 5)
     ends = [
         [f"{shorten(names[gap[end]], most)} {score(_at(groups, gap[end], key))}" for key, gap in gaps.items()]
         for end in (1, 2)
@@ -137,7 +167,7 @@ def _gaps(groups: GroupSnapshot, names: dict[Label, str], keys: list[str], width
         Column("lowest", "lowest", ends[0], drop=1),
         Column("highest", "highest", ends[1], drop=2),
     ]
-    return Table("Largest difference", [_title(key) for key in gaps], columns).fit(width).lines()
+    return Table("Largest difference", [_title(key) for key in gaps], columns)
 
 
 def _gap_bounds(groups: GroupSnapshot, key: str) -> Interval | None:

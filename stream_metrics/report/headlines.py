@@ -44,7 +44,10 @@ MONITOR_VIEW = (
 )
 MONITOR_VIEW_OF_SCORES = ("roc_auc_ovr", "log_loss", "brier_score", "expected_calibration_error_top")
 
-LINES = {"matthews_corrcoef": "MCC (Matthews)"}  # the title in a report, where it is not that of the catalogue
+LINES = {  # the title in a report, where it is not that of the catalogue
+    "matthews_corrcoef": "MCC (Matthews)",
+    "log_loss": "Log loss",
+}
 COLUMNS = {
     "support": ("support", "true"),
     "predicted_count": ("predicted", "pred"),

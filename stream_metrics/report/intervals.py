@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
+    from stream_metrics.snapshots.comparison import Difference
     from stream_metrics.snapshots.groups import GroupSnapshot
     from stream_metrics.snapshots.snapshot import Snapshot
 
@@ -69,7 +70,7 @@ def group_bounds(groups: GroupSnapshot) -> Snapshot | None:
     return next((view for view in groups.values() if view.interval_display is not None), None)
 
 
-def bracketed(intervals: Sequence[Interval | None]) -> list[str]:
+def bracketed(intervals: Sequence[Interval | Difference | None]) -> list[str]:
     """Return the intervals of one column as text, empty where there is none."""
     there = [one for one in intervals if one is not None]
     if not there:

@@ -8,6 +8,7 @@ out. Whatever is left out is said, with the way to get it.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from stream_metrics.labels.json_names import label_names
@@ -22,7 +23,7 @@ from stream_metrics.report.table import GAP, Table, block
 if TYPE_CHECKING:
     from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["fitting_width", "report"]
+__all__ = ["fitting_width", "report", "warning_lines"]
 
 NARROWEST = 40
 WIDEST = 140  # without a width of its own; longer lines are hard to read
@@ -35,11 +36,16 @@ def fitting_width(width: int | None) -> int:
     return max(min(shutil.get_terminal_size().columns, WIDEST) if width is None else width, NARROWEST)
 
 
+def warning_lines(sentences: Sequence[str], width: int) -> list[str]:
+    """Return the warnings of a snapshot as text."""
+    return [line for text in sentences for line in wrap(f"Warning: {visible(text)}.", width, "  ")]
+
+
 def report(snapshot: Snapshot, width: int | None = None) -> str:
     """Return the report as text of at most `width` columns, 40 or more; by default those of the terminal, up to 140."""
     width = fitting_width(width)
     names = [visible(name) for name in label_names(row_labels(snapshot))]
-    blocks = [wrap(sizes(snapshot), width)]
+    blocks = [wrap(sizes(snapshot), width), warning_lines(snapshot.warnings, width)]
     if snapshot.weight:
         blocks += [wrap(note, width, "  ") for note in omissions(snapshot)]
         blocks += [wrap(note, width) for note in interval_notes(snapshot)]

@@ -17,15 +17,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from stream_metrics.catalog.spec import MetricSpec
-from stream_metrics.catalog.table import find
+from stream_metrics.catalog.table import ALIASES, find
 from stream_metrics.evaluation.evaluation import States
+from stream_metrics.evaluation.warnings import label_warnings
 from stream_metrics.formulas.stats.normal import normal_quantile, t_quantile
 from stream_metrics.inference.comparison import methods as methods
 from stream_metrics.inference.comparison import scores as scores
@@ -41,6 +42,10 @@ from stream_metrics.inputs.options import real
 from stream_metrics.labels import Label, canonical
 from stream_metrics.labels.json_names import json_data
 
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
+    from matplotlib.figure import Figure
+
 __all__ = ["ComparisonSnapshot", "Difference", "Joint"]
 
 Parts = tuple[float, float, str, float, int]  # both values, method, standard error, folds
@@ -49,6 +54,7 @@ OF_ALL = {*shares.ACCURACIES, "zero_one_loss", "micro_jaccard", "log_loss", "bri
 ENOUGH = 20  # samples that a variance rests on, or of the rarest class, for one look
 REPEATED = "0 folds: samples repeat, so that each needs a unit"
 FEW_SAMPLES = "the standard error rests on too few samples"
+CELLS = 5  # the first parts of `Joint`, which are arrays
 BURN_IN = 50  # samples of the rarest class for many looks at folds of scores
 
 
@@ -81,10 +87,11 @@ class Difference(Ends):
     note: str = ""
 
 
-class ComparisonSnapshot:
+class ComparisonSnapshot(Mapping[str, Difference]):
     """Two models at one moment: differences with their uncertainty, tests and evidence.
 
-    It comes from `Comparison.snapshot`.
+    It comes from `Comparison.snapshot`. It is a mapping from the metrics of its report to their differences, at 95 %
+    and for one look: `snapshot["accuracy"]`, `snapshot["recall", "cat"]`. `difference` has the options.
 
     Parameters
     ----------
@@ -113,7 +120,9 @@ class ComparisonSnapshot:
     ((0, 15), True)
     """
 
-    __slots__ = ("_left_out", "_scored", "_sides", "_units", "_weighted", "abstentions", "joint", "n", "names")
+    __slots__ = (
+        "_differences", "_left_out", "_scored", "_sides", "_units", "_weighted", "abstentions", "joint", "n", "names",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -131,6 +140,7 @@ class ComparisonSnapshot:
         self._units, self._weighted = keyed, weighted
         self._sides = methods.sides(joint)
         self._left_out: dict[str, Any] = {}
+        self._differences: dict[str, Difference | str] | None = None
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -150,6 +160,79 @@ class ComparisonSnapshot:
         _, truth, a, b, values, *_ = self.joint
         right_a, right_b = a == truth, b == truth
         return int(values[right_a & ~right_b].sum()), int(values[right_b & ~right_a].sum())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about data that look wrong; empty if nothing does."""
+        truth, *sides = (
+            [self.labels[at] for at in np.unique(column[self.joint.values > 0])]
+            for column in (self.joint.truth, self.joint.a, self.joint.b)
+        )
+        texts = [
+            text
+            for name, side in zip(self.names, sides, strict=True)
+            for text in label_warnings(truth, side, self.n, f"predictions of {name}")
+        ]
+        return tuple(dict.fromkeys(texts))
+
+    @property
+    def omitted(self) -> Mapping[str, str]:
+        """The metrics of the report that cannot be compared, and why; `snapshot[key]` raises for them."""
+        return {key: pair for key, pair in self._headline().items() if isinstance(pair, str)}
+
+    def _headline(self) -> dict[str, Difference | str]:
+        """Return the differences of the report at 95 %, for one look, or why there are none."""
+        from stream_metrics.report.comparison import keys_of
+
+        if self._differences is None:
+            self._differences = {}
+            for key in keys_of(self):
+                try:
+                    self._differences[key] = self.difference(key)
+                except ValueError as error:
+                    self._differences[key] = str(error)
+        return self._differences
+
+    def __getitem__(self, key: str | tuple[str, Label]) -> Any:
+        """Return the difference of a metric, or with `snapshot[key, label]` that of one class.
+
+        Intervals are of 95 %, for one look; `difference` has others. A per-class key without a label gives a dict from
+        class to difference.
+        """
+        if isinstance(key, tuple):
+            if len(key) != 2:
+                raise KeyError(f"Expected a key, or a key and one label, but got {key!r:.60}")
+            return self.difference(key[0], label=key[1])
+        row = find(key)
+        if row.kind == "per_class":
+            return {label: self.difference(row.key, label=label) for label in self.labels}
+        difference = self._headline().get(row.key)
+        return difference if isinstance(difference, Difference) else self.difference(row.key)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the metrics of the report that can be compared; `omitted` has the others."""
+        return (key for key, difference in self._headline().items() if isinstance(difference, Difference))
+
+    def __contains__(self, key: object) -> bool:
+        """Tell whether `key`, or the key of which it is an alias, is one of those over which this iterates."""
+        key = ALIASES.get(key, key) if isinstance(key, str) else key
+        return key in set(self)
+
+    def __len__(self) -> int:
+        """Number of metrics over which this iterates."""
+        return sum(1 for _ in self)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both have the same names and counters."""
+        if not isinstance(other, ComparisonSnapshot):
+            return NotImplemented
+        mine, theirs = (
+            (one.names, one.n, one.abstentions, one._units, one._weighted, one.labels, one.joint.fixed, one._scored)
+            for one in (self, other)
+        )
+        return mine == theirs and all(map(np.array_equal, self.joint[:CELLS], other.joint[:CELLS]))
+
+    __hash__ = None  # type: ignore[assignment]  # equal by value
 
     def mcnemar(self, method: str = "midp") -> float:
         """Return the p-value of McNemar's test that both models are right equally often, for one look.
@@ -171,24 +254,44 @@ class ComparisonSnapshot:
         """
         return mcnemar_test(*self.discordant, method)
 
-    def evidence(self, better: Better = "either", level: float = 0.95) -> Evidence:
+    def evidence(self, better: str = "either", level: float = 0.95) -> Evidence:
         """Return evidence, valid at any time, that a model is right more often.
 
         Parameters
         ----------
-        better : {"a", "b", "either"}, default "either"
-            The model, or either of them.
+        better : str, default "either"
+            The name of a model, "a" or "b" for the first or the second one, or "either". A name comes before a place:
+            "a" is the model of that name, if there is one, and the first model otherwise. "either" is never a name.
         level : float, default 0.95
             Confidence of the interval, in (0, 1).
 
         Returns
         -------
         Evidence
-            The e-value and the p-value.
+            The e-value and the p-value. Its `better` is the name of the model.
+
+        Raises
+        ------
+        ValueError
+            If there is no such model, or samples have weights.
+
+        Examples
+        --------
+        >>> from stream_metrics import Comparison
+        >>> models = Comparison("old", "new")
+        >>> models.update_many([1] * 100, [1] * 70 + [0] * 30, [1] * 85 + [0] * 15)
+        >>> models.snapshot().evidence("new").p_value < 0.05
+        True
         """
-        if better not in ("a", "b", "either"):
-            raise ValueError(f"Expected `better` to be 'a', 'b' or 'either', but got {better!r}")
-        return discordant_evidence(*self.discordant, self.names, better, real(level, "level"))
+        return discordant_evidence(*self.discordant, self.names, self._side(better), real(level, "level"))
+
+    def _side(self, better: str) -> Better:
+        """Return which model is meant: by its name, else by its place."""
+        sides: dict[str, Better] = {"a": "a", "b": "b", self.names[0]: "a", self.names[1]: "b", "either": "either"}
+        if not isinstance(better, str) or better not in sides:
+            *names, either = map(repr, sides)
+            raise ValueError(f"Expected `better` to be {', '.join(names)} or {either}, but got {better!r}")
+        return sides[better]
 
     def difference(
         self,
@@ -334,7 +437,7 @@ class ComparisonSnapshot:
         """Return the difference with the interval that the standard error of folds gives."""
         a, b, method, se, folds = parts
         value = b - a
-        note = f"{folds} folds" if folds else REPEATED
+        note = f"only {folds} folds" if folds else REPEATED
         if not se > 0:
             note = "the models do not differ in any sample that counts here" if se == 0 else note
             return Difference(row.key, label, a, b, value, math.nan, math.nan, se, level, method, valid, note)
@@ -376,7 +479,9 @@ class ComparisonSnapshot:
 
     def _rare(self, row: MetricSpec, label: Label | None) -> str:
         few = self._rarest(row, label)
-        return f"a class has {few:.0f} samples, too few for this interval" if few < ENOUGH else ""
+        if few >= ENOUGH:
+            return ""
+        return f"a class has {few:.0f} sample{'s' * (round(few) != 1)}, too few for this interval"
 
     def _of_scores(self, row: MetricSpec, label: Label | None) -> Parts:
         """Return a value of the scores of both models, the method, its standard error, and the number of folds.
@@ -430,13 +535,73 @@ class ComparisonSnapshot:
         """
         return json.dumps(json_data(self.to_dict()), indent=indent, allow_nan=False)
 
-    def report(self, level: float = 0.95) -> str:
+    def to_frame(self, level: float = 0.95) -> pandas.DataFrame:
+        """Return the differences as a pandas table, in the order of the report.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence of the intervals, in (0, 1).
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each metric, its key in the index: title, values of both models (a, b), difference, interval for
+            one look (low, high) and for any number of looks (anytime_low, anytime_high), se, method, note. What cannot
+            be compared is nan, and `note` says why.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> from stream_metrics import Comparison
+        >>> models = Comparison("old", "new")
+        >>> models.update_many([1] * 100, [1] * 70 + [0] * 30, [1] * 85 + [0] * 15)
+        >>> models.snapshot().to_frame()[["a", "b"]].iloc[0].to_dict()
+        {'a': 0.7, 'b': 0.85}
+        """
+        from stream_metrics.report.frames import comparison_frame
+
+        return comparison_frame(self, level)
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """Draw the differences with their intervals around 0.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence of the intervals, in (0, 1).
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; `figure.savefig(path)` writes it.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+
+        See Also
+        --------
+        stream_metrics.plots.differences : The same on axes of your own.
+        """
+        from stream_metrics.plots.differences import differences
+
+        return differences(self, level).figure  # type: ignore[return-value]
+
+    def report(self, level: float = 0.95, width: int | None = None) -> str:
         """Return the report as text.
 
         Parameters
         ----------
         level : float, default 0.95
             Confidence of the interval, in (0, 1).
+        width : int, optional
+            Columns, at least 40; the width of the terminal by default.
 
         Returns
         -------
@@ -445,12 +610,18 @@ class ComparisonSnapshot:
         """
         from stream_metrics.report.comparison import report
 
-        return report(self, level)
+        return report(self, level, width)
 
     def __str__(self) -> str:
-        """Return the report at 95 %."""
+        """Return the report at 95 %, at the width of the terminal."""
         return self.report()
+
+    def _repr_html_(self) -> str:
+        """Return the report at 95 % as HTML for notebooks."""
+        from stream_metrics.report.comparison import html
+
+        return html(self, 0.95)
 
     def __repr__(self) -> str:
         """Return one line: names and size."""
-        return f"<ComparisonSnapshot {self.names[1]!r} less {self.names[0]!r}, n={self.n}>"
+        return f"<ComparisonSnapshot n={self.n}, {self.names[1]!r} against {self.names[0]!r}>"

@@ -19,8 +19,12 @@ from stream_metrics.labels.json_names import json_data, label_names
 from stream_metrics.snapshots.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
+    from matplotlib.figure import Figure
+
     from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
+    from stream_metrics.report.frames import Rows
 
 __all__ = ["Gap", "GroupSnapshot"]
 
@@ -82,7 +86,10 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
 
     def __getitem__(self, group: Label) -> Snapshot:
         """Return the snapshot of a group; KeyError if it is not kept apart."""
-        return self._groups[canonical(group, "group")]
+        group = canonical(group, "group")
+        if group not in self._groups:
+            raise KeyError(f"Expected `group` to be one of {list(self._groups)!r:.80}, but got {group!r:.60}")
+        return self._groups[group]
 
     def __contains__(self, group: object) -> bool:
         """Tell whether a group is kept apart."""
@@ -95,6 +102,25 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
     def __len__(self) -> int:
         """The number of groups that are kept apart."""
         return len(self._groups)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both have equal groups, and equal samples beside them."""
+        if not isinstance(other, GroupSnapshot):
+            return NotImplemented
+        mine, theirs = (
+            (groups._groups, groups.overall, groups.other, groups.other_name, groups.interval_level)
+            for groups in (self, other)
+        )
+        return mine == theirs
+
+    __hash__ = None  # type: ignore[assignment]  # equal by value
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about data that look wrong: of all samples, or of groups where these do not merge."""
+        if self.overall is not None:
+            return self.overall.warnings
+        return tuple(f"Group {group!r:.40}: {text}" for group, view in self._groups.items() for text in view.warnings)
 
     def with_intervals(self, level: float = 0.95, valid: str = "fixed", *, t_opt: float | None = None) -> GroupSnapshot:
         """Return these groups with intervals beside their values.
@@ -413,6 +439,7 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
             "overall": None if self.overall is None else self.overall.to_dict(),
             "groups": {name: view.to_dict() for name, view in zip(names, self._groups.values(), strict=True)},
             "other": None if self.other is None else self.other.to_dict(),
+            "warnings": list(self.warnings),
         }
 
     def to_json(self, indent: int | None = None) -> str:
@@ -429,6 +456,60 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
             JSON.
         """
         return json.dumps(json_data(self.to_dict()), indent=indent, allow_nan=False)
+
+    def to_frame(self, rows: Rows = "metrics") -> pandas.DataFrame:
+        """Return the values as a pandas table, the worst group first, as in the report.
+
+        Parameters
+        ----------
+        rows : {"metrics", "classes"}, default "metrics"
+            What the table has of each group: its size and the metrics that are one number, in one row; or a row for
+            each class, with a column for each per-class key.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Groups and metrics, or (group, label) and per-class keys. A value that is 0/0 is nan for metrics, so that
+            means over groups leave it out.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        ValueError
+            If `rows` is something else.
+
+        Examples
+        --------
+        >>> import stream_metrics as sm
+        >>> groups = sm.evaluate([1, 0, 1, 0], [1, 0, 0, 0], group=["x", "x", "y", "y"])
+        >>> groups.to_frame()["accuracy"].to_dict()
+        {'y': 0.5, 'x': 1.0}
+        """
+        from stream_metrics.report.frames import group_frame
+
+        return group_frame(self, rows)
+
+    def plot(self) -> Figure:
+        """Draw the headline metrics of the groups with intervals that hold all together, the worst group on top.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; `figure.savefig(path)` writes it.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+
+        See Also
+        --------
+        stream_metrics.plots.groups : The same for other metrics.
+        """
+        from stream_metrics.plots.groups import groups
+
+        return groups(self)
 
     def report(self, width: int | None = None) -> str:
         """Return the report as text.
@@ -451,6 +532,13 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         """Return the text report at the width of the terminal."""
         return self.report()
 
+    def _repr_html_(self) -> str:
+        """Return the report as HTML for notebooks."""
+        from stream_metrics.report.groups import html
+
+        return html(self)
+
     def __repr__(self) -> str:
+        """Return one line: size and number of groups."""
         n = sum(view.n for view in self._groups.values()) + self.folded
         return f"<GroupSnapshot n={n}, groups={len(self)}>"

@@ -20,6 +20,7 @@ from stream_metrics.catalog.obstacles import Obstacle
 from stream_metrics.catalog.table import ALIASES, CATALOG, find
 from stream_metrics.evaluation.evaluate import evaluate
 from stream_metrics.evaluation.evaluation import Estimate, Evaluation, States, read_only
+from stream_metrics.evaluation.warnings import data_warnings
 from stream_metrics.formulas.losses import LossState
 from stream_metrics.formulas.protocol import CountState, Numbers
 from stream_metrics.labels import canonical
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from stream_metrics.inference.intervals.interval import Interval
     from stream_metrics.labels import Label
+    from stream_metrics.report.frames import Rows
 
 __all__ = ["Estimate", "Snapshot", "Values"]
 
@@ -231,6 +233,15 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         return values if label is None else _of_label(values, label)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about data that look wrong; empty if nothing does.
+
+        Classes of truth and predictions that have nothing in common, one class only, probabilities that do not sum to
+        1, scores outside [0, 1], and weights that were rounded.
+        """
+        return data_warnings(self.evaluation)
+
+    @property
     def undefined(self) -> tuple[str | tuple[str, Label], ...]:
         """The chosen values that are 0/0 and were replaced by `zero_division`: "key", or ("key", label)."""
         keys: list[str | tuple[str, Label]] = []
@@ -285,7 +296,7 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         -----
         `confusion_matrix` is a list of rows, or above 4096 classes {rows, columns, values} of the cells that are not
         zero. `omitted` has the keys that cannot be computed here, with the reason. `scores` has the certified bounds of
-        values that are not exact.
+        values that are not exact. `warnings` are sentences about data that look wrong.
         """
         from stream_metrics.report.data import to_dict
 
@@ -310,17 +321,44 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         except ValueError:
             return json.dumps(json_data(data), indent=indent, allow_nan=False)
 
-    def to_frame(self) -> pandas.DataFrame:
-        """Return the values per class as a pandas table.
+    def to_frame(self, rows: Rows = "classes") -> pandas.DataFrame:
+        """Return the values as a pandas table, in the order of the report.
+
+        Parameters
+        ----------
+        rows : {"classes", "metrics"}, default "classes"
+            What a row is: a class, with a column for each per-class key; or a metric that is one number, with the
+            columns title, value, low, high and undefined (whether the value is 0/0).
 
         Returns
         -------
         pandas.DataFrame
-            A row for each class, a column for each per-class key.
-        """
-        from stream_metrics.report.data import to_frame
+            The table. Its index has the labels, or the keys. Keys that were chosen are in that order.
 
-        return to_frame(self)
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        ValueError
+            If `rows` is something else.
+
+        Notes
+        -----
+        Ends of intervals are those of a snapshot `with_intervals`: of classes in columns of their own (`f1_low`), of
+        metrics in `low` and `high`, which are nan otherwise. Keys whose value is a label have no row.
+
+        Examples
+        --------
+        >>> import stream_metrics as sm
+        >>> snapshot = sm.evaluate([0, 1, 1, 0], [0, 1, 0, 0])
+        >>> snapshot.to_frame()[["precision", "recall", "support"]].loc[1].tolist()
+        [1.0, 0.5, 2.0]
+        >>> float(snapshot.to_frame("metrics").loc["accuracy", "value"])
+        0.75
+        """
+        from stream_metrics.report.frames import snapshot_frame
+
+        return snapshot_frame(self, rows)
 
     def report(self, width: int | None = None) -> str:
         """Return the report as text.

@@ -362,11 +362,11 @@ def test_the_report_says_what_the_data_say() -> None:
     """Text and data hold names, intervals for one and for all looks, tests and evidence; weights are no obstacle."""
     snapshot = compared(3000, a="old", b="new")
     data = snapshot.to_dict()
-    text = str(snapshot)
+    text = snapshot.report(width=140)
 
     assert json.loads(snapshot.to_json())["differences"].keys() == data["differences"].keys()
     assert data["mcnemar"]["midp"] == snapshot.mcnemar()
-    assert "new less old: 3,000 samples" in text
+    assert text.startswith("new against old: 3 000 samples\n")
     evidence = snapshot.evidence("b")
     assert f"new is right more often: shown at 5 %, at any number of looks (e-value {evidence.e:.3g}, p = " in text
     assert "old is right more often: not shown at 5 %" in text
@@ -375,7 +375,7 @@ def test_the_report_says_what_the_data_say() -> None:
     weighted = Comparison()
     weighted.update("a", "a", "b", 2)
     assert "weight 1" in str(weighted.snapshot())
-    assert "roc_auc" in str(scored(300, 1)[3])
+    assert "ROC AUC" in str(scored(300, 1)[3])
 
 
 def test_a_few_samples_of_one_unit_count_for_nothing() -> None:

@@ -15,7 +15,7 @@ from stream_metrics.labels.json_names import label_names
 from stream_metrics.snapshots.snapshot import Snapshot
 
 MATRIX = [[24, 2, 1], [3, 30, 4], [0, 5, 31]]
-PARTS = "n weight abstained labels confusion_matrix metrics per_class matrices undefined omitted"
+PARTS = "n weight abstained labels confusion_matrix metrics per_class matrices undefined omitted warnings"
 
 
 def snap(matrix=MATRIX, labels=("a", "b", "c"), **options):
@@ -131,7 +131,37 @@ def test_the_frame_has_one_row_per_class():
     assert list(frame.index) == ["a", ("b", 1), 3]
     assert not isinstance(frame.index, pandas.MultiIndex)
     assert frame.loc["a", "recall"] == 24 / 27
-    assert list(frame.columns) == list(snap().per_class)
+    assert sorted(frame.columns) == sorted(snap().per_class)
+    assert list(frame.columns)[:4] == ["precision", "recall", "f1", "support"]
+    assert all(key.startswith("baseline_") for key in frame.columns[-9:])
+    assert list(snap(keys=["recall", "precision"]).to_frame().columns) == ["recall", "precision"]
+
+
+def test_the_frame_of_metrics_has_a_row_for_each_number():
+    """`to_frame("metrics")` starts as the report does; ends are those of intervals that are shown, 0/0 is marked."""
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    taken = snap()
+    frame = taken.to_frame("metrics")
+    shown = taken.with_intervals().to_frame("metrics")
+
+    assert list(frame.columns) == ["title", "value", "low", "high", "undefined"]
+    assert list(frame.index)[:3] == ["accuracy", "balanced_accuracy", "macro_f1"]
+    assert set(frame.index) == set(taken) - {"majority_class"}
+    assert frame["value"].to_dict() == {key: taken[key] for key in frame.index}
+    assert frame["low"].isna().all()
+    assert tuple(shown.loc["accuracy", ["low", "high"]]) == tuple(taken.interval("accuracy"))
+    assert snap([[3, 0], [0, 0]], ["a", "b"]).to_frame("metrics").loc["cohen_kappa", "undefined"]
+    assert set(frame.loc[["accuracy", "macro_f1"], "undefined"]) == {False}
+    with pytest.raises(ValueError, match="`rows` to be 'classes' or 'metrics', but got 'metric'"):
+        taken.to_frame("metric")
+
+
+def test_the_frame_of_metrics_of_a_binary_stream_has_its_class():
+    """Values of `pos_label` stand beside those of the whole where there is one question."""
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    taken = sm.evaluate([0, 1, 1, 0], scores=[0.2, 0.9, 0.4, 0.6])
+
+    assert taken.to_frame("metrics").loc["roc_auc", "value"] == taken["roc_auc"] == 0.75
 
 
 def test_without_pandas_the_error_says_how_to_get_it(monkeypatch):

@@ -94,7 +94,7 @@ def test_data_has_every_group_by_name() -> None:
     for key in (1, "1", ("x", 1)):
         free.update(1, 1, group=key)
 
-    assert set(data) == {"overall", "groups", "other"}
+    assert set(data) == {"overall", "groups", "other", "warnings"}
     assert len(data["groups"]) == 2
     assert data["overall"]["n"] == 14 == data["other"]["n"] + sum(view["n"] for view in data["groups"].values())
     assert list(json.loads(free.snapshot().to_json())["groups"]) == ["int(1)", "1", "('x', 1)"]
@@ -109,7 +109,7 @@ half         4              0.500     0.500     0.500                 0.000
 good         4              1.000     1.000     1.000                 1.000
 none         0                  -         -         -                     -
 (all)       12              0.500     0.500     0.500                 0.000
-Groups from the worst Balanced accuracy
+Groups in order of balanced accuracy, worst first
 -: 0/0, left out of comparisons
 
 Largest difference      gap      lowest     highest

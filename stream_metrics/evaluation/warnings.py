@@ -1,0 +1,112 @@
+"""Sentences about data that look wrong, as far as the counters of a stream can tell.
+
+A warning is about the data, not about the uncertainty of a value: that is what intervals and their notes are for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_metrics.ranking.calibration import reliability_curve
+from stream_metrics.ranking.classes import classes, columns
+from stream_metrics.ranking.protocol import OWN
+
+if TYPE_CHECKING:
+    from stream_metrics.evaluation.evaluation import Evaluation
+    from stream_metrics.labels import Label
+
+__all__ = ["data_warnings", "label_warnings"]
+
+LEAST = 3  # samples; fewer may be of one class, or all wrong, by chance
+SHOWN = 3  # classes that a sentence names
+CLOSE = 0.01  # by which a mean sum of probabilities may differ from 1
+MARGINS = (
+    "A score lies outside [0, 1]: scores are taken as margins and not as probabilities, "
+    "without losses and calibration errors"
+)
+
+
+def data_warnings(evaluation: Evaluation) -> tuple[str, ...]:
+    """Return sentences about data that look wrong.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The states of a stream.
+
+    Returns
+    -------
+    tuple of str
+        The sentences; empty if nothing looks wrong.
+    """
+    return (*_of_labels(evaluation), *_of_scores(evaluation))
+
+
+def label_warnings(
+    truth: Sequence[Label], predicted: Sequence[Label], n: int, predictions: str = "predictions"
+) -> Iterator[str]:
+    """Yield what looks wrong about the classes of `n` samples.
+
+    Parameters
+    ----------
+    truth, predicted : sequence of Label
+        The classes that occur as true labels, and as predictions.
+    n : int
+        Number of samples.
+    predictions : str, default "predictions"
+        What a sentence calls the predictions.
+
+    Yields
+    ------
+    str
+        A sentence.
+    """
+    if n < LEAST or not truth:
+        return
+    if predicted and not set(truth) & set(predicted):
+        yield (
+            f"True labels and {predictions} have no class in common: {_listed(truth)} and {_listed(predicted)}. "
+            "Check their spelling and types"
+        )
+    if len(truth) == 1:
+        yield f"All {n:,} true labels are {truth[0]!r:.60}: most metrics compare classes and say little here"
+
+
+def _listed(labels: Sequence[Label]) -> str:
+    shown = ", ".join(f"{label!r:.40}" for label in labels[:SHOWN])
+    return shown + (", ..." if len(labels) > SHOWN else "")
+
+
+def _of_labels(evaluation: Evaluation) -> Iterator[str]:
+    """Yield what the classes tell: those of the matrix, else those of the scores."""
+    if "counts" in evaluation.states:
+        labels = evaluation.views["counts"].labels
+        columns_of = ("support", "predicted_count")
+        truth, predicted = (np.flatnonzero(evaluation.value_and_undefined(key)[0]) for key in columns_of)
+        yield from label_warnings([labels[at] for at in truth], [labels[at] for at in predicted], evaluation.n)
+    elif "ranks" in evaluation.states:
+        view = evaluation.views["ranks"]
+        own = classes(view)
+        if len(own) > 1:
+            occurring = [label for label, column in zip(own, columns(view), strict=True) if column.totals[OWN]]
+            yield from label_warnings(occurring, (), evaluation.n)
+
+
+def _of_scores(evaluation: Evaluation) -> Iterator[str]:
+    """Yield what the scores and their weights tell."""
+    if "ranks" not in evaluation.states:
+        return
+    view = evaluation.views["ranks"]
+    if rounded := int(evaluation.states["ranks"].rounded):
+        yield f"The weight{' of 1 sample was' if rounded == 1 else f's of {rounded:,} samples were'} rounded to 2^-64"
+    curves = [(reliability_curve(column, bins=1), column) for column in columns(view)]
+    if any(not len(curve.scores) and any(column.totals) for curve, column in curves):
+        yield MARGINS
+    elif "losses" in evaluation.states and len(curves) > 1:
+        total = math.fsum(float(curve.scores[0]) for curve, _ in curves if len(curve.scores))
+        if any(any(column.totals) for _, column in curves) and abs(total - 1) > CLOSE:
+            yield f"The probabilities of a sample sum to {total:.3g} on average, and not to 1"
