@@ -1,4 +1,4 @@
-"""Everything this package raises on purpose.
+"""Everything this package raises on purpose, and how it says numbers of things.
 
 The three input errors are also ``ValueError``, so a caller can catch bad data without importing this module.
 Errors are told apart by their type and fields; the message is made from the fields.
@@ -8,9 +8,21 @@ from __future__ import annotations
 
 from typing import Self
 
-__all__ = ["DecodeError", "LabelError", "MergeError", "OptionError", "ScoreError", "StreamMetricsError", "WeightError"]
+__all__ = [
+    "DecodeError",
+    "LabelError",
+    "MergeError",
+    "OptionError",
+    "ScoreError",
+    "StreamMetricsError",
+    "WeightError",
+    "quantity",
+    "with_article",
+]
 
 PLAIN = (type(None), bool, int, float, str, bytes)
+VOWELS = ("A", "E", "I", "O")
+SPELLED = ("F", "H", "L", "M", "N", "R", "S", "X")  # letters whose names begin with a vowel: "an MCC"
 
 
 class StreamMetricsError(Exception):
@@ -145,3 +157,42 @@ class MergeError(StreamMetricsError):
 
 class DecodeError(StreamMetricsError):
     """Bytes that this package did not write, or that were damaged since."""
+
+
+def quantity(count: int, noun: str, separator: str = "") -> str:
+    """Return a number of things in words.
+
+    Parameters
+    ----------
+    count : int
+        How many.
+    noun : str
+        What one of them is called.
+    separator : str, default ""
+        What stands between thousands.
+
+    Returns
+    -------
+    str
+        The words: "1 sample", "2 classes".
+    """
+    plural = "" if count == 1 else "es" if noun.endswith("s") else "s"
+    return f"{f'{count:,}'.replace(',', separator)} {noun}{plural}"
+
+
+def with_article(name: str | type) -> str:
+    """Return a name behind "a" or "an", as it is spoken.
+
+    Parameters
+    ----------
+    name : str or type
+        A name, or a class with one.
+
+    Returns
+    -------
+    str
+        The words: "an Accuracy", "an MCC", "a Rolling".
+    """
+    name = name if isinstance(name, str) else name.__name__
+    spelled = name[:1] in SPELLED and (len(name) == 1 or name[1].isupper() or name[1].isdigit())
+    return f"{'an' if spelled or name[:1].upper() in VOWELS else 'a'} {name}"

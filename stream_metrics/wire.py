@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import msgspec
 
-from stream_metrics.errors import DecodeError, StreamMetricsError
+from stream_metrics.errors import DecodeError, StreamMetricsError, with_article
 
 if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
@@ -91,10 +91,10 @@ class Portable:
         """
         kind, content = _open(data)
         if not issubclass(cls, _kinds[kind]):
-            raise DecodeError(f"Expected the bytes of a {cls.__name__}, but got those of a {_kinds[kind].__name__}")
+            raise _of_another(cls, _kinds[kind])
         state = cls.from_content(content)
         if not isinstance(state, cls):
-            raise DecodeError(f"Expected the bytes of a {cls.__name__}, but got those of a {type(state).__name__}")
+            raise _of_another(cls, type(state))
         return state
 
     def _content(self) -> list[object]:
@@ -118,7 +118,7 @@ class Portable:
         except (
             ArithmeticError, AttributeError, LookupError, RecursionError, StreamMetricsError, TypeError, ValueError
         ) as error:  # fmt: skip
-            raise DecodeError(f"Expected the content of a {cls.__name__}: {error}") from error
+            raise DecodeError(f"Expected the content of {with_article(cls)}: {error}") from error
 
     def copy(self) -> Self:
         """Return an independent state.
@@ -208,6 +208,10 @@ def written_as(state: Portable, content: object) -> bool:
 
 def _revive(cls: type[Portable], data: bytes) -> Portable:
     return cls.from_bytes(data)
+
+
+def _of_another(expected: type, got: type) -> DecodeError:
+    return DecodeError(f"Expected the bytes of {with_article(expected)}, but got those of {with_article(got)}")
 
 
 def _open(data: bytes) -> tuple[str, object]:

@@ -193,7 +193,7 @@ def test_any_buffer_of_bytes_will_do(holder: Any) -> None:
 )
 def test_bytes_of_another_class_are_refused(written: Any, read_as: Any) -> None:
     """A class reads its own bytes only, and names both classes."""
-    with pytest.raises(sm.DecodeError, match=f"bytes of a {read_as.__name__}, but got those of a "):
+    with pytest.raises(sm.DecodeError, match=rf"bytes of an? {read_as.__name__}, but got those of an? "):
         read_as.from_bytes(written.to_bytes())
 
 

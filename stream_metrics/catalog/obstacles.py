@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from stream_metrics.catalog.spec import MetricSpec
+from stream_metrics.errors import quantity
 
 __all__ = ["MISSING", "SQUARE_LIMIT", "Obstacle", "ObstacleError", "check", "obstacle", "weighted"]
 
@@ -62,12 +63,14 @@ class ObstacleError(ValueError):
 def weighted(state: Any) -> str:
     """Return how it shows that samples of a state have weights other than 1; empty if it does not."""
     if state.weight != state.n:
-        return f"{state.n} samples weigh {state.weight}"
+        return f"{quantity(state.n, 'sample')} weigh{'s' * (state.n == 1)} {state.weight}"
     if getattr(state, "unit", 1) != 1:
         return "a weight has a fraction"
     squares = state.squares() if hasattr(state, "squares") else None
     weighted: int = squares[0] if squares else getattr(state, "weighted", 0)
-    return f"{weighted} of {state.n} samples have a weight other than 1" if weighted else ""
+    if not weighted:
+        return ""
+    return f"{weighted} of {quantity(state.n, 'sample')} {'has' if weighted == 1 else 'have'} a weight other than 1"
 
 
 def obstacle(row: MetricSpec, state: Any) -> Obstacle | None:

@@ -10,7 +10,7 @@ import stream_metrics as sm
 from stream_metrics.cli import files, options
 from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.containers.inner import walk_inner
-from stream_metrics.report.layout import number
+from stream_metrics.errors import quantity
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.protocols import Accumulator
 
@@ -47,7 +47,7 @@ def execute(arguments: argparse.Namespace) -> int:
     _refuse_repeated(paths, arguments.output)
     total = _merged(paths)
     files.save(arguments.output, total)
-    print(f"{arguments.output}: {number(len(paths))} states, {number(total.n)} samples")
+    print(f"{arguments.output}: {quantity(len(paths), 'state')}, {quantity(total.n, 'sample', ' ')}")
     return 0
 
 

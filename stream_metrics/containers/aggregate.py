@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self, SupportsIndex, TypeVar
 
 from stream_metrics._core.numeric.kernels import Lock
-from stream_metrics.errors import LabelError, MergeError
+from stream_metrics.errors import LabelError, MergeError, quantity, with_article
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.limits import Load, capacity_left, load_of
@@ -298,7 +298,7 @@ class Aggregate(Portable):
             If states do not merge, or differ under the same numbers of one worker.
         """
         if not isinstance(other, Aggregate):
-            raise MergeError(f"Expected to merge an Aggregate, but got a {type(other).__name__}")
+            raise MergeError(f"Expected to merge an Aggregate, but got {with_article(type(other))}")
         twin: Self = other.copy()
         theirs = twin._entries
         with self._lock:
@@ -364,7 +364,8 @@ class Aggregate(Portable):
         return aggregate
 
     def __repr__(self) -> str:
-        return f"Aggregate({len(self.workers())} workers, {self.n} samples)"
+        workers, samples = quantity(len(self.workers()), "worker"), quantity(self.n, "sample")
+        return f"Aggregate({f'{self.total()!r}, ' if self.n else ''}{workers}, {samples})"
 
 
 def _newer(worker: Label, mine: _Entry | None, theirs: _Entry) -> _Entry:

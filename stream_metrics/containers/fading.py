@@ -31,7 +31,7 @@ import numpy as np
 from stream_metrics._core.numeric.kernels import Lock, checked_weight, split_weights
 from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder, walk_inner
 from stream_metrics.containers.rescale import has_sketch, scale_weights
-from stream_metrics.errors import WeightError
+from stream_metrics.errors import WeightError, quantity
 from stream_metrics.inputs.columns import read_weights as checked_weights
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
@@ -478,7 +478,7 @@ class Fading(Portable):
             self._find_capacity(self._states, self._latest or 0, 0)
 
     def __repr__(self) -> str:
-        return f"Fading({self.inner!r}, half-life {self.half_life}, {self.n} samples)"
+        return f"Fading({self.merged()!r}, half-life {self.half_life}, {quantity(self.n, 'sample')})"
 
 
 def _reals(w: object, n: int) -> list[float]:

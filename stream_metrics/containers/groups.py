@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stream_metrics._core.windows.kernels import GroupUpdateBase, Slot
 from stream_metrics.containers.group_keys import factorize_groups, rank, shown
 from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder, walk_inner
-from stream_metrics.errors import WeightError
+from stream_metrics.errors import WeightError, quantity
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import is_one_time
 from stream_metrics.labels import Label, canonical, ordering
@@ -378,15 +378,22 @@ class ByGroup(GroupUpdateBase, Portable):
     def _freeze(self, t: object) -> GroupSnapshot:
         states = self._states()
         t = self._time() if t is None else t
-        if mergeable(self.inner) is None:
-            overall = self.inner.copy()
-            for state in states:
-                overall.merge(state)
+        overall = self._overall(states)
+        if overall is not None:
             states.append(overall)
         views = [state.snapshot() if t is None else state.snapshot(t) for state in states]
         groups = dict(zip(self.groups, views, strict=False))
         rest = None if self._rest is None else views[len(groups)]
         return GroupSnapshot(groups, views[-1] if len(states) > len(self._states()) else None, rest, self.other)
+
+    def _overall(self, states: list[Any]) -> Any:
+        """Return the state of all groups together; None if their states cannot be merged."""
+        if mergeable(self.inner) is not None:
+            return None
+        overall = self.inner.copy()
+        for state in states:
+            overall.merge(state)
+        return overall
 
     def _content(self) -> list[object]:
         groups = []
@@ -425,8 +432,11 @@ class ByGroup(GroupUpdateBase, Portable):
 
     def __repr__(self) -> str:
         with self.reading():
+            overall = self._overall(self._states())
+            values = type(self.inner).__name__ if overall is None else repr(overall)
             folded = "" if self._rest is None else f", {self.folded} of them folded"
-            return f"ByGroup({self.inner!r}, {len(self._slots)} groups, {self.n} samples{folded})"
+            groups, samples = quantity(len(self._slots), "group"), quantity(self.n, "sample")
+            return f"ByGroup({values}, {groups}, {samples}{folded})"
 
 
 def _both(mine: Slot | None, theirs: Slot) -> Slot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from stream_metrics.errors import MergeError
+from stream_metrics.errors import MergeError, with_article
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable, encoded
 
@@ -22,14 +22,14 @@ def empty_prototype(inner: object, holder: str, *, keeps_all: bool = True) -> An
         raise ValueError(f"Expected `inner` to be a state, a metric or a set of metrics, but got {inner!r:.60}")
     if not getattr(inner, "of_pairs", True):
         raise ValueError(
-            f"Expected `inner` of a {holder} to count pairs of truth and prediction, "
-            f"but a {type(inner).__name__} does not"
+            f"Expected `inner` of {with_article(holder)} to count pairs of truth and prediction, "
+            f"but {with_article(type(inner))} does not"
         )
     for state in walk_inner(inner):
         if keeps_all and state.KIND in FORGETTING:
             raise ValueError(
-                f"Expected `inner` of a {holder} to keep whatever it is fed, but got a {FORGETTING[state.KIND]}, which "
-                f"forgets by a rule of its own"
+                f"Expected `inner` of {with_article(holder)} to keep whatever it is fed, "
+                f"but got {with_article(FORGETTING[state.KIND])}, which forgets by a rule of its own"
             )
     empty = inner.copy()
     empty.reset()  # type: ignore[attr-defined]
@@ -61,7 +61,7 @@ def state_decoder(empty: State) -> Callable[[object], State]:
 def check_same(mine: object, theirs: object, configuration: Iterable[str]) -> None:
     """Raise MergeError unless both are of one type and all these attributes agree."""
     if type(mine) is not type(theirs):
-        raise MergeError(f"Expected to merge a {type(mine).__name__}, but got a {type(theirs).__name__}")
+        raise MergeError(f"Expected to merge {with_article(type(mine))}, but got {with_article(type(theirs))}")
     for name in configuration:
         a, b = getattr(mine, name), getattr(theirs, name)
         if name == "inner" and type(a) is type(b):

@@ -10,7 +10,7 @@ import numpy as np
 from stream_metrics._core.confusion.kernels import UpdateBase
 from stream_metrics._core.windows.kernels import RollingAucBase
 from stream_metrics.containers.inner import empty_prototype, walk_inner
-from stream_metrics.errors import MergeError, OptionError
+from stream_metrics.errors import MergeError, OptionError, quantity, with_article
 from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
 from stream_metrics.inputs.score_tables import materialize
 from stream_metrics.inputs.tensors import is_single
@@ -227,7 +227,7 @@ class Rolling(RollingAucBase, Portable):
 
     def __repr__(self) -> str:
         with self.reading():
-            return f"Rolling({self.state!r}, window={self.window})"
+            return f"Rolling({self.state!r}, window {self.window}, {quantity(self.n, 'sample')})"
 
 
 def _checked(window: object) -> int:
@@ -245,8 +245,8 @@ def _check_reverts(inner: Accumulator) -> None:
             )
         if not hasattr(state, "revert") or not hasattr(state, "merge"):
             raise ValueError(
-                f"Expected `inner` to take back what leaves the window, but got a {type(state).__name__}, which has no "
-                f"`revert`"
+                f"Expected `inner` to take back what leaves the window, but got {with_article(type(state))}, "
+                f"which has no `revert`"
             )
 
 

@@ -19,7 +19,7 @@ from stream_metrics._core.windows.kernels import PaneUpdateBase
 from stream_metrics.containers.closing import Closed, closing
 from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder
 from stream_metrics.containers.two_stack import StatesAsTheyAre, TwoStackAggregator
-from stream_metrics.errors import OptionError
+from stream_metrics.errors import OptionError, quantity
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
@@ -484,4 +484,5 @@ class TimeWindow(PaneUpdateBase, Portable):
         return window
 
     def __repr__(self) -> str:
-        return f"TimeWindow({self.inner!r}, {self.period}, {self.panes} panes, {self.n} samples)"
+        panes, samples = quantity(self.panes, "pane"), quantity(self.n, "sample")
+        return f"TimeWindow({self.merged()!r}, {self.period}, {panes}, {samples})"

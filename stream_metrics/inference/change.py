@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+from stream_metrics.errors import quantity
 from stream_metrics.labels.json_names import json_data
 
 __all__ = ["DetectorSnapshot", "reference_levels"]
@@ -74,10 +75,11 @@ class DetectorSnapshot:
 
     def __str__(self) -> str:
         """Return one line of report."""
+        counted = f"{quantity(self.n, 'sample', ',')}, {quantity(self.alarms, 'alarm')}"
         if self.levels is None:
-            return f"{self.n:,} samples, {self.alarms} alarms; learning what is normal"
+            return f"{counted}; learning what is normal"
         last = f", the last after sample {self.changes[-1]:,}" if self.changes else ""
-        return f"{self.n:,} samples, {self.alarms} alarms{last}; evidence {self.evidence:.4g} of {self.arl:g}"
+        return f"{counted}{last}; evidence {self.evidence:.4g} of {self.arl:g}"
 
     def __repr__(self) -> str:
         """Return one line: what it is, and its numbers."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from stream_metrics.catalog.table import find
-from stream_metrics.errors import MergeError
+from stream_metrics.errors import MergeError, quantity
 from stream_metrics.inference.intervals.conditions import check_interval_options
 from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.inference.intervals.methods import ONE_LOOK, refusal
@@ -153,4 +153,5 @@ class RunningInterval(Portable):
 
     def __repr__(self) -> str:
         of = self.key if self.label is None else f"{self.key} of {self.label!r}"
-        return f"RunningInterval({of}, {100 * self.level:g} %, {self.looks} looks, n={self.n})"
+        looks, samples = quantity(self.looks, "look"), quantity(self.n, "sample")
+        return f"RunningInterval({of}, {100 * self.level:g} %, {looks}, {samples})"

@@ -46,7 +46,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from stream_metrics.errors import MergeError
+from stream_metrics.errors import MergeError, with_article
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import from_bytes
@@ -125,7 +125,7 @@ def _payload(state: Accumulator) -> bytes | str:
     try:
         return bytes(state.to_bytes())
     except Exception as error:
-        return f"Expected `state` to be an accumulator, but got a {type(state).__name__} ({error})"
+        return f"Expected `state` to be an accumulator, but got {with_article(type(state))} ({error})"
 
 
 def _merged(payloads: Iterable[bytes | str]) -> Any:

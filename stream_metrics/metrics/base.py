@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import ClassVar, Literal, Self
 
 from stream_metrics._core.confusion.kernels import UpdateBase
-from stream_metrics.errors import MergeError
+from stream_metrics.errors import MergeError, with_article
 from stream_metrics.labels import Label
 from stream_metrics.metrics.folds import batch_of, copied, merge_folds, revert_unit, update_unit, written
 from stream_metrics.states.limits import Load
@@ -131,7 +131,7 @@ class MetricBase(UpdateBase, Portable):
 
     def _check_same(self, other: Self) -> None:
         if type(other) is not type(self):
-            raise MergeError(f"Expected to merge a {type(self).__name__}, but got a {type(other).__name__}")
+            raise MergeError(f"Expected to merge {with_article(type(self))}, but got {with_article(type(other))}")
         mine, theirs = self._configuration(), other._configuration()
         if repr(mine) != repr(theirs):
             raise MergeError(f"Expected the same configuration in both, but got {mine} and {theirs}")

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from stream_metrics._core.confusion.kernels import SetUpdateBase
 from stream_metrics.catalog.table import CATALOG, find
+from stream_metrics.errors import quantity
 from stream_metrics.evaluation.evaluate import checked_zero_division
 from stream_metrics.inputs.options import real, truth, whole
 from stream_metrics.labels import Label
@@ -336,8 +337,8 @@ class MetricSet(SetUpdateBase, MetricBase):
         return metric_set._checked(content)
 
     def __repr__(self) -> str:
-        which = "every metric" if self.metrics is None else f"{len(self.metrics)} metrics"
-        return f"MetricSet({which}, {self.n} samples, {self.state.k} classes)"
+        which = "every metric" if self.metrics is None else quantity(len(self.metrics), "metric")
+        return f"MetricSet({which}, {quantity(self.n, 'sample')}, {quantity(self.state.k, 'class')})"
 
 
 def _by_name(counts: ConfusionMatrix, scored: ScoreStates | None) -> dict[str, Any]:

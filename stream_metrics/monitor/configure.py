@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import UnionType
 from typing import Any, NamedTuple, get_type_hints
 
-from stream_metrics.errors import StreamMetricsError
+from stream_metrics.errors import StreamMetricsError, with_article
 from stream_metrics.monitor.config import Config
 
 __all__ = ["ConfigError", "Key", "configured", "example", "keys", "load", "tables_of"]
@@ -128,7 +128,7 @@ def _checked(key: Key, value: Any) -> object:
     if key.type in (tuple[str, ...], tuple[object, ...]) and isinstance(value, list):
         value = tuple(value)
     if not _fits(key.type, value):
-        got = f"a {type(value).__name__} that may be secret" if (key.table, key.name) in SECRET else _brief(value)
+        got = f"{with_article(type(value))} that may be secret" if (key.table, key.name) in SECRET else _brief(value)
         raise ConfigError(f"Expected `{key.name}` in [{key.table}] to be {WORDS[key.type]}, but got {got}")
     if key.type is int and value < 0:
         raise ConfigError(f"Expected `{key.name}` in [{key.table}] to be 0 or more, but got {value}")
@@ -142,7 +142,7 @@ def _brief(value: object) -> str:
     try:
         return repr(value)
     except (RecursionError, ValueError):  # too deep, or a number with thousands of digits
-        return f"a {type(value).__name__} that is too large to show"
+        return f"{with_article(type(value))} that is too large to show"
 
 
 def _fits(wanted: object, value: object) -> bool:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics.errors import quantity
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.headlines import column_title
-from stream_metrics.report.layout import number, visible
+from stream_metrics.report.layout import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,4 +75,4 @@ def names(labels: Sequence[Label]) -> list[str]:
 
 def samples(count: int) -> str:
     """Return a number of samples in words."""
-    return f"{number(count, THIN)} sample{'s' * (count != 1)}"
+    return quantity(count, "sample", THIN)

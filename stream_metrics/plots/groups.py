@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_metrics.catalog.table import find
+from stream_metrics.errors import quantity
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.plots.base import NAME, SERIES, THIN, names, new_figure, samples, show_empty, title
 from stream_metrics.report.groups import group_keys, ranked_groups
 from stream_metrics.report.intervals import value_bounds
-from stream_metrics.report.layout import display_width, fit_names, number
+from stream_metrics.report.layout import display_width, fit_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,7 +106,7 @@ def _checked(snapshot: GroupSnapshot, metrics: Sequence[str] | None) -> list[str
 def _heading(snapshot: GroupSnapshot, shown: int, count: int) -> str:
     """Return which groups are drawn, and what the lines are."""
     n = sum(view.n for view in snapshot.values()) + snapshot.folded
-    which = f"{number(count, THIN)} group{'s' * (count != 1)}"
+    which = quantity(count, "group", THIN)
     if shown < count:
         which = f"The {shown} worst of {which}"
     level = LEVEL if snapshot.interval_level is None else snapshot.interval_level

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stream_metrics.catalog.table import CATALOG
+from stream_metrics.errors import quantity
 from stream_metrics.inference.comparison.tests import Better, discordant_evidence
 from stream_metrics.report.headlines import (
     COMPARED,
@@ -108,13 +109,9 @@ def html(snapshot: ComparisonSnapshot, level: float) -> str:
     return fragment([*parts, notes_html(_tests(data, THIN))])
 
 
-def _samples(count: int, separator: str) -> str:
-    return f"{number(count, separator)} sample{'s' * (count != 1)}"
-
-
 def _title(data: dict[str, Any], separator: str = " ") -> str:
     """Return names and sizes."""
-    head = f"{visible(data['b'])} against {visible(data['a'])}: {_samples(data['n'], separator)}"
+    head = f"{visible(data['b'])} against {visible(data['a'])}: {quantity(data['n'], 'sample', separator)}"
     gone = sum(data["abstentions"])
     return head + (f", {number(gone, separator)} more without a prediction of one or both" if gone else "")
 
@@ -177,7 +174,7 @@ def _tests(data: dict[str, Any], separator: str = " ") -> list[str]:
     names = {side: visible(data[side]) for side in "ab"}
     only = data["discordant"]
     lines = [
-        f"Only {names['a']} is right: {_samples(only['only_a'], separator)}; "
+        f"Only {names['a']} is right: {quantity(only['only_a'], 'sample', separator)}; "
         f"only {names['b']}: {number(only['only_b'], separator)}. "
         f"McNemar (mid-p), for one look: p = {data['mcnemar']['midp']:.3g}"
     ]

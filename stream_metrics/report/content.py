@@ -16,6 +16,7 @@ import numpy as np
 
 from stream_metrics.catalog.obstacles import SQUARE_LIMIT
 from stream_metrics.catalog.table import CATALOG, LABEL_VALUED
+from stream_metrics.errors import quantity
 from stream_metrics.report import headlines
 from stream_metrics.report.layout import number, score, shorten
 from stream_metrics.report.score_section import is_default, rated_per_class, row_labels, scored
@@ -48,6 +49,7 @@ __all__ = [
 
 BASELINES = ("most frequent", "uniform", "stratified")
 CONFUSIONS = 15
+LEAST = 30  # samples for baselines: with fewer, what a guesser reaches is as much a matter of chance as the model
 ACCURACIES = dict(
     zip(BASELINES, ("no_information_rate", "baseline_uniform_accuracy", "baseline_stratified_accuracy"), strict=True)
 )
@@ -80,13 +82,13 @@ class Confusion(NamedTuple):
 def sizes(snapshot: Snapshot, separator: str = " ") -> str:
     """Return one line: samples, classes, abstentions, weight and samples with scores if they differ from all."""
     count = len(snapshot.labels)
-    parts = [f"{number(snapshot.n, separator)} sample{'s' * (snapshot.n != 1)}"]
+    parts = [quantity(snapshot.n, "sample", separator)]
     if snapshot.evaluation.states.keys() & {"counts", "ranks"}:
-        parts.append(f"{number(count, separator)} class{'es' * (count != 1)}")
+        parts.append(quantity(count, "class", separator))
     if scored(snapshot) not in (None, snapshot.n):
         parts.append(f"{number(scored(snapshot) or 0, separator)} with scores")
     if snapshot.abstained:
-        parts.append(f"{number(snapshot.abstained, separator)} abstained (in no figure below)")
+        parts.append(f"{number(snapshot.abstained, separator)} abstained (left out below)")
     if snapshot.weight != snapshot.n:
         parts.append(f"weight {number(snapshot.weight, separator)} (figures are weighted)")
     return ", ".join(parts)
@@ -118,16 +120,22 @@ def scores(snapshot: Snapshot) -> list[Score]:
         counted = "counts" in snapshot.evaluation.states and row.state == "counts" and row.kind == "whole"
         if counted and key not in LABEL_VALUED:
             value, undefined = snapshot.evaluation.value_and_undefined(key)
-            baselines = tuple(_baseline(snapshot, key, strategy) for strategy in BASELINES)
+            few = snapshot.n < LEAST
+            baselines = tuple(None if few else _baseline(snapshot, key, strategy) for strategy in BASELINES)
             rows.append(Score(key, headlines.LINES.get(key, row.title), value, undefined is True, baselines))
     return rows
 
 
 def value_text(row: Score, separator: str = " ") -> str:
-    """Return the value as text: a score with four decimals, an amount with its thousands grouped."""
+    """Return the value as text: a score with four decimals, an amount with its thousands grouped.
+
+    It ends in `*` if it is undefined, else in `!` if a guesser reaches as much.
+    """
+    beaten = any(baseline is not None and not row.value > baseline for baseline in row.baselines)
+    mark = "!" if beaten and not row.undefined else ""
     if CATALOG[row.key].high == math.inf and not math.isnan(row.value):
-        return number(row.value, separator) + "*" * row.undefined
-    return score(row.value, row.undefined, digits=4)
+        return number(row.value, separator) + "*" * row.undefined + mark
+    return score(row.value, row.undefined, digits=4) + mark
 
 
 def significance(snapshot: Snapshot, names: Sequence[str]) -> str:
@@ -135,7 +143,7 @@ def significance(snapshot: Snapshot, names: Sequence[str]) -> str:
 
     That of McNemar's test: the binomial test takes the estimated share of that class as known and rejects too often.
     """
-    if not is_default(snapshot):
+    if not is_default(snapshot) or snapshot.n < LEAST:
         return ""
     against = f"Accuracy against {baseline_labels(snapshot, names)[BASELINES[0]]}"
     obstacle = snapshot.evaluation.obstacle("majority_p_value")

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from stream_metrics.catalog.table import CATALOG
+from stream_metrics.errors import quantity
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.inference.selection import range_of
 from stream_metrics.labels.json_names import label_names
@@ -53,6 +54,7 @@ def _sections(
     keys = group_keys(groups)
     names = dict(zip(groups, map(visible, label_names(list(groups))), strict=True))
     table, notes = _table(groups, names, keys, most, separator)
+    table = table.calm()
     gaps = _gaps(groups, names, keys, 30 if width is None else max(10, width // 5))
     if width is not None:
         table, gaps = table.fit(width), gaps.fit(width)
@@ -73,7 +75,7 @@ def _together(groups: GroupSnapshot) -> list[str]:
 
 def _sizes(groups: GroupSnapshot, separator: str = " ") -> str:
     n, count = sum(view.n for view in groups.values()) + groups.folded, len(groups)
-    text = f"{number(n, separator)} sample{'s' * (n != 1)} in {number(count, separator)} group{'s' * (count != 1)}"
+    text = f"{quantity(n, 'sample', separator)} in {quantity(count, 'group', separator)}"
     if groups.other is not None:
         text += f", {number(groups.folded, separator)} of them of groups folded into {visible(groups.other_name)}"
     return text
@@ -123,7 +125,7 @@ def _table(
     table = Table("Group", [name for name, _ in rows], columns, positions=range(len(rows)))
     notes = [f"Groups in order of {_in_sentence(keys[0])}, worst first"] if keys else []
     if left := len(ranked) - len(shown):
-        notes.append(f"{number(left, separator)} groups left out: snapshot.worst({keys[0] if keys else ''!r})")
+        notes.append(f"{quantity(left, 'group', separator)} left out: snapshot.worst({keys[0] if keys else ''!r})")
     if any(cell == "-" for column in columns for cell in column.cells):
         notes.append("-: 0/0, left out of comparisons")
         read = [(name, view.evaluation) for name, view in rows]

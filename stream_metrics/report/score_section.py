@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from stream_metrics.catalog.table import CATALOG
+from stream_metrics.errors import quantity
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.intervals import DOUBT, bounds, doubts, shows_intervals, value_bounds
-from stream_metrics.report.layout import number, score, shorten, visible
+from stream_metrics.report.layout import score, shorten, visible
 
 if TYPE_CHECKING:
     from stream_metrics.evaluation.evaluation import Estimate
@@ -38,7 +39,7 @@ __all__ = [
     "single_class",
 ]
 
-CERTIFIED = "low, high: certified bounds of the value that the full list of scores gives"
+CERTIFIED = "Certified: the full list of scores gives a value between these bounds for certain"
 NO_PROBABILITIES = "Calibration errors left out: a score lies outside [0, 1]"
 RATED_PER_CLASS = ("roc_auc", "average_precision", "expected_calibration_error")
 BINARY = dict(zip(RATED_PER_CLASS, ("ROC AUC", "Average precision", "Calibration error"), strict=True))
@@ -85,7 +86,7 @@ def single_class(snapshot: Snapshot) -> Label | None:
 def rated_heading(snapshot: Snapshot, separator: str = " ") -> str:
     """Return the heading of the headline values, with the number of samples if it is not that of all."""
     count = scored(snapshot)
-    return "Scores" if count in (None, snapshot.n) else f"Scores of {number(count, separator)} samples"
+    return "Scores" if count in (None, snapshot.n) else f"Scores of {quantity(count or 0, 'sample', separator)}"
 
 
 def rated(snapshot: Snapshot) -> list[Rated]:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from stream_metrics.catalog.table import CATALOG
+from stream_metrics.errors import quantity
 from stream_metrics.report.content import (
     BASELINES,
     Confusion,
-    Score,
     baseline_labels,
     class_bounds,
     class_values,
@@ -25,10 +25,10 @@ from stream_metrics.report.content import (
     weakest,
 )
 from stream_metrics.report.headlines import column_title, short_title
-from stream_metrics.report.intervals import heading, value_bounds
+from stream_metrics.report.intervals import DOUBT, heading, value_bounds
 from stream_metrics.report.layout import fit_names, number, numbers, score
 from stream_metrics.report.matrix import percent
-from stream_metrics.report.score_section import CERTIFIED, rated, rated_heading, rated_notes
+from stream_metrics.report.score_section import CERTIFIED, Rated, rated, rated_heading, rated_notes
 from stream_metrics.report.table import Column, Table
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def sections(
     tables = [
         _score_table(snapshot, separator),
         _rated_table(snapshot, separator),
-        _class_table(snapshot, names, classes, separator),
+        _class_table(snapshot, names, classes, separator).calm(),
     ]
     scores, values, rows = tables if width is None else (table.fit(width) for table in tables)
     return [
@@ -78,17 +78,9 @@ def _score_table(snapshot: Snapshot, separator: str) -> Table:
         columns.append(Column(title, "interval", [""] * len(rows), intervals=bounds))
     if any(row.baselines[0] is not None for row in rows):
         for position, strategy in enumerate(BASELINES):
-            cells = [_baseline_cell(row, position) for row in rows]
+            cells = ["" if (b := row.baselines[position]) is None else score(b, digits=4) for row in rows]
             columns.append(Column(strategy, strategy.split(" ")[-1], cells, drop=position + 1))
     return Table("Score", [row.title for row in rows], columns, least=20)
-
-
-def _baseline_cell(row: Score, position: int) -> str:
-    """Return a baseline, marked if the score is not above it."""
-    baseline = row.baselines[position]
-    if baseline is None:
-        return ""
-    return score(baseline, digits=4) + ("" if row.value > baseline else "!")
 
 
 def _score_notes(snapshot: Snapshot, names: Sequence[str], table: Table) -> list[str]:
@@ -97,7 +89,7 @@ def _score_notes(snapshot: Snapshot, names: Sequence[str], table: Table) -> list
         return []
     notes = table.doubts()
     shown = [strategy for strategy in BASELINES if strategy not in table.left_out]
-    if len(table.columns) > 1 and shown:
+    if len(table.columns) + len(table.left_out) > 1 + bool(heading(snapshot)) and shown:
         guesses = baseline_labels(snapshot, names)
         notes.append(f"Guessing without a model: {'; '.join(f'{name} = {guesses[name]}' for name in shown)}")
     return [*notes, significance(snapshot, names), *table.marks()]
@@ -107,10 +99,18 @@ def _rated_table(snapshot: Snapshot, separator: str) -> Table:
     """Return the values read from scores with their certified bounds."""
     rows = rated(snapshot)
     columns = [Column("value", "value", [row.value for row in rows], align=".")]
-    if any(row.low for row in rows):  # one bound alone would read as an error: both are left out together
-        columns.append(Column("low", "low", [row.low for row in rows], drop=1, align="."))
-        columns.append(Column("high", "high", [row.high for row in rows], drop=1, align="."))
+    if title := heading(snapshot):
+        columns.append(Column(title, "interval", [_bracketed(row) for row in rows], drop=1))
+    elif any(row.low for row in rows):  # one bound alone would read as an error: both are left out together
+        columns.append(Column("certified low", "cert. low", [row.low for row in rows], drop=1, align="."))
+        columns.append(Column("certified high", "cert. high", [row.high for row in rows], drop=1, align="."))
     return Table(rated_heading(snapshot, separator), [row.title for row in rows], columns, least=20)
+
+
+def _bracketed(row: Rated) -> str:
+    """Return the interval of a value read from scores."""
+    high = row.high.removesuffix(DOUBT)
+    return f"[{row.low}, {high}]{row.high[len(high) :]}" if row.low else ""
 
 
 def _rated_notes(snapshot: Snapshot, table: Table) -> list[str]:
@@ -146,8 +146,8 @@ def _class_notes(table: Table, count: int, separator: str) -> list[str]:
     """Return the footnotes of the table of `count` classes."""
     notes = table.doubts()
     if table.title:
-        left = number(count - len(table.names), separator)
-        notes.append(f"{left} classes left out: snapshot.per_class or snapshot.to_frame() has them")
+        left = quantity(count - len(table.names), "class", separator)
+        notes.append(f"{left} left out: see snapshot.per_class or snapshot.to_frame()")
     return [*notes, *table.width_note(), *table.marks()]
 
 

@@ -20,7 +20,12 @@ __all__ = ["GAP", "MARKS", "Column", "Table", "block"]
 
 GAP = "  "
 MARKS = "*!"
-EXPLAINED = {"!": "! the model is not above this baseline", "*": "* undefined (0/0), replaced by zero_division"}
+EXPLAINED = {
+    "!": "! the model is not above every baseline",
+    "*": "* undefined (0/0), replaced by zero_division",
+    "-": "- undefined (0/0)",
+}
+MOST_MARKS = 2  # in a row; with more, the reader sees marks and no figures
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,19 @@ class Column:
         """Tell whether a cell ends in one of `marks`."""
         return any(cell.endswith(tuple(marks)) for cell in self.cells)
 
+    def note(self, row: int) -> str:
+        """Return why the interval of a row is not to be trusted; empty if it is, or there is none."""
+        interval = self.intervals[row] if self.intervals else None
+        return "" if interval is None else interval.note
+
+    def without_cell(self, row: int) -> Column:
+        """Return the column with a hyphen in place of a value."""
+        return replace(self, cells=[*self.cells[:row], "-", *self.cells[row + 1 :]])
+
+    def without_interval(self, row: int) -> Column:
+        """Return the column without the interval of a row."""
+        return replace(self, intervals=[*self.intervals[:row], None, *self.intervals[row + 1 :]])
+
     def width(self) -> int:
         """Return the columns of text that it takes."""
         return max(map(display_width, (self.heading, *self.texts())))
@@ -67,7 +85,8 @@ class Column:
 class Table:
     """Rows with a name each, and columns; `positions` number the labels that rows are named after.
 
-    `least` is the width that names get at least, `left_out` has the headings of columns that did not fit.
+    `least` is the width that names get at least, `left_out` has the headings of columns that did not fit,
+    `blanked` the reasons why intervals were left out.
     """
 
     heading: str
@@ -77,6 +96,7 @@ class Table:
     least: int = 10
     positions: Sequence[int] | None = None
     left_out: tuple[str, ...] = ()
+    blanked: tuple[str, ...] = ()
 
     def fit(self, width: int) -> Table:
         """Return the table for `width` columns of text.
@@ -95,6 +115,22 @@ class Table:
         left_out = tuple(column.heading for column in self.columns if column.drop not in drops)
         return replace(self, heading=shorten(self.heading, first), names=names, columns=shown, left_out=left_out)
 
+    def calm(self) -> Table:
+        """Return the table with at most two marks in a row: in rows with more, what is marked is left out."""
+        columns = list(self.columns)
+        reasons: list[str] = []
+        for row in range(len(self.names)):
+            undefined = [at for at, column in enumerate(columns) if column.cells[row].endswith("*")]
+            doubted = [at for at, column in enumerate(columns) if column.note(row)]
+            if len(undefined) + len(doubted) <= MOST_MARKS:
+                continue
+            for at in undefined:
+                columns[at] = columns[at].without_cell(row)
+            for at in doubted:
+                reasons.append(columns[at].note(row))
+                columns[at] = columns[at].without_interval(row)
+        return replace(self, columns=columns, blanked=tuple(dict.fromkeys(reasons)))
+
     def lines(self) -> list[str]:
         """Return the table as text."""
         first = max(map(display_width, [self.heading, *self.names]))
@@ -107,7 +143,10 @@ class Table:
 
     def doubts(self) -> list[str]:
         """Return a footnote with the reasons why intervals are not to be trusted, if there are any."""
-        return doubts(interval for column in self.columns for interval in column.intervals)
+        notes = doubts(interval for column in self.columns for interval in column.intervals)
+        if self.blanked:
+            notes.append(f"Intervals that are not to be trusted are left out: {'; '.join(self.blanked)}")
+        return notes
 
     def width_note(self) -> list[str]:
         """Return a footnote with the columns that did not fit, if there are any."""

@@ -63,7 +63,7 @@ def _signed(ends: tuple[float, float], sign: int) -> tuple[float, float]:
     return ends if sign > 0 else (-ends[1], -ends[0])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Difference(Ends):
     """A metric of both models, and `value` = b - a with the interval that holds it at the `level`.
 
@@ -85,6 +85,14 @@ class Difference(Ends):
     method: str
     valid: str
     note: str = ""
+
+    def __repr__(self) -> str:
+        """Return the difference, its ends, both values and the method, and whatever else is to be known."""
+        of = self.key if self.label is None else f"{self.key} of {self.label!r}"
+        text = f"Difference({of}: {self.value:+.4g}, low={self.low:.4g}, high={self.high:.4g}, level={self.level:g}"
+        text += f", a={self.a:.4g}, b={self.b:.4g}, method={self.method!r}"
+        text += f", valid={self.valid!r}" if self.valid != "fixed" else ""
+        return text + (f", note={self.note!r})" if self.note else ")")
 
 
 class ComparisonSnapshot(Mapping[str, Difference]):

@@ -10,7 +10,7 @@ import numpy as np
 
 from stream_metrics._core.confusion.kernels import ConfusionCounters, pack_cells
 from stream_metrics._core.numeric.kernels import split_weights
-from stream_metrics.errors import LabelError, WeightError
+from stream_metrics.errors import LabelError, WeightError, quantity
 from stream_metrics.inputs.batch import Batch, label_batch
 from stream_metrics.inputs.columns import admit_labels, count_pairs
 from stream_metrics.inputs.tensors import Array, native, tensor_to_numpy
@@ -214,4 +214,4 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         return state
 
     def __repr__(self) -> str:
-        return f"ConfusionMatrix({self.n} samples, {self.k} classes)"
+        return f"ConfusionMatrix({quantity(self.n, 'sample')}, {quantity(self.k, 'class')})"

@@ -35,7 +35,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from stream_metrics._core.detectors.kernels import Detector, Outcome
 from stream_metrics._core.numeric.kernels import real_number
-from stream_metrics.errors import MergeError, StreamMetricsError, WeightError
+from stream_metrics.errors import MergeError, StreamMetricsError, WeightError, quantity
 from stream_metrics.inference.change import DetectorSnapshot, reference_levels
 from stream_metrics.inputs.columns import as_column, factorize, read_weights
 from stream_metrics.inputs.options import whole
@@ -466,7 +466,9 @@ class ChangeDetector(Detector, Portable):
 
     def __repr__(self) -> str:
         of = "" if self.of is None else f"{self.of!r}, "
-        return f"ChangeDetector({of}{self.direction}, arl={self.arl:g}, {self.n} samples, {self.alarms} alarms)"
+        level = f"p0={self.p0:g}" if self.p0 is not None else f"reference={self.reference}"
+        samples, alarms = quantity(self.n, "sample"), quantity(self.alarms, "alarm")
+        return f"ChangeDetector({of}{level}, {self.direction}, arl={self.arl:g}, {samples}, {alarms})"
 
 
 def _odds(bets: Iterable[float]) -> tuple[float, ...]:

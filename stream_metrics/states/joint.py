@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from stream_metrics._core.numeric.kernels import real_number
 from stream_metrics._core.paired.kernels import PairedCounts
-from stream_metrics.errors import MergeError, ScoreError, StreamMetricsError
+from stream_metrics.errors import MergeError, ScoreError, StreamMetricsError, quantity
 from stream_metrics.inputs.batch import Batch, Weights, label_batch
 from stream_metrics.inputs.columns import admit_labels, as_column, check_column, checked_column, factorize
 from stream_metrics.inputs.score_tables import (
@@ -417,7 +417,8 @@ class Comparison(PairedCounts, Portable):
         return comparison
 
     def __repr__(self) -> str:
-        return f"Comparison({self.a!r}, {self.b!r}, {self.n} samples, {len(self.labels)} classes)"
+        samples, classes = quantity(self.n, "sample"), quantity(len(self.labels), "class")
+        return f"Comparison({self.a!r}, {self.b!r}, {samples}, {classes})"
 
 
 def _by_name(scored: ScoreStates) -> dict[str, RankSketch | ProbabilityLosses]:

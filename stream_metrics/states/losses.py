@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from stream_metrics._core.losses.kernels import LossSums
-from stream_metrics.errors import LabelError, ScoreError, WeightError
+from stream_metrics.errors import LabelError, ScoreError, WeightError, quantity
 from stream_metrics.inputs.batch import Batch, score_batch
 from stream_metrics.inputs.columns import Column, factorize
 from stream_metrics.inputs.score_tables import check_classes
@@ -196,4 +196,4 @@ class ProbabilityLosses(LossSums, Portable):
         return state
 
     def __repr__(self) -> str:
-        return f"ProbabilityLosses({self.n} samples)"
+        return f"ProbabilityLosses({quantity(self.n, 'sample')})"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stream_metrics._core.ranks.kernels import Batch as RankBatch
 from stream_metrics._core.ranks.kernels import RankCounters, ScoreRows, first_bad
-from stream_metrics.errors import ScoreError
+from stream_metrics.errors import ScoreError, quantity
 from stream_metrics.inputs.batch import Batch, score_batch
 from stream_metrics.inputs.columns import Column, factorize
 from stream_metrics.inputs.tensors import Array
@@ -244,7 +244,7 @@ class RankSketch(RankCounters, Portable):
         return state
 
     def __repr__(self) -> str:
-        return f"RankSketch({self.n} samples, {len(self.labels)} classes)"
+        return f"RankSketch({quantity(self.n, 'sample')}, {quantity(len(self.labels), 'class')})"
 
 
 def _frozen(value: object) -> object:

@@ -225,7 +225,7 @@ def test_other_configurations_do_not_merge() -> None:
         (sm.ByGroup(sm.MCC()), "`max_groups`"),
         (sm.ByGroup(sm.MCC(), 3, other="rest"), "'other' and 'rest'"),
         (sm.ByGroup(sm.Accuracy(), 3), "`inner`"),
-        (sm.MCC(), "to merge a ByGroup, but got a MCC"),
+        (sm.MCC(), "to merge a ByGroup, but got an MCC"),
     ):
         with pytest.raises(sm.MergeError, match=message):
             groups.merge(other)

@@ -224,7 +224,9 @@ def contents(state: Any) -> dict[str, Any]:
             "type": type(state).__name__,
             "configuration": {},
             "n": state.n,
-            "snapshot": json.loads(json.dumps(state.snapshot().to_dict(), default=str).replace("NaN", "null")),
+            "snapshot": json.loads(
+                json.dumps(counted_data(state.snapshot().to_dict()), default=str).replace("NaN", "null")
+            ),
         }
     if isinstance(state, sm.Aggregate):
         held = {repr(name): list(worker[:3]) for name, worker in state.workers().items()}
@@ -248,6 +250,13 @@ def contents(state: Any) -> dict[str, Any]:
         **({"weighted": counts.weighted} if counts.weighted else {}),
         **({"folds": folds} if folds else {}),
     }
+
+
+def counted_data(data: Any) -> Any:
+    """Return the data of a snapshot without its warnings, which are sentences about the counts."""
+    if not isinstance(data, dict):
+        return data
+    return {key: counted_data(part) for key, part in data.items() if key != "warnings"}
 
 
 def ranks(state: RankSketch) -> dict[str, Any]:

@@ -128,4 +128,4 @@ def test_a_subclass_may_override_update() -> None:
 def test_repr_says_how_much_is_in_it() -> None:
     """The repr names metrics, samples and classes."""
     assert repr(fed(sm.MetricSet())) == "MetricSet(every metric, 3 samples, 2 classes)"
-    assert repr(sm.MetricSet(["accuracy"])) == "MetricSet(1 metrics, 0 samples, 0 classes)"
+    assert repr(sm.MetricSet(["accuracy"])) == "MetricSet(1 metric, 0 samples, 0 classes)"

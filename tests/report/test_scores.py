@@ -63,7 +63,7 @@ def filled(state):
 def rows(text):
     """Return the rows of the block of scores: title, then numbers."""
     block = next(part for part in text.split("\n\n") if part.startswith("Scores"))
-    split = [re.split(r" {2,}", line) for line in block.split("\n")[1:] if not line.startswith("low, high")]
+    split = [re.split(r" {2,}", line) for line in block.split("\n")[1:] if not line.startswith(("Certified", "  "))]
     return {title: numbers for title, *numbers in split}
 
 
@@ -89,7 +89,8 @@ def test_bounds_contain_the_value_and_are_told_apart():
     assert low < value < high
     assert high - low < 1.3 * (estimate.high - estimate.low)
     assert len(found["Brier score"]) == 1
-    assert "low, high: certified bounds" in report(taken, 80)
+    assert "certified low  certified high" in report(taken, 80)
+    assert "Certified: the full list of scores gives" in report(taken, 80)
 
 
 @given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3), st.integers(0, 8))
@@ -128,8 +129,9 @@ def test_no_line_is_wider_than_asked(width):
     headings = next(line for line in text.split("\n") if line.startswith("Class")).split()
 
     assert max(map(display_width, text.split("\n"))) <= width
-    assert ("  low" in block.split("\n")[0]) == ("high" in block.split("\n")[0])
-    assert ("Left out at this width: low, high" in block) == ("high" not in block.split("\n")[0])
+    shown = [f"{word} {end}" in block.split("\n")[0] for end in ("low", "high") for word in ("certified", "cert.")]
+    assert shown[:2] == shown[2:]
+    assert ("Left out at this width: certified low, certified high" in " ".join(block.split())) == (not any(shown))
     assert ("ECE" in headings) <= ("AP" in headings) <= ("AUC" in headings) <= ("MCC" in headings)
 
 
@@ -150,7 +152,7 @@ def test_narrow_reports_name_what_is_left_out():
     """At 40 columns neither bounds nor per-class areas fit, and the notes say so."""
     text = " ".join(report(coarse().snapshot(), 40).split())
 
-    assert "Left out at this width: low, high" in text
+    assert "Left out at this width: certified low, certified high" in text
     assert "ROC AUC, avg. precision, calibr. error" in text
 
 
@@ -184,8 +186,9 @@ def test_undefined_values_are_marked():
     text = report(state.snapshot(), 80)
 
     assert rows(text)["ROC AUC, mean over classes"] == ["nan*"]
-    assert re.search(r"^cat .* nan\* +1\.000 +0\.400$", text, re.M)
+    assert re.search(r"^cat .* - +1\.000 +0\.400$", text, re.M)
     assert "* undefined (0/0), replaced by zero_division" in text
+    assert "- undefined (0/0)" in text
 
 
 def test_scores_that_are_no_probabilities_have_no_calibration():
@@ -253,7 +256,7 @@ def test_chosen_keys_are_what_the_report_shows():
     text = report(binary(metrics=["accuracy", "log_loss", "roc_auc_ovr", "roc_auc"], scores=False).snapshot(), 80)
 
     assert rows(text) == {"Log loss (cross-entropy)": ["0.5108"], "ROC AUC, mean over classes": ["0.7500"]}
-    assert re.search(r"^Accuracy +0\.7500 ", text, re.M)
+    assert re.search(r"^Accuracy +0\.7500$", text, re.M)
     assert re.search(r"^Class +ROC AUC\nFalse\nTrue +0\.750$", text, re.M)
 
 
@@ -265,7 +268,7 @@ def test_html_holds_the_same_numbers():
     plain = {title: [text.strip("\u2007") for text in texts if text.strip("\u2007")] for title, texts in cells.items()}
 
     assert plain == rows(report(taken, 80))
-    assert [cell.text for cell in table.find("thead")[0]] == ["Scores", "value", "low", "high"]
+    assert [cell.text for cell in table.find("thead")[0]] == ["Scores", "value", "certified low", "certified high"]
 
 
 def test_confidence_alone_has_a_report():

@@ -108,11 +108,11 @@ def test_wide_characters_keep_the_columns_aligned():
 
 
 def test_a_model_that_does_not_beat_a_baseline_is_marked():
-    """A score that is not above a baseline marks that baseline, and a note says what the mark means."""
+    """A score that is not above every baseline is marked once, and a note says what the mark means."""
     text = report(snap([[40, 0], [10, 0]], ("no", "yes")), 80)
 
-    assert re.search(r"Accuracy +0\.8000 +0\.8000! +0\.5000 +0\.6800$", text, re.M)
-    assert "! the model is not above this baseline" in text
+    assert re.search(r"Accuracy +0\.8000! +0\.8000 +0\.5000 +0\.6800$", text, re.M)
+    assert "! the model is not above every baseline" in text
     assert "!" not in AT_80
 
 
@@ -135,7 +135,7 @@ def test_many_classes_show_the_worst_and_say_what_is_missing():
     f1 = taken.per_class["f1"]
 
     assert [f1[label] for label in shown] == sorted(f1.values())[:25]
-    assert "175 classes left out: snapshot.per_class or snapshot.to_frame() has them" in text
+    assert "175 classes left out: see snapshot.per_class or snapshot.to_frame()" in text
     assert "most frequent of" in text
     assert "The 200 x 200 matrix does not fit here: snapshot.confusion_matrix has it" in text
     assert text.count("\n") < 80
@@ -238,3 +238,55 @@ def test_a_rough_test_is_called_one():
     assert caution in asked._repr_html_()
     assert caution not in report(snap(BLEIK_GAUHER, ABC), 80)
     assert "majority_p_value tests the same question" in " ".join(report(asked, 80).split())
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+@pytest.mark.parametrize("intervals", [False, True])
+@pytest.mark.parametrize(("n", "classes"), [(1, 2), (3, 3), (29, 3), (30, 3), (40, 12), (400, 4)])
+def test_a_row_has_fewer_than_three_marks(n, classes, width, intervals):
+    """However few samples there are, no row of a table is full of marks."""
+    rng = np.random.default_rng(n)
+    truth = rng.integers(0, classes, n)
+    predicted = np.where(rng.random(n) < 0.4, truth, 0)
+    metrics = sm.MetricSet(labels=list(range(classes + 1)))
+    metrics.update_many(truth, predicted)
+    taken = metrics.snapshot().with_intervals() if intervals else metrics.snapshot()
+    text = taken.report(width)
+
+    assert all(len(re.findall(r"\d[*!]|nan\*|\]\?", line)) < 3 for line in text.split("\n"))
+    assert ("most frequent" in text) == (n >= 30)
+    assert ("McNemar" in text) == (n >= 30)
+    assert max(map(display_width, text.split("\n"))) <= width
+
+
+def test_a_row_without_values_has_hyphens():
+    """A class that never occurs has nothing to show, and the report says what the hyphens mean."""
+    text = report(snap([[30, 2, 0], [1, 30, 0], [0, 0, 0]], ABC), 80)
+
+    assert re.search(r"^c +0 +0 +- +- +- +1\.000 +-$", text, re.M)
+    assert "- undefined (0/0)" in text
+    assert "*" not in text
+
+
+def test_intervals_that_are_not_to_be_trusted_are_left_out_of_crowded_rows():
+    """Where a row would have three intervals in doubt, they are left out with the reason."""
+    groups = sm.evaluate([0, 1] * 20, [0, 1, 1, 1] * 10, group=["x"] * 36 + ["y"] * 4).with_intervals()
+    lines = groups.report(140).split("\n")
+    small = next(line for line in lines if line.startswith("y "))
+
+    assert "?" not in small
+    assert any("Intervals that are not to be trusted are left out: " in line for line in lines)
+
+
+def test_certified_bounds_and_confidence_have_headings_of_their_own():
+    """Bounds of the sketch are called certified, intervals of the population by their level, never both just low."""
+    truth, scores = [0, 1] * 2000, np.random.default_rng(0).random(4000)
+    taken = sm.evaluate(truth, scores=scores)
+    plain, confident = report(taken, 80), report(taken.with_intervals(), 80)
+
+    assert "certified low  certified high" in plain
+    assert "95 %" not in plain
+    assert "certified" not in confident.lower()
+    assert re.search(r"^Scores +value +95 % interval$", confident, re.M)
+    for text in (plain, confident):
+        assert not re.search(r"^Scores.* {2}(low|high)\b", text, re.M)

@@ -267,4 +267,4 @@ def test_a_hundred_thousand_classes() -> None:
 
 def test_repr_says_how_much_was_counted() -> None:
     """The repr names samples and classes."""
-    assert repr(counted(("a", "b"))) == "ConfusionMatrix(1 samples, 2 classes)"
+    assert repr(counted(("a", "b"))) == "ConfusionMatrix(1 sample, 2 classes)"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics.errors import quantity
 from stream_metrics.formulas.memoized import memoized
 from stream_metrics.formulas.protocol import Counts, Floats, Integers, Numbers
 from stream_metrics.inference.intervals.batched_counts import BatchedCounts
@@ -149,7 +150,10 @@ def _thin_classes(c: Counts) -> str:
     """Return how many classes have next to no samples or predictions, as text; "" if none has."""
     true, predicted, least = c.true_totals, c.predicted_totals, _thin(c)
     few = int(np.count_nonzero(np.minimum(true, predicted)[true + predicted > 0] < least))
-    return f"{few} of {c.k} classes have fewer than {least} samples or predictions{_unseen(c)}" if few else ""
+    if not few:
+        return ""
+    have = "has" if few == 1 else "have"
+    return f"{few} of {quantity(c.k, 'class')} {have} fewer than {least} samples or predictions{_unseen(c)}"
 
 
 def _unseen(c: Counts) -> str:

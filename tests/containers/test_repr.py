@@ -1,0 +1,97 @@
+"""One line of a container shows the values that it holds, in correct English."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import stream_metrics as sm
+
+BAGS = {
+    "Rolling": lambda inner: sm.Rolling(inner, 10),
+    "Fading": lambda inner: sm.Fading(inner, 10),
+    "TimeWindow": lambda inner: sm.TimeWindow(inner, "1h"),
+    "ByGroup": sm.ByGroup,
+}
+
+
+def feed(state: Any, y_true: Any, y_pred: Any) -> Any:
+    """Count samples one by one, with a group and a time where these are needed."""
+    more = {"group": "x"} if "ByGroup" in repr(state) else {}
+    more |= {"t": 1e9} if "TimeWindow" in repr(state) else {}
+    for truth, predicted in zip(y_true, y_pred, strict=True):
+        state.update(truth, predicted, **more)
+    return state
+
+
+@pytest.mark.parametrize("inner", [sm.Accuracy, sm.MacroF1, sm.MetricSet, sm.ConfusionMatrix])
+@pytest.mark.parametrize("name", BAGS)
+def test_the_values_are_those_of_the_samples(name: str, inner: Any) -> None:
+    """What stands inside is the line of the state that the container reads."""
+    container = feed(BAGS[name](inner()), [0, 1, 1, 0], [0, 1, 0, 0])
+    text = repr(container)
+    states = {"Rolling": lambda: container.state, "ByGroup": lambda: feed(inner(), [0, 1, 1, 0], [0, 1, 0, 0])}
+    read = states.get(name, lambda: container.merged())()
+
+    assert text.startswith(f"{name}({read!r}, ")
+    assert "0 samples" not in text
+    if inner is sm.Accuracy:
+        assert text.startswith(f"{name}(Accuracy: {read.get():.6g}, ")
+        assert read.get() > 0.7
+    assert "4 samples" in text
+
+
+def test_containers_in_containers_show_values() -> None:
+    """Windows of groups and groups of windows show what they hold."""
+    samples = [1, 1, 1, 0], [1, 1, 0, 0]
+
+    assert "Accuracy: 0.75" in repr(feed(sm.ByGroup(sm.TimeWindow(sm.Accuracy(), "1h")), *samples))
+    assert "Accuracy: 0.75" in repr(feed(sm.TimeWindow(sm.ByGroup(sm.Accuracy()), "1h"), *samples))
+    assert repr(feed(sm.ByGroup(sm.Rolling(sm.Accuracy(), 3)), *samples)) == "ByGroup(Rolling, 1 group, 3 samples)"
+
+
+def test_an_aggregate_shows_all_workers_together() -> None:
+    """The value is that of the merged states; without one there is none."""
+    aggregate = sm.Aggregate()
+    assert repr(aggregate) == "Aggregate(0 workers, 0 samples)"
+    for worker, predicted in (("a", [1, 1]), ("b", [1, 0])):
+        aggregate.put(worker, feed(sm.Accuracy(), [1, 1], predicted), 1)
+
+    assert repr(aggregate) == "Aggregate(Accuracy: 0.75, 2 workers, 4 samples)"
+
+
+def test_a_detector_shows_its_level() -> None:
+    """The level that is given, or how many samples it is learned from."""
+    assert repr(sm.ChangeDetector(0.1)) == "ChangeDetector(p0=0.1, up, arl=10000, 0 samples, 0 alarms)"
+    assert "reference=500, up" in repr(sm.ChangeDetector(reference=500))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(lambda make=make: make(sm.Accuracy()) for make in BAGS.values()),
+        sm.ConfusionMatrix,
+        sm.MetricSet,
+        lambda: sm.MetricSet(["accuracy"]),
+    ],
+)
+def test_one_of_a_kind_is_singular(make: Any) -> None:
+    """Nothing says "1 samples"."""
+    text = repr(feed(make(), ["a"], ["a"]))
+
+    assert "1 sample" in text
+    assert not re.search(r"\b1 \w+s\b(?<!class)", text)
+
+
+def test_a_line_is_short() -> None:
+    """Results fit a line, however many classes or points they have."""
+    truth = list(range(300)) * 2
+    taken = sm.evaluate(truth, truth[::-1])
+    scored = sm.evaluate([0, 1] * 500, scores=[i / 1000 for i in range(1000)])
+
+    for one in (taken, scored.roc_curve(), scored.pr_curve(), scored.det_curve(), sm.Fading(sm.Accuracy(), 10)):
+        assert len(repr(one)) < 80
+    assert len(repr(taken.interval("accuracy"))) < 120
+    assert repr(scored.roc_curve()) == f"<ROCCurve of {len(scored.roc_curve().fpr)} points>"
