@@ -13,6 +13,7 @@ from stream_metrics.cli import options
 from stream_metrics.cli.errors import UsageError
 from stream_metrics.containers.inner import walk_inner
 from stream_metrics.errors import OptionError
+from stream_metrics.inputs.field_names import GROUP, TIME
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.states.protocols import Accumulator
 
@@ -29,7 +30,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="N|5m",
         help="metrics of the last N records or, by --time-field, of the last 30s, 5m, 1h, 2d",
     )
-    group.add_argument("--time-field", metavar="FIELD", help="field of the time: seconds since 1970, or ISO 8601 text")
+    group.add_argument(
+        "--time-field",
+        nargs="?",
+        const=TIME,
+        type=options.field,
+        metavar="FIELD",
+        help="windows of time, by this field (default: time): seconds since 1970, or ISO 8601 text",
+    )
     group.add_argument(
         "--panes",
         type=options.positive,
@@ -37,7 +45,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="steps in which time moves on (default: at most 60)",
     )
     group.add_argument("--lateness", metavar="5m", help="how long after its window a record may come (default: 0s)")
-    group.add_argument("--by", metavar="FIELD", help="metrics of each group, such as a country, and how they differ")
+    group.add_argument(
+        "--by",
+        nargs="?",
+        const=GROUP,
+        type=options.field,
+        metavar="FIELD",
+        help="metrics of each group, such as a country, and how they differ; by this field (default: group)",
+    )
     group.add_argument(
         "--max-groups", type=options.positive, metavar="N", help="groups kept apart; others are counted as one"
     )

@@ -15,10 +15,12 @@ __all__ = [
     "Commands",
     "add_command",
     "add_output",
+    "delimiter",
+    "field",
     "labels",
+    "level",
     "number",
     "positive",
-    "scores",
     "seconds",
     "zero_division",
 ]
@@ -108,10 +110,35 @@ def seconds(text: str) -> float:
     return value
 
 
-def scores(text: str) -> str:
-    """Read the field of --scores; a file after it, which would be taken for the field, is refused."""
+def field(text: str) -> str:
+    """Read a field that may be left out; a file after the option, which would be taken for the field, is refused."""
+    return _no_file(text, "a field")
+
+
+def level(text: str) -> float:
+    """Read the level of --intervals, which may be left out."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+        _no_file(text, "a level")
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"expected a level between 0 and 1, such as 0.95, but got {text!r}")
+    return value
+
+
+def _no_file(text: str, what: str) -> str:
+    """Refuse the name of a file after an option whose argument may be left out."""
     if text == STDIN or declared_format(text) is not None:
-        raise argparse.ArgumentTypeError(f"{text!r} is a file, not a field: put files first, or write --scores=FIELD")
+        raise argparse.ArgumentTypeError(f"{text!r} is a file, not {what}: put files before this option")
+    return text
+
+
+def delimiter(text: str) -> str:
+    """Read the delimiter of CSV: one character, or a word for the tab."""
+    text = {"tab": "\t", "\\t": "\t"}.get(text.lower(), text)
+    if len(text) != 1 or text in '"\r\n\0':
+        raise argparse.ArgumentTypeError(f"expected one character or 'tab', but got {text!r}")
     return text
 
 

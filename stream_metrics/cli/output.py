@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
+from stream_metrics.cli import options
 from stream_metrics.cli.containers import innermost, is_timed
 from stream_metrics.cli.errors import UsageError
 from stream_metrics.containers.inner import walk_inner
@@ -54,21 +55,11 @@ def add_intervals(parser: argparse.ArgumentParser) -> None:
         "--intervals",
         nargs="?",
         const=0.95,
-        type=_level,
+        type=options.level,
         metavar="LEVEL",
         help="print intervals beside the values, of this level (default: 0.95)",
     )
     parser.add_argument("--anytime", action="store_true", help="intervals that stay valid however often one looks")
-
-
-def _level(text: str) -> float:
-    try:
-        level = float(text)
-    except ValueError:
-        level = math.nan
-    if not 0 < level < 1:
-        raise argparse.ArgumentTypeError(f"expected a level between 0 and 1, such as 0.95, but got {text!r}")
-    return level
 
 
 def check_intervals(state: Accumulator, arguments: argparse.Namespace) -> None:

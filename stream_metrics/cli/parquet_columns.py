@@ -14,8 +14,9 @@ from typing import NamedTuple, TypeAlias
 import pyarrow as pa
 
 from stream_metrics.cli.errors import CliError, UsageError, listed
-from stream_metrics.cli.reading import Fields
+from stream_metrics.cli.reading import Fields, hint
 from stream_metrics.cli.scores import JsonScores, csv_columns
+from stream_metrics.inputs.field_names import field_in
 from stream_metrics.labels import Label
 
 __all__ = ["Column", "Layout", "NUMBER"]
@@ -71,12 +72,13 @@ class Layout:
             self._find_scores(fields.scores)
 
     def _column(self, name: str, kinds: Kinds, what: str) -> Column:
+        name = field_in(self._schema.names, name)
         if self._schema.names.count(name) > 1:
             raise CliError(f"{self._source}: column {name!r} is there more than once")
         column = self._find((name,)) or self._find(tuple(name.split(".")))
         if column is None:
             there = listed(self._schema.names)
-            raise CliError(f"{self._source}: column {name!r} is not in the file, which has {there}")
+            raise CliError(f"{self._source}: column {name!r} is not in the file, which has {there}{hint(name)}")
         if not any(is_kind(column.value_type) for is_kind in kinds):
             raise CliError(f"{self._source}: expected column {name!r} to hold {what}, but its type is {column.type}")
         return column

@@ -43,7 +43,7 @@ def plan_jobs(paths: list[str], form: str | None, fields: Fields, jobs: int) -> 
         return PARQUET, [(unit, unit.rows) for unit in parquet.merge_units(units, least)]
     for path in paths:
         with open_input(path, form) as source:
-            form = _same_format(source, form)
+            form = _same_format(source, form, fields)
     return form or "", [(path, os.path.getsize(path)) for path in paths]
 
 
@@ -54,7 +54,7 @@ def _lines(paths: list[str], form: str | None, fields: Fields, counter: Counter)
         known = form
         for path in paths:
             with open_input(path, form) as source:
-                known = _same_format(source, known)
+                known = _same_format(source, known, fields)
                 reached.enter(source)
                 counter.feed(source.name, rows(source, fields, counter.refuse), tick)
                 reached.leave()
@@ -62,8 +62,10 @@ def _lines(paths: list[str], form: str | None, fields: Fields, counter: Counter)
     return feed, Progress(lambda: (counter.seen, reached.position()), total_size(paths))
 
 
-def _same_format(source: Source, form: str | None) -> str:
-    """Return the format of a source; UsageError if an earlier source has another."""
+def _same_format(source: Source, form: str | None, fields: Fields) -> str:
+    """Return the format of a source; UsageError if an earlier source has another, or options are of another."""
+    if fields.delimiter and source.format != "csv":
+        raise UsageError(f"--delimiter is of CSV, but {source.name} is {source.format}")
     if form not in (None, source.format):
         raise UsageError(f"{source.name} is {source.format}, but what came before it is {form}: {MIXED}")
     return source.format

@@ -9,6 +9,7 @@ are read is in ``scores``, how times are in ``moments``.
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
@@ -17,9 +18,16 @@ from stream_metrics.cli.errors import CliError, UsageError, listed
 from stream_metrics.cli.scores import BOTH, Classes, JsonScores, Scores, csv_columns, csv_reader
 from stream_metrics.cli.sources import BadRecord, Source
 from stream_metrics.containers.moments import nanoseconds
+from stream_metrics.inputs.field_names import Y_PRED, Y_TRUE, field_in, spellings
 
-__all__ = ["Fields", "Row", "rows", "weight_of"]
+__all__ = ["Fields", "Row", "hint", "rows", "weight_of"]
 
+DELIMITERS = (",", ";", "\t")  # that the header of a CSV may tell
+HINTS = {
+    Y_TRUE: "; --true FIELD names the truth",
+    Y_PRED: "; --pred FIELD names the prediction, and --scores takes it from scores",
+}  # for a field that is missing
+NAMES = {",": "commas", ";": "semicolons", "\t": "tabs"}
 Row: TypeAlias = tuple[object, object, "int | float", Scores, int, int, object]
 
 
@@ -33,6 +41,7 @@ class Fields(NamedTuple):
     classes: Classes
     time: str | None = None
     group: str | None = None
+    delimiter: str | None = None  # of CSV; None if the header tells it
 
 
 def rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
@@ -73,19 +82,27 @@ def _json_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
 
 def _getter(name: str) -> Callable[[dict[str, object]], object]:
     """Return a reader of the field ``name``: a key of the record, or else a path of keys joined by dots."""
-    parts = name.split(".")
+    parts, others = name.split("."), spellings(name)[1:]
 
     def get(record: dict[str, object]) -> object:
         if name in record:
             return record[name]
+        for other in others:
+            if other in record:
+                return record[other]
         value: object = record
         for part in parts:
             if type(value) is not dict or part not in value:
-                raise ValueError(f"no field {name!r}; the record has {listed(record)}")
+                raise ValueError(f"no field {name!r}; the record has {listed(record)}{hint(name)}")
             value = value[part]
         return value
 
     return get
+
+
+def hint(name: str) -> str:
+    """Return how a field that is missing is named, if its name is a default."""
+    return HINTS.get(name, "")
 
 
 def _group_getter(name: str) -> Callable[[dict[str, object]], object]:
@@ -102,10 +119,11 @@ def _group_getter(name: str) -> Callable[[dict[str, object]], object]:
 
 
 def _csv_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
-    reader = csv.reader(source.text(bad), strict=True)
+    delimiter, reader = _csv_reader(source, fields, bad)
     header = _header(reader, source)
     if header is None:
         return
+    source.separator = delimiter
     true = _column(header, fields.true, source)
     prediction, weight = (None if name is None else _column(header, name, source) for name in fields[1:3])
     time, group = (None if name is None else _column(header, name, source) for name in (fields.time, fields.group))
@@ -146,6 +164,28 @@ def _scores(header: list[str], fields: Fields, source: Source) -> Callable[[list
     return csv_reader(names, header, places)
 
 
+def _csv_reader(source: Source, fields: Fields, bad: BadRecord) -> tuple[str, Iterator[list[str]]]:
+    """Return the delimiter, and a reader of the header and all records after it."""
+    lines = source.text(bad)
+    first = next((line for line in lines if line.strip("\r\n")), "")
+    delimiter = fields.delimiter or _sniffed(first, fields)
+    return delimiter, csv.reader(itertools.chain((first,), lines), strict=True, delimiter=delimiter)
+
+
+def _sniffed(header: str, fields: Fields) -> str:
+    """Return the delimiter by which most of the fields are columns, of several the one of most columns."""
+
+    def columns(delimiter: str) -> tuple[int, int]:
+        names = next(csv.reader((header,), delimiter=delimiter))
+        wanted = [name for name in (*fields[:3], fields.time, fields.group) if name is not None]
+        return sum(field_in(names, name) in names for name in wanted), len(names)
+
+    try:
+        return max(DELIMITERS, key=columns)
+    except csv.Error:  # it comes again when the header is read
+        return DELIMITERS[0]
+
+
 def _header(reader: Iterator[list[str]], source: Source) -> list[str] | None:
     try:
         return next((values for values in reader if values), None)
@@ -154,9 +194,12 @@ def _header(reader: Iterator[list[str]], source: Source) -> list[str] | None:
 
 
 def _column(header: list[str], name: str, source: Source) -> int:
+    name = field_in(header, name)
     if header.count(name) != 1:
-        problem = "is there more than once" if name in header else "is not in the header"
-        raise CliError(f"{source.name}, line {source.line}: column {name!r} {problem}, which has {listed(header)}")
+        problem = "is there more than once in the header" if name in header else "is not in the header"
+        separated = "" if len(header) < 2 else f", separated by {NAMES.get(source.separator, repr(source.separator))}"
+        where = f"{source.name}, line {source.line}"
+        raise CliError(f"{where}: column {name!r} {problem}, which has {listed(header)}{separated}{hint(name)}")
     return header.index(name)
 
 

@@ -20,6 +20,7 @@ from stream_metrics.cli.output import (
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields
 from stream_metrics.cli.sources import PARQUET, STDIN, expand_paths, format_of
+from stream_metrics.inputs.field_names import SCORES, WEIGHT, Y_PRED, Y_TRUE
 from stream_metrics.report.layout import number
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.protocols import Accumulator
@@ -81,7 +82,10 @@ def add(commands: options.Commands) -> None:
     """Add the command to the parser."""
     parser = options.add_command(commands, "run", "count records from files or stdin and print the metrics", HELP)
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="file (.gz is decompressed), folder, or 'pattern-*'; - is stdin"
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="file, folder, or 'pattern-*'; - is stdin; gzip, bzip2, xz and zstd are decompressed",
     )
     _add_input(parser)
     options.add_output(parser)
@@ -101,19 +105,36 @@ def add(commands: options.Commands) -> None:
 
 def _add_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input", choices=("jsonl", "csv", PARQUET), help="format (default: by name, or first line)")
-    parser.add_argument("--true", default="y_true", metavar="FIELD", help="field of the truth (default: y_true)")
     parser.add_argument(
-        "--pred", metavar="FIELD", help="field of the prediction (default: y_pred; with --scores, the largest score)"
+        "--true", default=Y_TRUE, metavar="FIELD", help="field of the truth (default: y_true, or truth)"
+    )
+    parser.add_argument(
+        "--pred",
+        metavar="FIELD",
+        help="field of the prediction (default: y_pred, or prediction; with --scores, the largest score)",
     )
     parser.add_argument(
         "--scores",
         nargs="?",
-        const="scores",
-        type=options.scores,
+        const=SCORES,
+        type=options.field,
         metavar="FIELD",
         help="keep scores too, of this field (default: scores) or, in CSV, of these columns: 'p_*' or a=p_a,b=p_b",
     )
-    parser.add_argument("--weight", metavar="FIELD", help="field of the sample weight (default: every record weighs 1)")
+    parser.add_argument(
+        "--weight",
+        nargs="?",
+        const=WEIGHT,
+        type=options.field,
+        metavar="FIELD",
+        help="count sample weights, of this field (default: weight); without, every record weighs 1",
+    )
+    parser.add_argument(
+        "--delimiter",
+        type=options.delimiter,
+        metavar="CHAR",
+        help="what separates the columns of CSV (default: a comma, semicolon or tab, by the header)",
+    )
     parser.add_argument("--skip-bad", action="store_true", help="skip and report bad records instead of ending")
 
 
@@ -159,6 +180,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("stdin can be read once only")
     if arguments.every and arguments.jobs > 1:
         raise UsageError("--every does not go with --jobs: records that are counted in parallel have no order")
+    if arguments.delimiter and formats - {"csv"}:
+        raise UsageError(f"--delimiter is of CSV, but the input is {' and '.join(sorted(map(str, formats)))}")
     if PARQUET in formats:
         if STDIN in arguments.files:
             raise UsageError("Parquet is read from files, not from stdin: its index is at its end")
@@ -221,7 +244,7 @@ def _fields(arguments: argparse.Namespace, state: Accumulator) -> Fields:
     """Return the fields to read: with the prediction, unless it follows from the scores."""
     prediction = arguments.pred
     if prediction is None and arguments.scores is None:
-        prediction = "y_pred"
+        prediction = Y_PRED
     classes = configuration.classes(state)
-    more = arguments.time_field, arguments.by
+    more = arguments.time_field, arguments.by, arguments.delimiter
     return Fields(arguments.true, prediction, arguments.weight, arguments.scores, classes, *more)

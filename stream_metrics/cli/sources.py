@@ -1,4 +1,4 @@
-"""Find and open input files, decompress .gz, recognise the format, and decode lines.
+"""Find and open input files, recognise their format, and decode lines.
 
 Lines are decoded here and not by a text stream, because that decodes in blocks: a broken byte would be reported far
 from its line, and the good lines before it in the block would be lost.
@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import codecs
 import glob
-import gzip
 import itertools
 import os
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from stream_metrics.cli.compression import READ_ERRORS, decompressed, foreign_kind, without_suffix
 from stream_metrics.cli.errors import CliError
 
 __all__ = [
@@ -36,26 +35,31 @@ __all__ = [
 STDIN = "-"
 PARQUET, MAGIC = "parquet", b"PAR1"
 FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": PARQUET, ".pq": PARQUET}
-READ_ERRORS = (OSError, EOFError, zlib.error)
 
 BadRecord = Callable[[str, int, str], None]  # (source, line, reason)
 
 
 class Source:
-    """One open input: ``name`` for messages, ``format`` jsonl or csv, ``line`` the number of lines read so far."""
+    """One open input: ``name`` for messages, ``format`` jsonl or csv, ``line`` the number of lines read so far.
 
-    def __init__(self, name: str, raw: IO[bytes], unpacked: IO[bytes], declared: str | None) -> None:
+    ``separator`` is what separates the columns of CSV, once the header was read.
+    """
+
+    def __init__(self, name: str, raw: IO[bytes], declared: str | None) -> None:
         self.name = name
         self.line = 0
+        self.separator = ","
         self._raw = raw
         try:
-            first = unpacked.readline()
+            self._content = content = decompressed(raw)
+            first = content.readline()
         except READ_ERRORS as error:
             raise self._unreadable(error) from None
-        if first.startswith(MAGIC):
-            raise CliError(f"{name}: is Parquet: --input parquet reads it, from a file that is not packed")
-        self.format = declared or ("jsonl" if _bare(first).lstrip().startswith(b"{") else "csv")
-        self._lines: Iterable[bytes] = itertools.chain((first,) if first else (), unpacked)
+        kind = foreign_kind(first)
+        if kind is not None:
+            raise CliError(f"{name}: expected JSON Lines or CSV, but the file is {kind}")
+        self.format = declared or ("jsonl" if _bare(first).lstrip().startswith((b"{", b"[{")) else "csv")
+        self._lines: Iterable[bytes] = itertools.chain((first,) if first else (), content)
 
     def text(self, bad: BadRecord) -> Iterator[str]:
         """Yield the lines as text; a line that is not UTF-8 goes to ``bad``."""
@@ -86,7 +90,7 @@ def _bare(line: bytes) -> bytes:
 
 def declared_format(path: str) -> str | None:
     """Return the format that the extension of ``path`` declares, if it declares one."""
-    return FORMATS.get(Path(path.removesuffix(".gz")).suffix.lower())
+    return FORMATS.get(Path(without_suffix(path)).suffix.lower())
 
 
 def format_of(path: str) -> str | None:
@@ -128,18 +132,16 @@ def open_input(path: str, declared: str | None) -> Iterator[Source]:
     """Open ``path``, or stdin for ``-``."""
     declared = declared or declared_format(path)
     if path == STDIN:
-        yield Source("stdin", sys.stdin.buffer, sys.stdin.buffer, declared)
+        if sys.stdin is None:
+            raise CliError("stdin: is closed")
+        yield Source("stdin", sys.stdin.buffer, declared)
         return
     try:
         raw = open(path, "rb")  # noqa: SIM115 - closed below, so that errors of opening and of use stay apart
     except OSError as error:
         raise CliError(f"{path}: {error.strerror or error}") from None
     with raw:
-        if path.endswith(".gz"):
-            with gzip.open(raw) as unpacked:
-                yield Source(path, raw, unpacked, declared)  # type: ignore[arg-type]
-        else:
-            yield Source(path, raw, raw, declared)
+        yield Source(path, raw, declared)
 
 
 class Reached:

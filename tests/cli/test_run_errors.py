@@ -102,7 +102,7 @@ def test_bad_label_deep_in_a_chunk(cli, tmp_path):
 @pytest.mark.parametrize(
     ("header", "reason"),
     [
-        (b"truth,y_pred\n", "column 'y_true' is not in the header, which has 'truth', 'y_pred'"),
+        (b"label,y_pred\n", "column 'y_true' is not in the header, which has 'label', 'y_pred'"),
         (b"y_true,y_true,y_pred\n", "column 'y_true' is there more than once"),
         (b'"y_true,y_pred\n', "not CSV"),
     ],
@@ -125,7 +125,7 @@ def test_files_that_cannot_be_read(cli, tmp_path):
         "missing.csv": "No such file or directory",
         "folder.csv": "Is a directory",
         "binary.csv": "line 1: not UTF-8",
-        "false.csv.gz": "Not a gzipped file",
+        "false.csv.gz": "line 1: column 'y_true' is not in the header, which has 'not packed at all'",
         "cut.csv.gz": "end-of-stream marker",
     }
     for name, reason in reasons.items():

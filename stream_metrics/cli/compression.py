@@ -1,0 +1,146 @@
+"""What the first bytes of a file say: compression, which is undone while the file is read, or a kind that is no text.
+
+The bytes decide, since standard input has no name; the suffix of a name is only needed for the format below it
+(`labels.csv.gz` is CSV). Of zstd, the standard library has a decompressor from Python 3.14 on.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import importlib
+import io
+import lzma
+import zlib
+from typing import IO, Any, Protocol, cast
+
+from stream_metrics.cli.errors import UsageError
+
+__all__ = ["READ_ERRORS", "decompressed", "foreign_kind", "without_suffix"]
+
+SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+GZIP, BZIP2, XZ, ZSTD = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
+READ_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
+CHUNK = 1 << 14  # compressed bytes of zstd that are read at once
+STATE = "a saved state: 'stream-metrics show' prints it, and 'run --resume' goes on counting into it"
+FOREIGN = (
+    (b"PAR1", "Parquet: --input parquet reads it, from a file that is not compressed"),
+    (b"SMET", STATE),
+    (b"PK\x03\x04", "a zip archive, as .npz and .xlsx are"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"\x89HDF", "HDF5"),
+    (b"SQLite format 3\x00", "a SQLite database"),
+    (b"ARROW1", "an Arrow (Feather) file"),
+    (b"Obj\x01", "Avro"),
+    (b"ORC", "ORC"),
+    (b"%PDF", "PDF"),
+    (b"\x89PNG", "a PNG image"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"\x80\x04\x95", "a Python pickle"),
+    (b"\x80\x05\x95", "a Python pickle"),
+)  # kinds that are neither JSON Lines nor CSV, by their first bytes
+
+
+class _Decompressor(Protocol):
+    """A decompressor of one frame, as the standard library and `zstandard` have them."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end of the frame was reached."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """What follows the frame."""
+
+    def decompress(self, data: bytes) -> bytes:
+        """Return what the data hold."""
+
+
+def without_suffix(path: str) -> str:
+    """Return a path without the suffix of compression."""
+    return next((path.removesuffix(suffix) for suffix in SUFFIXES if path.endswith(suffix)), path)
+
+
+def foreign_kind(first: bytes) -> str | None:
+    """Return what a file that begins so is, if it is known and no text."""
+    if first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) and 0 in first[2:4]:
+        return "UTF-16 text: save it as UTF-8"
+    return next((kind for magic, kind in FOREIGN if first.startswith(magic)), None)
+
+
+def decompressed(raw: IO[bytes]) -> IO[bytes]:
+    """Return a stream of what `raw` holds, decompressed if its first bytes say so; `raw` stays open.
+
+    Raises
+    ------
+    UsageError
+        If the decompressor is not installed.
+    """
+    stream: Any = raw if hasattr(raw, "peek") else io.BufferedReader(cast("Any", raw))
+    first = stream.peek(len(XZ))
+    if first.startswith(GZIP):
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=stream))
+    if first.startswith(BZIP2) and first[3:4].isdigit():
+        return bz2.BZ2File(stream)
+    if first.startswith(XZ):
+        return lzma.LZMAFile(stream)
+    if first.startswith(ZSTD):
+        return io.BufferedReader(_ZstdStream(stream), 1 << 17)
+    return cast("IO[bytes]", stream)
+
+
+class _ZstdStream(io.RawIOBase):
+    """The content of all frames of a zstd stream; EOFError if the last one is incomplete."""
+
+    def __init__(self, source: IO[bytes]) -> None:
+        self._source = source
+        self._module, self._error = _zstd()
+        self._frame: _Decompressor | None = None
+        self._compressed, self._content = b"", memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._content:
+            if not self._compressed:
+                self._compressed = self._source.read1(CHUNK)  # type: ignore[attr-defined]
+            if not self._compressed:
+                if self._frame is not None:
+                    raise EOFError("Compressed file ended before the end-of-stream marker was reached")
+                return 0
+            self._content = memoryview(self._decompress())
+        n = min(len(buffer), len(self._content))
+        buffer[:n], self._content = self._content[:n], self._content[n:]
+        return n
+
+    def _decompress(self) -> bytes:
+        if self._frame is None:
+            self._frame = _frame(self._module)
+        try:
+            content = self._frame.decompress(self._compressed)
+        except self._error as error:
+            raise OSError(f"not zstd: {error}") from None
+        self._compressed = b""
+        if self._frame.eof:
+            self._compressed, self._frame = self._frame.unused_data, None
+        return content
+
+
+def _zstd() -> tuple[Any, type[Exception]]:
+    """Return the module of zstd, and the type of its errors."""
+    for name in ("compression.zstd", "zstandard"):
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        return module, module.ZstdError
+    raise UsageError('zstd needs the package zstandard, or Python 3.14: pip install "stream-metrics[zstd]"')
+
+
+def _frame(module: Any) -> _Decompressor:
+    decompressor = module.ZstdDecompressor()
+    return cast(
+        "_Decompressor", decompressor.decompressobj() if hasattr(decompressor, "decompressobj") else decompressor
+    )
