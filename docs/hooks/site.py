@@ -22,7 +22,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("run", "merge", "show", "monitor", "demo")
+COMMANDS = ("run", "merge", "show", "metrics", "monitor", "demo")
 COPIES = {"benchmarks.md": "benchmarks/README.md", "changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
 REPOSITORY = re.compile(r"\[([^\]]+)\]\(repo:([^)\s:]+)(?:::(\w+))?\)")
 DOCTEST, NEEDS = re.compile(r"  # doctest: .*$", re.MULTILINE), re.compile(r"^<!-- needs: .*-->\n", re.MULTILINE)

@@ -11,7 +11,7 @@ from stream_metrics.catalog.table import ALIASES, CATALOG, find
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
 
-__all__ = ["MetricInfo", "MetricTable", "metrics"]
+__all__ = ["MetricInfo", "MetricTable", "format_range", "metrics"]
 
 
 class MetricInfo(NamedTuple):
@@ -99,7 +99,7 @@ class MetricTable(Mapping[str, MetricInfo]):
         """Return one line for each metric: key, title, range and source."""
         width, titles = (max(map(len, column)) for column in (self, [info.title for info in self.values()]))
         return "\n".join(
-            f"{info.key:<{width}}  {info.title:<{titles}}  {_range(info.range):<11}  {info.source}"
+            f"{info.key:<{width}}  {info.title:<{titles}}  {format_range(info.range):<11}  {info.source}"
             for info in self.values()
         )
 
@@ -142,6 +142,7 @@ def _info(row: MetricSpec) -> MetricInfo:
     )
 
 
-def _range(bounds: Bounds) -> str:
+def format_range(bounds: Bounds) -> str:
+    """Return a range as text, such as `[0, 1]` or `[0, inf)`."""
     low, high = bounds
     return f"{'(' if low == -float('inf') else '['}{low:g}, {high:g}{')' if high == float('inf') else ']'}"

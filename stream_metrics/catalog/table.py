@@ -52,24 +52,36 @@ LABEL_VALUED = frozenset({"majority_class"})  # keys whose value is a label, not
 
 
 class UnknownMetricError(KeyError):
-    """A key that no row of the table has; the message names the closest ones."""
+    """A key that no row of the table has; the message names the closest ones.
+
+    Parameters
+    ----------
+    key : object
+        The key.
+    listing : str
+        What lists all keys, in words, such as a function or a command.
+    """
+
+    def __init__(self, key: object, listing: str = "stream_metrics.metrics() lists them") -> None:
+        super().__init__(key, listing)
+        self.key, self.listing = key, listing
 
     def __str__(self) -> str:
-        return str(self.args[0])
+        return _suggest(self.key, self.listing)
 
 
 def find(key: str) -> MetricSpec:
     """Return the row of a key or alias; `UnknownMetricError`, a KeyError, suggests keys where there is none."""
     row = CATALOG.get(key) or CATALOG.get(ALIASES.get(key, ""))
     if row is None:
-        raise UnknownMetricError(_suggest(key))
+        raise UnknownMetricError(key)
     return row
 
 
-def _suggest(key: object) -> str:
+def _suggest(key: object, listing: str) -> str:
     names = {name: row.key for row in CATALOG.values() for name in (row.class_name, row.alias) if name}
     if key in names:
         return f"Expected the key of a metric, but got the class name {key!r}: its key is {names[str(key)]!r}"
     close = difflib.get_close_matches(str(key).lower(), [*CATALOG, *ALIASES], n=3, cutoff=0.5)
-    hint = f"did you mean {', '.join(map(repr, close))}?" if close else "stream_metrics.metrics() lists them"
+    hint = f"did you mean {', '.join(map(repr, close))}?" if close else listing
     return f"Expected the key of a metric, but got {key!r}; {hint}"

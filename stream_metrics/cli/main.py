@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import NoReturn
 
-from stream_metrics.cli import demo, merge, monitor, run, show
+from stream_metrics.cli import demo, merge, metrics, monitor, run, show
 from stream_metrics.cli.errors import CliError
 
 __all__ = ["main"]
@@ -61,10 +61,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(argv: Sequence[str] | None) -> int:
+    parser = _parser()
     try:
-        arguments = _parser().parse_args(argv)
+        arguments = parser.parse_args(argv)
     except SystemExit as end:  # help, version, or wrong usage: printed already
         return int(end.code or 0)
+    if arguments.execute is None:
+        parser.print_help()
+        return 0
     status: int = arguments.execute(arguments)
     return status
 
@@ -74,8 +78,9 @@ def _parser() -> argparse.ArgumentParser:
         prog=PROGRAM, description=DESCRIPTION, epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {_version()}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (run, merge, show, monitor, demo):
+    parser.set_defaults(execute=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for command in (run, merge, show, metrics, monitor, demo):
         command.add(commands)
     return parser
 

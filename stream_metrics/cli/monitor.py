@@ -147,7 +147,9 @@ def usage() -> Iterator[None]:
         yield
     except StreamMetricsError as error:
         raise (UsageError if isinstance(error, ValueError) else CliError)(str(error)) from None
-    except (ValueError, UnknownMetricError) as error:
+    except UnknownMetricError as error:
+        raise UsageError(str(UnknownMetricError(error.key, options.LISTING))) from None
+    except ValueError as error:
         raise UsageError(str(error)) from None
     except OSError as error:
         raise CliError(_said(error)) from None

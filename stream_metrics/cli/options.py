@@ -7,13 +7,15 @@ import json
 import math
 from typing import Protocol
 
-from stream_metrics.catalog.table import find
+from stream_metrics.catalog.table import UnknownMetricError, find
 from stream_metrics.cli.sources import STDIN, declared_format
 from stream_metrics.labels import Label
 
 __all__ = [
     "Commands",
+    "LISTING",
     "add_command",
+    "add_format",
     "add_output",
     "delimiter",
     "field",
@@ -24,6 +26,9 @@ __all__ = [
     "seconds",
     "zero_division",
 ]
+
+
+LISTING = "'stream-metrics metrics' lists them"
 
 
 class Commands(Protocol):
@@ -49,13 +54,19 @@ def add_command(commands: Commands, name: str, summary: str, epilog: str) -> arg
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add --format and --metrics."""
-    parser.add_argument("--format", choices=("table", "json"), default="table", help="how to print (default: table)")
+    add_format(parser, "table", "json")
     parser.add_argument(
         "--metrics",
         type=_keys,
         metavar="K1,K2",
-        help="print these metrics only, such as accuracy,macro_f1,recall (default: all)",
+        help="print these metrics only, such as accuracy,macro_f1,recall (default: all); 'stream-metrics metrics' lists "
+        "them",
     )
+
+
+def add_format(parser: argparse.ArgumentParser, *choices: str) -> None:
+    """Add --format; the first of its choices is the default."""
+    parser.add_argument("--format", choices=choices, default=choices[0], help=f"how to print (default: {choices[0]})")
 
 
 def _keys(text: str) -> tuple[str, ...]:
@@ -65,8 +76,8 @@ def _keys(text: str) -> tuple[str, ...]:
         raise argparse.ArgumentTypeError("expected at least one metric")
     try:
         return tuple(find(key).key for key in keys)
-    except KeyError as error:
-        raise argparse.ArgumentTypeError(str(error.args[0])) from None
+    except UnknownMetricError as error:
+        raise argparse.ArgumentTypeError(str(UnknownMetricError(error.key, LISTING))) from None
 
 
 def labels(text: str) -> list[Label]:

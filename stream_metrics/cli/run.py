@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import NamedTuple
 
 from stream_metrics.cli import configuration, drawing, files, options, plans
 from stream_metrics.cli.counting import Counter, Skipped
-from stream_metrics.cli.errors import UsageError
+from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.interrupts import interruptible
 from stream_metrics.cli.output import (
     RunningValues,
@@ -135,7 +136,16 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
         metavar="CHAR",
         help="what separates the columns of CSV (default: a comma, semicolon or tab, by the header)",
     )
-    parser.add_argument("--skip-bad", action="store_true", help="skip and report bad records instead of ending")
+    parser.add_argument(
+        "--skip-bad", action="store_true", help="skip and report bad records instead of ending, unless all are bad"
+    )
+
+
+class _End(NamedTuple):
+    """How counting ended: whether by Ctrl-C, and how many records were counted."""
+
+    interrupted: bool
+    counted: int
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -148,7 +158,10 @@ def execute(arguments: argparse.Namespace) -> int:
     view(state, arguments.metrics)  # refuses metrics that the state cannot compute
     running = RunningValues(arguments.metrics, arguments.format, bool(arguments.plot), arguments.intervals)
     count = _count if arguments.jobs == 1 else _count_in_processes
-    interrupted = count(arguments, _fields(arguments, state), state, skipped, running)
+    interrupted, counted = count(arguments, _fields(arguments, state), state, skipped, running)
+    if skipped.count and not counted and not interrupted:
+        skipped.report()
+        raise CliError("no record could be counted")
     if arguments.state:
         files.save(arguments.state, state)
     extra = {"skipped": {"count": skipped.count, "first": skipped.first}} if skipped.allowed else None
@@ -194,8 +207,8 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def _count(
     arguments: argparse.Namespace, fields: Fields, state: Accumulator, skipped: Skipped, running: RunningValues
-) -> bool:
-    """Count all files; tell whether Ctrl-C ended it."""
+) -> _End:
+    """Count all files."""
 
     def report() -> None:
         progress.clear()
@@ -208,16 +221,16 @@ def _count(
             feed(progress.tick)
         except KeyboardInterrupt:
             counter.flush()
-            return True
+            return _End(True, counter.counted)
         finally:
             progress.clear()
-    return False
+    return _End(False, counter.counted)
 
 
 def _count_in_processes(
     arguments: argparse.Namespace, fields: Fields, state: Accumulator, skipped: Skipped, running: RunningValues
-) -> bool:
-    """Count all files in several processes; tell whether Ctrl-C ended it."""
+) -> _End:
+    """Count all files in several processes."""
     from stream_metrics.cli.jobs import Task, WorkerPool
 
     reason = mergeable(state)
@@ -235,7 +248,7 @@ def _count_in_processes(
     progress = Progress(pool.progress, sum(size for _, size in pieces))
     with interruptible():
         try:
-            return pool.count(state, skipped, progress)
+            return _End(pool.count(state, skipped, progress), pool.progress()[0])
         finally:
             progress.clear()
 

@@ -19,6 +19,9 @@ def test_demo_reports_every_data_set(cli, tmp_path):
     result = cli("demo", "--limit", 60, "--out", tmp_path / "states")
 
     assert (result.status, result.err) == (0, "")
+    assert result.out.startswith("4 classifiers of river learn 4 data sets")
+    assert result.out.count("4 shards merged = one process, byte for byte: yes") == 4
+    assert result.out.endswith("\nPASS: 4 shards merged = one process, byte for byte\n")
     for slug in SLUGS:
         shards = [sm.from_bytes(path.read_bytes()) for path in sorted((tmp_path / "states").glob(f"{slug}-*.state"))]
         whole = (tmp_path / "states" / f"{slug}.state").read_bytes()
@@ -30,14 +33,15 @@ def test_demo_reports_every_data_set(cli, tmp_path):
 
 
 def test_demo_fails_if_the_merge_differs(cli, monkeypatch):
-    """A merged state that is not the whole ends the demo with exit status 1."""
+    """A merged state that is not the whole ends the demo with FAIL and exit status 1, after all reports."""
     pytest.importorskip("river", reason="the demo needs river")
     monkeypatch.setattr(demo.sm, "merge", lambda states: next(iter(states)))
 
     result = cli("demo", "--limit", 20)
 
-    assert result.status == 1
-    assert "differs" in result.err
+    assert (result.status, result.err) == (1, "")
+    assert result.out.count("byte for byte: NO\n") == 4
+    assert result.out.splitlines()[-1].startswith("FAIL: 4 shards merged differ from one process: Image segments, ")
 
 
 def test_demo_without_river(cli, monkeypatch):

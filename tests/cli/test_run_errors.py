@@ -140,7 +140,6 @@ def test_files_that_cannot_be_read(cli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ((), "COMMAND"),
         (("walk",), "walk"),
         (("run",), "FILE"),
         (("run", "-", "-"), "stdin can be read once only"),

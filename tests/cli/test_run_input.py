@@ -194,3 +194,25 @@ def test_a_file_is_no_argument_of_a_flag(cli, flag):
     assert (result.status, result.out) == (2, "")
     assert "'a.jsonl.zst' is a file, not a" in result.err
     assert "put files before this option" in result.err
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_skipping_all_records_is_an_error(cli, tmp_path, jobs):
+    """--skip-bad with nothing good left reports the bad records, prints and saves nothing, and has status 1."""
+    paths = [tmp_path / f"{name}.csv" for name in "ab"]
+    for path in paths:
+        path.write_bytes(b"y_true,y_pred\n,a\n,b\n")
+
+    result = cli("run", *paths, "--skip-bad", "--jobs", jobs, "--state", tmp_path / "state")
+
+    assert (result.status, result.out, (tmp_path / "state").exists()) == (1, "", False)
+    assert "skipped 4 bad records" in result.err
+    assert result.err.endswith("\nstream-metrics: no record could be counted\n")
+
+
+def test_one_good_record_is_enough_to_skip_others(cli):
+    """Also if that is an abstention."""
+    result = cli("run", "-", "--skip-bad", stdin=b"y_true,y_pred\n,a\na,\n")
+
+    assert result.status == 0
+    assert "skipped 1 bad record\n" in result.err

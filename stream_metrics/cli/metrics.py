@@ -1,0 +1,76 @@
+"""``stream-metrics metrics``: list the metrics of the catalog."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+
+from stream_metrics.catalog.listing import MetricInfo, MetricTable, format_range
+from stream_metrics.cli import options
+from stream_metrics.cli.errors import CliError
+from stream_metrics.labels.json_names import json_data
+
+__all__ = ["add"]
+
+HELP = """\
+A key is what --metrics takes; so are the other names, such as mcc. Lists every
+metric that has TEXT in its key, title, other names, source or description; JSON
+and CSV also have formula, source, and when a value is 0/0.
+
+examples:
+  stream-metrics metrics
+  stream-metrics metrics f1
+  stream-metrics metrics mcc --format json
+  stream-metrics metrics --format csv > metrics.csv"""
+WIDTH = 80
+KEY, RANGE = 30, 11  # characters of the columns; the longest keys take more
+
+
+def add(commands: options.Commands) -> None:
+    """Add the command to the parser."""
+    parser = options.add_command(commands, "metrics", "list the metrics: keys, titles, ranges, other names", HELP)
+    parser.add_argument("text", nargs="?", default="", metavar="TEXT", help="list only metrics that have this text")
+    options.add_format(parser, "table", "json", "csv")
+    parser.set_defaults(execute=execute)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Select, print."""
+    infos = [info for info in MetricTable().values() if _has(info, arguments.text.lower())]
+    if not infos:
+        raise CliError(f"no metric has {arguments.text!r}; 'stream-metrics metrics' lists all")
+    if arguments.format == "json":
+        print(json.dumps([json_data(info) for info in infos], indent=2))
+    elif arguments.format == "csv":
+        _print_csv(infos)
+    else:
+        _print_table(infos)
+    return 0
+
+
+def _has(info: MetricInfo, text: str) -> bool:
+    """Tell whether a metric has a text in a name or a description."""
+    names = (info.key, info.title, info.class_name or "", *info.aliases, info.source, info.summary)
+    return any(text in name.lower() for name in names)
+
+
+def _print_csv(infos: Sequence[MetricInfo]) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(MetricInfo._fields)
+    for info in infos:
+        cells = info._replace(aliases=" ".join(info.aliases), range=format_range(info.range))  # type: ignore[arg-type]
+        writer.writerow(cells)
+
+
+def _print_table(infos: Sequence[MetricInfo]) -> None:
+    """Print a line for each metric; on a terminal, no line is longer than it is wide."""
+    columns = shutil.get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else sys.maxsize
+    print(f"{'key':<{KEY}}  {'range':<{RANGE}}  title (other names of the key)")
+    for info in infos:
+        others = f" ({', '.join(info.aliases)})" if info.aliases else ""
+        line = f"{info.key:<{KEY}}  {format_range(info.range):<{RANGE}}  {info.title}{others}"
+        print(line if len(line) <= columns else f"{line[: columns - 3]}...")
