@@ -60,7 +60,7 @@ class Fading(Portable):
     ----------
     inner : state, Metric, MetricSet or ByGroup
         The configuration of what counts. Its own counts are not taken over.
-    half_life : int or str or timedelta
+    half_life : int or float or str or timedelta
         A number of samples, or a length of time such as "10m"; then every sample has a time.
     clock : callable, default time.time
         Returns the time of a sample that comes without one.
@@ -90,7 +90,7 @@ class Fading(Portable):
         reason = mergeable(self.inner)
         if reason is not None:
             raise ValueError(f"Expected `inner` of a Fading to be mergeable, but: {reason}")
-        self.by_count = not isinstance(half_life, str | timedelta)
+        self.by_count = not isinstance(half_life, str | timedelta | np.timedelta64)
         if not self.by_count:
             self._half: int | float = parse_duration(half_life, "half_life")
         elif isinstance(half_life, bool) or not isinstance(half_life, int | float) or not 0.01 <= half_life <= 1e15:

@@ -7,7 +7,6 @@ A time without an offset is taken to be in UTC, because the local time of a mach
 from __future__ import annotations
 
 import json
-from datetime import datetime
 
 import numpy as np
 
@@ -27,11 +26,11 @@ def nanoseconds(value: object) -> int:
         ) from None
 
 
-def _read(text: str) -> int | float | datetime:
+def _read(text: str) -> int | float | str:
     try:
         return int(text) if text.strip().isdecimal() else float(text)
     except ValueError:
-        return datetime.fromisoformat(text.strip())
+        return text
 
 
 def text_of(seconds: float) -> str:

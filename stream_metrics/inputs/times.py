@@ -2,8 +2,8 @@
 
 A float is rounded to the nearest nanosecond of its product with 1e9, so that 0.3 is 300 ms, as it reads, and not the
 last nanosecond before it. A naive datetime is taken to be in UTC, because the local time of a machine is no property of
-the data. What lies further from 1970 than 2**62 nanoseconds (before 1823, after 2116) is refused: such times are
-placeholders or wrong units.
+the data. Text is ISO 8601 with hyphens, because digits alone are seconds in a file. What lies further from 1970 than
+2**62 nanoseconds (before 1823, after 2116) is refused: such times are placeholders or wrong units.
 """
 
 from __future__ import annotations
@@ -23,19 +23,24 @@ from stream_metrics.inputs.tensors import Array, as_container, is_single
 
 __all__ = ["Length", "Time", "to_epoch_ns", "column_to_epoch_ns", "is_one_time", "parse_duration", "format_duration"]
 
-Time: TypeAlias = "int | float | datetime | np.datetime64"
-Length: TypeAlias = "int | float | str | timedelta"
+Time: TypeAlias = "int | float | str | datetime | np.datetime64"
+Length: TypeAlias = "int | float | str | timedelta | np.timedelta64"
 
 SECOND = 10**9
 LIMIT = 2**62
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND, "d": 86400 * SECOND}
+NAMES = {  # other names of units, without the plural
+    "nanosecond": "ns", "microsecond": "us", "millisecond": "ms", "second": "s", "sec": "s", "minute": "m", "min": "m",
+    "hour": "h", "hr": "h", "day": "d",
+}  # fmt: skip
 LONGEST_TEXT = 100  # characters of a length of time; the pattern below takes quadratic time for digits without a unit
-PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s|m|h|d)")
+PART = re.compile(rf"\s*(\d+(?:\.\d+)?)\s*(?:({'|'.join(NAMES)})s?|({'|'.join(UNITS)}))(?![a-z])")
+NANOSECONDS = re.compile(r"[.,]\d{6}(\d{1,3})")  # the digits of a second that a datetime has no place for
 
 
 def parse_duration(value: Length, argument: str, *, zero: bool = False) -> int:
-    """Return a length of time in nanoseconds: a number of seconds, a timedelta, or text such as "1h", "30s", "1h30m".
+    """Return a length of time in nanoseconds: a number of seconds, a timedelta, or text such as "1h30m".
 
     Raises ``ValueError`` naming the argument if it is none, not above 0 (or, with `zero`, below 0), or more than 73
     years.
@@ -51,13 +56,19 @@ def parse_duration(value: Length, argument: str, *, zero: bool = False) -> int:
 
 
 def _length(value: object) -> int | None:
+    if hasattr(value, "to_timedelta64"):  # of pandas, which has nanoseconds
+        value = value.to_timedelta64()
+    if isinstance(value, np.timedelta64):
+        fixed = np.datetime_data(value.dtype)[0] not in ("Y", "M", "generic")
+        small = fixed and abs(value / np.timedelta64(1, "s")) < LIMIT // SECOND  # so not NaT
+        return int(value.astype("timedelta64[ns]").astype(np.int64)) if small else None
     if isinstance(value, timedelta):
         return value // timedelta(microseconds=1) * 1000
     if isinstance(value, str):
         parts = PART.findall(value) if len(value) <= LONGEST_TEXT else []
         if not parts or PART.sub("", value).strip():
             return None
-        exact = sum(Fraction(number) * UNITS[unit] for number, unit in parts)
+        exact = sum(Fraction(number) * UNITS[NAMES.get(name, unit)] for number, name, unit in parts)
         return int(exact) if exact.denominator == 1 else None
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LIMIT:
         return value * SECOND if isinstance(value, int) else round(value * 1e9)
@@ -70,7 +81,8 @@ def to_epoch_ns(t: object, position: int | None = None) -> int:
     if nanoseconds is None or not -LIMIT < nanoseconds < LIMIT:
         at = "" if position is None else f" at position {position}"
         raise ValueError(
-            f"Expected `t`{at} to be seconds since 1970, a datetime or a datetime64, from 1824 to 2115, but got {t!r}"
+            f"Expected `t`{at} to be seconds since 1970, a datetime, a datetime64 or ISO 8601 text, from 1824 to 2115, "
+            f"but got {t!r:.60}"
         )
     return nanoseconds
 
@@ -78,6 +90,8 @@ def to_epoch_ns(t: object, position: int | None = None) -> int:
 def _instant(t: object) -> int | None:
     if isinstance(t, bool | np.bool_):
         return None
+    if isinstance(t, str):
+        return _from_text(t.strip())
     if isinstance(t, float | np.floating):
         return round(float(t) * 1e9) if abs(float(t)) < LIMIT else None
     if isinstance(t, datetime):
@@ -91,6 +105,16 @@ def _instant(t: object) -> int | None:
         kind = getattr(getattr(t, "dtype", None), "kind", "")
         return _instant(np.asarray(t)[()]) if kind == "M" else None if kind == "m" else _instant(t.item())
     return operator.index(t) * SECOND if hasattr(t, "__index__") else None
+
+
+def _from_text(text: str) -> int | None:
+    try:
+        moment = datetime.fromisoformat(text) if "-" in text and len(text) <= LONGEST_TEXT else None
+    except ValueError:
+        return None
+    finer = NANOSECONDS.search(text)
+    nanoseconds = _instant(moment)
+    return None if nanoseconds is None else nanoseconds + (int(finer[1].ljust(3, "0")) if finer else 0)
 
 
 def _from_numpy(t: np.datetime64) -> int | None:

@@ -22,6 +22,10 @@ SECOND = 10**9
     [
         ("1h", 3600 * SECOND), ("30s", 30 * SECOND), ("5m", 300 * SECOND), ("2d", 2 * 86400 * SECOND),
         ("1h30m", 5400 * SECOND), ("1.5h", 5400 * SECOND), ("250ms", SECOND // 4), (" 10 us ", 10_000), ("1ns", 1),
+        ("60min", 3600 * SECOND), ("1 hour", 3600 * SECOND), ("90 s", 90 * SECOND), ("90sec", 90 * SECOND),
+        ("1 hour 30 minutes", 5400 * SECOND), ("2hrs", 7200 * SECOND), ("1 day", 86400 * SECOND),
+        ("5 milliseconds", 5_000_000), (np.timedelta64(90, "m"), 5400 * SECOND), (pd.Timedelta("60min"), 3600 * SECOND),
+        (pd.Timedelta(1, "ns"), 1),
         (1, SECOND), (0.1, SECOND // 10), (timedelta(minutes=1), 60 * SECOND), (timedelta(microseconds=1), 1000),
     ],
 )  # fmt: skip
@@ -33,8 +37,9 @@ def test_lengths(text: Any, expected: int) -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    ["", "h", "1", "-1h", "1x", "1h foo", "0s", 0, -1, True, None, float("nan"), float("inf"), "0.1ns", "200000d"],
-)
+    ["", "h", "1", "-1h", "1x", "1h foo", "0s", 0, -1, True, None, float("nan"), float("inf"), "0.1ns", "200000d",
+     "1 mo", "1 month", "1hourly", np.timedelta64("NaT"), pd.NaT, np.timedelta64(10**6, "D"), np.timedelta64(1, "Y")],
+)  # fmt: skip
 def test_bad_lengths(bad: Any) -> None:
     """Anything else is refused by name and value."""
     with pytest.raises(ValueError, match="Expected `half_life` to be a length of time"):
@@ -59,6 +64,8 @@ def test_long_text_is_no_length(text: str) -> None:
         (datetime(2024, 2, 29, 12, 30, 15, 250000, tzinfo=UTC), 1709209815 * SECOND + SECOND // 4),
         (np.datetime64("2024-02-29T12:30:15.250"), 1709209815 * SECOND + SECOND // 4),
         (np.datetime64("2024-02-29"), 1709164800 * SECOND), (pd.Timestamp("1970-01-01 00:00:00.000000001"), 1),
+        ("2024-02-29T12:30:15.250Z", 1709209815 * SECOND + SECOND // 4), ("2024-02-29", 1709164800 * SECOND),
+        (" 1970-01-01 02:00:00.000000001+02:00 ", 1), (np.str_("1970-01-01T00:00:01"), SECOND),
         (pd.Timestamp("1970-01-01", tz="Asia/Tokyo"), -9 * 3600 * SECOND),
     ],
 )  # fmt: skip
@@ -70,7 +77,8 @@ def test_instants(t: Any, expected: int) -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    [None, True, "2024-01-01", float("nan"), float("inf"), 1e10, 10**10, datetime(9999, 1, 1), date(2024, 1, 1),
+    [None, True, "20240101", "1700000000", "now", "0001-01-01T00:00:00+14:00", "2024-13-01",
+     float("nan"), float("inf"), 1e10, 10**10, datetime(9999, 1, 1), date(2024, 1, 1),
      np.datetime64("NaT"), pd.NaT, np.datetime64("3000-01-01"), 1_700_000_000_000],
 )  # fmt: skip
 def test_bad_times(bad: Any) -> None:
