@@ -212,8 +212,8 @@ CALIBRATION = family(
 
 LOSSES = family(
     "Losses of probabilities",
-    loss("log_loss", "CrossEntropy", "Log loss (cross-entropy)", losses.log_loss, AMOUNT, NO_DATA,
-        f"{GRANDINI}, eq. 20-23", "lower", alias="LogLoss",
+    loss("log_loss", "LogLoss", "Log loss (cross-entropy)", losses.log_loss, AMOUNT, NO_DATA,
+        f"{GRANDINI}, eq. 20-23", "lower", alias="CrossEntropy",
         summary="Mean negative logarithm of the probability of the true class: cross-entropy, in nats.",
         definition="-(1/N) sum w ln max(q_t, 2^-52) with the probability q_t of the true class",
         notes="The value is at most 36.05 if normalised. A true class without a score has q_t = 0."),

@@ -455,59 +455,6 @@ class CramersV(Metric):
         super().__init__(labels=labels, other=other, zero_division=zero_division)
 
 
-class CrossEntropy(ScoreMetric):
-    """Mean negative logarithm of the probability of the true class: cross-entropy, in nats.
-
-    Parameters
-    ----------
-    normalize : bool, default True
-        Whether the value is the mean over the samples; otherwise it is their sum.
-    pos_label : Label, default True
-        The class whose score a single number is.
-    zero_division : float, default nan
-        Value that stands for 0/0: 0.0, 1.0 or nan.
-
-    Notes
-    -----
-    - Key: ``log_loss``.
-    - Formula: ``-(1/N) sum w ln max(q_t, 2^-52) with the probability q_t of the true class``, in the notation of
-      `Metric`.
-    - Range: [0, inf); lower is better.
-    - 0/0: no data.
-    - Memory: under 600 bytes, whatever is counted.
-
-    The value is at most 36.05 if normalised. A true class without a score has q_t = 0.
-
-    References
-    ----------
-    .. [1] Grandini et al. 2020, eq. 20-23. M. Grandini, E. Bagli and G. Visani, Metrics for multi-class classification:
-       an overview. arXiv:2008.05756.
-
-    Examples
-    --------
-    >>> from stream_metrics import CrossEntropy
-    >>> metric = CrossEntropy()
-    >>> truth = ["cat", "cat", "dog", "fox", "fox"]
-    >>> scores = [[0.7, 0.2, 0.1], [0.2, 0.7, 0.1], [0.3, 0.6, 0.1],
-    ...           [0.1, 0.3, 0.6], [0.5, 0.3, 0.2]]
-    >>> metric.update_many(truth, scores, classes=["cat", "dog", "fox"])
-    >>> round(metric.get(), 4)
-    0.9194
-    """
-
-    __module__ = "stream_metrics"  # the name in pickles
-    key = "log_loss"
-
-    def __init__(
-        self,
-        normalize: bool = True,
-        *,
-        pos_label: Label = True,
-        zero_division: float = nan,
-    ) -> None:
-        super().__init__(normalize=normalize, pos_label=pos_label, zero_division=zero_division)
-
-
 class DebiasedCalibrationError(ScoreMetric):
     """Root mean squared distance between score and share over bins of scores, without the noise of the bins.
 
@@ -1420,6 +1367,59 @@ class KSStatistic(ScoreMetric):
         zero_division: float = nan,
     ) -> None:
         super().__init__(pos_label=pos_label, buckets=buckets, sample=sample, zero_division=zero_division)
+
+
+class LogLoss(ScoreMetric):
+    """Mean negative logarithm of the probability of the true class: cross-entropy, in nats.
+
+    Parameters
+    ----------
+    normalize : bool, default True
+        Whether the value is the mean over the samples; otherwise it is their sum.
+    pos_label : Label, default True
+        The class whose score a single number is.
+    zero_division : float, default nan
+        Value that stands for 0/0: 0.0, 1.0 or nan.
+
+    Notes
+    -----
+    - Key: ``log_loss``.
+    - Formula: ``-(1/N) sum w ln max(q_t, 2^-52) with the probability q_t of the true class``, in the notation of
+      `Metric`.
+    - Range: [0, inf); lower is better.
+    - 0/0: no data.
+    - Memory: under 600 bytes, whatever is counted.
+
+    The value is at most 36.05 if normalised. A true class without a score has q_t = 0.
+
+    References
+    ----------
+    .. [1] Grandini et al. 2020, eq. 20-23. M. Grandini, E. Bagli and G. Visani, Metrics for multi-class classification:
+       an overview. arXiv:2008.05756.
+
+    Examples
+    --------
+    >>> from stream_metrics import LogLoss
+    >>> metric = LogLoss()
+    >>> truth = ["cat", "cat", "dog", "fox", "fox"]
+    >>> scores = [[0.7, 0.2, 0.1], [0.2, 0.7, 0.1], [0.3, 0.6, 0.1],
+    ...           [0.1, 0.3, 0.6], [0.5, 0.3, 0.2]]
+    >>> metric.update_many(truth, scores, classes=["cat", "dog", "fox"])
+    >>> round(metric.get(), 4)
+    0.9194
+    """
+
+    __module__ = "stream_metrics"  # the name in pickles
+    key = "log_loss"
+
+    def __init__(
+        self,
+        normalize: bool = True,
+        *,
+        pos_label: Label = True,
+        zero_division: float = nan,
+    ) -> None:
+        super().__init__(normalize=normalize, pos_label=pos_label, zero_division=zero_division)
 
 
 class MCC(Metric):
@@ -4210,4 +4210,4 @@ class ZeroOneLoss(Metric):
         super().__init__(labels=labels, other=other, zero_division=zero_division)
 
 
-LogLoss = CrossEntropy
+CrossEntropy = LogLoss

@@ -275,7 +275,7 @@ def test_17_a_first_weight_of_zero() -> None:
     """A sample without weight at the beginning is none."""
     metric = as_river(sm.LogLoss())
     metric.update(True, {True: 0.5}, 0)
-    assert repr(metric) == "CrossEntropy: undefined"
+    assert repr(metric) == "LogLoss: undefined"
 
     metric.update(True, {True: 0.5, False: 0.5})
     assert metric.get() == pytest.approx(math.log(2))

@@ -381,7 +381,7 @@ def test_repr_shows_the_value() -> None:
     assert repr(fed(sm.Accuracy(), LABELS)) == "Accuracy: 0.625"
     assert repr(sm.ZeroOneLoss()) == f"ZeroOneLoss: {sm.ZeroOneLoss().get():.6g}"
     assert repr(fed(sm.ROCAUC(), BINARY_SCORES)) == f"ROCAUC: {6.5 / 9:.6g}"  # 3 + 2.5 + 1 of 9 pairs
-    assert repr(sm.CrossEntropy()) == "CrossEntropy: nan"
+    assert repr(sm.CrossEntropy()) == "LogLoss: nan"
 
 
 @every_class
