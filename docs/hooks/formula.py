@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import NamedTuple
 
+from mathml import BIG, SPACE, big, name, row, sign
+
 __all__ = ["render"]
 
 TOKEN = re.compile(
@@ -28,14 +30,12 @@ TOKEN = re.compile(
       | (?P<other>.)""",
     re.VERBOSE,
 )
-BIG = {"sum": "∑", "prod": "∏", "max": "max", "min": "min", "argmax": "arg max"}
 FUNCTIONS = {"sqrt", "abs", "ln", "det", "round"}
-CONSTANTS = {"phi": "φ", "chi2": "χ", "statistic": "statistic"}
+CONSTANTS = {"phi", "chi2", "statistic"}
 OPTIONS = {"fpr", "max_fpr"}
 INDICES = frozenset("ijkbn")
 SAMPLE = "sample"  # what a sum without an index also runs over
 OF_SAMPLES = {"q", "y"}
-SIGNS = {"-": "−", "<=": "≤", ">=": "≥", "...": "…"}
 RELATIONS = {"=", "<", ">", "<=", ">="}
 
 
@@ -54,6 +54,7 @@ class Node(NamedTuple):
     free: frozenset[str] = frozenset()
     inner: str = ""  # of a group in parentheses: the MathML without them
     binds: frozenset[str] = frozenset()  # of a sum: the indices that it runs over
+    is_fraction: bool = False  # of a group: it is one fraction, which in a product needs no parentheses
 
 
 def render(definition: str) -> str:
@@ -85,7 +86,7 @@ def _is_math(token: Token, before: str) -> bool:
     if token.kind != "name":
         return False
     stem = token.text.split("_")[0].rstrip("'")
-    known = token.text in BIG.keys() | FUNCTIONS | CONSTANTS.keys() | OPTIONS or stem in BIG
+    known = token.text in BIG.keys() | FUNCTIONS | CONSTANTS | OPTIONS or stem in BIG
     short = len(stem) == 1 and token.text != "a"
     return known or short or stem.isupper() or stem == "F1" or "_" in token.text or before in RELATIONS
 
@@ -128,9 +129,9 @@ class _Parser:
             raise ValueError(f"Expected a formula, but got {self.tokens[self.at].text!r} at token {self.at}")
         return math
 
-    def peek(self, ahead: int = 0) -> str:
-        """Return the text of a token ahead, "" at the end."""
-        return self.tokens[self.at + ahead].text if self.at + ahead < len(self.tokens) else ""
+    def peek(self) -> str:
+        """Return the text of the next token, "" at the end."""
+        return self.tokens[self.at].text if self.at < len(self.tokens) else ""
 
     def take(self) -> Token:
         """Return the next token and go past it."""
@@ -145,16 +146,16 @@ class _Parser:
         last = Node("")
         while self.peek() and self.peek() != end:
             if self.peek() in ("+", "-", "=", "<", ">", "<=", ">=", ",", "|", "..."):
-                sign = self.take().text
-                form = ' form="prefix"' if sign == "-" and (not parts or parts[-1].endswith("</mo>")) else ""
-                parts.append(f"<mo{form}>{escape(SIGNS.get(sign, sign))}</mo>")
+                text = self.take().text
+                is_first = text == "-" and (not parts or parts[-1].endswith("</mo>"))
+                parts.append(sign(text, "prefix" if is_first else ""))
             else:
                 last = self.term()
                 parts.append(last.mathml)
                 free |= last.free
                 terms += 1
         kind = last.kind if terms == len(parts) == 1 else "sum"
-        return Node(_row("".join(parts)), kind, free)
+        return Node(row("".join(parts)), kind, free)
 
     def term(self) -> Node:
         """Read a product, and fractions of products."""
@@ -194,15 +195,12 @@ class _Parser:
         if self.peek() != "^":
             return base
         self.take()
-        sign = "<mo>−</mo>" if self.peek() == "-" and self.take() else ""
+        minus = sign(self.take().text) if self.peek() == "-" else ""
         start = self.at
         power = self.atom()
         if power.kind == "group":  # a fraction in a power is easier to read on one line
-            power = Node(_row("".join(_flat(token) for token in self.tokens[start + 1 : self.at - 1])))
-        mathml = f"<msup>{_row(base.mathml)}{_row(sign + power.mathml)}</msup>"
-        if base.kind == "function":
-            mathml += self.atom().mathml if self.peek() == "(" else ""
-        return Node(mathml, "power", base.free)
+            power = Node(row("".join(_flat(token) for token in self.tokens[start + 1 : self.at - 1])))
+        return Node(f"<msup>{row(base.mathml)}{row(minus + power.mathml)}</msup>", "power", base.free)
 
     def atom(self) -> Node:
         """Read a number, a name, a function with its argument, a group or a matrix."""
@@ -219,11 +217,11 @@ class _Parser:
         if stem in BIG:
             index = index.strip("{}")
             binds = INDICES & set(index) if index else INDICES | {SAMPLE}
-            return Node(_big(stem, index, self.peek()), "big", binds=binds)
+            return Node(big(stem, index, self.peek() == "("), "big", binds=binds)
         if stem in FUNCTIONS:
             return self.function(stem)
         free = INDICES & set(index) | ({SAMPLE} if stem in OF_SAMPLES else set())
-        node = Node(_name(stem, index.strip("{}")), "atom", free)
+        node = Node(name(stem, index.strip("{}")), "atom", free)
         if self.peek() in ("(", "[") and stem in ("P", "A", "S", "phi"):
             group = self.group(self.take().text)
             return Node(node.mathml + group.mathml, "call", node.free | group.free)
@@ -238,20 +236,18 @@ class _Parser:
         tall = any(tag in inside.mathml for tag in ("<mfrac", "<munder", "∑", "∏"))
         stretch = "" if tall else ' stretchy="false"'
         mathml = f"<mrow><mo{stretch}>{opening}</mo>{inside.mathml}<mo{stretch}>{closing}</mo></mrow>"
-        if inside.kind == "fraction":
-            mathml = inside.mathml
-        return Node(mathml, "group", inside.free, inside.mathml)
+        return Node(mathml, "group", inside.free, inside.mathml, is_fraction=inside.kind == "fraction")
 
-    def function(self, name: str) -> Node:
+    def function(self, function: str) -> Node:
         """Read what a function is of: a group, or the next factor."""
         argument = self.group(self.take().text) if self.peek() == "(" else self.factor()
         inner = argument.inner or argument.mathml
-        if name == "sqrt":
+        if function == "sqrt":
             return Node(f"<msqrt>{inner}</msqrt>", "root", argument.free)
-        if name == "abs":
+        if function == "abs":
             return Node(f"<mrow><mo>|</mo>{inner}<mo>|</mo></mrow>", "abs", argument.free)
-        gap = "" if argument.kind == "group" else "<mspace width='0.17em'/>"
-        return Node(f"<mrow><mi>{name}</mi>{gap}{argument.mathml}</mrow>", "call", argument.free)
+        gap = "" if argument.kind == "group" else SPACE
+        return Node(f"<mrow><mi>{function}</mi>{gap}{argument.mathml}</mrow>", "call", argument.free)
 
     def matrix(self) -> Node:
         """Read rows of cells."""
@@ -271,10 +267,10 @@ class _Parser:
 
 
 def _flat(token: Token) -> str:
+    """Return a token of a power on one line."""
     if token.kind == "name":
-        return _name(*token.text.partition("_")[::2])
-    tag = "mn" if token.kind == "number" else "mo"
-    return f"<{tag}>{escape(SIGNS.get(token.text, token.text))}</{tag}>"
+        return name(*token.text.partition("_")[::2])
+    return f"<mn>{token.text}</mn>" if token.kind == "number" else sign(token.text)
 
 
 def _free(factors: list[Node]) -> frozenset[str]:
@@ -288,52 +284,16 @@ def _free(factors: list[Node]) -> frozenset[str]:
 
 
 def _product(factors: list[Node]) -> str:
-    """Return factors side by side; an operator such as ∑ brings its own space."""
+    """Return factors side by side; an operator such as ∑ brings its own space, a fraction needs no brackets."""
     parts = []
     for before, factor in zip([None, *factors], factors, strict=False):
-        parts.append("" if before is None or before.kind == "big" else "<mspace width='0.17em'/>")
-        parts.append(factor.mathml)
+        parts.append("" if before is None or before.kind == "big" else SPACE)
+        parts.append(factor.inner if factor.is_fraction else factor.mathml)
     return "".join(parts)
 
 
 def _stripped(factors: list[Node]) -> str:
     """Return the factors above or below the line of a fraction, where a lone group needs no brackets."""
     if len(factors) == 1 and factors[0].kind == "group":
-        return _row(factors[0].inner)
-    return _row(_product(factors))
-
-
-def _row(mathml: str) -> str:
-    return f"<mrow>{mathml}</mrow>"
-
-
-def _big(stem: str, index: str, following: str) -> str:
-    if BIG[stem].isascii():
-        space = "0" if following == "(" and not index else "0.17em"
-        operator = f'<mo lspace="0.17em" rspace="{space}" movablelimits="true">{BIG[stem]}</mo>'
-    else:
-        operator = f"<mo>{BIG[stem]}</mo>"
-    if not index:
-        return operator
-    under = "".join(f"<mo>{escape(x)}</mo>" if x in "<=" else f"<mi>{x}</mi>" for x in index)
-    return f"<munder>{operator}<mrow>{under}</mrow></munder>"
-
-
-def _name(stem: str, index: str) -> str:
-    primes = "′" if stem.endswith("'") else ""
-    if stem == "chi2":
-        return "<msup><mi>χ</mi><mn>2</mn></msup>"
-    stem = CONSTANTS.get(stem, stem).rstrip("'")
-    digit = re.fullmatch(r"([A-Z])(\d)", stem)
-    base = f"<mi>{digit[1]}</mi><mn>{digit[2]}</mn>" if digit else f"<mi>{stem}</mi>"
-    base = _row(base) if digit else base
-    base = _row(f'{base}<mo lspace="0" rspace="0">{primes}</mo>') if primes else base
-    return f"<msub>{base}{_index(index.strip('{}'))}</msub>" if index else base
-
-
-def _index(index: str) -> str:
-    if index.isdigit():
-        return f"<mn>{index}</mn>"
-    if len(index) > 2 and index.isalpha():
-        return f"<mtext>{index}</mtext>"
-    return _row("".join(_flat(token) for letter in index for token in _tokens(letter)))
+        return row(factors[0].inner)
+    return row(_product(factors))

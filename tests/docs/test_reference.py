@@ -65,6 +65,8 @@ def test_every_formula_is_rendered_whole(key: str) -> None:
         ("sum w q_t / sqrt(sum_k q_k^2)", "∑frac(wsub(q, t), sqrt(under(∑, k)pow(sub(q, k), 2)))"),
         ("2 TP / (2 TP + FP)", "frac(2TP, 2TP+FP)"),
         ("1 - 1/K'", "1−frac(1, K′)"),
+        ("(a_k / b)^2", "pow((frac(sub(a, k), b)), 2)"),
+        ("(1/N) sum w", "frac(1, N)∑w"),
         ("(prod R_k)^(1/K')", "pow((∏sub(R, k)), 1/K′)"),
         ("max TPR over the thresholds with FPR <= fpr", "maxTPR over the thresholds with FPR≤fpr"),
     ],
