@@ -234,13 +234,16 @@ class ComparisonSnapshot(Mapping[str, Difference]):
         """Tell whether both have the same names and counters."""
         if not isinstance(other, ComparisonSnapshot):
             return NotImplemented
-        mine, theirs = (
-            (one.names, one.n, one.abstentions, one._units, one._weighted, one.labels, one.joint.fixed, one._scored)
-            for one in (self, other)
-        )
-        return mine == theirs and all(map(np.array_equal, self.joint[:CELLS], other.joint[:CELLS]))
+        (joint, *mine), (other_joint, *theirs) = self.__reduce__()[1], other.__reduce__()[1]
+        cells = map(np.array_equal, joint[:CELLS], other_joint[:CELLS])
+        return all(cells) and joint[CELLS:] == other_joint[CELLS:] and mine == theirs
 
     __hash__ = None  # type: ignore[assignment]  # equal by value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the counters, not what was read from them."""
+        counters = self.n, self._units, self._weighted, self.abstentions
+        return _restore, (self.joint, self.names, self._scored, *counters)
 
     def mcnemar(self, method: str = "midp") -> float:
         """Return the p-value of McNemar's test that both models are right equally often, for one look.
@@ -633,3 +636,15 @@ class ComparisonSnapshot(Mapping[str, Difference]):
     def __repr__(self) -> str:
         """Return one line: names and size."""
         return f"<ComparisonSnapshot n={self.n}, {self.names[1]!r} against {self.names[0]!r}>"
+
+
+def _restore(
+    joint: Joint,
+    names: tuple[str, str],
+    scored: Mapping[int, tuple[States, ...]],
+    n: int,
+    keyed: int,
+    weighted: int,
+    abstentions: tuple[int, int, int],
+) -> ComparisonSnapshot:
+    return ComparisonSnapshot(names, joint, scored, n=n, keyed=keyed, weighted=weighted, abstentions=abstentions)

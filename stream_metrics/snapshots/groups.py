@@ -107,13 +107,13 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         """Tell whether both have equal groups, and equal samples beside them."""
         if not isinstance(other, GroupSnapshot):
             return NotImplemented
-        mine, theirs = (
-            (groups._groups, groups.overall, groups.other, groups.other_name, groups.interval_level)
-            for groups in (self, other)
-        )
-        return mine == theirs
+        return self is other or self.__reduce__()[1] == other.__reduce__()[1]
 
     __hash__ = None  # type: ignore[assignment]  # equal by value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the snapshots."""
+        return _restore, (self._groups, self.overall, self.other, self.other_name, self.interval_level)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -542,3 +542,11 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         """Return one line: size and number of groups."""
         n = sum(view.n for view in self._groups.values()) + self.folded
         return f"<GroupSnapshot n={n}, groups={len(self)}>"
+
+
+def _restore(
+    groups: Mapping[Label, Snapshot], overall: Snapshot | None, other: Snapshot | None, name: str, level: float | None
+) -> GroupSnapshot:
+    snapshot = GroupSnapshot(groups, overall, other, name)
+    snapshot.interval_level = level
+    return snapshot

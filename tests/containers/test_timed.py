@@ -222,7 +222,7 @@ def test_other_configurations_do_not_merge() -> None:
         (sm.TimeWindow(sm.MCC(), "1h", 60, 1), "`lateness` to be the same in both, but got '0d' and '1s'"),
         (sm.TimeWindow(sm.MCC(labels=[1, 2]), "1h", 60), "labels"),
         (sm.TimeWindow(sm.Accuracy(), "1h", 60), "`inner`"),
-        (sm.MCC(), "to merge a TimeWindow, but got a MCC"),
+        (sm.MCC(), "to merge a TimeWindow, but got an MCC"),
     ):
         with pytest.raises(sm.MergeError, match=message):
             window.merge(other)
