@@ -6,7 +6,7 @@ and in print. A legend stands beside the axes, never on them: a curve may run th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stream_metrics.errors import quantity
 from stream_metrics.labels.json_names import label_names
 from stream_metrics.report.headlines import column_title
-from stream_metrics.report.layout import visible
+from stream_metrics.report.layout import display_width, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,6 +66,11 @@ def show_empty(ax: Axes, text: str = "nothing counted yet") -> Axes:
 def title(key: str) -> str:
     """Return the name of a metric in a figure."""
     return column_title(key)
+
+
+def text_width(texts: Iterable[str], points: float = 10.0) -> float:
+    """Return the inches that the longest of some texts takes at most, of common letters."""
+    return 0.0085 * points * max(map(display_width, texts), default=0)
 
 
 def names(labels: Sequence[Label]) -> list[str]:

@@ -64,6 +64,10 @@ def draw_reliability(snapshot: Snapshot, labels: Sequence[Label] | None, ax: Axe
         if below is not None and (place := below.get_subplotspec()) is not None:
             below.remove()
             ax.set_subplotspec(place.get_gridspec()[:])
+        elif below is not None:
+            low, high = below.get_position(), ax.get_position()
+            below.remove()
+            ax.set_position((low.x0, low.y0, high.width, high.y1 - low.y0))
         return show_empty(ax, "undefined: a score lies outside [0, 1]" if snapshot.scored else "nothing scored yet")
     ax.set_title(heading)
     ax.set(xlabel="Mean score", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
@@ -89,12 +93,12 @@ def _curves(snapshot: Snapshot, labels: Sequence[Label] | None) -> tuple[list[Cu
     count = samples(snapshot.scored)
     if labels is None and single_class(snapshot) is None and "confidence" in snapshot.evaluation.states:
         error = emphasized(snapshot.estimate("expected_calibration_error_top"))
-        curve = Curve(f"largest score,\n{count}", snapshot.reliability_curve(bins=BINS), PREDICTION)
-        return [curve], f"Reliability of predictions, ECE {error}"
+        curve = Curve("largest score", snapshot.reliability_curve(bins=BINS), PREDICTION)
+        return [curve], f"Reliability of predictions, {count}\nECE {error}"
     points = [snapshot.reliability_curve(label, bins=BINS) for label in shown.labels]
     errors = [emphasized(snapshot.estimate("expected_calibration_error", label)) for label in shown.labels]
     if len(points) == 1:
-        return [Curve(f"{shown.names[0]},\n{count}", points[0], shown.styles[0])], f"Reliability, ECE {errors[0]}"
+        return [Curve(shown.names[0], points[0], shown.styles[0])], f"Reliability, {count}\nECE {errors[0]}"
     texts = [f"{name}: {error}" for name, error in zip(shown.names, errors, strict=True)]
     heading = f"Reliability{shown.among}"
     if labels is None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Series", "legend_beside", "select_classes", "det", "precision_recall", "roc"]
 
-INCHES = (6.6, 4.6)
+INCHES = (6.8, 4.6)
 GREY = "0.45"
 CHANCE: Any = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (2, 3))}
 NONE = np.zeros(0)
@@ -137,9 +137,10 @@ def _axes(ax: Axes | None, shown: Series, heading: str, xlabel: str, ylabel: str
     """Return axes from 0 to 1 with a margin for a curve along the edge, in a figure wide enough for the names."""
     if ax is None:
         longest = max(map(display_width, shown.names), default=0)
-        ax = new_figure((INCHES[0] + 0.075 * longest, INCHES[1])).add_subplot()
+        ax = new_figure((INCHES[0] + 0.075 * longest, INCHES[1])).add_subplot(anchor="W")
     ax.set_title(heading + shown.among)
     ax.set(xlabel=xlabel, ylabel=ylabel, xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    ax.set_aspect("equal")
     ax.grid(alpha=0.3)
     ax.set_axisbelow(True)
     return ax

@@ -1,7 +1,8 @@
 """The confusion matrix as a heat map.
 
-Cells run from light to dark blue on a square-root scale, zeros are white: on a linear scale, the errors of a good
-model, a few per cent of a row, all look like zero. One hue serves every kind of colour vision.
+A cell is coloured by its share of the true class: right cells run from light to dark blue, wrong ones from light to
+dark orange, a pair that every kind of colour vision tells apart, on a square-root scale. On a linear scale the errors
+of a good model, a few per cent of a row, all look like zero. Zeros are white.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from stream_metrics.formulas.protocol import Floats
 from stream_metrics.plots.base import NAME, THIN, Numbers, names, new_figure, samples, show_empty
 from stream_metrics.report.layout import display_width, fit_names, numbers
 from stream_metrics.report.matrix import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap, FuncNorm
     from matplotlib.image import AxesImage
 
     from stream_metrics.snapshots.snapshot import Snapshot
@@ -29,8 +32,11 @@ SMALLEST, LARGEST = 3.2, 9.0  # inches of a matrix
 CELL = 0.45  # inches of a cell at least, as long as the matrix is between the two
 READABLE = 7.0  # points; smaller figures are left out of the cells
 FITTING = 1.5  # points of a cell's width per point of size and character
-FAINTEST = 0.15  # where in the colour map the smallest count begins, so that it differs from a zero
-UNITS = {None: "samples", "true": "% of the true class", "pred": "% of the predicted class", "all": "% of all samples"}
+FAINTEST = 0.15  # where in a colour map the smallest share begins, so that it differs from a zero
+SHADES = 256  # of right and of wrong cells
+OF = {None: "the true class", "true": "the true class", "pred": "the predicted class", "all": "all samples"}
+TICKED = (0, 1, 5, 20, 50, 100)  # per cent
+BAR, STRIPS = 0.85, 0.26  # inches beside the matrix for its colours, and of the colours alone
 
 
 def confusion_matrix(
@@ -38,14 +44,15 @@ def confusion_matrix(
 ) -> Axes:
     """Draw the confusion matrix as a heat map, rows true, and return its axes.
 
-    `normalize` shows counts (None), or per cent of the row ("true"), of the column ("pred") or of everything ("all");
-    a row or column without samples is grey. Cells carry their figures while these are legible. `ValueError` above
-    4096 classes.
+    `normalize` shows counts (None), or per cent of the row ("true"), of the column ("pred") or of everything ("all").
+    Colours are shares of the same, with counts those of the row; a row or column without samples is grey. Cells carry
+    their figures while these are legible. `ValueError` above 4096 classes.
     """
-    if normalize not in UNITS:
+    if normalize not in OF:
         raise ValueError(f'Expected `normalize` to be None, "true", "pred" or "all", but got {normalize!r}')
     counts = snapshot.confusion_matrix
-    texts = _texts(counts, _shares(counts, normalize), normalize)
+    shares = _shares(counts, normalize)
+    texts = _texts(counts, shares, normalize)
     short = fit_names(names(snapshot.labels), NAME)
     if ax is None:
         ax = new_figure(_inches(short, texts)).add_subplot()
@@ -53,13 +60,9 @@ def confusion_matrix(
     ax.set_title(f"Confusion matrix, {samples(snapshot.n)}")
     if not short:
         return show_empty(ax)
-    image = _heat(ax, _shares(counts, normalize), normalize)
-    whole = normalize is None and snapshot.weight == snapshot.n
-    ticks = [tick for tick in _ticks(float(image.get_clim()[1] or 1.0)) if tick >= 1 or not whole]
-    bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03, ticks=ticks)
-    bar.ax.set_yticklabels([f"{tick:,.10g}".replace(",", THIN) for tick in ticks])
-    unit = UNITS[normalize] if normalize or snapshot.weight == snapshot.n else "sum of weights"
-    bar.set_label(f"{unit} (square-root scale)")
+    top = 100.0 if normalize != "all" else float(np.nanmax(shares, initial=0)) or 1.0
+    image = _heat(ax, shares, top)
+    _bar(ax, top, f"share of {OF[normalize]}, %")
     _label(ax, short)
     _write(ax, image, texts)
     return ax
@@ -70,17 +73,15 @@ def _inches(names: Sequence[str], texts: dict[tuple[int, int], str]) -> tuple[fl
     cell = max(CELL, (READABLE + 0.5) * max(map(len, texts.values()), default=0) / FITTING / 72)
     side = min(max(SMALLEST, cell * len(names)), LARGEST)
     space = 0.085 * max(map(display_width, names), default=0)
-    return 1.15 * side + space + 1.3, side + (space if _upright(names) else 0.2) + 0.9
+    return side + space + 0.6 + BAR + 0.4, side + (space if _upright(names) else 0.2) + 0.9
 
 
-def _shares(counts: Numbers, normalize: str | None) -> Numbers:
-    """Return the counts, or per cent; nan where the whole is 0."""
+def _shares(counts: Numbers, normalize: str | None) -> Floats:
+    """Return per cent of the whole, of the row by default; nan where the whole is 0."""
     values = counts.astype(np.float64)
-    if normalize is None:
-        return values
     whole = {"true": values.sum(axis=1, keepdims=True), "pred": values.sum(axis=0, keepdims=True), "all": values.sum()}
     with np.errstate(invalid="ignore"):
-        return np.asarray(100 * values / whole[normalize])
+        return np.asarray(100 * values / whole[normalize or "true"])
 
 
 def _texts(counts: Numbers, shares: Numbers, normalize: str | None) -> dict[tuple[int, int], str]:
@@ -93,27 +94,52 @@ def _texts(counts: Numbers, shares: Numbers, normalize: str | None) -> dict[tupl
     return {cell: percent(shares[cell].item(), 100.0) for cell in cells}
 
 
-def _heat(ax: Axes, shares: Numbers, normalize: str | None) -> AxesImage:
-    """Draw the cells: zeros white, all others from a visible blue on, cells that are not a number grey."""
+def _heat(ax: Axes, shares: Floats, top: float) -> AxesImage:
+    """Draw the cells: right ones as positive numbers, wrong ones as negative ones, grey where there is no share."""
+    signed = np.where(np.eye(len(shares), dtype=bool), shares, -shares)
+    values = np.ma.masked_invalid(signed)
+    return ax.imshow(values, cmap=_colours(), norm=_scale(top), aspect="equal", interpolation="nearest")
+
+
+def _scale(top: float) -> FuncNorm:
+    """Return the square-root scale of shares up to `top`, negative ones for wrong cells."""
+    from matplotlib.colors import FuncNorm
+
+    return FuncNorm((_root, _square), vmin=-top, vmax=top)
+
+
+def _root(share: Floats) -> Floats:
+    return np.sign(share) * np.sqrt(np.abs(share))
+
+
+def _square(root: Floats) -> Floats:
+    return np.sign(root) * np.square(root)
+
+
+def _colours() -> Colormap:
+    """Return the colours from dark orange over white, which only 0 has, to dark blue."""
     from matplotlib import colormaps
-    from matplotlib.colors import LinearSegmentedColormap, PowerNorm
+    from matplotlib.colors import ListedColormap
 
-    blues = LinearSegmentedColormap.from_list("blues", colormaps["Blues"](np.linspace(FAINTEST, 1.0, 256)))
-    top = 100.0 if normalize in ("true", "pred") else float(np.nanmax(shares, initial=0)) or 1.0
-    norm = PowerNorm(0.5, vmin=1e-9 * top, vmax=top)
-    colours = blues.with_extremes(bad="0.8", under="white")
-    return ax.imshow(np.ma.masked_invalid(shares), cmap=colours, norm=norm, aspect="equal", interpolation="nearest")
+    steps = np.linspace(FAINTEST, 1.0, SHADES)
+    wrong, right = (colormaps[name](steps) for name in ("Oranges", "Blues"))
+    return ListedColormap(np.vstack([wrong[::-1], np.ones(4), right])).with_extremes(bad="0.8")
 
 
-def _ticks(top: float) -> list[float]:
-    """Return round values up to `top` that lie apart on a square-root scale, largest first."""
-    ticks: list[float] = []
-    for exponent in range(math.floor(math.log10(top)), math.floor(math.log10(top)) - 4, -1):
-        for digit in (5, 2, 1):
-            tick = digit * 10.0**exponent
-            if tick <= top and (not ticks or math.sqrt(ticks[-1] / top) - math.sqrt(tick / top) > 0.08):
-                ticks.append(tick)
-    return ticks
+def _bar(ax: Axes, top: float, unit: str) -> None:
+    """Draw the colours of right and wrong cells beside the matrix, at its height."""
+    inches = ax.get_window_extent().width / ax.figure.dpi
+    bar = ax.inset_axes((1 + 0.12 / inches, 0.0, STRIPS / inches, 1.0))
+    shares = np.square(np.linspace(0.0, 1.0, SHADES))[:, None] * top
+    strips = np.hstack([shares, -shares])
+    bar.imshow(strips, cmap=_colours(), norm=_scale(top), aspect="auto", origin="lower", extent=(0, 2, 0, 1))
+    ticks = [tick for tick in TICKED if tick <= top]
+    bar.set_yticks([math.sqrt(tick / top) for tick in ticks], [str(tick) for tick in ticks], fontsize=8)
+    bar.yaxis.tick_right()
+    bar.yaxis.set_label_position("right")
+    bar.set_ylabel(unit, fontsize=9)
+    bar.set_xticks([0.5, 1.5], ["right", "wrong"], rotation=90, fontsize=8)
+    bar.tick_params(axis="x", length=0)
 
 
 def _upright(names: Sequence[str]) -> bool:

@@ -25,6 +25,7 @@ __all__ = ["running"]
 
 INCHES = (9.0, 4.2)
 FEW = 40  # points that are marked
+LONGEST = 60  # characters of a title that names the metrics
 
 
 def running(
@@ -52,7 +53,7 @@ def running(
         ax = new_figure(INCHES).add_subplot()
     where = np.asarray(at)
     times = bool(len(where)) and not np.issubdtype(where.dtype, np.number)
-    ax.set_title(next(iter(titles.values())) if len(values) == 1 else "Metrics as the stream goes on")
+    ax.set_title(_heading(list(values), where, "time" if times else xlabel))
     ax.set(xlabel="Time (UTC)" if times else xlabel, ylabel="Value")
     if not len(where):
         return show_empty(ax)
@@ -66,6 +67,16 @@ def running(
         ax.plot(where, line, color=style.colour, linestyle=style.line, marker=marker, markersize=4, label=titles[key])
     _scale(ax, times)
     return ax if len(values) == 1 else legend_beside(ax, "Metric")
+
+
+def _heading(keys: Sequence[str], where: Numbers, axis: str) -> str:
+    """Return what is drawn: the names of metrics that fit a line, and how far the axis goes."""
+    texts = [title(key) for key in keys]
+    text = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+    shown = text if len(text) <= LONGEST else f"{len(texts)} metrics"
+    if axis != "Samples" or not len(where):
+        return f"{shown} over {axis.lower()}"
+    return f"{shown} over {number(float(where.max()), THIN)} samples"
 
 
 def _informative_bounds(bounds: Numbers, row: MetricSpec) -> Numbers:

@@ -151,11 +151,16 @@ def test_scores_by_class_can_be_drawn_too():
     assert ax.collections[0].get_offsets()[:, 0].tolist() == [1.0, 1.0]
 
 
-def test_the_scale_of_counts_is_in_whole_numbers():
-    """No tick of the colour bar stands for less than one sample."""
-    bar = plots.confusion_matrix(snap([[1]])).figure.axes[1]
+def test_the_scale_beside_the_matrix_is_that_of_the_cells():
+    """Beside the matrix stand the colours of right and wrong cells by their share in per cent."""
+    ax = plots.confusion_matrix(snap())
+    (bar,) = ax.child_axes
+    image, scale = ax.images[0], bar.images[0]
 
-    assert [tick.get_text() for tick in bar.get_yticklabels()] == ["1"]
+    assert [tick.get_text() for tick in bar.get_yticklabels()] == ["0", "1", "5", "20", "50", "100"]
+    assert [tick.get_text() for tick in bar.get_xticklabels()] == ["right", "wrong"]
+    assert bar.get_ylabel() == "share of the true class, %"
+    assert scale.to_rgba(scale.get_array())[-1].tolist() == image.to_rgba(np.array([100.0, -100.0])).tolist()
 
 
 def test_drawing_touches_no_global_state():
@@ -192,3 +197,103 @@ def test_without_matplotlib_the_error_says_how_to_get_it(monkeypatch):
         plots.per_class(snap())
     with pytest.raises(ImportError, match=r"pip install stream-metrics\[plot\]"):
         plots.overview(snap())
+
+
+LONG = [f"a class with quite a long name, number {k:03d}" for k in range(100)]
+
+
+def matrix_of(classes):
+    """Return counts of many errors in all places."""
+    return 30 * np.eye(classes, dtype=int) + np.arange(classes**2).reshape(classes, -1) % 3
+
+
+@pytest.mark.parametrize("classes", [2, 7, 30, 100])
+@pytest.mark.parametrize("named", [False, True])
+def test_nothing_is_cut_off(classes, named):
+    """Titles, labels of ticks and legends lie inside the figure, with long names and many classes."""
+    taken = snap(matrix_of(classes), LONG[:classes] if named else None)
+    for figure in (
+        taken.plot(),
+        plots.confusion_matrix(taken).figure,
+        plots.per_class(taken).figure,
+    ):
+        figure.draw_without_rendering()
+        box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+
+        assert box.x0 >= 0
+        assert box.y0 >= 0
+        assert box.x1 <= width
+        assert box.y1 <= height
+
+
+def edges(ax):
+    """Return the lower, upper, left and right edge of axes in pixels."""
+    box = ax.get_window_extent()
+    return [round(edge) for edge in (box.y0, box.y1, box.x0, box.x1)]
+
+
+@pytest.mark.parametrize("scored", [False, True])
+def test_panels_of_the_overview_are_aligned(scored):
+    """Panels of a row share their lower and upper edges, those of a column their left and right ones."""
+    scores = [i / 100 for i in range(100)]
+    taken = sm.evaluate([0, 1] * 50, scores=scores) if scored else snap(matrix_of(7), LONG[:7])
+    figure = taken.plot()
+    figure.draw_without_rendering()
+    first, second, *below = (edges(ax) for ax in figure.axes)
+
+    assert first[:2] == second[:2]
+    for panel in (first, second):
+        assert abs((panel[1] - panel[0]) - (panel[3] - panel[2])) <= 1
+    assert bool(below) is scored
+    if scored:
+        third, reliability, weights = below
+        assert third[2:] == first[2:]
+        assert reliability[2:] == weights[2:] == second[2:]
+        assert (weights[0], reliability[1]) == tuple(third[:2])
+
+
+def test_right_and_wrong_cells_differ_in_hue():
+    """Right cells are blue, wrong ones orange, darker with their share of the row; zeros are white."""
+    ax = plots.confusion_matrix(snap([[60, 40, 0], [0, 100, 0], [5, 0, 95]]))
+    image = ax.images[0]
+    red, _, blue, _ = np.moveaxis(image.to_rgba(image.get_array()), -1, 0)
+
+    assert all(blue[at, at] > red[at, at] for at in range(3))
+    assert red[0, 1] > blue[0, 1]
+    assert red[2, 0] > blue[2, 0]
+    assert (red + blue)[0, 1] < (red + blue)[2, 0] < 2
+    assert red[0, 2] == blue[0, 2] == 1
+
+
+def test_the_number_of_samples_is_said_once():
+    """The overview names its samples in one place."""
+    scored = sm.evaluate([0, 1] * 50, scores=[i / 100 for i in range(100)])
+    for taken in (scored, snap()):
+        figure = taken.plot()
+        texts = [text.get_text() for text in figure.findobj(matplotlib.text.Text)]
+
+        assert sum("100 samples" in text for text in texts) == 1
+
+
+def test_groups_and_differences_are_drawn():
+    """A panel for each metric with the worst group on top; a row for each difference around 0."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 300)
+    groups = sm.evaluate(truth, truth ^ (rng.random(300) < 0.2), group=rng.choice(list("xyz"), 300))
+    figure = groups.plot()
+    models = sm.Comparison("old", "new")
+    models.update_many(truth, truth ^ (rng.random(300) < 0.4), truth ^ (rng.random(300) < 0.2))
+    ax = plots.differences(models.snapshot())
+    for drawn_figure in (figure, ax.figure):
+        drawn_figure.draw_without_rendering()
+        assert drawn_figure.get_tightbbox().x0 >= 0
+
+    worst = [group for group, _ in groups.worst("balanced_accuracy")]
+    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == worst
+    assert [panel.get_title() for panel in figure.axes][:2] == ["Balanced accuracy", "Accuracy"]
+    assert all(len(panel.collections) >= 3 for panel in figure.axes)
+    assert len(ax.get_yticklabels()) == len(models.snapshot())
+    assert ax.get_xlim()[0] == -ax.get_xlim()[1]
+    assert sm.evaluate([], [], group=[]).plot() is not None
+    with pytest.raises(ValueError, match="`metrics`"):
+        plots.groups(groups, [])

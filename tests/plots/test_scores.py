@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from statistics import NormalDist
 
 import numpy as np
@@ -176,7 +177,7 @@ def test_reliability_of_a_binary_stream():
     bars = [bar.get_height() for bar in ax.figure.axes[1].patches]
 
     assert np.array_equal(line(ax, "True"), (points.scores, points.shares))
-    assert ax.get_title() == f"Reliability, ECE {taken['expected_calibration_error']:.4f}"
+    assert ax.get_title() == f"Reliability, 400 samples\nECE {taken['expected_calibration_error']:.4f}"
     assert len(bars) == 15
     assert [height for height in bars if height] == points.weights.tolist()
     assert len(ax.figure.axes) == 2
@@ -189,7 +190,7 @@ def test_reliability_of_many_classes_is_that_of_the_prediction():
     points = taken.reliability_curve()
 
     assert np.array_equal(line(ax, "largest"), (points.scores, points.shares))
-    assert ax.get_title().startswith("Reliability of predictions, ECE 0.")
+    assert re.fullmatch(r"Reliability of predictions, \S+ samples\nECE 0\.\d+( \[.*\])?", ax.get_title())
     assert [text[:10] for text in legend(named)] == ["calibrated", "class 01: ", "class 02: "]
     assert len(named.figure.axes[1].patches) == 2
 
@@ -283,7 +284,9 @@ def test_no_panel_of_the_overview_reaches_into_another():
     """Axes, legends and titles of the four panels lie apart."""
     figure = plots.overview(classes(12, [f"a class with quite a long name {i}" for i in range(12)]))
     figure.draw_without_rendering()
-    boxes = [panel.get_tightbbox() for panel in figure.subfigs]
+    matrix, roc, curve, above, below = figure.axes
+    boxes = [ax.get_tightbbox() for ax in (matrix, roc, curve)]
+    boxes.append(above.get_tightbbox().union([above.get_tightbbox(), below.get_tightbbox()]))
     pairs = [(a, b) for i, a in enumerate(boxes) for b in boxes[i + 1 :]]
 
     assert len(boxes) == 4
@@ -294,4 +297,4 @@ def test_three_figures_side_by_side():
     """`scores` draws ROC, precision-recall and reliability."""
     titles = [ax.get_title() for ax in plots.scores(binary()).axes if ax.get_title()]
 
-    assert [title.split(",")[0] for title in titles] == ["ROC", "Precision and recall", "Reliability"]
+    assert [title.split("\n")[0] for title in titles] == ["ROC", "Precision and recall", "Reliability"]

@@ -37,7 +37,7 @@ def test_one_metric_is_named_by_the_title():
     ax = plots.running([1, 2], {"accuracy": [0.5, 0.6]})
 
     assert texts(ax) == []
-    assert ax.get_title() == "Accuracy"
+    assert ax.get_title().startswith("Accuracy over ")
 
 
 def test_values_are_drawn_over_time():
