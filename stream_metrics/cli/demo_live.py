@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from stream_metrics.cli.errors import river
 from stream_metrics.cli.monitor import failures, usage
 from stream_metrics.cli.monitor_watch import Watch
+from stream_metrics.inputs.field_names import Y_PRED, Y_TRUE
 from stream_metrics.monitor.config import Alerts, Config, Counting, Join, Serve, Store
 from stream_metrics.monitor.config import Source as SourceConfig
 from stream_metrics.monitor.monitor import Monitor
@@ -98,7 +99,7 @@ def predictions(limit: int | None = None) -> list[Answer]:
 def _answer(model: Classifier, features: dict[str, float]) -> dict[str, object]:
     scores = {str(label): round(float(score), 6) for label, score in model.predict_proba_one(features).items()}
     place = next(name for below, name in PLACES if features["region-centroid-row"] < below)
-    return {"prediction": max(scores, key=scores.__getitem__), "scores": scores, "group": place}
+    return {Y_PRED: max(scores, key=scores.__getitem__), "scores": scores, "group": place}
 
 
 def _swapped(features: dict[str, float]) -> dict[str, float]:
@@ -142,7 +143,7 @@ class Replay:
             known = after + chance.expovariate(1 / (cycle / 40))
             events = [(after, asked)]
             if chance.random() >= NEVER:
-                events.append((known, {"id": number, "time": self._began + known, "truth": truth}))
+                events.append((known, {"id": number, "time": self._began + known, Y_TRUE: truth}))
             yield events
             number += 1
 

@@ -22,12 +22,13 @@ from stream_metrics.monitor.configure import ConfigError, configured, example, t
 __all__ = ["add", "failures", "usage"]
 
 HELP = """\
-Records are JSON: {"id": 1, "time": 1700000000, "prediction": "cat", "truth": "cat"},
-or a prediction now and {"id": 1, "time": ..., "truth": "cat"} hours later. The page
-is served at http://127.0.0.1:8765 while it runs.
+Records are JSON: {"id": 1, "time": 1700000000, "y_pred": "cat", "y_true": "cat"}, or
+a prediction now and {"id": 1, "time": ..., "y_true": "cat"} hours later. Files that
+'run' reads are read as well: a record with both needs no id, and no time.
 
-A file is read to its end, and a report is printed; --follow waits for more, --stay
-keeps the page. An existing state file is continued; a file or pipe that is read
+A file is read to its end, and a report is printed. The page is served, by default at
+http://127.0.0.1:8765, with --follow, which waits for more, with --stay or a --serve
+flag, and while standard input or Kafka is read. An existing state file is continued; a file or pipe that is read
 once, without --config, leaves none unless --store-path names one. Ctrl-C and
 SIGTERM write a last checkpoint and end the run.
 
@@ -51,7 +52,7 @@ def add(commands: options.Commands) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE", help="JSON Lines; - is standard input")
     parser.add_argument("--config", metavar="FILE", help="TOML file with the keys below; flags override it")
     parser.add_argument("--follow", action="store_true", default=None, help="short for --source-follow")
-    parser.add_argument("--stay", action="store_true", help="serve the page after the end of the file, until Ctrl-C")
+    parser.add_argument("--stay", action="store_true", help="serve the page, after the end of a file too, until Ctrl-C")
     parser.add_argument("--once", action="store_true", help="read to the current end, print the report, exit; no page")
     parser.add_argument("--no-page", action="store_true", help="do not serve the page")
     parser.add_argument("--tui", action="store_true", help="show it in the terminal as well")
@@ -82,7 +83,7 @@ def execute(arguments: argparse.Namespace) -> int:
             config,
             _opened(config),
             keeps=keeps,
-            page=not arguments.once and not arguments.no_page,
+            page=_has_page(config, arguments),
             stay=arguments.stay,
             once=arguments.once,
             tui=arguments.tui,
@@ -95,6 +96,13 @@ def execute(arguments: argparse.Namespace) -> int:
         print(watch.report())
     watch.check()
     return 130 if watch.interrupted else 0
+
+
+def _has_page(config: Config, arguments: argparse.Namespace) -> bool:
+    """Tell whether a page is served; of a file that is read once only on request, since it would end at once."""
+    endless = config.source.kind != "file" or config.source.follow
+    asked = arguments.stay or bool(monitor_flags.given(arguments).get("serve"))
+    return (endless or asked) and not (arguments.once or arguments.no_page)
 
 
 def _configured(arguments: argparse.Namespace) -> tuple[Config, bool]:

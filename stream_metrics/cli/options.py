@@ -59,8 +59,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         "--metrics",
         type=_keys,
         metavar="K1,K2",
-        help="print these metrics only, such as accuracy,macro_f1,recall (default: all); 'stream-metrics metrics' lists "
-        "them",
+        help=f"print these metrics only, such as accuracy,macro_f1,recall (default: all); {LISTING}",
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from stream_metrics.inputs.field_names import GROUP, ID, SCORES, TIME, WEIGHT, Y_PRED, Y_TRUE
 from stream_metrics.report.headlines import MONITOR
 
 __all__ = ["Alerts", "Config", "Counting", "Fields", "Join", "Serve", "Source", "Store"]
@@ -42,16 +43,20 @@ class Source:
 
 @dataclass(frozen=True)
 class Fields:
-    """The fields of an event, nested ones with dots; an event may lack any but the id."""
+    """The fields of an event, nested ones with dots.
+
+    An event may lack any but the id, and one of the default name too if it has both a truth and a prediction. `truth`
+    and `prediction` are read where an event lacks `y_true` and `y_pred`; see ``stream_metrics.inputs.field_names``.
+    """
 
     decoder: str = _key("json", "json, or the name of an entry point in the group stream_metrics.decoders")
-    id: str = _key("id", "event ID, which joins a prediction and its label; nested fields have dots")
-    time: str = _key("time", "field of the time of the event: seconds since 1970, or ISO 8601")
-    truth: str = _key("truth", "field of the label")
-    prediction: str = _key("prediction", "field of the predicted class")
-    scores: str = _key("scores", "field of the scores by class")
-    weight: str = _key("weight", "field of the sample weight")
-    group: str = _key("group", "field of the group, such as a country")
+    id: str = _key(ID, "event ID, which joins a prediction and its label; nested fields have dots")
+    time: str = _key(TIME, "field of the time of the event: seconds since 1970, or ISO 8601")
+    truth: str = _key(Y_TRUE, "field of the label; y_true may also be spelled truth")
+    prediction: str = _key(Y_PRED, "field of the predicted class; y_pred may also be spelled prediction")
+    scores: str = _key(SCORES, "field of the scores by class")
+    weight: str = _key(WEIGHT, "field of the sample weight")
+    group: str = _key(GROUP, "field of the group, such as a country")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from importlib.metadata import entry_points
 
 import msgspec
 
+from stream_metrics.inputs.field_names import ID, spellings
 from stream_metrics.inputs.times import parse_duration
 from stream_metrics.monitor._core.kernels import Reader
 from stream_metrics.monitor.checking import EARLIEST, HEAVIEST, RejectedRecord, ScoreParser, checker
@@ -39,11 +40,10 @@ class Decoder:
         self._check = checker(counting, parser)
         self._ahead = parse_duration(ahead, "ahead", zero=True) / 1e9
         self._decode = None if fields.decoder == "json" else _entry_point(fields)
-        self._names = (
-            fields.id, fields.time, fields.truth, fields.prediction, fields.scores, fields.weight, fields.group,
-        )  # fmt: skip
+        names = fields.id, fields.time, fields.truth, fields.prediction, fields.scores, fields.weight, fields.group
+        self._names = tuple(map(spellings, names))
         self._rejected: list[Rejected] = []
-        find = None if "." not in "".join(self._names) else self._fields
+        find = None if "." not in "".join(names) else self._fields
         self._reader = Reader(
             self._decode or loads,
             self._names,
@@ -68,7 +68,7 @@ class Decoder:
     def _unusual(self, record: Record, now: float, latest: float) -> Checked | None:
         """Return an event that the compiled reader leaves to Python, or None if it is rejected."""
         try:
-            key, time, truth, prediction, scores, weight, group = self._value(record[6])
+            key, time, truth, prediction, scores, weight, group = self._value(record)
             if time is MISSING or time is None:
                 time = now if record[4] is None else record[4]
             return self._check(key, time, truth, prediction, scores, weight, group, latest)
@@ -76,14 +76,17 @@ class Decoder:
             self._rejected.append(Rejected(*record[:3], refused.reason, shortened(refused)))
             return None
 
-    def _value(self, value: bytes | None) -> Sequence[object]:
-        """Return the seven fields of a record."""
+    def _value(self, record: Record) -> Sequence[object]:
+        """Return the seven fields of a record; the ID of a pair that has none is its position."""
+        value = record.value
         if value is None:
             raise RejectedRecord("decode", "a record without a value")
         if self._decode is None:
             fields = self._fields(_parsed(value))
+            if fields[0] is MISSING and not (self._names[0] == (ID,) and _is_pair(fields)):
+                raise RejectedRecord("field", f"no field {self._names[0][0]!r} in {value!r:.150}")
             if fields[0] is MISSING:
-                raise RejectedRecord("field", f"no field {self._names[0]!r} in {value!r:.150}")
+                fields[0] = f"{record.topic}[{record.partition}]@{record.offset}"
             return fields
         try:
             key, time, truth, prediction, scores, weight, group = self._decode(value)
@@ -117,11 +120,19 @@ def _parsed(line: bytes) -> object:
     raise refused
 
 
-def _field(record: Mapping[str, object], name: str) -> object:
-    """Return the value of a key of the record, or else of a path of keys joined by dots."""
-    if name in record or "." not in name:
-        return record.get(name, MISSING)
-    return _along(record, name.split("."))
+def _is_pair(fields: Sequence[object]) -> bool:
+    """Tell whether fields have a truth and a prediction, so that nothing is left to be joined."""
+    _, _, truth, prediction, scores, _, _ = fields
+    predicted = prediction is not MISSING or not (scores is MISSING or scores is None)
+    return predicted and not (truth is MISSING or truth is None)
+
+
+def _field(record: Mapping[str, object], names: tuple[str, ...]) -> object:
+    """Return the value of the first key that the record has, or else of a path of keys joined by dots."""
+    for name in names:
+        if name in record:
+            return record[name]
+    return _along(record, names[0].split(".")) if "." in names[0] else MISSING
 
 
 def _along(value: object, path: Iterable[str]) -> object:

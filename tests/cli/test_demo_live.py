@@ -12,7 +12,7 @@ from stream_metrics.cli import demo_live
 from stream_metrics.cli.demo_live import DRIFT, RATE, Replay
 from stream_metrics.monitor.monitor import Monitor
 
-WELL, ILL = ({"prediction": name, "scores": {name: 1.0}, "group": "top"} for name in ("sky", "path"))
+WELL, ILL = ({"y_pred": name, "scores": {name: 1.0}, "group": "top"} for name in ("sky", "path"))
 
 
 def test_the_demo_detects_the_drift(cli, monkeypatch) -> None:
@@ -42,13 +42,13 @@ def test_what_is_replayed() -> None:
         found += source.poll(0.1)
 
     events = [json.loads(record.value or b"") for record in found]
-    asked = [event for event in events if "prediction" in event]
-    labels = {event["id"]: event["time"] for event in events if "truth" in event}
+    asked = [event for event in events if "y_pred" in event]
+    labels = {event["id"]: event["time"] for event in events if "y_true" in event}
     assert len(asked) in (10 * RATE, 10 * RATE + 1)
     assert [event["time"] for event in events] == sorted(event["time"] for event in events)
     for event in asked:
         drifts = DRIFT[0] <= event["id"] / RATE / 8 % 1 < DRIFT[1]
-        assert (event["prediction"] == "path") == drifts
+        assert (event["y_pred"] == "path") == drifts
         assert labels.get(event["id"], 2000.0) >= event["time"]
     assert 0.9 * len(asked) < len(labels) < 0.99 * len(asked)
     assert [record.offset for record in found] == list(range(len(found)))
@@ -118,6 +118,6 @@ def test_predictions_are_of_unseen_segments() -> None:
 
     answers = list(islice(demo_live.predictions(), 400))
 
-    right = [sum(answer[kind]["prediction"] == answer[2] for answer in answers) / len(answers) for kind in (0, 1)]
+    right = [sum(answer[kind]["y_pred"] == answer[2] for answer in answers) / len(answers) for kind in (0, 1)]
     assert right[0] > 0.75
     assert right[1] < 0.6

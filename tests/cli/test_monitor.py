@@ -175,6 +175,50 @@ def test_what_is_refused(cli, folder, arguments, status, message) -> None:
     assert os.listdir(folder) == ["events.jsonl"]
 
 
+@pytest.mark.parametrize("suffix", [(), ("--counting-scores", "true")])
+def test_files_of_run_are_read(cli, folder, suffix) -> None:
+    """Records with y_true and y_pred need neither id nor time, and give the numbers of ``run``; so do events in it."""
+    lines = [{"y_true": "ab"[at % 2], "y_pred": "a", "scores": {"a": 0.75, "b": 0.25}} for at in range(40)]
+    (folder / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "old.jsonl").write_text("".join(json.dumps(event) + "\n" for event in EVENTS))
+
+    for name in ("run.jsonl", "old.jsonl"):
+        counted = json.loads(cli("run", name, "--format", "json").out)
+        result = cli("monitor", name, "--format", "json", *suffix)
+        view = json.loads(result.out)
+
+        assert (result.status, result.err) == (0, "")
+        assert view["by_window"]["total"]["n"] == counted["n"]
+        assert view["records"]["rejected"] == dict.fromkeys(view["records"]["rejected"], 0)
+        assert view["by_window"]["total"]["metrics"]["accuracy"] == counted["metrics"]["accuracy"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "page"),
+    [
+        (("events.jsonl",), False),
+        (("events.jsonl", "--store-path", "kept"), False),
+        (("-",), True),
+        (("events.jsonl", "--serve-port", "0"), True),
+        (("events.jsonl", "--serve-port", "0", "--no-page"), False),
+        (("events.jsonl", "--once"), False),
+    ],
+)
+def test_a_file_that_is_read_once_needs_no_port(cli, monkeypatch, arguments, page) -> None:
+    """There is a page of input without an end, or if a flag asks for it; else no port is bound."""
+    asked: list[str] = []
+
+    def server(*_: Any, **__: Any) -> Any:
+        asked.append("page")
+        raise OSError(98, "Address already in use")
+
+    monkeypatch.setattr(monitor_watch, "_server", lambda: server)
+
+    result = cli("monitor", *arguments, stdin=(json.dumps(EVENTS[0]) + "\n").encode())
+
+    assert (asked, result.status) == ((["page"], 1) if page else ([], 0))
+
+
 def test_bad_rules_show_where(cli) -> None:
     """The rule is shown with a caret below what cannot be read."""
     result = cli("monitor", "events.jsonl", "--alerts-rules", "accuracy < much")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import Any
 
@@ -95,6 +96,35 @@ def test_an_event_says_what_it_says(said: Any, counting: Counting, expected: dic
     assert [type(value) for value in found[2:4]] == [type(value) for value in blank._replace(**expected)[2:4]]
     if type(found.scores) is dict:
         assert list(map(type, found.scores)) == list(map(type, expected["scores"]))
+
+
+@pytest.mark.parametrize("fields", [Fields(), Fields(group="in.group")], ids=["compiled", "nested"])
+def test_spellings_of_fields(fields: Fields) -> None:
+    """The truth is y_true or else truth, the prediction y_pred or prediction; other names have one spelling."""
+    for first, second in (("y_true", "y_pred"), ("truth", "prediction"), ("y_true", "prediction")):
+        found = read(event(**{first: "cat", second: "dog"}), fields=fields)
+        assert (found.truth, found.prediction) == ("cat", "dog")
+    both = event(truth="x", prediction="x", y_true="cat", y_pred=None)
+    assert read(both, fields=fields)[2:4] == ("cat", None)
+    chosen = read(event(label="cat", truth="x", prediction="dog"), fields=replace(fields, truth="label"))
+    assert chosen[2:4] == ("cat", "dog")
+    assert read(event(truth="cat"), fields=replace(fields, truth="label"))[0] == "field"
+
+
+def test_a_pair_needs_no_id() -> None:
+    """The position of a record is the id of one with a truth and a prediction; a chosen id has to be there."""
+    pairs = ({"y_pred": "dog"}, {"y_pred": None}, {"scores": {"cat": 0.5, "dog": 0.5}})
+    for pair in pairs:
+        found = read({"time": NOW, "y_true": "cat", **pair})
+        assert (found.id, found.truth) == ("t[0]@7", "cat")
+        assert read({"time": NOW, "y_true": "cat", **pair}, fields=Fields(id="key"))[0] == "field"
+    for half in (
+        {"y_true": "cat"},
+        {"y_pred": "dog"},
+        {"y_true": None, "y_pred": "dog"},
+        {"y_true": 1, "scores": None},
+    ):
+        assert read({"time": NOW, **half})[0] == "field"
 
 
 REFUSED: list[tuple[Any, Counting, str, str]] = [

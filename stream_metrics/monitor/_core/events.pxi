@@ -29,18 +29,17 @@ cdef enum:
 cdef class Reader:
     """Reads records into columns.
 
-    `parse` makes a value of bytes; `names` are the fields in a mapping, or `fields` is a function that finds the seven
-    of them in a value. `unusual(record, now, latest)` returns an event as a tuple, or None, for what is not plain.
-    `shape(keys, text)` returns the classes that keys of scores stand for, or None; text tells whether the labels beside
-    them are. `labels` are those that are fixed, if any. `low` and `high` bound scores; without `keeps_scores` the
+    `parse` makes a value of bytes; `names` are the spellings of each field in a mapping, or `fields` is a function that
+    finds the seven of them in a value. `unusual(record, now, latest)` returns an event as a tuple, or None, for what is
+    not plain. `shape(keys, text)` returns the classes that keys of scores stand for, or None; text tells whether the
+    labels beside them are. `labels` are those that are fixed, if any. `low` and `high` bound scores; without `keeps_scores` the
     scores of an event that has a prediction are ignored. `heaviest` is the largest weight.
     """
 
-    cdef object parse, fields, unusual, shape, missing, allowed, id_, time_, truth_, prediction_, scores_, weight_
-    cdef object group_
+    cdef object parse, fields, unusual, shape, missing, allowed, id_, time_, scores_, weight_, group_
     cdef double low, high, earliest, heaviest
     cdef bint keeps_scores, shape_text
-    cdef tuple labels, shape_names, shape_classes
+    cdef tuple truth_, prediction_, labels, shape_names, shape_classes
     cdef dict memo
 
     def __init__(
@@ -50,7 +49,7 @@ cdef class Reader:
         self.labels, self.keeps_scores, self.low, self.high = labels, keeps_scores, low, high
         self.earliest, self.heaviest = earliest, heaviest
         self.allowed = frozenset(labels) if labels else None
-        self.id_, self.time_, self.truth_, self.prediction_, self.scores_, self.weight_, self.group_ = names
+        (self.id_,), (self.time_,), self.truth_, self.prediction_, (self.scores_,), (self.weight_,), (self.group_,) = names
         self.shape_names = self.shape_classes = ()
         self.shape_text, self.memo = False, {}
 
@@ -92,8 +91,8 @@ cdef class Reader:
                 return None
             key = item(<dict> value, self.id_, missing)
             time = item(<dict> value, self.time_, None)
-            truth = item(<dict> value, self.truth_, missing)
-            prediction = item(<dict> value, self.prediction_, missing)
+            truth = item_of(<dict> value, self.truth_, missing)
+            prediction = item_of(<dict> value, self.prediction_, missing)
             scores = item(<dict> value, self.scores_, None)
             weight = item(<dict> value, self.weight_, None)
             group = item(<dict> value, self.group_, None)
@@ -217,6 +216,16 @@ cdef class Reader:
 cdef inline object item(dict table, object key, object default):
     cdef PyObject* value = PyDict_GetItemWithError(table, key)
     return default if value is NULL else <object> value
+
+
+cdef inline object item_of(dict table, tuple keys, object default):
+    """Return the item of the first key that there is."""
+    cdef PyObject* value
+    for key in keys:
+        value = PyDict_GetItemWithError(table, key)
+        if value is not NULL:
+            return <object> value
+    return default
 
 
 cdef inline bint is_plain(object label):

@@ -10,7 +10,7 @@ class Reader:
     def __init__(
         self,
         parse: Callable[[Any], Any],
-        names: tuple[str, ...],
+        names: tuple[tuple[str, ...], ...],
         fields: Callable[[Any], Any] | None,
         unusual: Callable[[Any, float, float], tuple[Any, ...] | None],
         shape: Callable[[tuple[Any, ...], bool], tuple[Any, ...] | None],
