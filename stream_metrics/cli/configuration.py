@@ -35,7 +35,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="what to print for a metric that is 0/0 (default: what the metric has for it, mostly 0; of scores, nan)",
     )
     group = parser.add_argument_group("options of --scores")
-    group.add_argument("--pos-label", metavar="NAME", help="class whose score one number is (default: true, or 1)")
+    group.add_argument(
+        "--pos-label",
+        metavar="NAME",
+        help="class whose score one number is, and whose value --every prints of metrics that have one for each class "
+        "(default: true, or 1)",
+    )
     group.add_argument(
         "--threshold",
         type=options.number,
@@ -65,8 +70,8 @@ def check(arguments: argparse.Namespace) -> None:
     if arguments.resume and given:
         raise UsageError(f"{_option(given[0])} does not go with --resume: the state brings its configuration")
     for name in SCORED:
-        if name in given and arguments.scores is None:
-            raise UsageError(f"{_option(name)} needs --scores")
+        if name in given and arguments.scores is None and not (name == "pos_label" and arguments.every):
+            raise UsageError(f"{_option(name)} needs --scores{' or --every' if name == 'pos_label' else ''}")
     if arguments.scores is not None and arguments.other is not None:
         raise UsageError("--other is for labels only and does not go with --scores")
     containers.check(arguments)
@@ -102,6 +107,11 @@ def _resumed(arguments: argparse.Namespace) -> Accumulator:
         raise UsageError(f"{arguments.resume} keeps no scores in a set of metrics, so --scores feeds nothing")
     containers.check_fields(state, arguments)
     return state
+
+
+def label_of_running_values(arguments: argparse.Namespace) -> Label | None:
+    """Return the class that --pos-label names; None without it."""
+    return None if arguments.pos_label is None else _pos_label(arguments)
 
 
 def _pos_label(arguments: argparse.Namespace) -> Label:

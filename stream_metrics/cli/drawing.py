@@ -1,42 +1,60 @@
-"""``run --plot``: the running values of a stream as an image."""
+"""--plot: the overview of a snapshot or of groups, or the running values of a stream, as an image."""
 
 from __future__ import annotations
 
 import argparse
 import math
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream_metrics import plots
 from stream_metrics.cli import files
 from stream_metrics.cli.errors import CliError, UsageError
-from stream_metrics.cli.output import Ends, Point
+from stream_metrics.cli.running import Ends, Point
 from stream_metrics.plots.base import SERIES, new_figure
 from stream_metrics.plots.time import INCHES
 
-__all__ = ["check", "draw"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from stream_metrics.snapshots.groups import GroupSnapshot
+    from stream_metrics.snapshots.snapshot import Snapshot
+
+__all__ = ["check", "draw", "draw_running"]
 
 
 def check(arguments: argparse.Namespace) -> None:
     """Refuse an image that cannot be drawn or written, before anything is counted for it."""
     if not arguments.plot:
         return
-    if not arguments.every:
-        raise UsageError("--plot draws the values that --every prints: how often is missing")
-    if arguments.metrics is not None and len(arguments.metrics) > len(SERIES):
+    running = getattr(arguments, "every", 0)
+    if running and arguments.metrics is not None and len(arguments.metrics) > len(SERIES):
         raise UsageError(f"--plot tells {len(SERIES)} metrics apart, but --metrics names {len(arguments.metrics)}")
     try:
-        from matplotlib.backend_bases import FigureCanvasBase
+        from matplotlib.figure import Figure
     except ImportError:
         raise UsageError('--plot needs matplotlib: pip install "stream-metrics[plot]"') from None
     form = Path(arguments.plot).suffix.removeprefix(".").lower()
-    if form not in FigureCanvasBase.get_supported_filetypes():
+    if form not in Figure().canvas.get_supported_filetypes():
         raise UsageError(f"--plot {arguments.plot}: the name has to end in .png, .svg or .pdf")
     files.check_target(arguments.plot)
 
 
-def draw(points: list[Point], path: str, bounds: list[Ends] | None = None) -> None:
+def draw(taken: Snapshot | GroupSnapshot, path: str) -> None:
+    """Write the figure of a snapshot: what it is right and wrong about, and its curves; of groups, how they differ."""
+    try:
+        figure = taken.plot()
+    except LookupError:
+        raise CliError(f"{path}: nothing to draw, since the state has neither labels nor ranks of scores") from None
+    except ValueError as error:  # too many classes
+        raise CliError(f"{path}: {error}") from None
+    _write(figure, path)
+
+
+def draw_running(points: list[Point], path: str, bounds: list[Ends] | None = None) -> None:
     """Write the image; points are where in the stream, and the values there, `bounds` their intervals."""
     if not points:
         raise CliError(f"{path}: nothing to draw, since --every is more than the records that were counted")
@@ -47,7 +65,16 @@ def draw(points: list[Point], path: str, bounds: list[Ends] | None = None) -> No
     keyed = {key: [point[key] for point in bounds] for key in bounds[0]} if bounds else None
     figure = new_figure(INCHES)
     plots.running(places, columns, bounds=keyed, ax=figure.add_subplot())
-    figure.savefig(path, dpi=150)
+    _write(figure, path)
+
+
+def _write(figure: Figure, path: str) -> None:
+    """Write a figure, and say so."""
+    try:
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise CliError(f"{path}: {error.strerror or error}") from None
+    print(f"stream-metrics: {path} is drawn", file=sys.stderr)
 
 
 def _value(value: object) -> float:

@@ -11,7 +11,6 @@ from stream_metrics.cli.counting import Counter, Skipped
 from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.interrupts import interruptible
 from stream_metrics.cli.output import (
-    RunningValues,
     add_intervals,
     check_intervals,
     print_snapshot,
@@ -20,6 +19,7 @@ from stream_metrics.cli.output import (
 )
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields
+from stream_metrics.cli.running import RunningValues, check_keys
 from stream_metrics.cli.sources import PARQUET, STDIN, expand_paths, format_of
 from stream_metrics.inputs.field_names import SCORES, WEIGHT, Y_PRED, Y_TRUE
 from stream_metrics.report.layout import number
@@ -93,7 +93,10 @@ def add(commands: options.Commands) -> None:
     add_intervals(parser)
     parser.add_argument("--every", type=options.positive, default=0, metavar="N", help="print values every N records")
     parser.add_argument(
-        "--plot", metavar="IMAGE", help="draw what --every prints over records, or over time (.png, .svg, .pdf)"
+        "--plot",
+        metavar="IMAGE",
+        help="draw the confusion matrix, curves of scores, or groups; with --every, the values that it prints over "
+        "records or time (.png, .svg, .pdf)",
     )
     parser.add_argument(
         "--jobs", type=options.positive, default=1, metavar="N", help="count in N processes (default: 1)"
@@ -156,7 +159,13 @@ def execute(arguments: argparse.Namespace) -> int:
     state = configuration.make(arguments)
     check_intervals(state, arguments)
     view(state, arguments.metrics)  # refuses metrics that the state cannot compute
-    running = RunningValues(arguments.metrics, arguments.format, bool(arguments.plot), arguments.intervals)
+    running = RunningValues(
+        arguments.metrics,
+        arguments.format,
+        keep=bool(arguments.plot),
+        level=arguments.intervals,
+        label=configuration.label_of_running_values(arguments),
+    )
     count = _count if arguments.jobs == 1 else _count_in_processes
     interrupted, counted = count(arguments, _fields(arguments, state), state, skipped, running)
     if skipped.count and not counted and not interrupted:
@@ -169,8 +178,10 @@ def execute(arguments: argparse.Namespace) -> int:
     print_snapshot(taken, arguments.format, extra, indent=None if arguments.every else 2)
     skipped.report()
     _report_late(state)
-    if running.points is not None:
-        drawing.draw(running.points, arguments.plot, running.bounds)
+    if arguments.plot and not arguments.every:
+        drawing.draw(with_intervals(state.snapshot(), arguments), arguments.plot)
+    elif running.points is not None:
+        drawing.draw_running(running.points, arguments.plot, running.bounds)
     if interrupted:
         print("stream-metrics: interrupted; what was read until then is counted", file=sys.stderr)
     return 130 if interrupted else 0
@@ -201,6 +212,8 @@ def _check(arguments: argparse.Namespace) -> None:
         arguments.input = PARQUET
     configuration.check(arguments)
     drawing.check(arguments)
+    if arguments.every:
+        check_keys(arguments.metrics)
     if arguments.state:
         files.check_target(arguments.state)
 

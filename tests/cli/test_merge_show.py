@@ -208,23 +208,23 @@ def test_show_one_metric_leads_with_its_value(cli, tmp_path):
 
 
 def test_plot(cli, tmp_path, shards):
-    """--plot writes an image and prints the report too."""
+    """--plot writes an image, says so, and prints the report too."""
     pytest.importorskip("matplotlib", reason="draws with matplotlib")
     image = tmp_path / "all.png"
 
     result = cli("show", shards[0][0], "--plot", image)
 
     assert (result.status, image.read_bytes()[:4]) == (0, b"\x89PNG")
-    assert result.out
+    assert (result.out, result.err) == (cli("show", shards[0][0]).out, f"stream-metrics: {image} is drawn\n")
 
 
 def test_plot_formats(cli, tmp_path, shards):
     """An image format that does not exist, or a folder that does not, is an error of one line."""
     pytest.importorskip("matplotlib", reason="draws with matplotlib")
-    for image in (tmp_path / "all.xyz", tmp_path / "none" / "all.png"):
+    for image, status in ((tmp_path / "all.xyz", 2), (tmp_path / "none" / "all.png", 1)):
         result = cli("show", shards[0][0], "--plot", image)
 
-        assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
+        assert (result.status, result.out, result.err.count("\n")) == (status, "", 1)
 
 
 def test_plot_without_matplotlib(cli, tmp_path, shards, monkeypatch):

@@ -354,7 +354,6 @@ BAD = {
         ("--scores", "p", "--labels", "a,b", "--pos-label", "b"),
         "one number as the scores tells",
     ),
-    "classes unnamed": ({"p": [0.5, 0.5], "y_true": ["no", "a"]}, ("--scores", "p"), "both classes named"),
 }
 
 
@@ -368,13 +367,23 @@ def test_reasons(cli, tmp_path, case):
     report = json.loads(result.out)
 
     assert result.status == 0
-    assert report["skipped"]["count"] == (2 if case == "classes unnamed" else 1)
+    assert report["skipped"]["count"] == 1
     assert report["skipped"]["first"][-1]["row"] == 2
     assert reason in report["skipped"]["first"][-1]["reason"]
 
 
+def test_scores_of_unnamed_classes(cli, tmp_path):
+    """One number as scores needs both classes named; without, no record can be counted."""
+    path = stored(tmp_path / "a.parquet", y_true=["no", "a"], y_pred=["a", "b"], p=[0.5, 0.5])
+
+    result = cli("run", path, "--scores", "p", "--skip-bad")
+
+    assert (result.status, result.out) == (1, "")
+    assert result.err.count("both classes named") == 2
+
+
 SCHEMAS = {
-    "missing": ({"truth": TEXT}, (), "column 'y_true' is not in the file, which has 'truth', 'y_pred'"),
+    "missing": ({"label": TEXT}, (), "column 'y_true' is not in the file, which has 'label', 'y_pred'"),
     "nested in text": ({"y_true": TEXT}, ("--pred", "y_true.x"), "column 'y_true.x' is not in the file"),
     "lists": ({"y_true": [[1]] * N}, (), "expected column 'y_true' to hold a label (text, a number, true or false)"),
     "timestamps": ({"y_true": TIMES}, (), "but its type is timestamp[us, tz=UTC]"),

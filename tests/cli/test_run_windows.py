@@ -139,8 +139,8 @@ def test_running_values_of_time_begin_with_it(cli, data):
     shown = cli("run", data, *options).out.splitlines()
     printed = json.loads(cli("run", data, *options, "--format", "json").out.splitlines()[0])
 
-    assert shown[0].split()[:3] == ["time", "n", "accuracy"]
-    assert shown[1].startswith("2023-11-14T22:18:18Z            50  ")
+    assert shown[0] == "                time         n  Accuracy  Balanced  Macro F1       MCC     Kappa"
+    assert shown[1].startswith("2023-11-14T22:18:18Z        50  ")
     assert (printed["time"], printed["n"]) == ("2023-11-14T22:18:18.000000Z", 50)
 
 

@@ -30,7 +30,8 @@ def line(record):
         ([*TIMED, "--panes", "7"], "6 would do"),
         (["--max-groups", "3"], "--max-groups needs --by"),
         (["--by", "land", "--max-groups", "3", "--window", "9"], "cannot leave the window again"),
-        (["--plot", "a.png"], "--plot draws the values that --every prints"),
+        (["--plot", "a.foo"], "the name has to end in .png, .svg or .pdf"),
+        (["--every", "9", "--metrics", "accuracy,generalized_mcc_matrix"], "is a matrix"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
