@@ -26,6 +26,7 @@ COMMANDS = ("run", "merge", "show", "metrics", "monitor", "demo")
 COPIES = {"benchmarks.md": "benchmarks/README.md", "changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
 REPOSITORY = re.compile(r"\[([^\]]+)\]\(repo:([^)\s:]+)(?:::(\w+))?\)")
 DOCTEST, NEEDS = re.compile(r"  # doctest: .*$", re.MULTILINE), re.compile(r"^<!-- needs: .*-->\n", re.MULTILINE)
+PRINTED = re.compile(r"\{\{ ([a-z]+ --[a-z-]+) \}\}")
 FROM_README = re.compile(r"\{\{ README: (.+) \}\}")
 MATH = re.compile(r"\$([^$\n]+)\$")
 
@@ -95,11 +96,8 @@ def _section(heading: str) -> str:
 
 
 def _filled(page: Path) -> str:
-    """Return the page of commands with the help of each, as the commands print it."""
-    text = page.read_text(encoding="utf-8")
-    for command in COMMANDS:
-        text = text.replace(f"{{{{ {command} --help }}}}", _printed(command, "--help"))
-    return text.replace("{{ monitor --print-config }}", _printed("monitor", "--print-config"))
+    """Return a page with what the commands print that it names in double braces."""
+    return PRINTED.sub(lambda match: _printed(*match[1].split()), page.read_text(encoding="utf-8"))
 
 
 def _printed(*arguments: str) -> str:

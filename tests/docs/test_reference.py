@@ -182,6 +182,17 @@ def test_commands_have_the_flags_that_pages_show() -> None:
     assert len(helped) > 3
 
 
+def test_every_command_has_a_section() -> None:
+    """The page of commands has the help of each."""
+    run = [sys.executable, "-m", "stream_metrics", "--help"]
+    listed = subprocess.run(run, capture_output=True, text=True, check=True).stdout.partition("COMMAND\n")[2]
+    names = re.findall(r"^    ([a-z]+)  ", listed.partition("\n\n")[0], flags=re.MULTILINE)
+
+    assert len(names) > 4
+    for name in names:
+        assert f"\n## {name}\n\n```text\n{{{{ {name} --help }}}}\n" in PAGES["docs/command-line.md"], name
+
+
 def test_events_and_rules_of_the_guide_are_read(tmp_path: Path) -> None:
     """The monitor joins the events of the guide, and reads its alert rules."""
     text = PAGES["docs/guides/production.md"]
