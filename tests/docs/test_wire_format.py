@@ -49,22 +49,22 @@ def check_ranks(state: sm.RankSketch, content: Any) -> None:
         check_column(state.column(label), column, own)
 
 
-def check_column(held: Any, column: Column | None, own: list[int]) -> None:
+def check_column(expected: Any, column: Column | None, own: list[int]) -> None:
     """Compare one column with that of the package."""
     cells = [] if column is None else column.cells
-    scale = UNIT // held.units
+    scale = UNIT // expected.units
 
     def split(weights: dict[int, int]) -> list[int]:
         mine = sum(weights.get(group, 0) for group in own)
         return [sum(weights.values()) - mine, mine]
 
-    assert held.level == (0 if column is None else column.level)
-    assert held.cells.tolist() == [cell.key for cell in cells]
-    assert [[int(x) * scale for x in row] for row in held.counts.tolist()] == [split(cell.weights) for cell in cells]
+    assert expected.level == (0 if column is None else column.level)
+    assert expected.cells.tolist() == [cell.key for cell in cells]
+    assert [[int(x) * scale for x in row] for row in expected.counts.tolist()] == [split(cell.weights) for cell in cells]
     if column is not None and column.level:
         mine = column.samples[own[0]]
-        assert held.sample_codes[1].tolist() == sorted(mine)
-        assert [int(x) * scale for x in held.sample_weights[1]] == [mine[code] for code in sorted(mine)]
+        assert expected.sample_codes[1].tolist() == sorted(mine)
+        assert [int(x) * scale for x in expected.sample_weights[1]] == [mine[code] for code in sorted(mine)]
 
 
 def check_losses(state: sm.ProbabilityLosses, content: Any) -> None:
