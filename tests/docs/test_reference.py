@@ -159,6 +159,15 @@ def test_linked_files_and_tests_exist(page: str) -> None:
         assert not name or re.search(rf"^\s*(?:def|class) {name}\b", text, flags=re.MULTILINE), f"{path}::{name}"
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_names_in_the_text_exist(page: str) -> None:
+    """What a sentence calls `sm.something` is in the package; so are its methods, where it names one."""
+    for path in re.findall(r"`sm\.([A-Za-z_.]+)", PAGES[page]):
+        value: object = sm
+        for name in path.rstrip(".").split("."):
+            value = getattr(value, name)
+
+
 def commands() -> list[str]:
     """Return the commands that pages show."""
     blocks = "\n".join(
