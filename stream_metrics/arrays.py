@@ -134,6 +134,10 @@ def evaluate(
     >>> by.values_of("accuracy")
     {'x': 1.0, 'y': 0.0}
     """
+    if y_pred is None and scores is None:
+        raise ValueError("Expected `y_pred`, `scores` or both beside `y_true`, but got neither")
+    if isinstance(metrics, str):
+        raise ValueError(f"Expected `metrics` to be a sequence of keys, but got {metrics!r}")
     columns = {"y_true": y_true, "y_pred": y_pred, "w": w, "scores": scores, "group": group}
     columns = {name: materialize(column, name) for name, column in columns.items()}
     if scores is None and isinstance(columns["y_pred"], list) and any(map(is_mapping, columns["y_pred"])):

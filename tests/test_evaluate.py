@@ -163,6 +163,10 @@ def test_errors_name_column_and_row() -> None:
     assert (error.value.argument, error.value.position) == ("y_true", 1)
     with pytest.raises(sm.LabelError, match="y_pred"):
         sm.evaluate([0, 1], [0])
+    with pytest.raises(ValueError, match="`y_pred`, `scores` or both"):
+        sm.evaluate([0, 1])
+    with pytest.raises(ValueError, match="sequence of keys"):
+        sm.evaluate([0, 1], [0, 1], metrics="accuracy")
 
 
 def test_curves_unpack_as_in_scikit_learn() -> None:
