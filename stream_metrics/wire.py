@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
 
 __all__ = [
+    "MAGIC",
     "Portable",
     "decoded",
     "encoded",

@@ -66,7 +66,8 @@ def foreign_kind(first: bytes) -> str | None:
     """Return what a file that begins so is, if it is known and no text."""
     if first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) and 0 in first[2:4]:
         return "UTF-16 text: save it as UTF-8"
-    return next((kind for magic, kind in FOREIGN if first.startswith(magic)), None)
+    binary = "binary data" if 0 in first else None
+    return next((kind for magic, kind in FOREIGN if first.startswith(magic)), binary)
 
 
 def decompressed(raw: IO[bytes]) -> IO[bytes]:

@@ -87,8 +87,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
         return live(arguments.port, arguments.seconds, arguments.tui, arguments.limit)
     tasks = _tasks()
-    print(INTRODUCTION.format(tasks=len(tasks), shards=SHARDS), flush=True)
     with _folder(arguments.out) as folder:
+        print(INTRODUCTION.format(tasks=len(tasks), shards=SHARDS), flush=True)
         wrong = [task.title for task in tasks if not _validate(task, arguments.limit, folder)]
     if wrong:
         print(f"FAIL: {SHARDS} shards merged differ from one process: {', '.join(wrong)}")

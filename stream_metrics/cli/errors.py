@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Iterable
 from types import ModuleType
 
-__all__ = ["CliError", "UsageError", "listed", "river"]
+__all__ = ["CliError", "UsageError", "listed", "reason", "river"]
 
 
 class CliError(Exception):
@@ -25,6 +25,12 @@ def listed(names: Iterable[object]) -> str:
     """Return the first few names, for a message."""
     names = list(names)
     return (", ".join(map(repr, names[:8])) or "none") + (", ..." if len(names) > 8 else "")
+
+
+def reason(error: OSError) -> str:
+    """Return what is wrong with which file, without the number of the error."""
+    text = error.strerror or str(error)
+    return text if error.filename is None else f"{error.filename}: {text}"
 
 
 def river(module: str) -> ModuleType:

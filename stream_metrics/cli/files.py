@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import stream_metrics as sm
-from stream_metrics.cli.errors import CliError
+from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.wire import write_file
+from stream_metrics.wire import MAGIC, write_file
 
-__all__ = ["check_target", "load", "save"]
+__all__ = ["check_target", "load", "refuse_input", "refuse_repeated", "save"]
 
 
 def load(path: str) -> Accumulator:
     """Return the state that the file ``path`` holds."""
     try:
-        state: Accumulator = sm.from_bytes(Path(path).read_bytes())
+        data = Path(path).read_bytes()
     except OSError as error:
         raise CliError(f"{path}: {error.strerror or error}") from None
+    if not data.startswith(MAGIC):
+        raise CliError(f"{path}: is no saved state; 'stream-metrics run --state' writes one")
+    try:
+        state: Accumulator = sm.from_bytes(data)
     except sm.StreamMetricsError as error:
         raise CliError(f"{path}: {error}") from None
     return state
@@ -33,6 +38,23 @@ def check_target(path: str) -> None:
         raise CliError(f"{path}: there is no folder {str(target.parent)!r}")
     if not os.access(target.parent, os.W_OK):
         raise CliError(f"{path}: the folder is not writable")
+
+
+def refuse_input(output: str | None, inputs: Iterable[str]) -> None:
+    """Refuse an output that is one of the inputs, which it would replace."""
+    for path in inputs:
+        if output is not None and Path(path).resolve() == Path(output).resolve():
+            raise UsageError(f"{output} is read and would be overwritten: choose another name for the output")
+
+
+def refuse_repeated(inputs: Iterable[str]) -> None:
+    """Refuse a file that is named twice, which would be counted twice."""
+    seen: dict[Path, str] = {}
+    for path in inputs:
+        resolved = Path(path).resolve()
+        if resolved in seen:
+            raise UsageError(f"{path} is the same file as {seen[resolved]}: it would be counted twice")
+        seen[resolved] = path
 
 
 def save(path: str, state: Accumulator) -> None:

@@ -14,7 +14,7 @@ from importlib import metadata
 from typing import NoReturn
 
 from stream_metrics.cli import demo, merge, metrics, monitor, run, show
-from stream_metrics.cli.errors import CliError
+from stream_metrics.cli.errors import CliError, reason
 
 __all__ = ["main"]
 
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{PROGRAM}: {problem}", file=sys.stderr)
         return problem.status
     except OSError as error:
-        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        print(f"{PROGRAM}: {reason(error)}", file=sys.stderr)
         return 1
 
 

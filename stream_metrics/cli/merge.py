@@ -8,7 +8,7 @@ from pathlib import Path
 
 import stream_metrics as sm
 from stream_metrics.cli import files, options
-from stream_metrics.cli.errors import CliError, UsageError
+from stream_metrics.cli.errors import CliError
 from stream_metrics.containers.inner import walk_inner
 from stream_metrics.errors import quantity
 from stream_metrics.states.batches import mergeable
@@ -44,7 +44,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """Read, merge, write."""
     files.check_target(arguments.output)
     paths = [path for named in arguments.states for path in _matching(named)]
-    _refuse_repeated(paths, arguments.output)
+    files.refuse_repeated(paths)
+    files.refuse_input(arguments.output, paths)
     total = _merged(paths)
     files.save(arguments.output, total)
     print(f"{arguments.output}: {quantity(len(paths), 'state')}, {quantity(total.n, 'sample', ' ')}")
@@ -59,18 +60,6 @@ def _matching(named: str) -> list[str]:
     if not matches:
         raise CliError(f"{named}: no file is named like this")
     return matches
-
-
-def _refuse_repeated(paths: list[str], output: str) -> None:
-    target = Path(output).resolve()
-    seen: dict[Path, str] = {}
-    for path in paths:
-        resolved = Path(path).resolve()
-        first = seen.setdefault(resolved, path)
-        if first is not path:
-            raise UsageError(f"{path} is the same file as {first}: it would be counted twice")
-        if resolved == target:
-            raise UsageError(f"{path} is the output too: what was merged before would be counted again")
 
 
 def _merged(paths: list[str]) -> Accumulator:

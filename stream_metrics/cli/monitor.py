@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from stream_metrics.catalog.table import UnknownMetricError
 from stream_metrics.cli import monitor_flags, options
-from stream_metrics.cli.errors import CliError, UsageError
-from stream_metrics.cli.sources import STDIN
+from stream_metrics.cli.compression import without_suffix
+from stream_metrics.cli.errors import CliError, UsageError, reason
+from stream_metrics.cli.sources import STDIN, declared_format
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.configure import ConfigError, configured, example, tables_of
@@ -69,6 +71,7 @@ def execute(arguments: argparse.Namespace) -> int:
         with usage():
             print(example(_layered(arguments)[0]), end="")
         return 0
+    _check_file(arguments.file)
     with usage():
         config, keeps = _configured(arguments)
     if arguments.export_dashboards:
@@ -96,6 +99,21 @@ def execute(arguments: argparse.Namespace) -> int:
         print(watch.report())
     watch.check()
     return 130 if watch.interrupted else 0
+
+
+def _check_file(path: str | None) -> None:
+    """Refuse input that is no JSON Lines by its name."""
+    if path == STDIN and sys.stdin is None:
+        raise CliError("stdin: is closed")
+    if path is None or path == STDIN:
+        return
+    form = declared_format(path)
+    if form not in (None, "jsonl"):
+        raise UsageError(
+            f"{path} is {form} by its name, but a monitor reads JSON Lines: 'stream-metrics run' counts it"
+        )
+    if without_suffix(path) != path:
+        raise UsageError(f"{path} is compressed by its name: decompress it to 'stream-metrics monitor -'")
 
 
 def _has_page(config: Config, arguments: argparse.Namespace) -> bool:
@@ -160,7 +178,7 @@ def usage() -> Iterator[None]:
     except ValueError as error:
         raise UsageError(str(error)) from None
     except OSError as error:
-        raise CliError(_said(error)) from None
+        raise CliError(reason(error)) from None
 
 
 @contextmanager
@@ -173,10 +191,4 @@ def failures() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise CliError(_said(error)) from None
-
-
-def _said(error: OSError) -> str:
-    """Return what is wrong with which file, without the number of the error."""
-    text = error.strerror or str(error)
-    return text if error.filename is None else f"{error.filename}: {text}"
+        raise CliError(reason(error)) from None

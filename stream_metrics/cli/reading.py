@@ -65,7 +65,7 @@ def _json_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
             if end < len(text):
                 decoder.decode(line)  # raises the error
             if type(record) is not dict:
-                raise ValueError(f"expected a JSON object, but got {text[:40]}")
+                raise ValueError(f"expected a JSON object, but got {text[:40]}{_lines_of_json(text)}")
             true = truth(record)
             predicted = None if prediction is None else prediction(record)
             amount = 1 if weight is None else weight_of(weight(record))
@@ -73,11 +73,18 @@ def _json_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
             at = 0 if time is None else nanoseconds(time(record))
             row = true, predicted, amount, row_scores, source.line, at, None if group is None else group(record)
         except json.JSONDecodeError as error:
-            bad(source.name, source.line, f"not JSON: {error.msg} at column {error.colno}")
+            advice = _lines_of_json(text) if error.pos >= len(text) else ""
+            bad(source.name, source.line, f"not JSON: {error.msg} at column {error.colno}{advice}")
         except (ValueError, RecursionError) as error:
             bad(source.name, source.line, str(error))
         else:
             yield row
+
+
+def _lines_of_json(text: str) -> str:
+    """Return how JSON that begins so, and has several lines or a list of records, becomes JSON Lines."""
+    command = {"{": "jq -c .", "[": "jq -c '.[]'"}.get(text[0])
+    return "" if command is None else f"; each line has to be one object, as {command} writes them"
 
 
 def _getter(name: str) -> Callable[[dict[str, object]], object]:

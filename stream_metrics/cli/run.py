@@ -216,6 +216,9 @@ def _check(arguments: argparse.Namespace) -> None:
         check_keys(arguments.metrics)
     if arguments.state:
         files.check_target(arguments.state)
+    files.refuse_repeated(arguments.files)
+    for output in (arguments.state, arguments.plot):
+        files.refuse_input(output, arguments.files)
 
 
 def _count(

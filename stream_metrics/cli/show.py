@@ -40,6 +40,7 @@ def add(commands: options.Commands) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Read, print, draw."""
     drawing.check(arguments)
+    files.refuse_input(arguments.plot, [arguments.state])
     state = files.load(arguments.state)
     check_intervals(state, arguments)
     snapshot = with_intervals(view(state, arguments.metrics), arguments)

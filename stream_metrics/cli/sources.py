@@ -70,6 +70,7 @@ class Source:
                     text = (_bare(raw) if self.line == 1 else raw).decode()
                 except UnicodeDecodeError as error:
                     reason = f"not UTF-8 text: byte 0x{error.object[error.start]:02x} at column {error.start + 1}"
+                    reason += "; save the file as UTF-8" * (self.line == 1)
                     bad(self.name, self.line, reason)
                 else:
                     yield text

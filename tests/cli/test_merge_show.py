@@ -95,7 +95,7 @@ def test_patterns_are_checked(cli, tmp_path, shards):
     assert (none.status, twice.status, again.status) == (1, 2, 2)
     assert f"{tmp_path / '*.bin'}: no file is named like this" in none.err
     assert "counted twice" in twice.err
-    assert "2.state is the output too" in again.err
+    assert "2.state is read and would be overwritten" in again.err
     assert sm.from_bytes(paths[2].read_bytes()).n < 3
 
 
@@ -236,3 +236,13 @@ def test_plot_without_matplotlib(cli, tmp_path, shards, monkeypatch):
 
     assert (result.status, result.out) == (2, "")
     assert result.err == 'stream-metrics: --plot needs matplotlib: pip install "stream-metrics[plot]"\n'
+
+
+@pytest.mark.parametrize("data", [b"", b"y_true,y_pred\n", bytes(range(200))])
+def test_what_is_no_state_is_named(cli, tmp_path, data):
+    """The message says what writes a state."""
+    (tmp_path / "s").write_bytes(data)
+
+    for result in (cli("show", tmp_path / "s"), cli("merge", tmp_path / "s", "-o", tmp_path / "all")):
+        reason = "is no saved state; 'stream-metrics run --state' writes one"
+        assert result == (1, "", f"stream-metrics: {tmp_path / 's'}: {reason}\n")

@@ -138,6 +138,8 @@ def test_the_configuration_that_is_printed_is_the_one_given(cli, tmp_path) -> No
     [
         ((), 2, "Expected FILE"),
         (("none.jsonl",), 1, "none.jsonl: No such file"),
+        (("events.csv",), 2, "a monitor reads JSON Lines: 'stream-metrics run' counts it"),
+        (("events.jsonl.gz",), 2, "decompress it to 'stream-metrics monitor -'"),
         (("events.jsonl", "--join-ttl", "soon"), 2, "Expected `ttl` to be a length of time"),
         (("events.jsonl", "--counting-windows", "1y"), 2, "'1y'"),
         (("events.jsonl", "--counting-metrics", "acuracy"), 2, "accuracy"),
@@ -268,10 +270,10 @@ def test_a_file_that_was_not_read_to_its_end_was_interrupted(cli, monkeypatch) -
 
 def test_a_file_without_events_is_another_than_was_meant(cli, folder) -> None:
     """All that is refused is said with the last reason, and is no success; an empty file is one."""
-    (folder / "table.csv").write_text("id,truth\n1,a\n")
+    (folder / "table.log").write_text("id,truth\n1,a\n")
     (folder / "empty").touch()
 
-    refused, empty = (cli("monitor", name, "--no-page") for name in ("table.csv", "empty"))
+    refused, empty = (cli("monitor", name, "--no-page") for name in ("table.log", "empty"))
 
     assert (refused.status, empty.status, empty.err) == (1, 0, "")
     assert "none of the 2 records of the source holds one; the last is refused for its 'decode'" in refused.err

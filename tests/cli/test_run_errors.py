@@ -8,6 +8,7 @@ import json
 import pytest
 
 import stream_metrics as sm
+from stream_metrics.cli.main import main
 
 GOOD = b'{"y_true": "a", "y_pred": "a", "w": 1}\n'
 HEAD = b"y_true,y_pred,w\na,a,1\n"
@@ -233,3 +234,59 @@ def test_patterns_and_folders(cli, tmp_path):
         result = cli("run", tmp_path / path)
         assert (result.status, result.out) == (1, "")
         assert reason in result.err
+
+
+@pytest.mark.parametrize("flag", ["--state", "--plot"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_no_output_replaces_an_input(cli, tmp_path, flag, jobs):
+    """An output that is an input, whatever it is called, is refused, and the input is as it was."""
+    pytest.importorskip("matplotlib", reason="draws with matplotlib")
+    path, link, other = tmp_path / "a.png", tmp_path / "b.png", tmp_path / "c.csv"
+    path.write_bytes(HEAD)
+    other.write_bytes(HEAD)
+    link.symlink_to(path)
+
+    for target in (path, link, tmp_path / ".." / tmp_path.name / "a.png"):
+        result = cli("run", other, path, flag, target, "--jobs", jobs, "--input", "csv")
+        assert (result.status, result.out) == (2, "")
+        assert "is read and would be overwritten" in result.err
+    assert path.read_bytes() == HEAD
+
+
+def test_a_file_is_counted_once(cli, tmp_path):
+    """The same file twice, also by a link or a pattern, is refused."""
+    path, link = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    path.write_bytes(GOOD)
+    link.symlink_to(path)
+
+    for paths in ((path, path), (path, link), (tmp_path / "a*", path), (tmp_path,)):
+        result = cli("run", *paths)
+        assert (result.status, result.out) == (2, "")
+        assert "is the same file as" in result.err
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b'[{"y_true": "a"},\n', "each line has to be one object, as jq -c '.[]' writes them"),
+        (b'[{"y_true": "a", "y_pred": "a"}]\n', "each line has to be one object, as jq -c '.[]' writes them"),
+        (b'{\n"y_true": "a"}\n', "each line has to be one object, as jq -c . writes them"),
+        (b"\x00\x01\x02\n", "the file is binary data"),
+        (b"caf\xe9,y_pred\n", "byte 0xe9 at column 4; save the file as UTF-8"),
+    ],
+)
+def test_input_that_is_nearly_right(cli, data, reason):
+    """The message says how to make records of it."""
+    result = cli("run", "-", stdin=data)
+
+    assert (result.status, result.out) == (1, "")
+    assert reason in result.err
+
+
+@pytest.mark.parametrize("command", ["run", "monitor"])
+def test_closed_stdin(command, capsys, monkeypatch):
+    """A process may have no stdin."""
+    monkeypatch.setattr("sys.stdin", None)
+
+    assert main([command, "-"]) == 1
+    assert capsys.readouterr() == ("", "stream-metrics: stdin: is closed\n")
