@@ -15,6 +15,7 @@ __all__ = [
     "OptionError",
     "ScoreError",
     "StreamMetricsError",
+    "UnknownKeyError",
     "WeightError",
     "quantity",
     "with_article",
@@ -157,6 +158,13 @@ class MergeError(StreamMetricsError):
 
 class DecodeError(StreamMetricsError):
     """Bytes that this package did not write, or that were damaged since."""
+
+
+class UnknownKeyError(StreamMetricsError, KeyError):
+    """There is nothing under a key: a metric, a class, a group or a worker."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # a KeyError would show it in quotes
 
 
 def quantity(count: int, noun: str, separator: str = "") -> str:

@@ -19,8 +19,11 @@ import pickle
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+try:
+    from hypothesis import HealthCheck, given, settings
+    from hypothesis import strategies as st
+except ImportError as error:
+    raise ImportError("Expected hypothesis to be installed: pip install hypothesis") from error
 
 from stream_metrics.labels import Label
 from stream_metrics.states.protocols import Mergeable

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import stream_metrics as sm
-from stream_metrics.errors import OptionError
+from stream_metrics.errors import OptionError, UnknownKeyError
 
 PROBABILITIES = ["a", "b"], np.array([[0.5, 0.5], [1.5, 0.5]])
 
@@ -111,3 +114,53 @@ def test_errors_keep_no_data_alive() -> None:
     assert error.got is None
     assert "['a'] (list)" in str(error)
     assert type(sm.LabelError(argument="x", expected="to be a label", got=np.zeros(3)).got) is str
+
+
+@pytest.mark.parametrize(
+    ("look_up", "message"),
+    [
+        (lambda: sm.ConfusionMatrix().snapshot()["nope"], "Expected the key of a metric, but got 'nope'"),
+        (lambda: sm.ConfusionMatrix().snapshot().value("roc_auc"), "Expected a key that can be read here"),
+        (lambda: counted_groups().snapshot()["nope"], "Expected `group` to be one of ('x',), but got 'nope'"),
+        (lambda: counted_groups().state("nope"), "Expected `group` to be one of ('x',), but got 'nope'"),
+        (lambda: counted_groups().snapshot()["x"].value("recall", label="z"), "Expected `label` to be one of"),
+        (lambda: sm.Aggregate().drop("nope"), "Expected the name of a worker, but got 'nope'"),
+    ],
+)
+def test_a_missing_key_is_named_without_quotes_around_the_message(look_up: Callable[[], object], message: str) -> None:
+    """A KeyError shows its text in quotes; ours are sentences, of one class."""
+    with pytest.raises(KeyError) as caught:
+        look_up()
+    assert isinstance(caught.value, UnknownKeyError)
+    assert str(caught.value).startswith(message)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def counted_groups() -> sm.ByGroup:
+    """Return a group "x" with a sample."""
+    groups = sm.ByGroup(sm.Accuracy())
+    groups.update("a", "a", group="x")
+    return groups
+
+
+@pytest.mark.parametrize(
+    ("module", "package", "hint"),
+    [
+        ("stream_metrics.testing", "hypothesis", "pip install hypothesis"),
+        *(
+            (f"stream_metrics.integrations.{name}", package, f'pip install "stream-metrics[{name.partition("_")[0]}]"')
+            for name, package in [
+                ("river", "river"), ("torch", "torch"), ("dask", "dask"), ("ray", "ray"), ("beam", "apache_beam"),
+                ("spark", "pyspark"), ("spark_streaming", "pyspark"),
+            ]
+        ),
+    ],
+)  # fmt: skip
+def test_a_missing_package_is_named_with_its_command(module: str, package: str, hint: str) -> None:
+    """What needs another package says how to install it, wherever it is imported."""
+    code = f"import sys; sys.modules[{package!r}] = None; import {module}"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[-1].startswith("ImportError: Expected ")
+    assert hint in result.stderr.splitlines()[-1]

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from stream_metrics.catalog.spec import MetricSpec
-from stream_metrics.errors import quantity
+from stream_metrics.errors import UnknownKeyError, quantity
 
 __all__ = ["MISSING", "SQUARE_LIMIT", "Obstacle", "ObstacleError", "check", "obstacle", "weighted"]
 
@@ -44,7 +44,7 @@ class Obstacle(NamedTuple):
     def error(self) -> ValueError | KeyError:
         """The error for a caller who asks for this metric by name."""
         if not self.problem:
-            return KeyError(f"Expected a key that can be read here, but {self.key!r} needs {self.needs}")
+            return UnknownKeyError(f"Expected a key that can be read here, but {self.key!r} needs {self.needs}")
         return ObstacleError(self)
 
 

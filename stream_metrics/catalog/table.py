@@ -9,6 +9,7 @@ from stream_metrics.catalog.averages import ACCURACY, AVERAGES
 from stream_metrics.catalog.per_class import BASELINES, COUNTS, PER_CLASS
 from stream_metrics.catalog.scores import SCORES
 from stream_metrics.catalog.spec import MetricSpec
+from stream_metrics.errors import UnknownKeyError
 
 __all__ = ["ALIASES", "CATALOG", "LABEL_VALUED", "MetricSpec", "UnknownMetricError", "find"]
 
@@ -51,7 +52,7 @@ ALIASES = {
 LABEL_VALUED = frozenset({"majority_class"})  # keys whose value is a label, not a number
 
 
-class UnknownMetricError(KeyError):
+class UnknownMetricError(UnknownKeyError):
     """A key that no row of the table has; the message names the closest ones.
 
     Parameters
@@ -63,8 +64,8 @@ class UnknownMetricError(KeyError):
     """
 
     def __init__(self, key: object, listing: str = "stream_metrics.metrics() lists them") -> None:
-        super().__init__(key, listing)
-        self.key, self.listing = key, listing
+        super().__init__(_suggest(key, listing))
+        self.args = self.key, self.listing = key, listing
 
     def __str__(self) -> str:
         return _suggest(self.key, self.listing)

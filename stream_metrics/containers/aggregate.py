@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self, SupportsIndex, TypeVar
 
 from stream_metrics._core.numeric.kernels import Lock
-from stream_metrics.errors import LabelError, MergeError, quantity, with_article
+from stream_metrics.errors import LabelError, MergeError, UnknownKeyError, quantity, with_article
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.limits import Load, capacity_left, load_of
@@ -220,7 +220,7 @@ class Aggregate(Portable):
         with self._lock:
             entry = self._entries.get(key)
             if entry is None or entry.state is None:
-                raise KeyError(worker)
+                raise UnknownKeyError(f"Expected the name of a worker, but got {worker!r:.60}")
             dropped = entry._replace(state=None, load=(0, 0, 0))
             self.merge_load = self._load_with({key: dropped})
             self._entries[key] = dropped

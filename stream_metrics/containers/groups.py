@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stream_metrics._core.windows.kernels import GroupUpdateBase, Slot
 from stream_metrics.containers.group_keys import factorize_groups, rank, shown
 from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder, walk_inner
-from stream_metrics.errors import WeightError, quantity
+from stream_metrics.errors import UnknownKeyError, WeightError, quantity
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import is_one_time
 from stream_metrics.labels import Label, canonical, ordering
@@ -321,7 +321,10 @@ class ByGroup(GroupUpdateBase, Portable):
         KeyError
             If the group is not kept apart.
         """
-        return self._slots[canonical(group, "group")].state
+        slot = self._slots.get(canonical(group, "group"))
+        if slot is None:
+            raise UnknownKeyError(f"Expected `group` to be one of {self.groups!r:.60}, but got {group!r:.60}")
+        return slot.state
 
     def _states(self) -> list[Accumulator]:
         """Return all states, that of folded groups last."""

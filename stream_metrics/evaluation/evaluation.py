@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from stream_metrics.catalog.obstacles import MISSING, Obstacle, obstacle
 from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.catalog.table import CATALOG, find
+from stream_metrics.errors import UnknownKeyError
 from stream_metrics.evaluation.evaluate import (
     Computed,
     Options,
@@ -114,7 +115,7 @@ class Evaluation:
         """Return the view of the state that a key reads; KeyError if there is none."""
         view = self.views.get(reads)
         if view is None:
-            raise KeyError(f"Expected a key that can be read here, but {key!r} needs {MISSING[reads]}")
+            raise UnknownKeyError(f"Expected a key that can be read here, but {key!r} needs {MISSING[reads]}")
         return view
 
     def obstacle(self, key: str) -> Obstacle | None:
@@ -156,13 +157,14 @@ class Evaluation:
         row = CATALOG[key]
         if row.kind == "whole":
             if labels:
-                raise KeyError(f"Expected no label for {key!r}, which is one value, but got {labels!r}")
+                raise UnknownKeyError(f"Expected no label for {key!r}, which is one value, but got {labels!r}")
             return []
         view = self.view(row.state, key)
         if not labels and row.state == "ranks":
             labels = (view.pos_label,)
         if row.kind == "per_class" and len(labels) != 1:
-            raise KeyError(f"Expected one label for {key!r}, such as estimate({key!r}, 'cat'), but got {labels!r}")
+            example = f"estimate({key!r}, 'cat')"
+            raise UnknownKeyError(f"Expected one label for {key!r}, such as {example}, but got {labels!r}")
         return [_position(value_labels(row, view), label) for label in labels]
 
     def column(self, label: Label | None) -> RankColumn:
@@ -174,7 +176,7 @@ class Evaluation:
         """Return the value of a key with its certified interval; see `Snapshot.estimate`."""
         row = find(key)
         if row.kind == "matrix" and (row.state != "ranks" or len(labels) != 2):
-            raise KeyError(f"Expected a key with one value, but {key!r} is a matrix: snapshot[{key!r}]")
+            raise UnknownKeyError(f"Expected a key with one value, but {key!r} is a matrix: snapshot[{key!r}]")
         value, lost = self.value_and_undefined(key)
         certified: Computed = self._estimates.get(key, value)
         undefined = lost is True or (row.kind == "per_class" and bool(labels) and canonical(labels[0]) in lost)
@@ -200,4 +202,4 @@ def _position(labels: tuple[Label, ...], label: Label) -> int:
         return labels.index(label)
     except ValueError:
         shown = ", ".join(map(repr, labels[:8])) + (", ..." if len(labels) > 8 else "")
-        raise KeyError(f"Expected `label` to be one of {shown or 'none yet'}, but got {label!r}") from None
+        raise UnknownKeyError(f"Expected `label` to be one of {shown or 'none yet'}, but got {label!r}") from None

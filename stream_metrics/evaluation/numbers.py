@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from stream_metrics.catalog.table import find
+from stream_metrics.errors import UnknownKeyError
 from stream_metrics.evaluation.evaluation import Evaluation
 from stream_metrics.labels import canonical
 
@@ -19,15 +20,15 @@ def number_of(evaluation: Evaluation, key: str, label: Label | None = None) -> f
     """Return a value as a float; nan if it is 0/0, or there is no such class."""
     row = find(key)
     if row.kind == "matrix":
-        raise KeyError(f"Expected a key with one value, but {key!r} is a matrix")
+        raise UnknownKeyError(f"Expected a key with one value, but {key!r} is a matrix")
     value, undefined = evaluation.value_and_undefined(key)
     if row.kind == "whole":
         if label is not None:
-            raise KeyError(f"Expected no label for {key!r}, which is one value, but got {label!r}")
+            raise UnknownKeyError(f"Expected no label for {key!r}, which is one value, but got {label!r}")
         return math.nan if undefined or not isinstance(value, int | float) else float(value)
     if label is None:
         if row.state != "ranks":
-            raise KeyError(f"Expected `label` to be the class for the per-class key {key!r}, but got none")
+            raise UnknownKeyError(f"Expected `label` to be the class for the per-class key {key!r}, but got none")
         label = evaluation.view("ranks", key).pos_label
     label, table = canonical(label, "label"), evaluation.per_class(key)
     return math.nan if label not in table or label in undefined else float(table[label])

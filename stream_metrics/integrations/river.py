@@ -27,8 +27,12 @@ from functools import cache
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
-from river import base
-from river.metrics.base import ClassificationMetric
+
+try:
+    from river import base
+    from river.metrics.base import ClassificationMetric
+except ImportError as error:
+    raise ImportError('Expected river to be installed: pip install "stream-metrics[river]"') from error
 
 from stream_metrics._core.numeric.kernels import split_weights
 from stream_metrics.catalog.obstacles import ObstacleError

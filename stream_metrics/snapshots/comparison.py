@@ -25,6 +25,7 @@ import numpy as np
 
 from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.catalog.table import ALIASES, find
+from stream_metrics.errors import UnknownKeyError
 from stream_metrics.evaluation.evaluation import States
 from stream_metrics.evaluation.warnings import label_warnings
 from stream_metrics.formulas.stats.normal import normal_quantile, t_quantile
@@ -209,7 +210,7 @@ class ComparisonSnapshot(Mapping[str, Difference]):
         """
         if isinstance(key, tuple):
             if len(key) != 2:
-                raise KeyError(f"Expected a key, or a key and one label, but got {key!r:.60}")
+                raise UnknownKeyError(f"Expected a key, or a key and one label, but got {key!r:.60}")
             return self.difference(key[0], label=key[1])
         row = find(key)
         if row.kind == "per_class":
@@ -360,7 +361,8 @@ class ComparisonSnapshot(Mapping[str, Difference]):
         if row.state != "counts":
             return self._finished(row, label, self._of_scores(row, label), level, valid, t_opt)
         if (row.kind == "per_class") != (label is not None) or row.kind == "matrix":
-            raise KeyError(f"Expected a label for a per-class key and none for a whole one, but got {key!r}, {label!r}")
+            expected = "Expected a label for a per-class key and none for a whole one"
+            raise UnknownKeyError(f"{expected}, but got {key!r}, {label!r}")
         a, b = (float(methods.value_of(key, s, s.counts(self.joint.values), label)) for s in self._sides)
         if not self.n or math.isnan(b - a):
             return Difference(

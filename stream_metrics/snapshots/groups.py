@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_metrics.catalog.table import find
+from stream_metrics.errors import UnknownKeyError
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.inference.intervals.batched_formulas import RATES
 from stream_metrics.inference.intervals.conditions import check_interval_options
@@ -88,7 +89,7 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         """Return the snapshot of a group; KeyError if it is not kept apart."""
         group = canonical(group, "group")
         if group not in self._groups:
-            raise KeyError(f"Expected `group` to be one of {list(self._groups)!r:.80}, but got {group!r:.60}")
+            raise UnknownKeyError(f"Expected `group` to be one of {list(self._groups)!r:.80}, but got {group!r:.60}")
         return self._groups[group]
 
     def __contains__(self, group: object) -> bool:

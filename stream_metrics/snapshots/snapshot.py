@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_metrics.catalog.obstacles import Obstacle
 from stream_metrics.catalog.table import ALIASES, CATALOG, find
+from stream_metrics.errors import UnknownKeyError
 from stream_metrics.evaluation.evaluate import evaluate
 from stream_metrics.evaluation.evaluation import Estimate, Evaluation, States, read_only
 from stream_metrics.evaluation.warnings import data_warnings
@@ -190,7 +191,7 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
     def _of_class(self, key: str, *labels: Label) -> float:
         row = find(key)
         if row.kind != "per_class" or len(labels) != 1:
-            raise KeyError(f"Expected a per-class key and one label, but got {(key, *labels)!r:.60}")
+            raise UnknownKeyError(f"Expected a per-class key and one label, but got {(key, *labels)!r:.60}")
         return _of_label(self.evaluation.per_class(row.key), labels[0])
 
     @property
@@ -452,7 +453,7 @@ def _of_label(values: Mapping[Label, float], label: Label) -> float:
     """Return the value of a class; KeyError names the classes there are."""
     label = canonical(label, "label")
     if label not in values:
-        raise KeyError(f"Expected `label` to be one of the classes {list(values)!r:.60}, but got {label!r}")
+        raise UnknownKeyError(f"Expected `label` to be one of the classes {list(values)!r:.60}, but got {label!r}")
     return values[label]
 
 
@@ -467,7 +468,7 @@ class _PerClass(Mapping[str, Mapping["Label", float]]):
     def __getitem__(self, key: str) -> Mapping[Label, float]:
         row = find(key)
         if row.kind != "per_class":
-            raise KeyError(f"Expected a per-class key, but {key!r} is not: snapshot[{key!r}]")
+            raise UnknownKeyError(f"Expected a per-class key, but {key!r} is not: snapshot[{key!r}]")
         return self._snapshot.evaluation.per_class(row.key)
 
     def __contains__(self, key: object) -> bool:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from stream_metrics.catalog.obstacles import SQUARE_LIMIT
 from stream_metrics.catalog.table import CATALOG, MetricSpec, find
+from stream_metrics.errors import UnknownKeyError
 from stream_metrics.evaluation.evaluation import Evaluation, Options
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.inference.intervals import count_intervals, folds, losses, score_intervals
@@ -81,7 +82,7 @@ def _of_counts(
     if view.k > (most := _most_classes(row)):
         raise ValueError(f"Expected at most {most} classes for an interval of {row.key!r}, but got {view.k}")
     if row.kind == "whole" and label is not None:
-        raise KeyError(f"Expected no label for {row.key!r}, which is one value, but got {label!r}")
+        raise UnknownKeyError(f"Expected no label for {row.key!r}, which is one value, but got {label!r}")
     zero = evaluation.zero_division_of(row)
     if options:
         return with_options(evaluation, row, view, request, (label, options))

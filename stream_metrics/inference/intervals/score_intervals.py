@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import MetricSpec
+from stream_metrics.errors import UnknownKeyError
 from stream_metrics.evaluation.evaluation import Evaluation, Options
 from stream_metrics.formulas.losses import LossState
 from stream_metrics.formulas.protocol import Floats, Integers
@@ -71,7 +72,7 @@ def interval(
     if options and row.key not in losses.LOSSES:
         raise ValueError(f"Expected no options for the interval of {row.key!r}, but got {min(options)!r}")
     if label is not None and row.kind == "whole":
-        raise KeyError(f"Expected no label for {row.key!r}, which is one value, but got {label!r}")
+        raise UnknownKeyError(f"Expected no label for {row.key!r}, which is one value, but got {label!r}")
     view = evaluation.view(row.state, row.key)
     refuse_weights(evaluation)
     if row.key in losses.LOSSES:
