@@ -153,7 +153,7 @@ def task(n):
     for i in range(n):
         state = RankSketch(32, 8, pairs=bool(i % 2))
         some = slice(5 + i * 7 % 400)
-        state.update_many(truth[some], table[some], weights[some] if i % 3 else None, range(3))
+        state.update_many(truth[some], table[some], weights[some] if i % 3 else None, classes=range(3))
         state.copy().merge(state).column(1)
         RankSketch.from_bytes(state.to_bytes()).reset()
 print(*grown(task, 320))

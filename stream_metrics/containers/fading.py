@@ -28,10 +28,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from stream_metrics._core.numeric.kernels import Lock, checked_weight, split_weights
+from stream_metrics._core.numeric.kernels import MISSING, Lock, checked_weight, split_weights
 from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder, walk_inner
 from stream_metrics.containers.rescale import has_sketch, scale_weights
 from stream_metrics.errors import WeightError, quantity
+from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.columns import read_weights as checked_weights
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
@@ -85,6 +86,7 @@ class Fading(Portable):
 
     KIND: ClassVar[str] = "fading"
 
+    @named_arguments
     def __init__(self, inner: Accumulator, half_life: Length, clock: Callable[[], Time] = time.time) -> None:
         self.inner = empty_prototype(inner, "Fading")
         reason = mergeable(self.inner)
@@ -138,10 +140,11 @@ class Fading(Portable):
     def _newest(self, place: int) -> int:
         return int(place // self._stretch)
 
+    @named_arguments
     def update(
         self,
         y_true: object,
-        y_pred: object = None,
+        y_pred: object = MISSING,
         w: object = 1,
         *,
         t: object = None,
@@ -233,6 +236,7 @@ class Fading(Portable):
         weights, samples, abstentions = map(max, zip(*loads, strict=True))
         return max(weights, 2 * int(self._shown(self._states, self._latest or 0))), samples, abstentions
 
+    @named_arguments
     def update_many(
         self,
         y_true: object,

@@ -18,6 +18,7 @@ from stream_metrics._core.windows.kernels import GroupUpdateBase, Slot
 from stream_metrics.containers.group_keys import factorize_groups, rank, shown
 from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder, walk_inner
 from stream_metrics.errors import UnknownKeyError, WeightError, quantity
+from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import is_one_time
 from stream_metrics.labels import Label, canonical, ordering
@@ -73,6 +74,7 @@ class ByGroup(GroupUpdateBase, Portable):
 
     KIND: ClassVar[str] = "groups"
 
+    @named_arguments
     def __init__(self, inner: Accumulator, max_groups: int | None = None, other: str = "other") -> None:
         if max_groups is not None and (not isinstance(max_groups, int) or max_groups < 1 or max_groups is True):
             raise ValueError(f"Expected `max_groups` to be a whole number above 0, or None, but got {max_groups!r}")
@@ -115,6 +117,7 @@ class ByGroup(GroupUpdateBase, Portable):
         else:
             self._revert(y_true, y_pred, w, group=group)
 
+    @named_arguments
     def update_many(
         self,
         y_true: object,

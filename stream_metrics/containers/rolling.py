@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from typing import Any, ClassVar, Never, Self
 
 import numpy as np
@@ -11,10 +12,11 @@ from stream_metrics._core.confusion.kernels import UpdateBase
 from stream_metrics._core.windows.kernels import RollingAucBase
 from stream_metrics.containers.inner import empty_prototype, walk_inner
 from stream_metrics.errors import MergeError, OptionError, quantity, with_article
+from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
 from stream_metrics.inputs.score_tables import materialize
 from stream_metrics.inputs.tensors import is_single
-from stream_metrics.labels import unique
+from stream_metrics.labels import Label, unique
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.metric import METRIC_CLASSES, Metric
 from stream_metrics.metrics.metric_set import MetricSet
@@ -84,6 +86,7 @@ class Rolling(RollingAucBase, Portable):
 
     KIND: ClassVar[str] = "rolling"
 
+    @named_arguments
     def __init__(self, inner: Accumulator, window: int) -> None:
         empty = empty_prototype(inner, "Rolling")
         _check_reverts(empty)
@@ -107,7 +110,18 @@ class Rolling(RollingAucBase, Portable):
     def _feed(self, state: Accumulator, samples: list[Sample]) -> None:
         feed(state, samples)
 
-    def update_many(self, y_true: object, y_pred: object = None, w: object = None, **more: object) -> None:
+    @named_arguments
+    def update_many(
+        self,
+        y_true: object,
+        y_pred: object = None,
+        w: object = None,
+        *,
+        scores: object = None,
+        classes: Iterable[Label] | None = None,
+        group: object = None,
+        unit: object = None,
+    ) -> None:
         """Count a batch row by row; one bad row rejects the whole batch.
 
         Parameters
@@ -118,8 +132,14 @@ class Rolling(RollingAucBase, Portable):
             Predictions, as `inner` takes them.
         w : array-like of shape (n,), optional
             Weights >= 0; 1 for every sample by default.
-        **more : object
-            Other columns that `update_many` of `inner` takes: `scores`, `classes`, `group`, `unit`.
+        scores : array-like of shape (n,) or (n, K), optional
+            Scores: those of `pos_label`, or a column for each of `classes`.
+        classes : sequence of Label of length K, optional
+            The classes of the columns of a table of scores; a data frame brings its own.
+        group : array-like of shape (n,) or Label, optional
+            Groups of the samples, if `inner` has groups.
+        unit : array-like of shape (n,) or Label, optional
+            Units of the samples, or one unit for all of them; see `update`.
 
         Raises
         ------
@@ -135,10 +155,10 @@ class Rolling(RollingAucBase, Portable):
         A batch that is longer than the window leaves its last rows.
         """
         y_true, y_pred, w = (_kept(values, name) for values, name in ((y_true, "y_true"), (y_pred, "y_pred"), (w, "w")))
-        more = {name: _kept(values, name) for name, values in more.items() if values is not None}
+        given = {"scores": scores, "classes": classes, "group": group, "unit": unit}
+        more = {name: _kept(values, name) for name, values in given.items() if values is not None}
         batch = self.inner.copy()
-        columns = [y_true] if y_pred is None and "scores" in more else [y_true, y_pred]
-        batch.update_many(*columns, **({} if w is None else {"w": w}), **more)
+        batch.update_many(y_true, y_pred, w, **more)
         n, rows = plain_rows(self._reads, y_true, y_pred, w, more, self.window, self._classes)
         if n >= self.window:
             self._replace(batch if n == self.window else None, rows)

@@ -20,6 +20,7 @@ from stream_metrics.containers.closing import Closed, closing
 from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder
 from stream_metrics.containers.two_stack import StatesAsTheyAre, TwoStackAggregator
 from stream_metrics.errors import OptionError, quantity
+from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import Length, Time, column_to_epoch_ns, format_duration, parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
@@ -90,6 +91,7 @@ class TimeWindow(PaneUpdateBase, Portable):
 
     KIND: ClassVar[str] = "timed"
 
+    @named_arguments
     def __init__(
         self,
         inner: Accumulator,
@@ -143,6 +145,7 @@ class TimeWindow(PaneUpdateBase, Portable):
     def _instant(self, t: object) -> int:
         return to_epoch_ns(t)
 
+    @named_arguments
     def update_many(
         self,
         y_true: object,

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import ClassVar, Literal, Self
 
 from stream_metrics._core.confusion.kernels import UpdateBase
+from stream_metrics._core.numeric.kernels import chosen_labels, chosen_scores
 from stream_metrics.errors import MergeError, with_article
+from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.labels import Label
 from stream_metrics.metrics.folds import batch_of, copied, merge_folds, revert_unit, update_unit, written
 from stream_metrics.states.limits import Load
@@ -23,12 +25,14 @@ class MetricBase(UpdateBase, Portable):
     zero_division: float | None
     works_with_weights: ClassVar[bool] = True
 
+    @named_arguments
     def update_many(
         self,
         y_true: object,
-        y_pred: object,
+        y_pred: object = None,
         w: object = None,
         *,
+        scores: object = None,
         classes: Iterable[Label] | None = None,
         unit: object = None,
     ) -> None:
@@ -38,10 +42,12 @@ class MetricBase(UpdateBase, Portable):
         ----------
         y_true : array-like of shape (n,)
             True labels: a list, an array, a column of pandas or Arrow, or a tensor on the CPU.
-        y_pred : array-like of shape (n,) or (n, K)
+        y_pred : array-like of shape (n,) or (n, K), optional
             Predictions: labels, or for metrics of scores the scores of `pos_label` or a column for each class.
         w : array-like of shape (n,), optional
             Weights >= 0; 1 for every sample by default.
+        scores : array-like of shape (n,) or (n, K), optional
+            For metrics of scores: the scores, if they are not passed as `y_pred`.
         classes : sequence of Label of length K, optional
             The classes of the columns of a table of scores; a data frame brings its own.
         unit : array-like of shape (n,) or Label, optional
@@ -56,12 +62,14 @@ class MetricBase(UpdateBase, Portable):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
+        if self.reads == "labels":
+            y_pred = chosen_labels(self, y_pred, scores, classes)
+        else:
+            y_pred = chosen_scores(self, y_pred, scores)
         if unit is not None:
             self.merge(batch_of(self, {"y_true": y_true, "y_pred": y_pred, "w": w}, unit, classes))
-        elif classes is None:
-            self.state.update_many(y_true, y_pred, w)
         else:
-            self.state.update_many(y_true, y_pred, w, classes)
+            self.state.update_many(y_true, y_pred, w, classes=classes)
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another shard.

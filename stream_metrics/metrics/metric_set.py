@@ -9,6 +9,7 @@ from stream_metrics._core.confusion.kernels import SetUpdateBase
 from stream_metrics.catalog.table import CATALOG, find
 from stream_metrics.errors import quantity
 from stream_metrics.evaluation.evaluate import checked_zero_division
+from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.options import real, truth, whole
 from stream_metrics.labels import Label
 from stream_metrics.metrics.base import MetricBase
@@ -170,6 +171,7 @@ class MetricSet(SetUpdateBase, MetricBase):
         scored: ScoreStates = self.scored
         return scored
 
+    @named_arguments
     def update_many(
         self,
         y_true: object,

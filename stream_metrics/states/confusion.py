@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from stream_metrics._core.confusion.kernels import ConfusionCounters, pack_cells
-from stream_metrics._core.numeric.kernels import split_weights
+from stream_metrics._core.numeric.kernels import chosen_labels, split_weights
 from stream_metrics.errors import LabelError, WeightError, quantity
+from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, label_batch
 from stream_metrics.inputs.columns import admit_labels, count_pairs
 from stream_metrics.inputs.tensors import Array, native, tensor_to_numpy
@@ -75,7 +76,16 @@ class ConfusionMatrix(ConfusionCounters, Portable):
     def __init__(self, labels: Iterable[Label] | None = None, other: Label | None = None) -> None:
         """Start empty; the counters were set up before, this gives `inspect.signature` something to read."""
 
-    def update_many(self, y_true: object, y_pred: object, w: object = None) -> None:
+    @named_arguments
+    def update_many(
+        self,
+        y_true: object,
+        y_pred: object = None,
+        w: object = None,
+        *,
+        scores: object = None,
+        classes: Iterable[Label] | None = None,
+    ) -> None:
         """Count a batch of samples; one bad row rejects the whole batch.
 
         Parameters
@@ -86,6 +96,8 @@ class ConfusionMatrix(ConfusionCounters, Portable):
             Predictions, in the forms of `y_true`; missing ones are abstentions.
         w : array-like of shape (n,), optional
             Weights >= 0; 1 for every sample by default.
+        scores, classes : object, optional
+            Not for labels: anything but None raises an error that names the classes which take scores.
 
         Raises
         ------
@@ -96,7 +108,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        self.count_batch(label_batch(y_true, y_pred, w))
+        self.count_batch(label_batch(y_true, chosen_labels(self, y_pred, scores, classes), w))
 
     def count_batch(self, batch: Batch) -> None:
         """Count a batch that was read."""

@@ -14,7 +14,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from stream_metrics._core.losses.kernels import LossSums
+from stream_metrics._core.numeric.kernels import chosen_scores
 from stream_metrics.errors import LabelError, ScoreError, WeightError, quantity
+from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, score_batch
 from stream_metrics.inputs.columns import Column, factorize
 from stream_metrics.inputs.score_tables import check_classes
@@ -78,8 +80,15 @@ class ProbabilityLosses(LossSums, Portable):
     def __init__(self, pos_label: Label = True, classes: Iterable[Label] | None = None) -> None:
         """Configuration only; it is read when the object is made."""
 
+    @named_arguments
     def update_many(
-        self, y_true: object, scores: object, w: object = None, classes: Iterable[Label] | None = None
+        self,
+        y_true: object,
+        y_pred: object = None,
+        w: object = None,
+        *,
+        scores: object = None,
+        classes: Iterable[Label] | None = None,
     ) -> None:
         """Count a batch of samples; one bad row rejects the whole batch.
 
@@ -87,10 +96,12 @@ class ProbabilityLosses(LossSums, Portable):
         ----------
         y_true : array-like of shape (n,)
             True labels: a list, an array, a column of pandas or Arrow, or a tensor on the CPU.
-        scores : array-like of shape (n,) or (n, K), or list of length n
+        y_pred : array-like of shape (n,) or (n, K), or list of length n
             Probabilities of `pos_label`, a column for each class, or a list of the forms that `update` takes.
         w : array-like of shape (n,), optional
             Weights >= 0; 1 for every sample by default.
+        scores : array-like of shape (n,) or (n, K), or list of length n, optional
+            The scores, if they are not passed as `y_pred`.
         classes : sequence of Label of length K, optional
             The classes of the columns. By default those of a data frame's columns, or those of the state.
 
@@ -103,7 +114,7 @@ class ProbabilityLosses(LossSums, Portable):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        self.count_batch(score_batch(y_true, scores, w, classes))
+        self.count_batch(score_batch(y_true, chosen_scores(self, y_pred, scores), w, classes))
 
     def prepare_batch(self, batch: Batch) -> Callable[[], object]:
         """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""

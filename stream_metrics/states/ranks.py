@@ -9,9 +9,11 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics._core.numeric.kernels import chosen_scores
 from stream_metrics._core.ranks.kernels import Batch as RankBatch
 from stream_metrics._core.ranks.kernels import RankCounters, ScoreRows, first_bad
 from stream_metrics.errors import ScoreError, quantity
+from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, score_batch
 from stream_metrics.inputs.columns import Column, factorize
 from stream_metrics.inputs.tensors import Array
@@ -82,8 +84,15 @@ class RankSketch(RankCounters, Portable):
     def __init__(self, buckets: int = 1024, sample: int = 512, pos_label: Label = True, pairs: bool = True) -> None:
         """Configuration only; it is read when the object is made."""
 
+    @named_arguments
     def update_many(
-        self, y_true: object, scores: object, w: object = None, classes: Iterable[Label] | None = None
+        self,
+        y_true: object,
+        y_pred: object = None,
+        w: object = None,
+        *,
+        scores: object = None,
+        classes: Iterable[Label] | None = None,
     ) -> None:
         """Count a batch of samples; one bad row rejects the whole batch.
 
@@ -91,10 +100,12 @@ class RankSketch(RankCounters, Portable):
         ----------
         y_true : array-like of shape (n,)
             True labels: a list, an array, a column of pandas or Arrow, or a tensor on the CPU.
-        scores : array-like of shape (n,) or (n, K), or list of length n
+        y_pred : array-like of shape (n,) or (n, K), or list of length n
             Scores of `pos_label`, a column for each class, or a list of the forms that `update` takes.
         w : array-like of shape (n,), optional
             Weights >= 0; 1 for every sample by default.
+        scores : array-like of shape (n,) or (n, K), or list of length n, optional
+            The scores, if they are not passed as `y_pred`.
         classes : sequence of Label of length K, optional
             The classes of the columns of a table of scores; a data frame brings its own.
 
@@ -107,7 +118,7 @@ class RankSketch(RankCounters, Portable):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        self.count_batch(score_batch(y_true, scores, w, classes))
+        self.count_batch(score_batch(y_true, chosen_scores(self, y_pred, scores), w, classes))
 
     def count_batch(self, batch: Batch) -> None:
         """Count a batch that was read."""

@@ -200,7 +200,7 @@ def test_an_update_that_was_overridden_is_called() -> None:
         (lambda: sm.TimeWindow(3, 10), "`inner` to be a state"),
         (lambda: sm.TimeWindow(sm.MCC, 10), "`inner` to be a state"),
         (lambda: sm.TimeWindow(sm.MCC(), 0), "`period`"),
-        (lambda: sm.TimeWindow(sm.MCC(), "1 hour"), "`period`"),
+        (lambda: sm.TimeWindow(sm.MCC(), "1 month"), "`period`"),
         (lambda: sm.TimeWindow(sm.MCC(), "1h", 0), "`panes`"),
         (lambda: sm.TimeWindow(sm.MCC(), "1h", 2.0), "`panes`"),
         (lambda: sm.TimeWindow(sm.MCC(), "1s", 7), "but got 1s for 7 panes: 5 would do"),

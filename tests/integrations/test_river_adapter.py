@@ -70,7 +70,7 @@ def test_an_adapter_is_a_classification_metric(make: Any) -> None:
     ("metric", "name"),
     [
         (as_river(sm.MCC()), "MCC"),
-        (as_river(sm.LogLoss()), "CrossEntropy"),
+        (as_river(sm.LogLoss()), "LogLoss"),
         (as_river(sm.MetricSet()), "MetricSet(accuracy)"),
         (as_river(sm.MetricSet(["macro_f1"])), "MetricSet(macro_f1)"),
         (as_river(sm.MetricSet(), "recall", "spam"), "MetricSet(recall, 'spam')"),

@@ -73,7 +73,6 @@ def test_refused(y_true: Any, scores: Any, error: type[Exception], message: str)
         (([0, 1], np.array([0.5, 0.5]), [2**62, 2**62]), WeightError, "stay below"),
         (([0, 1], np.full((2, 2), 0.5), [2**62, 2**62]), WeightError, "position 1"),
         (([0, 1], [{0: 0.5}, {1: 0.5}], [2**62, 2**62]), WeightError, "position 1"),
-        (([0], np.array([[0.5, 0.5]]), None, [0, 0]), LabelError, "`classes` to be distinct"),
     ],
 )
 def test_refused_batch(arguments: tuple[Any, ...], error: type[Exception], message: str) -> None:
@@ -83,6 +82,12 @@ def test_refused_batch(arguments: tuple[Any, ...], error: type[Exception], messa
         state.update_many(*arguments)
 
     assert state == ProbabilityLosses(classes=[0, 1])
+
+
+def test_classes_of_a_table_are_distinct() -> None:
+    """A class has one column."""
+    with pytest.raises(LabelError, match="`classes` to be distinct"):
+        ProbabilityLosses().update_many([0], np.array([[0.5, 0.5]]), classes=[0, 0])
 
 
 def test_revert_of_what_was_not_counted() -> None:

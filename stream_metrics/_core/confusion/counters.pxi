@@ -8,9 +8,12 @@ from libc.string cimport memset
 import numpy as np
 
 from stream_metrics._core.numeric.kernels cimport (
+    chosen_labels, chosen_scores, no_prediction,
     MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, cache_entry, check_samples, most_type_count, not_contained,
     not_counted, numeric_kind, plain, refuse_samples, remove_type, samples_left, split, sum_overflow,
 )
+cdef object MISSING
+from stream_metrics._core.numeric.kernels import MISSING
 from stream_metrics.errors import MergeError
 from stream_metrics.labels.label import canonical, ordering
 
@@ -253,7 +256,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         finally:
             self.leave()
 
-    def update(self, y_true, y_pred, w=1):
+    def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None):
         """Count one sample.
 
         Parameters
@@ -264,6 +267,8 @@ cdef class ConfusionCounters(ConfusionAggregates):
             The predicted label, or scores, the largest of which is predicted. None or {} is an abstention.
         w : int or float, default 1
             Weight of the sample, >= 0.
+        scores, classes : object, optional
+            Not for labels: anything but None raises an error that names the classes which take scores.
 
         Raises
         ------
@@ -274,6 +279,8 @@ cdef class ConfusionCounters(ConfusionAggregates):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
+        if y_pred is MISSING or scores is not None or classes is not None:
+            y_pred = chosen_labels(self, y_pred, scores, classes)
         self.count(y_true, y_pred, w)
 
     cdef int count(self, object y_true, object y_pred, object w) except -1:
@@ -313,7 +320,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
             refuse_samples(times, self.largest_type_count())
         return 0
 
-    def revert(self, y_true, y_pred, w=1):
+    def revert(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None):
         """Undo one `update` with the same arguments.
 
         Parameters
@@ -324,6 +331,8 @@ cdef class ConfusionCounters(ConfusionAggregates):
             The predicted label, or scores, the largest of which is predicted. None or {} is an abstention.
         w : int or float, default 1
             Weight of the sample, >= 0.
+        scores, classes : object, optional
+            Not for labels: anything but None raises an error that names the classes which take scores.
 
         Raises
         ------
@@ -335,7 +344,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         The counts show a missing update if a cell would fall below 0, or if fewer samples than occupied cells would be
         left. They do not show that a cell has the weight from samples of other weights.
         """
-        self.uncount(y_true, y_pred, w)
+        self.uncount(y_true, chosen_labels(self, y_pred, scores, classes), w)
 
     def check_revert(self, y_true, y_pred, w=1):
         """Raise what `revert` would."""
@@ -707,6 +716,11 @@ cdef class ConfusionCounters(ConfusionAggregates):
         return self.against_rest(self.label_index.find(name))
 
 
+cdef dict score_arguments(object scores, object classes):
+    """Return the optional arguments of a prediction that were given."""
+    return {name: value for name, value in (("scores", scores), ("classes", classes)) if value is not None}
+
+
 cdef class UpdateBase(Guarded):
     """Base class of metrics: passes samples to its state. A Python method would cost more than the counting itself."""
 
@@ -719,7 +733,7 @@ cdef class UpdateBase(Guarded):
         self.state = state
         self.counts = state if isinstance(state, ConfusionCounters) else None
 
-    def update(self, y_true, y_pred, w=1, *, unit=None):
+    def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None, unit=None):
         """Count one sample.
 
         Parameters
@@ -731,6 +745,10 @@ cdef class UpdateBase(Guarded):
             None or {} is an abstention.
         w : int or float, default 1
             Weight of the sample, >= 0.
+        scores : mapping from Label to float or float or sequence of float, optional
+            For metrics of scores: the scores, if they are not passed as `y_pred`.
+        classes : sequence of Label, optional
+            The classes that a sequence of scores belongs to.
         unit : Label, optional
             What samples that depend on each other have in common: a customer, a session, an hour.
 
@@ -743,14 +761,24 @@ cdef class UpdateBase(Guarded):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
+        if y_pred is MISSING or scores is not None or classes is not None:
+            y_pred = self.chosen(y_pred, scores, classes)
         if unit is not None:
-            self._update_unit(unit, y_true, y_pred, w, {})
+            self._update_unit(unit, y_true, y_pred, w, score_arguments(None, classes))
         elif self.counts is not None:
             self.counts.count(y_true, y_pred, w)
-        else:
+        elif classes is None:
             self.state.update(y_true, y_pred, w)
+        else:
+            self.state.update(y_true, y_pred, w, classes=classes)
 
-    def revert(self, y_true, y_pred, w=1, *, unit=None):
+    cdef object chosen(self, object y_pred, object scores, object classes):
+        """Return the prediction that was given: a label, or scores by either argument."""
+        if self.counts is not None:
+            return chosen_labels(self, y_pred, scores, classes)
+        return chosen_scores(self, y_pred, scores)
+
+    def revert(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None, unit=None):
         """Undo one `update` with the same arguments.
 
         Parameters
@@ -761,6 +789,10 @@ cdef class UpdateBase(Guarded):
             The prediction.
         w : int or float, default 1
             Weight of the sample, >= 0.
+        scores : mapping from Label to float or float or sequence of float, optional
+            For metrics of scores: the scores, if they are not passed as `y_pred`.
+        classes : sequence of Label, optional
+            The classes that a sequence of scores belongs to.
         unit : Label, optional
             What samples that depend on each other have in common: a customer, a session, an hour.
 
@@ -770,9 +802,9 @@ cdef class UpdateBase(Guarded):
             If the counts show that there was no such update. Nothing changes then.
         """
         if unit is not None or self.unit_folds:
-            self._revert_unit(unit, y_true, y_pred, w, {})
+            self._revert_unit(unit, y_true, self.chosen(y_pred, scores, classes), w, score_arguments(None, classes))
         else:
-            self.state.revert(y_true, y_pred, w)
+            self.state.revert(y_true, self.chosen(y_pred, scores, classes), w, **score_arguments(None, classes))
 
     def _read(self, function):
         """Return the value of a function of the state, called while no other thread can change it."""
@@ -784,11 +816,6 @@ cdef class UpdateBase(Guarded):
             state.leave()
 
 
-cdef dict score_arguments(object scores, object classes):
-    """Return the optional arguments of a prediction that were given."""
-    return {name: value for name, value in (("scores", scores), ("classes", classes)) if value is not None}
-
-
 cdef class SetUpdateBase(UpdateBase):
     """Base class of metrics that may also count scores."""
 
@@ -796,7 +823,7 @@ cdef class SetUpdateBase(UpdateBase):
         """Pass samples also to these states of scores; None if there are none."""
         self.scored = scored
 
-    def update(self, y_true, y_pred=None, w=1, *, scores=None, classes=None, unit=None):
+    def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None, unit=None):
         """Count one sample.
 
         Parameters
@@ -824,6 +851,10 @@ cdef class SetUpdateBase(UpdateBase):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
+        if y_pred is MISSING:
+            if scores is None and self.scored is None:
+                raise no_prediction(self)
+            y_pred = None
         if unit is not None:
             self._update_unit(unit, y_true, y_pred, w, score_arguments(scores, classes))
         elif self.scored is None and scores is None and classes is None:
@@ -831,7 +862,7 @@ cdef class SetUpdateBase(UpdateBase):
         else:
             self._update_scored(y_true, y_pred, w, scores, classes)
 
-    def revert(self, y_true, y_pred=None, w=1, *, scores=None, classes=None, unit=None):
+    def revert(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None, unit=None):
         """Undo one `update` with the same arguments.
 
         Parameters
@@ -855,6 +886,10 @@ cdef class SetUpdateBase(UpdateBase):
         WeightError
             If the counts show that there was no such update. Nothing changes then.
         """
+        if y_pred is MISSING:
+            if scores is None and self.scored is None:
+                raise no_prediction(self)
+            y_pred = None
         if unit is not None or self.unit_folds:
             self._revert_unit(unit, y_true, y_pred, w, score_arguments(scores, classes))
         elif self.scored is None and scores is None and classes is None:

@@ -102,8 +102,24 @@ class ConfusionCounters(ConfusionAggregates):
     def weight(self) -> int | float: ...
     @property
     def correct(self) -> int | float: ...
-    def update(self, y_true: object, y_pred: object, w: object = 1) -> None: ...
-    def revert(self, y_true: object, y_pred: object, w: object = 1) -> None: ...
+    def update(
+        self,
+        y_true: object,
+        y_pred: object = ...,
+        w: object = 1,
+        *,
+        scores: object = None,
+        classes: Iterable[Label] | None = None,
+    ) -> None: ...
+    def revert(
+        self,
+        y_true: object,
+        y_pred: object = ...,
+        w: object = 1,
+        *,
+        scores: object = None,
+        classes: Iterable[Label] | None = None,
+    ) -> None: ...
     def check_revert(self, y_true: object, y_pred: object, w: object = 1) -> None: ...
     def check_merge(self, other: Self) -> None: ...
     def merge_load(self) -> tuple[int, int, int]: ...
@@ -141,8 +157,26 @@ class UpdateBase(Guarded):
     def _read(self, function: Callable[[Any], _T]) -> _T: ...
     unit_folds: dict[int, Any]
     prototype: Any
-    def update(self, y_true: object, y_pred: object, w: object = 1, *, unit: object = None) -> None: ...
-    def revert(self, y_true: object, y_pred: object, w: object = 1, *, unit: object = None) -> None: ...
+    def update(
+        self,
+        y_true: object,
+        y_pred: object = ...,
+        w: object = 1,
+        *,
+        scores: object = None,
+        classes: Iterable[Label] | None = None,
+        unit: object = None,
+    ) -> None: ...
+    def revert(
+        self,
+        y_true: object,
+        y_pred: object = ...,
+        w: object = 1,
+        *,
+        scores: object = None,
+        classes: Iterable[Label] | None = None,
+        unit: object = None,
+    ) -> None: ...
 
 @disjoint_base
 class SetUpdateBase(UpdateBase):
@@ -152,7 +186,7 @@ class SetUpdateBase(UpdateBase):
     def update(
         self,
         y_true: object,
-        y_pred: object = None,
+        y_pred: object = ...,
         w: object = 1,
         *,
         scores: object = None,
@@ -162,7 +196,7 @@ class SetUpdateBase(UpdateBase):
     def revert(
         self,
         y_true: object,
-        y_pred: object = None,
+        y_pred: object = ...,
         w: object = 1,
         *,
         scores: object = None,

@@ -23,18 +23,26 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from stream_metrics._core.numeric.kernels cimport (
+    chosen_scores,
     MOST_SAMPLES, Guarded, check_samples, not_contained, not_counted, plain, row_values, split, sum_overflow,
 )
 from stream_metrics._core.losses.terms cimport (
     BLOCK, RANKS, Sample, Squares, Sums, count, count_block, finish, forget_squares, in_range, minus_sums,
     plus_sums, possible, rate_rows, rate_single, rate_singles, real)
 from stream_metrics._core.numeric.wide cimport fixed_units, read_fixed, read_wide, wide_units
+cdef object MISSING
+from stream_metrics._core.numeric.kernels import MISSING
 from stream_metrics.errors import LabelError, MergeError, ScoreError
 from stream_metrics.labels.label import canonical, sort_key, unique
 
 cdef object ONE = 1
 cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
 cdef object UNIT = 1 << 64
+
+
+cdef inline object classes_of(LossSums self, object classes):
+    """Return the classes of a sequence of probabilities: those of the call, else those of the state."""
+    return self.classes if classes is None else unique(classes, "classes")
 
 
 cdef class LossSums(Guarded):
@@ -93,17 +101,21 @@ cdef class LossSums(Guarded):
             measure_mapping(dict(zip(classes, values)), truth, position, False, s)
         return True
 
-    def update(self, y_true, scores, w=1):
+    def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None):
         """Count one sample.
 
         Parameters
         ----------
         y_true : Label
             The true label.
-        scores : mapping from Label to float or float or sequence of float or None
+        y_pred : mapping from Label to float or float or sequence of float or None
             Probabilities: by label, of `pos_label`, or in the order of the classes. None or {} is an abstention.
         w : int or float, default 1
             Weight of the sample, >= 0.
+        scores : mapping from Label to float or float or sequence of float, optional
+            The scores, if they are not passed as `y_pred`.
+        classes : sequence of Label, optional
+            The classes that a sequence belongs to; those of the state by default.
 
         Raises
         ------
@@ -119,7 +131,9 @@ cdef class LossSums(Guarded):
         cdef uint64_t part = 0
         if w is not ONE:
             split(w, &whole, &part)
-        if not self.measure(y_true, scores, self.classes, None, &s):
+        if y_pred is MISSING or scores is not None:
+            y_pred = chosen_scores(self, y_pred, scores)
+        if not self.measure(y_true, y_pred, classes_of(self, classes), None, &s):
             if self.holder != 0:
                 self.wait()
             check_samples(1, self.sums.abstained)
@@ -132,17 +146,21 @@ cdef class LossSums(Guarded):
             raise sum_overflow(whole, self.sums.weight.whole, "2**63 - 1", None)
         count(&self.sums, &s, whole, part)
 
-    def revert(self, y_true, scores, w=1):
+    def revert(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None):
         """Undo one `update` with the same arguments.
 
         Parameters
         ----------
         y_true : Label
             The true label.
-        scores : mapping from Label to float or float or sequence of float or None
+        y_pred : mapping from Label to float or float or sequence of float or None
             Probabilities: by label, of `pos_label`, or in the order of the classes. None or {} is an abstention.
         w : int or float, default 1
             Weight of the sample, >= 0.
+        scores : mapping from Label to float or float or sequence of float, optional
+            The scores, if they are not passed as `y_pred`.
+        classes : sequence of Label, optional
+            The classes that a sequence belongs to; those of the state by default.
 
         Raises
         ------
@@ -154,20 +172,20 @@ cdef class LossSums(Guarded):
         The sums show a missing update if one would fall below 0, or if fewer samples than ranks with a weight would be
         left.
         """
-        self.revert_sample(y_true, scores, w, False)
+        self.revert_sample(y_true, chosen_scores(self, y_pred, scores), w, classes_of(self, classes), False)
 
     def check_revert(self, y_true, scores, w=1):
         """Raise what `revert` would."""
-        self.revert_sample(y_true, scores, w, True)
+        self.revert_sample(y_true, scores, w, self.classes, True)
 
-    cdef int revert_sample(self, object y_true, object scores, object w, bint check_only) except -1:
+    cdef int revert_sample(self, object y_true, object scores, object w, object classes, bint check_only) except -1:
         cdef Sample s
         cdef Sums one, rest
         cdef int64_t whole = 1
         cdef uint64_t part = 0
         memset(&one, 0, sizeof(Sums))
         split(w, &whole, &part)
-        if self.measure(y_true, scores, self.classes, None, &s):
+        if self.measure(y_true, scores, classes, None, &s):
             count(&one, &s, whole, part)
         else:
             one.abstained = 1

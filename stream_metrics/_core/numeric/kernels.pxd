@@ -27,6 +27,11 @@ cdef class Guarded:
     cdef int refuse(self) except -1
 
 
+cdef object no_prediction(object owner)
+cpdef object chosen_scores(object owner, object y_pred, object scores)
+cpdef object chosen_labels(object owner, object y_pred, object scores, object classes)
+
+
 cdef object as_number(object value)
 cdef bint read_number(object value, double *x) except -1
 cpdef list row_values(object scores)

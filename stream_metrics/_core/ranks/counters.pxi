@@ -1,7 +1,9 @@
 """The rank sketch as an object: its methods. What they do is in the other files of this folder."""
 
 from stream_metrics._core.numeric.fixed cimport unsigned_double
-from stream_metrics._core.numeric.kernels cimport Guarded, LabelIndex, check_samples, refuse_samples
+from stream_metrics._core.numeric.kernels cimport Guarded, LabelIndex, check_samples, chosen_scores, refuse_samples
+cdef object MISSING
+from stream_metrics._core.numeric.kernels import MISSING
 from stream_metrics._core.numeric.kernels import whole as whole_option
 from stream_metrics.labels.label import canonical
 
@@ -23,18 +25,20 @@ cdef class RankCounters(Guarded):
             histogram_free(self.classes[i].histogram)
         PyMem_RawFree(self.classes)
 
-    def update(self, y_true, scores, w=1, classes=None):
+    def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None):
         """Count one sample.
 
         Parameters
         ----------
         y_true : Label
             The true label.
-        scores : mapping from Label to float or float or sequence of float or None
+        y_pred : mapping from Label to float or float or sequence of float or None
             Scores: by label, of `pos_label`, or in the order of `classes`. A class without a score has score 0. None or
             {} is an abstention.
         w : int or float, default 1
             Weight of the sample, >= 0.
+        scores : mapping from Label to float or float or sequence of float, optional
+            The scores, if they are not passed as `y_pred`.
         classes : sequence of Label, optional
             The classes that a sequence of scores belongs to.
 
@@ -47,20 +51,24 @@ cdef class RankCounters(Guarded):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        count_one(self, y_true, scores, w, classes)
+        if y_pred is MISSING or scores is not None:
+            y_pred = chosen_scores(self, y_pred, scores)
+        count_one(self, y_true, y_pred, w, classes)
 
-    def revert(self, y_true, scores, w=1, classes=None):
+    def revert(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None):
         """Undo one `update` with the same arguments, possible while every column is exact.
 
         Parameters
         ----------
         y_true : Label
             The true label.
-        scores : mapping from Label to float or float or sequence of float or None
+        y_pred : mapping from Label to float or float or sequence of float or None
             Scores: by label, of `pos_label`, or in the order of `classes`. A class without a score has score 0. None or
             {} is an abstention.
         w : int or float, default 1
             Weight of the sample, >= 0.
+        scores : mapping from Label to float or float or sequence of float, optional
+            The scores, if they are not passed as `y_pred`.
         classes : sequence of Label, optional
             The classes that a sequence of scores belongs to.
 
@@ -74,7 +82,7 @@ cdef class RankCounters(Guarded):
         The counts show a missing update if a weight would fall below 0, or if fewer samples would be left than true
         classes, or than scores in a column.
         """
-        revert_sample(self, y_true, scores, w, classes, False)
+        revert_sample(self, y_true, chosen_scores(self, y_pred, scores), w, classes, False)
 
     def check_revert(self, y_true, scores, w=1, classes=None):
         """Raise what `revert` would."""

@@ -145,7 +145,7 @@ cdef class PaneUpdateBase(Guarded):
         """The function that returns the time of a sample without one."""
         return self.clock_
 
-    def update(self, y_true, y_pred=None, w=1, *, t=None, group=None, scores=None, classes=None, unit=None):
+    def update(self, y_true, y_pred=MISSING, w=1, *, t=None, group=None, scores=None, classes=None, unit=None):
         """Count one sample at its time.
 
         Parameters
@@ -335,7 +335,7 @@ cdef class GroupUpdateBase(Guarded):
     def __cinit__(self, *args, **kwargs):
         self._slots, self._folded = {}, {}
 
-    def update(self, y_true, y_pred=None, w=1, *, group, t=None, scores=None, classes=None, unit=None):
+    def update(self, y_true, y_pred=MISSING, w=1, *, group, t=None, scores=None, classes=None, unit=None):
         """Count one sample of a group.
 
         Parameters
@@ -425,7 +425,7 @@ cdef class GroupUpdateBase(Guarded):
             return self._rest
         return None
 
-    def _revert(self, y_true, y_pred=None, w=1, *, group, t=None, scores=None, classes=None, unit=None):
+    def _revert(self, y_true, y_pred=MISSING, w=1, *, group, t=None, scores=None, classes=None, unit=None):
         """Undo one update."""
         cdef Slot slot
         key = canonical(group, "group")

@@ -96,7 +96,7 @@ class PaneUpdateBase(Guarded):
     def update(
         self,
         y_true: object,
-        y_pred: object = None,
+        y_pred: object = ...,
         w: object = 1,
         *,
         t: object = None,
@@ -124,7 +124,7 @@ class GroupUpdateBase(Guarded):
     def update(
         self,
         y_true: object,
-        y_pred: object = None,
+        y_pred: object = ...,
         w: object = 1,
         *,
         group: object,
@@ -136,7 +136,7 @@ class GroupUpdateBase(Guarded):
     def _revert(
         self,
         y_true: object,
-        y_pred: object = None,
+        y_pred: object = ...,
         w: object = 1,
         *,
         group: object,

@@ -2,6 +2,9 @@
 # cython: initializedcheck=False, cdivision=True
 """Compiled updates of containers: windows over the last samples, panes by time, groups."""
 
+cdef object MISSING
+from stream_metrics._core.numeric.kernels import MISSING
+
 cdef object UNIT_WEIGHT = 1
 
 include "ring.pxi"

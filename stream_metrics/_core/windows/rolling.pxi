@@ -16,9 +16,6 @@ from libc.stdint cimport int64_t, uint64_t
 from stream_metrics._core.confusion.kernels cimport ConfusionCounters, weight_fits
 from stream_metrics._core.numeric.kernels cimport Guarded, IdentityCacheEntry, LabelIndex, cache_entry, plain, split
 
-cdef object MISSING = object()
-
-
 cdef bint are_clean(dict scores):
     """Whether there are scores, all finite floats by labels that are plain."""
     cdef PyObject *key

@@ -1,0 +1,40 @@
+"""The prediction of a sample, which is passed as `y_pred` or as `scores`."""
+
+from stream_metrics.errors import ScoreError
+
+
+@cython.final
+cdef class Missing:
+    """The type of `MISSING`."""
+
+    def __repr__(self):
+        return "<missing>"
+
+
+MISSING = Missing()  # the default of `y_pred`, because None is an abstention, as scores=None is
+
+
+cdef object no_prediction(object owner):
+    return TypeError(f"{type(owner).__name__} needs a prediction, `y_pred`; None is an abstention")
+
+
+cpdef object chosen_scores(object owner, object y_pred, object scores):
+    """Return the scores for an owner that reads nothing else, which are passed as `y_pred` or as `scores`."""
+    if scores is None:
+        return None if y_pred is MISSING else y_pred
+    if y_pred is not MISSING and y_pred is not None:
+        raise ScoreError(argument="scores", subject=f"one of `y_pred` and `scores` for {type(owner).__name__},",
+                         expected="which reads scores only", but="got both")
+    return scores
+
+
+cpdef object chosen_labels(object owner, object y_pred, object scores, object classes):
+    """Return the prediction for an owner that counts labels, which cannot be passed as `scores`."""
+    given = "scores" if scores is not None else "classes" if classes is not None else None
+    if given is not None:
+        raise ScoreError(argument=given, subject=f"no `{given}` for {type(owner).__name__},",
+                         expected="which counts labels",
+                         but="got some; ROCAUC, LogLoss, RankSketch and MetricSet(scores=True) take scores")
+    if y_pred is MISSING:
+        raise no_prediction(owner)
+    return y_pred
