@@ -27,9 +27,13 @@ PAGES = (  # path, title, introduction, prefixes of the modules that define the 
      ("snapshots.", "inference.", "ranking.", "evaluation.")),
     ("errors", "Errors", "Every exception is a `StreamMetricsError`; bad input also is a `ValueError`.", ("errors",)),
 )  # fmt: skip
-MORE = {  # members of modules that are public without being in the package itself
-    "results": ["stream_metrics.snapshots.comparison.ComparisonSnapshot"],
-}
+RETURNED = (  # what methods return, and nobody constructs
+    "ranking.curves.ROCCurve", "ranking.curves.PRCurve", "ranking.curves.DETCurve", "ranking.curves.Best",
+    "ranking.calibration.Reliability", "snapshots.comparison.ComparisonSnapshot", "snapshots.comparison.Difference",
+    "inference.comparison.tests.Evidence", "snapshots.groups.Gap", "inference.change.DetectorSnapshot",
+    "containers.aggregate.Worker", "containers.closing.Closed", "catalog.listing.MetricTable",
+    "catalog.listing.MetricInfo",
+)  # fmt: skip
 MONITOR = [f"{getattr(monitor, name).__module__}.{name}".removeprefix("stream_metrics.") for name in monitor.__all__]
 MODULES = (  # path, title, introduction, modules
     ("plots", "Plots", "Figures with matplotlib: `pip install 'stream-metrics[plot]'`.", ["plots"]),
@@ -47,8 +51,8 @@ def api_pages() -> Iterator[tuple[str, str, str]]:
     classes = [f"stream_metrics.{name}" for name in names.pop(CLASS_PAGE)]
     yield "api/index.md", "Overview", _overview(names)
     for path, title, introduction, _ in PAGES:
-        objects = [*(f"stream_metrics.{name}" for name in names[path]), *MORE.get(path, ())]
-        yield f"api/{path}.md", title, _page(title, introduction, objects)
+        objects = [*names[path], *(RETURNED if path == "results" else ())]
+        yield f"api/{path}.md", title, _page(title, introduction, [f"stream_metrics.{name}" for name in objects])
     yield f"api/{CLASS_PAGE}.md", "Metric classes", _page("Metric classes", CLASSES, classes, ALONE)
     for path, title, introduction, modules in MODULES:
         yield f"api/{path}.md", title, _page(title, introduction, [f"stream_metrics.{name}" for name in modules])
@@ -64,8 +68,9 @@ def _names_by_page() -> dict[str, list[str]]:
         if name in live:
             pages[CLASS_PAGE].append(name)
             continue
-        fitting = [path for path, _, _, prefixes in PAGES[1:] if module.startswith(prefixes)]
         is_class = inspect.isclass(value)
+        module = "errors" if is_class and issubclass(value, Exception) else module
+        fitting = [path for path, _, _, prefixes in PAGES[1:] if module.startswith(prefixes)]
         pages[fitting[0] if fitting and is_class else "functions"].append(name)
     return pages
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import json
 import random
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +150,13 @@ def test_every_public_name_is_in_the_api_reference() -> None:
 
     assert set(sm.__all__) <= set(documented)
     assert len(documented) == len(set(documented))
+
+
+def test_every_name_of_the_api_reference_exists() -> None:
+    """What the pages show is there to import."""
+    paths = re.findall(r"^::: (\S+)$", "\n".join(page for _, _, page in api_pages()), flags=re.MULTILINE)
+    for module, name in (path.rsplit(".", 1) for path in paths if "integrations" not in path):
+        assert hasattr(importlib.import_module(module), name) or find_spec(f"{module}.{name}"), f"{module}.{name}"
 
 
 @pytest.mark.parametrize("page", [page for page, text in PAGES.items() if "](repo:" in text])
