@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_metrics import plots
+from stream_metrics.catalog.obstacles import SQUARE_LIMIT
 from stream_metrics.cli import files
 from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.running import Ends, Point
 from stream_metrics.plots.base import SERIES, new_figure
 from stream_metrics.plots.time import INCHES
+from stream_metrics.snapshots.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from stream_metrics.snapshots.groups import GroupSnapshot
-    from stream_metrics.snapshots.snapshot import Snapshot
 
 __all__ = ["check", "draw", "draw_running"]
 
@@ -45,12 +46,12 @@ def check(arguments: argparse.Namespace) -> None:
 
 def draw(taken: Snapshot | GroupSnapshot, path: str) -> None:
     """Write the figure of a snapshot: what it is right and wrong about, and its curves; of groups, how they differ."""
+    if isinstance(taken, Snapshot) and len(taken.labels) > SQUARE_LIMIT:
+        raise CliError(f"{path}: nothing is drawn of {len(taken.labels)} classes, but of at most {SQUARE_LIMIT}")
     try:
         figure = taken.plot()
     except LookupError:
         raise CliError(f"{path}: nothing to draw, since the state has neither labels nor ranks of scores") from None
-    except ValueError as error:  # too many classes
-        raise CliError(f"{path}: {error}") from None
     _write(figure, path)
 
 

@@ -105,11 +105,8 @@ def baseline_labels(snapshot: Snapshot, names: Sequence[str]) -> dict[str, str]:
 def matrix_place(snapshot: Snapshot) -> str:
     """Return how to read a matrix that is too large for a report."""
     size = number(len(snapshot.labels))
-    if len(snapshot.labels) > SQUARE_LIMIT:
-        where = 'its cells are in snapshot.to_dict()["confusion_matrix"]'
-    else:
-        where = "snapshot.confusion_matrix has it"
-    return f"The {size} x {size} matrix does not fit here: {where}"
+    what = "its cells" if len(snapshot.labels) > SQUARE_LIMIT else "it"
+    return f"The {size} x {size} matrix does not fit here: JSON has {what}"
 
 
 def scores(snapshot: Snapshot) -> list[Score]:

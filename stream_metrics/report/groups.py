@@ -125,7 +125,7 @@ def _table(
     table = Table("Group", [name for name, _ in rows], columns, positions=range(len(rows)))
     notes = [f"Groups in order of {_in_sentence(keys[0])}, worst first"] if keys else []
     if left := len(ranked) - len(shown):
-        notes.append(f"{quantity(left, 'group', separator)} left out: snapshot.worst({keys[0] if keys else ''!r})")
+        notes.append(f"{quantity(left, 'group', separator)} left out: JSON has all of them")
     if any(cell == "-" for column in columns for cell in column.cells):
         notes.append("-: 0/0, left out of comparisons")
         read = [(name, view.evaluation) for name, view in rows]

@@ -147,7 +147,7 @@ def _class_notes(table: Table, count: int, separator: str) -> list[str]:
     notes = table.doubts()
     if table.title:
         left = quantity(count - len(table.names), "class", separator)
-        notes.append(f"{left} left out: see snapshot.per_class or snapshot.to_frame()")
+        notes.append(f"{left} left out: JSON has all of them")
     return [*notes, *table.width_note(), *table.marks()]
 
 

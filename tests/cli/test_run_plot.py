@@ -158,3 +158,16 @@ def test_running_intervals_fit_a_terminal(cli):
             for side, name in enumerate(("low", "high"))
         ]
         assert [line.split() for line in lines[2 + 3 * row : 4 + 3 * row]] == [[c for c in r if c] for r in shown]
+
+
+def test_too_many_classes_to_draw(cli, tmp_path):
+    """The report is printed, and the error names the limit in words of the command line."""
+    data = b"y_true,y_pred\n" + b"".join(b"%d,%d\n" % (at, at) for at in range(4097))
+
+    result = cli("run", "-", "--plot", tmp_path / "a.png", stdin=data)
+
+    assert (result.status, result.out.startswith("4 097 samples")) == (1, True)
+    assert (
+        result.err == f"stream-metrics: {tmp_path / 'a.png'}: nothing is drawn of 4097 classes, but of at most 4096\n"
+    )
+    assert "snapshot" not in result.out

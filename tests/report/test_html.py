@@ -73,7 +73,7 @@ def test_html_of_many_classes_is_capped():
 
     assert len(html(taken)) < 30_000
     assert "150 classes left out" in "".join(tree.itertext())
-    assert "snapshot.confusion_matrix has it" in "".join(tree.itertext())
+    assert "matrix does not fit here: JSON has it" in "".join(tree.itertext())
 
 
 def test_html_without_samples():
