@@ -171,10 +171,10 @@ def usage() -> Iterator[None]:
     """Turn what is wrong with the configuration into a usage problem."""
     try:
         yield
-    except StreamMetricsError as error:
-        raise (UsageError if isinstance(error, ValueError) else CliError)(str(error)) from None
     except UnknownMetricError as error:
         raise UsageError(str(UnknownMetricError(error.key, options.LISTING))) from None
+    except StreamMetricsError as error:
+        raise (UsageError if isinstance(error, ValueError) else CliError)(str(error)) from None
     except ValueError as error:
         raise UsageError(str(error)) from None
     except OSError as error:

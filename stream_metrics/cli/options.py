@@ -54,7 +54,7 @@ def add_command(commands: Commands, name: str, summary: str, epilog: str) -> arg
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add --format and --metrics."""
-    add_format(parser, "table", "json")
+    add_format(parser, "table", "json", "csv")
     parser.add_argument(
         "--metrics",
         type=_keys,

@@ -10,6 +10,7 @@ import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.cli import options
 from stream_metrics.cli.containers import innermost
+from stream_metrics.cli.csv_output import csv_text, snapshot_rows
 from stream_metrics.cli.errors import UsageError
 from stream_metrics.containers.inner import walk_inner
 from stream_metrics.evaluation.evaluation import States
@@ -104,6 +105,8 @@ def print_snapshot(
     """Print a snapshot; ``extra`` entries appear in JSON only."""
     if form == "table":
         print(snapshot)
+    elif form == "csv":
+        print(csv_text(snapshot_rows(snapshot)))
     else:
         compared = _compared(snapshot) if isinstance(snapshot, GroupSnapshot) else {}
         print(json.dumps({**json.loads(snapshot.to_json()), **compared, **(extra or {})}, indent=indent))
@@ -113,7 +116,8 @@ def _compared(groups: GroupSnapshot) -> dict[str, object]:
     """Return, for each metric of which more or less is better, the groups from the worst and the largest gap."""
     names = dict(zip(groups, label_names(list(groups)), strict=True))
     first = next(iter(groups.values()), None)
-    keys = [key for key in first or () if CATALOG[key].direction is not None]
+    rated = [CATALOG[key] for key in first or () if CATALOG[key].direction is not None]
+    keys = [row.key for row in rated if row.kind == "whole" or row.state == "ranks"]  # those that are one number
     gaps = {key: groups.gap(key) for key in keys}
     return {
         "worst_first": {key: [names[group] for group, _ in groups.worst(key)] for key in keys},

@@ -60,6 +60,9 @@ valid for one look at the end. Those of --every, and all with --anytime, are val
 for any number of looks together. In a window, each interval is valid for one
 look. All assume independent samples.
 
+--format csv prints a row for each value (metric, class, value) or, with --every, for
+each line of values, and then nothing else.
+
 --jobs counts with several processes: they share the row groups of Parquet, or the
 files of other formats, and the merged counts equal those of one process, byte for
 byte. Records have no order then, so --every and a window of the last N are not
@@ -175,7 +178,8 @@ def execute(arguments: argparse.Namespace) -> int:
         files.save(arguments.state, state)
     extra = {"skipped": {"count": skipped.count, "first": skipped.first}} if skipped.allowed else None
     taken = with_intervals(view(state, arguments.metrics), arguments)
-    print_snapshot(taken, arguments.format, extra, indent=None if arguments.every else 2)
+    if not (arguments.every and arguments.format == "csv"):  # a file has one table
+        print_snapshot(taken, arguments.format, extra, indent=None if arguments.every else 2)
     skipped.report()
     _report_late(state)
     if arguments.plot and not arguments.every:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import stream_metrics as sm
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.cli.containers import innermost, is_timed
+from stream_metrics.cli.csv_output import csv_text
 from stream_metrics.cli.errors import UsageError, listed
 from stream_metrics.cli.output import slides, states_of, view
 from stream_metrics.containers.moments import text_of
@@ -42,7 +43,7 @@ def check_keys(keys: Sequence[str] | None) -> None:
 
 
 class RunningValues:
-    """Prints one line of values at a time: columns under one header, or one JSON object a line; ``points`` has them.
+    """Prints one line of values at a time: columns under one header, JSON objects, or CSV; ``points`` has them.
 
     A line begins with the number of samples; in a window, with the number of records counted or the latest time. Where
     there are groups the values are of all groups together. A metric that has a value for each class prints that of
@@ -59,8 +60,9 @@ class RunningValues:
         label: Label | None = None,
     ) -> None:
         self._keys = keys
-        self._json = form == "json"
-        self._widths: list[int] = []  # of the columns, once the header is printed
+        self._format = {"json": self._object, "csv": self._csv}.get(form, self._lines)
+        self._started = False  # whether the header is printed
+        self._widths: list[int] = []  # of the columns, from then on
         self._level = level
         self._label = label
         self.points: list[Point] | None = [] if keep else None
@@ -78,7 +80,7 @@ class RunningValues:
             self.points.append((next(iter(head.values())), values))
         if self.bounds is not None:
             self.bounds.append(bounds)
-        print(self._object(head, values, bounds) if self._json else self._lines(head, values, bounds), flush=True)
+        print(self._format(head, values, bounds), flush=True)
 
     def _label_of(self, state: Accumulator, snapshot: Snapshot, key: str) -> Label:
         """Return the class whose value is printed; UsageError if the data do not have it."""
@@ -108,6 +110,17 @@ class RunningValues:
         """Return the values as JSON."""
         return json.dumps(json_data({**head, **values, **({"intervals": bounds} if bounds else {})}))
 
+    def _csv(self, head: Head, values: Values, bounds: Ends) -> str:
+        """Return the values as a record, the first one with the header; ends of intervals follow their value."""
+        record: Values = {**head}
+        for key, value in values.items():
+            record[key] = value
+            if bounds:
+                record[f"{key}_low"], record[f"{key}_high"] = bounds[key]
+        header: list[list[object]] = [] if self._started else [list(record)]
+        self._started = True
+        return csv_text([*header, list(record.values())])
+
     def _lines(self, head: Head, values: Values, bounds: Ends) -> str:
         """Return the line of values, the lines of their intervals, and above the first ones the header."""
         lines = [[*map(_counted, head.values()), *map(_shown, values.values())]]
@@ -115,8 +128,9 @@ class RunningValues:
             names = [""] * (len(head) - 1)
             for position, name in enumerate(("low", "high")):
                 lines.append([*names, name, *(_end(bounds[key][position]) for key in values)])
-        if not self._widths:
+        if not self._started:
             lines.insert(0, self._header(lines[0], head, values))
+            self._started = True
         return "\n".join(_line(cells, self._widths) for cells in lines)
 
     def _header(self, cells: Sequence[str], head: Head, values: Values) -> list[str]:
