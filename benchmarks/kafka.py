@@ -71,9 +71,9 @@ def fill(servers: str) -> int:
         key = at // 4 if at % 4 < 2 else at
         event: dict[str, Any] = {"id": f"{key}-{at % 4 > 1}", "time": round(now + at / RATE, 4)}
         if at % 4 != 1:
-            event |= {"prediction": max(CLASSES, key=scores.__getitem__), "scores": scores}
+            event |= {"y_pred": max(CLASSES, key=scores.__getitem__), "scores": scores}
         if at % 4 != 0:
-            event["truth"] = chance.choice(CLASSES)
+            event["y_true"] = chance.choice(CLASSES)
         value = json.dumps(event).encode()
         total += len(value)
         producer.produce(TOPIC, value, partition=at // 4 % PARTITIONS)

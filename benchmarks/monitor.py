@@ -137,7 +137,7 @@ def recovery(folder: Path) -> Iterator[Line]:
 def checkpoint(monitor: Monitor, source: Lines) -> Line:
     """Return how long a checkpoint takes after 10,000 labels of predictions of any age, and as many new predictions."""
     old = (line[7:23].decode() for line in islice(pending(WAITING, RATE), 0, WAITING, WAITING // 10_000))
-    labels = [f'{{"id":"{key}","time":{START + WAITING / RATE},"truth":"cat"}}\n'.encode() for key in old]
+    labels = [f'{{"id":"{key}","time":{START + WAITING / RATE},"y_true":"cat"}}\n'.encode() for key in old]
     new = [line.replace(b'"id":"', b'"id":"new ') for line in pending(10_000, RATE)]
     start = clock()
     monitor.step(source.add(b"".join(labels)))

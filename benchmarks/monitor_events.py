@@ -22,7 +22,7 @@ def prediction(chance: random.Random, time: float) -> tuple[str, str, str]:
     best = max(CLASSES, key=scores.__getitem__)
     truth = best if chance.random() < 0.7 else chance.choice(CLASSES)
     written = json.dumps(scores, separators=(",", ":"))
-    return key, f'{{"id":"{key}","time":{time:.3f},"prediction":"{best}","scores":{written}', truth
+    return key, f'{{"id":"{key}","time":{time:.3f},"y_pred":"{best}","scores":{written}', truth
 
 
 def both(n: int, rate: float) -> Iterator[bytes]:
@@ -30,7 +30,7 @@ def both(n: int, rate: float) -> Iterator[bytes]:
     chance = random.Random(0)
     for at in range(n):
         _, line, truth = prediction(chance, START + at / rate)
-        yield f'{line},"truth":"{truth}"}}\n'.encode()
+        yield f'{line},"y_true":"{truth}"}}\n'.encode()
 
 
 def later(n: int, rate: float, delay: float, unlabelled: float = 0.0) -> Iterator[bytes]:
@@ -40,7 +40,7 @@ def later(n: int, rate: float, delay: float, unlabelled: float = 0.0) -> Iterato
         time = START + number / rate
         if coming and coming[0][0] <= time:
             due, key, truth = heapq.heappop(coming)
-            yield f'{{"id":"{key}","time":{due:.3f},"truth":"{truth}"}}\n'.encode()
+            yield f'{{"id":"{key}","time":{due:.3f},"y_true":"{truth}"}}\n'.encode()
             continue
         key, line, truth = prediction(chance, time)
         if chance.random() >= unlabelled:

@@ -49,7 +49,21 @@ GOOD = [
     )
 ]
 GOOD_NUMBERS = [event | {"truth": 1, "prediction": 0, "scores": None} for event in GOOD]
-KEYS = ["id", "time", "truth", "prediction", "scores", "weight", "group", "meta", "meta.id", "model", "other"]
+KEYS = [
+    "id",
+    "time",
+    "y_true",
+    "y_pred",
+    "truth",
+    "prediction",
+    "scores",
+    "weight",
+    "group",
+    "meta",
+    "meta.id",
+    "model",
+    "other",
+]
 VALUES: list[Any] = [NOW, START, NOW + 3599, "2023-11-14T22:13:20Z", "soon", -1e9, 4e9, 0, 1, 2.5, -1, 2**63, 2**70]
 VALUES += [1e300, 2**63 - 2**12 - 1]
 VALUES += [True, False, None, "cat", "dog", "owl", "", "1", "true", "\ud800", "NaN", 0.5, 1.0, 0.1, [], {}, [0.5, 0.5]]
