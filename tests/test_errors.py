@@ -121,8 +121,8 @@ def test_errors_keep_no_data_alive() -> None:
     [
         (lambda: sm.ConfusionMatrix().snapshot()["nope"], "Expected the key of a metric, but got 'nope'"),
         (lambda: sm.ConfusionMatrix().snapshot().value("roc_auc"), "Expected a key that can be read here"),
-        (lambda: counted_groups().snapshot()["nope"], "Expected `group` to be one of ('x',), but got 'nope'"),
-        (lambda: counted_groups().state("nope"), "Expected `group` to be one of ('x',), but got 'nope'"),
+        (lambda: counted_groups().snapshot()["nope"], "Expected `group` to be one of ['x'], but got 'nope'"),
+        (lambda: counted_groups().state("nope"), "Expected `group` to be one of ['x'], but got 'nope'"),
         (lambda: counted_groups().snapshot()["x"].value("recall", label="z"), "Expected `label` to be one of"),
         (lambda: sm.Aggregate().drop("nope"), "Expected the name of a worker, but got 'nope'"),
     ],

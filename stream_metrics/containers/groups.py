@@ -326,7 +326,7 @@ class ByGroup(GroupUpdateBase, Portable):
         """
         slot = self._slots.get(canonical(group, "group"))
         if slot is None:
-            raise UnknownKeyError(f"Expected `group` to be one of {self.groups!r:.60}, but got {group!r:.60}")
+            raise UnknownKeyError(f"Expected `group` to be one of {list(self.groups)!r:.80}, but got {group!r:.60}")
         return slot.state
 
     def _states(self) -> list[Accumulator]:
