@@ -280,8 +280,12 @@ cdef class ConfusionCounters(ConfusionAggregates):
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         if y_pred is MISSING or scores is not None or classes is not None:
-            y_pred = chosen_labels(self, y_pred, scores, classes)
-        self.count(y_true, y_pred, w)
+            self.count(y_true, chosen_labels(self, y_pred, scores, classes), w)
+        else:
+            self.count(y_true, y_pred, w)
+
+    cdef int count_prediction(self, object y_true, object y_pred, object w) except -1:
+        return self.count(y_true, y_pred, w)
 
     cdef int count(self, object y_true, object y_pred, object w) except -1:
         if not count_quickly(self, y_true, y_pred, w):
@@ -728,7 +732,7 @@ cdef class UpdateBase(Guarded):
         self.unit_folds = {}
         self.attach(ConfusionCounters.__new__(ConfusionCounters))
 
-    def attach(self, state not None):
+    def attach(self, Guarded state not None):
         """Pass samples to this state from now on."""
         self.state = state
         self.counts = state if isinstance(state, ConfusionCounters) else None
@@ -761,16 +765,22 @@ cdef class UpdateBase(Guarded):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        if y_pred is MISSING or scores is not None or classes is not None:
-            y_pred = self.chosen(y_pred, scores, classes)
-        if unit is not None:
-            self._update_unit(unit, y_true, y_pred, w, score_arguments(None, classes))
+        if y_pred is MISSING or scores is not None or classes is not None or unit is not None:
+            self.update_named(y_true, self.chosen(y_pred, scores, classes), w, classes, unit)
         elif self.counts is not None:
             self.counts.count(y_true, y_pred, w)
+        else:
+            (<Guarded> self.state).count_prediction(y_true, y_pred, w)
+
+    cdef int update_named(self, object y_true, object y_pred, object w, object classes, object unit) except -1:
+        """Count one sample whose arguments are more than truth, prediction and weight."""
+        if unit is not None:
+            self._update_unit(unit, y_true, y_pred, w, score_arguments(None, classes))
         elif classes is None:
-            self.state.update(y_true, y_pred, w)
+            (<Guarded> self.state).count_prediction(y_true, y_pred, w)
         else:
             self.state.update(y_true, y_pred, w, classes=classes)
+        return 0
 
     cdef object chosen(self, object y_pred, object scores, object classes):
         """Return the prediction that was given: a label, or scores by either argument."""
@@ -854,8 +864,8 @@ cdef class SetUpdateBase(UpdateBase):
         if y_pred is MISSING:
             if scores is None and self.scored is None:
                 raise no_prediction(self)
-            y_pred = None
-        if unit is not None:
+            self.update(y_true, None, w, scores=scores, classes=classes, unit=unit)
+        elif unit is not None:
             self._update_unit(unit, y_true, y_pred, w, score_arguments(scores, classes))
         elif self.scored is None and scores is None and classes is None:
             self.counts.count(y_true, y_pred, w)

@@ -125,6 +125,7 @@ cdef class UpdateBase(Guarded):
     cdef public dict unit_folds  # by number, the state of each fold of units; see `metrics.folds`
     cdef public object prototype  # the empty state that each fold copies; None until it is needed
 
+    cdef int update_named(self, object y_true, object y_pred, object w, object classes, object unit) except -1
     cdef object chosen(self, object y_pred, object scores, object classes)
 
 cdef class SetUpdateBase(UpdateBase):

@@ -126,25 +126,33 @@ cdef class LossSums(Guarded):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
+        if y_pred is MISSING or scores is not None or classes is not None:
+            self.count_sample(y_true, chosen_scores(self, y_pred, scores), w, classes_of(self, classes))
+        else:
+            self.count_sample(y_true, y_pred, w, self.classes)
+
+    cdef int count_prediction(self, object y_true, object y_pred, object w) except -1:
+        return self.count_sample(y_true, y_pred, w, self.classes)
+
+    cdef int count_sample(self, object y_true, object scores, object w, object classes) except -1:
         cdef Sample s
         cdef int64_t whole = 1
         cdef uint64_t part = 0
         if w is not ONE:
             split(w, &whole, &part)
-        if y_pred is MISSING or scores is not None:
-            y_pred = chosen_scores(self, y_pred, scores)
-        if not self.measure(y_true, y_pred, classes_of(self, classes), None, &s):
+        if not self.measure(y_true, scores, classes, None, &s):
             if self.holder != 0:
                 self.wait()
             check_samples(1, self.sums.abstained)
             self.sums.abstained += 1
-            return
+            return 0
         if self.holder != 0:
             self.wait()
         check_samples(1, self.sums.n)
         if whole >= LARGEST - self.sums.weight.whole:
             raise sum_overflow(whole, self.sums.weight.whole, "2**63 - 1", None)
         count(&self.sums, &s, whole, part)
+        return 0
 
     def revert(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None):
         """Undo one `update` with the same arguments.

@@ -173,6 +173,10 @@ cdef class Guarded:
             f"Expected no call of a {type(self).__name__} in the middle of another one of the same thread, but got "
             "one: from a finalizer, a signal handler, or a function that was called to read it")
 
+    cdef int count_prediction(self, object y_true, object y_pred, object w) except -1:
+        """Count one sample of labels or of scores; `update` without keywords, for compiled callers."""
+        raise NotImplementedError
+
     def writing(self):
         """Return the context of a section that writes."""
         return section(self, None, False)

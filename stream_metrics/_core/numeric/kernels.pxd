@@ -25,6 +25,7 @@ cdef class Guarded:
     cdef int renew(self) noexcept
     cdef int sleep(self) except -1
     cdef int refuse(self) except -1
+    cdef int count_prediction(self, object y_true, object y_pred, object w) except -1
 
 
 cdef object no_prediction(object owner)

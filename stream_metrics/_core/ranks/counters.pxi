@@ -52,8 +52,12 @@ cdef class RankCounters(Guarded):
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         if y_pred is MISSING or scores is not None:
-            y_pred = chosen_scores(self, y_pred, scores)
-        count_one(self, y_true, y_pred, w, classes)
+            count_one(self, y_true, chosen_scores(self, y_pred, scores), w, classes)
+        else:
+            count_one(self, y_true, y_pred, w, classes)
+
+    cdef int count_prediction(self, object y_true, object y_pred, object w) except -1:
+        return count_one(self, y_true, y_pred, w, None)
 
     def revert(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None):
         """Undo one `update` with the same arguments, possible while every column is exact.
