@@ -123,6 +123,23 @@ class StreamMetricsError(Exception):
         """
         return self._like(self.position, subject)
 
+    def with_argument(self, argument: str) -> Self:
+        """Return the same error about an argument of another name.
+
+        Parameters
+        ----------
+        argument : str
+            What the caller names the argument.
+
+        Returns
+        -------
+        Self
+            A new error with the other fields of this one.
+        """
+        renamed = self._like(self.position, self._subject.replace(f"`{self.argument}`", f"`{argument}`"))
+        renamed.argument = argument
+        return renamed
+
     def _like(self, position: int | None, subject: str) -> Self:
         return type(self)(
             self._message,

@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics._core.numeric.kernels import real_number
+from stream_metrics._core.numeric.kernels import real_number, row_values
 from stream_metrics._core.paired.kernels import PairedCounts
 from stream_metrics.errors import MergeError, ScoreError, StreamMetricsError, quantity
+from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, Weights, label_batch
 from stream_metrics.inputs.columns import admit_labels, as_column, check_column, checked_column, factorize
 from stream_metrics.inputs.score_tables import (
+    check_classes,
     finite_scores,
     is_abstention,
     is_mapping,
@@ -32,8 +34,10 @@ from stream_metrics.inputs.score_tables import (
     materialize,
     own_names,
     plain_number,
+    row_of_scores,
+    score_table,
 )
-from stream_metrics.labels import Label, canonical
+from stream_metrics.labels import Label, canonical, unique
 from stream_metrics.states.folds import content_fold, fold_of, folds_of
 from stream_metrics.states.limits import MOST, Load, capacity_left, load_of, sample_cost
 from stream_metrics.states.losses import ProbabilityLosses
@@ -105,6 +109,7 @@ class Comparison(PairedCounts, Portable):
     KIND: ClassVar[str] = "comparison"
     of_pairs: ClassVar[bool] = False  # windows and groups pass on one prediction
 
+    @named_arguments
     def __init__(
         self,
         a: str = "a",
@@ -126,8 +131,13 @@ class Comparison(PairedCounts, Portable):
         self._left = 0  # what the states of scores of all folds can still count; a lower bound
         self._configure(labels, folds, bool(scores))
 
-    def _update(self, y_true: object, pred_a: object, pred_b: object, w: object, unit: object) -> None:
+    def _update(
+        self, y_true: object, pred_a: object, pred_b: object, w: object, unit: object, classes: Iterable[Label] | None
+    ) -> None:
         """Count a sample that has a unit or scores."""
+        names = _names(classes)
+        if names is not None and not self.scores:
+            self._refuse_tables(None, None, names)
         fold = self.folds if unit is None else fold_of(canonical(unit, "unit"), self.folds)
         if not self.scores or is_abstention(pred_a) or is_abstention(pred_b):
             if self.scores:
@@ -136,7 +146,7 @@ class Comparison(PairedCounts, Portable):
             with self.writing():
                 self._count(truth, label_a, label_b, w, fold)
             return
-        pred_a, pred_b = self._scores_of(pred_a, "pred_a"), self._scores_of(pred_b, "pred_b")
+        pred_a, pred_b = self._scores_of(pred_a, "pred_a", names), self._scores_of(pred_b, "pred_b", names)
         place = fold if unit is not None else content_fold(y_true, pred_a, pred_b, self.folds)
         with self.writing():
             pair = self._scored.get(place) or (self._empty(), self._empty())
@@ -152,13 +162,18 @@ class Comparison(PairedCounts, Portable):
             self._count(truth, label_a, label_b, w, fold)
             self._scored[place] = pair
 
-    def _scores_of(self, pred: object, argument: str) -> Scores:
+    def _scores_of(self, pred: object, argument: str, names: tuple[Label, ...] | None) -> Scores:
         """Return a prediction as a float or as a mapping to floats; a truth value is no score."""
         pred = plain_number(pred)
-        if not is_mapping(pred) and (isinstance(pred, bool) or real_number(pred) is None):
-            expected = "to be a mapping from label to score or a number"
-            raise ScoreError(argument=argument, expected=expected, got=pred)
-        return finite_scores(pred)
+        try:
+            if names is not None and not is_mapping(pred) and row_values(pred) is not None:
+                pred = row_of_scores(pred, names)
+            if not is_mapping(pred) and (isinstance(pred, bool) or real_number(pred) is None):
+                expected = "to be a mapping from label to score, a number, or a row of scores with `classes`"
+                raise ScoreError(argument=argument, expected=expected, got=pred)
+            return finite_scores(pred)
+        except ScoreError as error:
+            raise error.with_argument(argument) from None
 
     def _take_capacity(self, taken: int) -> None:
         """Raise WeightError unless the states of scores can count that much more, all folds together."""
@@ -171,8 +186,16 @@ class Comparison(PairedCounts, Portable):
         ranks = RankSketch(pos_label=self.pos_label, pairs=False)
         return ScoreStates(ranks, None, losses, self.fixed_labels, 0.0 if self.scores == "any" else 0.5)
 
+    @named_arguments
     def update_many(
-        self, y_true: object, pred_a: object, pred_b: object, w: object = None, *, unit: object = None
+        self,
+        y_true: object,
+        pred_a: object,
+        pred_b: object,
+        w: object = None,
+        *,
+        classes: Iterable[Label] | None = None,
+        unit: object = None,
     ) -> None:
         """Count a batch of samples; one bad row rejects the whole batch.
 
@@ -180,10 +203,13 @@ class Comparison(PairedCounts, Portable):
         ----------
         y_true : array-like of shape (n,)
             True labels: a list, an array, a column of pandas or Arrow, or a tensor on the CPU.
-        pred_a, pred_b : array-like of length n
-            Predictions of both models: labels or scores, sample by sample.
+        pred_a, pred_b : array-like of shape (n,) or (n, K)
+            Predictions of both models: labels; or with `scores` the scores of `pos_label`, a mapping for each sample,
+            or a table with a column for each class, such as `predict_proba` returns.
         w : array-like of shape (n,), optional
             Weights >= 0; 1 for every sample by default.
+        classes : sequence of Label of length K, optional
+            The classes of the columns of tables of scores; a data frame brings its own.
         unit : array-like of shape (n,) or Label, optional
             Units of the samples, or one unit for all of them; see `update`.
 
@@ -197,11 +223,21 @@ class Comparison(PairedCounts, Portable):
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
         if self.scores:
-            self.merge(self._scored_batch(y_true, (pred_a, pred_b), w, unit))
+            self.merge(self._scored_batch(y_true, (pred_a, pred_b), w, unit, _names(classes)))
             return
+        self._refuse_tables(pred_a, pred_b, classes)
         first = label_batch(y_true, pred_a, w, "pred_a")
         second = label_batch(first.truth, pred_b, first.weights, "pred_b")
         self._count_labels(first, second, folds_of(unit, first.n, self.folds))
+
+    def _refuse_tables(self, pred_a: object, pred_b: object, classes: object) -> None:
+        """Raise ScoreError for tables of scores, or their classes, where models predict labels."""
+        but = "got some; Comparison(scores=True) compares scores"
+        if classes is not None:
+            raise ScoreError(argument="classes", subject="no `classes`", expected="for labels", but=but)
+        for argument, values in (("pred_a", pred_a), ("pred_b", pred_b)):
+            if own_names(values) is not None or getattr(values, "ndim", 1) == 2:
+                raise ScoreError(argument=argument, expected="to have no table of scores", but=but)
 
     def _count_labels(self, first: Batch, second: Batch, folds: NDArray[np.int64]) -> None:
         """Count two batches of labels with the same truth and weights."""
@@ -215,13 +251,19 @@ class Comparison(PairedCounts, Portable):
         self._commit(labels, codes, folds, *first.split_weights())
 
     def _scored_batch(
-        self, y_true: object, predictions: tuple[object, object], w: object, unit: object
+        self,
+        y_true: object,
+        predictions: tuple[object, object],
+        w: object,
+        unit: object,
+        names: tuple[Label, ...] | None,
     ) -> Comparison:
         """Return a state of its own that has counted a batch of scores."""
         truth = checked_column(y_true, "y_true")
         whole = Batch(truth, None if w is None else Weights(w, truth.n))
         folds = folds_of(unit, truth.n, self.folds)
-        columns = [self._score_column(*column, truth.n) for column in zip(predictions, ARGUMENTS[1:], strict=True)]
+        given = zip(predictions, ARGUMENTS[1:], strict=True)
+        columns = [self._score_column(values, argument, truth.n, names) for values, argument in given]
         rows = np.flatnonzero([None not in pair for pair in zip(*columns, strict=True)])
         rule, sides, labels = self._empty().rule, [], []
         for column, argument in zip(columns, ARGUMENTS[1:], strict=True):
@@ -237,17 +279,25 @@ class Comparison(PairedCounts, Portable):
         batch._count_scores(sides, folds[rows])
         return batch
 
-    def _score_column(self, values: object, argument: str, n: int) -> list[Scores | None]:
+    def _score_column(
+        self, values: object, argument: str, n: int, names: tuple[Label, ...] | None
+    ) -> list[Scores | None]:
         """Return the scores of each row as a float or as a mapping to floats, None for an abstention."""
-        values = materialize(values, argument)
-        if values is None or getattr(values, "ndim", 1) != 1 or own_names(values) is not None:
-            raise ScoreError(argument=argument, expected="to be a column of numbers or of mappings", got=values)
-        column = listed(values)
+        names = own_names(values) if names is None else names
+        try:
+            column = _rows_of_table(values, names) if _is_table(values) else None
+        except ScoreError as error:
+            raise error.with_argument(argument) from None
+        if column is None:
+            values = materialize(values, argument)
+            if values is None:
+                raise ScoreError(argument=argument, expected="to be a column or a table of scores", got=values)
+            column = listed(values)
         if len(column) != n:
             raise ScoreError(argument=argument, expected=f"to have as many rows as `y_true`, {n}", got=len(column))
         for position, pred in enumerate(column):
             try:
-                column[position] = None if is_abstention(pred) else self._scores_of(pred, argument)
+                column[position] = None if is_abstention(pred) else self._scores_of(pred, argument, names)
             except StreamMetricsError as error:
                 raise error.with_position(position) from None
         return column
@@ -424,3 +474,24 @@ class Comparison(PairedCounts, Portable):
 def _by_name(scored: ScoreStates) -> dict[str, RankSketch | ProbabilityLosses]:
     """Return the states of a model's scores by what reads them."""
     return {"ranks": scored.ranks} | ({} if scored.losses is None else {"losses": scored.losses})
+
+
+def _names(classes: Iterable[Label] | None) -> tuple[Label, ...] | None:
+    return None if classes is None else unique(classes, "classes")
+
+
+def _is_table(values: object) -> bool:
+    """Tell whether scores are a table with a column for each class."""
+    return own_names(values) is not None or getattr(values, "ndim", 1) != 1
+
+
+def _rows_of_table(values: object, names: tuple[Label, ...] | None) -> list[Scores | None]:
+    """Return the rows of a table of scores as mappings."""
+    table = score_table(values)
+    if isinstance(table, list):
+        raise ScoreError(argument="scores", expected="to be a table of numbers", but="got one of other objects")
+    if table.ndim != 2:
+        but = f"got the shape {table.shape}"
+        raise ScoreError(argument="scores", expected="to have one or two dimensions", but=but)
+    columns = check_classes(names, table.shape[1])
+    return [dict(zip(columns, row, strict=True)) for row in table.tolist()]

@@ -247,7 +247,7 @@ cdef class PairedCounts(Guarded):
             labels.append(self.label_index.admitted(predicted, name, None))
         return labels
 
-    def update(self, y_true, pred_a, pred_b, w=1, *, unit=None):
+    def update(self, y_true, pred_a, pred_b, w=1, *, classes=None, unit=None):
         """Count one sample of both models.
 
         Parameters
@@ -261,6 +261,8 @@ cdef class PairedCounts(Guarded):
             Prediction of the second model.
         w : int or float, default 1
             Weight of the sample, >= 0.
+        classes : sequence of Label, optional
+            The classes that sequences of scores belong to.
         unit : Label, optional
             What samples that depend on each other have in common: a customer, a session, an hour.
 
@@ -277,10 +279,10 @@ cdef class PairedCounts(Guarded):
         -----
         Nothing is counted if an argument is refused.
         """
-        if unit is None and not self.aside:
+        if unit is None and classes is None and not self.aside:
             self.count(y_true, pred_a, pred_b, w, self.folds)
         else:
-            self._update(y_true, pred_a, pred_b, w, unit)
+            self._update(y_true, pred_a, pred_b, w, unit, classes)
 
     def _count(self, y_true, pred_a, pred_b, w, Py_ssize_t fold):
         """Count one sample in a fold, `folds` for none; in a section that writes."""

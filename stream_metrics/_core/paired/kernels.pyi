@@ -27,7 +27,16 @@ class PairedCounts(Guarded):
     def abstained(self) -> int: ...
     @property
     def _mass(self) -> int: ...
-    def update(self, y_true: object, pred_a: object, pred_b: object, w: object = 1, *, unit: object = None) -> None: ...
+    def update(
+        self,
+        y_true: object,
+        pred_a: object,
+        pred_b: object,
+        w: object = 1,
+        *,
+        classes: Iterable[Label] | None = None,
+        unit: object = None,
+    ) -> None: ...
     def admit(self, label: object, argument: str, position: int | None = None) -> Label: ...
     def cells(
         self,
