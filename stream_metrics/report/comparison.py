@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.errors import quantity
 from stream_metrics.inference.comparison.tests import Better, discordant_evidence
+from stream_metrics.inputs.options import real
 from stream_metrics.report.headlines import (
     COMPARED,
     COMPARED_BINARY_RANKS,
@@ -42,6 +43,8 @@ def keys_of(snapshot: ComparisonSnapshot) -> tuple[str, ...]:
 
 def differences(snapshot: ComparisonSnapshot, level: float) -> dict[str, tuple[Difference, Difference] | str]:
     """Return the differences by key, for one look and for any number of looks, or why there are none."""
+    if not 0 < real(level, "level") < 1:
+        raise ValueError(f"Expected `level` to be between 0 and 1, but got {level!r}")
     pairs: dict[str, tuple[Difference, Difference] | str] = {}
     for key in keys_of(snapshot):
         try:

@@ -100,8 +100,10 @@ def test_areas_show_sampling_intervals():
     found = scored().interval("roc_auc", label=True)
     line = next(line for line in text.splitlines() if line.startswith("ROC AUC"))
 
-    assert float(line.split()[-2]) == pytest.approx(found.low, abs=1e-4)
-    assert float(line.split()[-1]) == pytest.approx(found.high, abs=1e-4)
+    low, high = map(float, line.split("[")[1].strip("]").split(", "))
+
+    assert low == pytest.approx(found.low, abs=1e-4)
+    assert high == pytest.approx(found.high, abs=1e-4)
     assert len(next(line for line in text.splitlines() if line.startswith("Log loss")).split()) == 6
 
 
@@ -120,7 +122,7 @@ def test_weights_are_said_instead():
     state.update("a", "a", 2)
     shown = state.snapshot().with_intervals()
 
-    assert "No intervals: 1 samples weigh 2" in shown.report(120)
+    assert "No intervals: 1 sample weighs 2" in shown.report(120)
     assert shown.to_dict()["intervals"]["metrics"] == {}
     assert "weigh" in shown.to_dict()["intervals"]["reason"]
 

@@ -74,7 +74,7 @@ def test_it_goes_through_bytes_and_copies() -> None:
     assert again == copied == pickle.loads(pickle.dumps(running)) == running
     assert again.look(snapshot(3)) == running.look(snapshot(3))
     assert again == running != copied
-    assert repr(again) == "RunningInterval(recall of 'b', 90 %, 2 looks, n=300)"
+    assert repr(again) == "RunningInterval(recall of 'b', 90 %, 2 looks, 300 samples)"
     again.reset()
     assert again == sm.RunningInterval("recall", 0.9, label="b", t_opt=500)
 
