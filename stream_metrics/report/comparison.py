@@ -93,7 +93,8 @@ def report(snapshot: ComparisonSnapshot, level: float, width: int | None = None)
     data = _data(snapshot, level, pairs)
     table = _table(data, pairs, NAME).fit(width)
     if table.left_out:
-        table = _table(data, pairs, NAME, short_title).fit(width)
+        short = _table(data, pairs, NAME, short_title).fit(width)
+        table = short if len(short.left_out) < len(table.left_out) else table
     blocks = [
         wrap(_title(data), width),
         warning_lines(snapshot.warnings, width),
