@@ -131,7 +131,7 @@ def _table(
     name: Callable[[str], str] = _title_of,
 ) -> Table:
     """Return the metrics of both models with their differences."""
-    shown = {key: pair for key, pair in pairs.items() if not isinstance(pair, str)}
+    shown = {key: pair for key, pair in pairs.items() if data["n"] and not isinstance(pair, str)}
     models = [visible(data["a"]), visible(data["b"])]
     (long_a, long_b), (a, b) = fit_names(models, widest), fit_names(models, SHORT_NAME)
     share = f"{100 * data['level']:g} %"
@@ -148,10 +148,16 @@ def _table(
 
 def _notes(data: dict[str, Any], pairs: Mapping[str, tuple[Difference, Difference] | str]) -> list[str]:
     """Return the footnotes of the table of differences."""
+    if not data["n"]:
+        return []
     both = [pair for pair in pairs.values() if not isinstance(pair, str)]
-    omitted = dict.fromkeys(pair for pair in pairs.values() if isinstance(pair, str))
+    omitted: dict[str, list[str]] = {}
+    for key, pair in pairs.items():
+        if isinstance(pair, str):
+            omitted.setdefault(pair, []).append(_title_of(key))
+    left_out = [f"Left out: {', '.join(titles)}. {reason}" for reason, titles in omitted.items()]
     if not both:
-        return list(omitted)
+        return left_out
     notes = [
         f"Differences are {visible(data['b'])} less {visible(data['a'])}. {100 * data['level']:g} % intervals: for one "
         f"look at a moment chosen beforehand, and for any number of looks. {ASSUMPTION}"
@@ -159,7 +165,7 @@ def _notes(data: dict[str, Any], pairs: Mapping[str, tuple[Difference, Differenc
     for heading, at in (("one look", 0), ("any look", 1)):
         if reasons := dict.fromkeys(pair[at].note for pair in both if pair[at].note):
             notes.append(f"-: no trustworthy interval for {heading}: {'; '.join(reasons)}")
-    return notes + list(omitted)
+    return notes + left_out
 
 
 def _intervals(rows: Sequence[Difference]) -> list[str]:
@@ -173,8 +179,10 @@ def _value(value: float, sign: str = "") -> str:
 
 def _tests(data: dict[str, Any], separator: str = " ") -> list[str]:
     """Return the tests whether one of the models is right more often."""
+    if not data["n"]:
+        return ["Nothing compared yet."]
     if "evidence" not in data:
-        return [data["discordant"]["omitted"]]
+        return [f"No tests. {data['discordant']['omitted']}"]
     names = {side: visible(data[side]) for side in "ab"}
     only = data["discordant"]
     lines = [

@@ -77,7 +77,7 @@ def _sizes(groups: GroupSnapshot, separator: str = " ") -> str:
     n, count = sum(view.n for view in groups.values()) + groups.folded, len(groups)
     text = f"{quantity(n, 'sample', separator)} in {quantity(count, 'group', separator)}"
     if groups.other is not None:
-        text += f", {number(groups.folded, separator)} of them of groups folded into {visible(groups.other_name)}"
+        text += f", {number(groups.folded, separator)} of them in groups folded into {visible(groups.other_name)}"
     return text
 
 

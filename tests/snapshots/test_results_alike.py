@@ -152,7 +152,17 @@ def test_a_comparison_of_weights_lists_what_it_omits() -> None:
     assert "weight" in result.omitted["accuracy"]
     with pytest.raises(ValueError, match="weight"):
         result["accuracy"]
-    assert "weight" in str(result)
+    assert result.report(width=200).count("Left out: Accuracy, Balanced accuracy, Macro F1, ") == 1
+
+
+def test_an_empty_comparison_says_so() -> None:
+    """Before the first sample there is no table of hyphens and no test, in text, HTML and figure."""
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    result = sm.Comparison("old", "new").snapshot()
+
+    assert result.report(width=80) == "new against old: 0 samples\n\nNothing compared yet."
+    assert "<table" not in result._repr_html_()
+    assert result.plot().axes[0].texts[0].get_text() == "nothing counted yet"
 
 
 @pytest.mark.parametrize(
