@@ -6,6 +6,8 @@ Errors are told apart by their type and fields; the message is made from the fie
 
 from __future__ import annotations
 
+import reprlib
+from collections.abc import Mapping
 from typing import Self
 
 __all__ = [
@@ -17,10 +19,13 @@ __all__ = [
     "StreamMetricsError",
     "UnknownKeyError",
     "WeightError",
+    "options_differ",
     "quantity",
     "with_article",
 ]
 
+SHORT = reprlib.Repr()
+SHORT.maxother = SHORT.maxstring = SHORT.maxlong = 60  # characters
 PLAIN = (type(None), bool, int, float, str, bytes)
 VOWELS = ("A", "E", "I", "O")
 SPELLED = ("F", "H", "L", "M", "N", "R", "S", "X")  # letters whose names begin with a vowel: "an MCC"
@@ -171,6 +176,35 @@ class WeightError(StreamMetricsError, ValueError):
 
 class MergeError(StreamMetricsError):
     """Two states with different configurations, or of different kinds, cannot become one."""
+
+
+def options_differ(mine: Mapping[str, object], theirs: Mapping[str, object]) -> MergeError:
+    """Return the error of a merge of two objects whose options differ; it names each of them with both values.
+
+    Parameters
+    ----------
+    mine, theirs : mapping from str to object
+        The options of both by name.
+
+    Returns
+    -------
+    MergeError
+        The error. Its argument is the first option that differs.
+    """
+    names = [name for name in mine if repr(mine[name]) != repr(theirs.get(name))] or list(mine)
+    if names[0] == "scores" and not (mine["scores"] and theirs["scores"]):
+        names, but = names[:1], "got two of which one keeps scores, the other labels only"
+    else:
+        values = [f"{_shown(mine[name])} in one and {_shown(theirs[name])} in the other" for name in names]
+        subjects = [f"`{name}` " for name in names] if names[1:] else [""]
+        but = "got " + ", ".join(f"{name}{value}" for name, value in zip(subjects, values, strict=True))
+    subject = " and ".join(f"`{name}`" for name in names)
+    got = theirs[names[0]]
+    return MergeError(argument=names[0], subject=subject, expected="to be the same in both", got=got, but=but)
+
+
+def _shown(option: object) -> str:
+    return "nothing" if option is None else SHORT.repr(option)
 
 
 class DecodeError(StreamMetricsError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -157,10 +158,48 @@ def counted_groups() -> sm.ByGroup:
     ],
 )  # fmt: skip
 def test_a_missing_package_is_named_with_its_command(module: str, package: str, hint: str) -> None:
-    """What needs another package says how to install it, wherever it is imported."""
+    """What needs another package says how to install it, wherever imported."""
     code = f"import sys; sys.modules[{package!r}] = None; import {module}"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert result.returncode == 1
     assert result.stderr.splitlines()[-1].startswith("ImportError: Expected ")
     assert hint in result.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "argument", "message"),
+    [
+        (sm.MetricSet(), sm.MetricSet(scores=True), "scores", "`scores` .* one keeps scores, the other labels only"),
+        (sm.MetricSet(scores=True), sm.MetricSet(), "scores", "`scores` .* one keeps scores, the other labels only"),
+        (sm.MetricSet(scores=True), sm.MetricSet(scores="any"), "scores", "True in one and 'any' in the other"),
+        (
+            sm.MetricSet(scores=True, buckets=64, threshold=0.4), sm.MetricSet(scores=True), "threshold",
+            "`threshold` and `buckets` .* got `threshold` 0.4 in one and 0.5 in the other, `buckets` 64 in one",
+        ),
+        (sm.MetricSet(["accuracy"]), sm.MetricSet(), "metrics", r"\('accuracy',\) in one and nothing in the other"),
+        (sm.FBeta(2.0), sm.FBeta(3.0), "beta", "`beta` .* 2.0 in one and 3.0 in the other"),
+        (sm.Recall(pos_label="a"), sm.Recall(pos_label="b"), "pos_label", "'a' in one and 'b' in the other"),
+        (sm.ROCAUC(), sm.ROCAUC(buckets=10), "buckets", "1024 in one and 10 in the other"),
+        (sm.Accuracy(labels=[1, 2]), sm.Accuracy(), "labels", r"\(1, 2\) in one and nothing in the other"),
+        (sm.ProbabilityLosses(1), sm.ProbabilityLosses(0), "pos_label", "1 in one and 0 in the other"),
+        (sm.Comparison("a", "b"), sm.Comparison("a", "c"), "b", "'b' in one and 'c' in the other"),
+        (sm.TimeWindow(sm.MCC(), "1h"), sm.TimeWindow(sm.MCC(), "2h"), "period", "'1h' in one and '2h' in the other"),
+        (sm.ByGroup(sm.MetricSet()), sm.ByGroup(sm.MetricSet(scores=True)), "scores", "the other labels only"),
+        (sm.Fading(sm.FBeta(1.0), 3), sm.Fading(sm.FBeta(2.0), 3), "beta", "1.0 in one and 2.0 in the other"),
+    ],
+)  # fmt: skip
+def test_a_merge_names_the_options_that_differ(first: Any, second: Any, argument: str, message: str) -> None:
+    """The same words everywhere, also inside containers and by the workers of an aggregate."""
+    total = sm.Aggregate()
+    total.put("first", first, 1)
+    for merged in (
+        lambda: first.merge(second),
+        lambda: first + second,
+        lambda: sm.merge([first, second]),
+        lambda: total.put("second", second, 1),
+    ):
+        error = refused(merged)
+        assert isinstance(error, sm.MergeError)
+        assert error.argument == argument
+        assert re.search(message, str(error))

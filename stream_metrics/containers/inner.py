@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from stream_metrics.errors import MergeError, with_article
+from stream_metrics.errors import MergeError, options_differ, with_article
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable, encoded
 
@@ -67,4 +67,4 @@ def check_same(mine: object, theirs: object, configuration: Iterable[str]) -> No
         if name == "inner" and type(a) is type(b):
             a.copy().merge(b)  # names what differs inside
         if a != b or repr(a) != repr(b):
-            raise MergeError(f"Expected `{name}` to be the same in both, but got {a!r} and {b!r}")
+            raise options_differ({name: a}, {name: b})

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Self
 
 from stream_metrics._core.confusion.kernels import UpdateBase
 from stream_metrics._core.numeric.kernels import chosen_labels, chosen_scores
-from stream_metrics.errors import MergeError, with_article
+from stream_metrics.errors import MergeError, options_differ, with_article
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.labels import Label
 from stream_metrics.metrics.folds import batch_of, copied, merge_folds, revert_unit, update_unit, written
@@ -142,7 +142,7 @@ class MetricBase(UpdateBase, Portable):
             raise MergeError(f"Expected to merge {with_article(type(self))}, but got {with_article(type(other))}")
         mine, theirs = self._configuration(), other._configuration()
         if repr(mine) != repr(theirs):
-            raise MergeError(f"Expected the same configuration in both, but got {mine} and {theirs}")
+            raise options_differ(self._options_by_name(), other._options_by_name())
 
     def copy(self) -> Self:
         """Return an independent copy of configuration and counts.
@@ -209,6 +209,10 @@ class MetricBase(UpdateBase, Portable):
         return int(self.state.abstained)
 
     def _configuration(self) -> tuple[object, ...]:
+        raise NotImplementedError
+
+    def _options_by_name(self) -> dict[str, object]:
+        """Return the configuration by the names of options, the most important first."""
         raise NotImplementedError
 
     def _checked(self, content: tuple[object, ...]) -> Self:

@@ -228,6 +228,10 @@ class Metric(MetricBase):
         own = () if self.pos_label is None or self.row.state != "counts" else (self.pos_label,)
         return self.key, self.zero_division, own, self._options
 
+    def _options_by_name(self) -> dict[str, object]:
+        own = {"pos_label": self.pos_label} if self.row.state == "counts" else {}
+        return {"key": self.key, **own, **self._options, "zero_division": self.zero_division}
+
     @classmethod
     def _restore(cls, content: Any) -> Metric:
         (key, zero_division, pos_label, options), state_content, *folds = content

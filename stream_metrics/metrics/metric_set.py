@@ -313,6 +313,10 @@ class MetricSet(SetUpdateBase, MetricBase):
         sketch = self.buckets, self.sample, self.pairs
         return self.metrics, self.zero_division, self.scores, self.pos_label, self.threshold, *sketch
 
+    def _options_by_name(self) -> dict[str, object]:
+        names = ("scores", "metrics", "zero_division", "pos_label", "threshold", "buckets", "sample", "pairs")
+        return {name: getattr(self, name) for name in names[: 3 if self.scored is None else None]}
+
     def _content(self) -> list[object]:
         with self.reading():
             states = [state.to_content() for state in self.states()]

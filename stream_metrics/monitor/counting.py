@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import find
 from stream_metrics.containers.groups import ByGroup
-from stream_metrics.errors import MergeError, StreamMetricsError, WeightError
+from stream_metrics.errors import StreamMetricsError, WeightError, options_differ
 from stream_metrics.inputs.times import parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
@@ -250,7 +250,7 @@ class Counts:
         mine, theirs = config_fingerprint(self), config_fingerprint(other)
         for name in mine:
             if repr(mine[name]) != repr(theirs[name]):
-                raise MergeError(f"Expected `{name}` to be the same in both, but got {mine[name]} and {theirs[name]}")
+                raise options_differ({name: mine[name]}, {name: theirs[name]})
         self.total.merge(other.total)
         for name, window in self.windows.items():
             window.merge(other.windows[name])

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from stream_metrics._core.numeric.kernels import real_number, row_values
 from stream_metrics._core.paired.kernels import PairedCounts
-from stream_metrics.errors import MergeError, ScoreError, StreamMetricsError, quantity
+from stream_metrics.errors import MergeError, ScoreError, StreamMetricsError, options_differ, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, Weights, label_batch
 from stream_metrics.inputs.columns import admit_labels, as_column, check_column, checked_column, factorize
@@ -346,7 +346,7 @@ class Comparison(PairedCounts, Portable):
         for name in CONFIGURATION:
             mine, theirs = getattr(self, name), getattr(other, name)
             if repr(mine) != repr(theirs):
-                raise MergeError(f"Expected `{name}` to be the same in both, but got {mine!r} and {theirs!r}")
+                raise options_differ({name: mine}, {name: theirs})
         with self.merging(other):
             self._check_capacity(other)
             for mine, more in zip(self._loads(), other._loads()):  # noqa: B905

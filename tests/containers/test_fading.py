@@ -217,7 +217,7 @@ def test_an_error_in_a_batch_names_the_row_of_the_batch() -> None:
 
 def test_other_configurations_do_not_merge() -> None:
     """A half-life in samples is none in seconds, and the error shows both."""
-    with pytest.raises(sm.MergeError, match="`half_life` to be the same in both, but got 10 and '10s'"):
+    with pytest.raises(sm.MergeError, match="`half_life` to be the same in both, but got 10 in one and '10s'"):
         sm.Fading(sm.MCC(), 10).merge(sm.Fading(sm.MCC(), "10s"))
     assert sm.Fading(sm.MCC(), 10).merge(sm.Fading(sm.MCC(), 10.0)).n == 0
 

@@ -221,9 +221,9 @@ def test_other_configurations_do_not_merge() -> None:
     """The error names what differs."""
     groups = fed(sm.ByGroup(sm.MCC(), 3), [(1, 1, "a")])
     for other, message in (
-        (sm.ByGroup(sm.MCC(), 4), "`max_groups` to be the same in both, but got 3 and 4"),
+        (sm.ByGroup(sm.MCC(), 4), "`max_groups` to be the same in both, but got 3 in one and 4 in"),
         (sm.ByGroup(sm.MCC()), "`max_groups`"),
-        (sm.ByGroup(sm.MCC(), 3, other="rest"), "'other' and 'rest'"),
+        (sm.ByGroup(sm.MCC(), 3, other="rest"), "'other' in one and 'rest'"),
         (sm.ByGroup(sm.Accuracy(), 3), "`inner`"),
         (sm.MCC(), "to merge a ByGroup, but got an MCC"),
     ):

@@ -217,9 +217,9 @@ def test_other_configurations_do_not_merge() -> None:
     """The error names what differs and both values, and nothing has changed."""
     window = sm.TimeWindow(sm.MCC(), "1h", 60)
     for other, message in (
-        (sm.TimeWindow(sm.MCC(), "2h", 60), "`period` to be the same in both, but got '1h' and '2h'"),
+        (sm.TimeWindow(sm.MCC(), "2h", 60), "`period` to be the same in both, but got '1h' in one and '2h'"),
         (sm.TimeWindow(sm.MCC(), "1h", 30), "`panes`"),
-        (sm.TimeWindow(sm.MCC(), "1h", 60, 1), "`lateness` to be the same in both, but got '0d' and '1s'"),
+        (sm.TimeWindow(sm.MCC(), "1h", 60, 1), "`lateness` to be the same in both, but got '0d' in one and '1s'"),
         (sm.TimeWindow(sm.MCC(labels=[1, 2]), "1h", 60), "labels"),
         (sm.TimeWindow(sm.Accuracy(), "1h", 60), "`inner`"),
         (sm.MCC(), "to merge a TimeWindow, but got an MCC"),

@@ -66,7 +66,7 @@ def test_models_may_have_different_forms_and_rows_may_come_alone() -> None:
     ("arguments", "more", "error", "message"),
     [
         ((TRUTH, TABLES[0], TABLES[1]), {}, "pred_a", "`classes`"),
-        ((TRUTH, TABLES[0], TABLES[1][:3]), {"classes": CLASSES}, "pred_b", "`pred_b` to have as many rows .*but got 3"),
+        ((TRUTH, TABLES[0], TABLES[1][:3]), {"classes": CLASSES}, "pred_b", "`pred_b` to have as many rows .*got 3"),
         ((TRUTH, TABLES[0], TABLES[1][:, :2]), {"classes": CLASSES}, "pred_b", "`pred_b` to have 3 columns"),
         ((TRUTH, TABLES[0], np.where(np.arange(60)[:, None] == 7, np.nan, TABLES[1])), {"classes": CLASSES}, "pred_b",
          "finite number, but got nan .*position 7"),

@@ -61,11 +61,11 @@ def test_square_and_sparse_tables_merge(mine: int, theirs: int) -> None:
 @pytest.mark.parametrize(
     ("mine", "theirs", "message"),
     [
-        ({}, {"labels": ["a"]}, r"`labels` to be the same in both states, but got None and \('a',\)"),
-        ({"labels": ["a", "b"]}, {"labels": ["b", "a"]}, r"`labels` .* \('a', 'b'\) and \('b', 'a'\)"),
-        ({"labels": ["a", 1]}, {"labels": ["a", True]}, r"`labels` .* \('a', 1\) and \('a', True\)"),
-        ({"labels": ["a"]}, {"labels": ["a"], "other": "z"}, r"`other` .* None and 'z'"),
-        ({"labels": ["a"], "other": 1}, {"labels": ["a"], "other": 1.0}, r"`other` .* 1 and 1.0"),
+        ({}, {"labels": ["a"]}, r"`labels` to be the same in both, but got nothing in one and \('a',\) in"),
+        ({"labels": ["a", "b"]}, {"labels": ["b", "a"]}, r"`labels` .* \('a', 'b'\) in one and \('b', 'a'\)"),
+        ({"labels": ["a", 1]}, {"labels": ["a", True]}, r"`labels` .* \('a', 1\) in one and \('a', True\)"),
+        ({"labels": ["a"]}, {"labels": ["a"], "other": "z"}, r"`other` .* nothing in one and 'z'"),
+        ({"labels": ["a"], "other": 1}, {"labels": ["a"], "other": 1.0}, r"`other` .* 1 in one and 1.0"),
     ],
 )
 def test_different_configurations_do_not_merge(mine: Any, theirs: Any, message: str) -> None:

@@ -14,7 +14,7 @@ from stream_metrics._core.numeric.kernels cimport (
 )
 cdef object MISSING
 from stream_metrics._core.numeric.kernels import MISSING
-from stream_metrics.errors import MergeError
+from stream_metrics.errors import MergeError, options_differ
 from stream_metrics.labels.label import canonical, ordering
 
 cdef object ONE = 1
@@ -496,7 +496,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         for name, mine, theirs in (("labels", self.label_index.fixed_labels, o.label_index.fixed_labels),
                                    ("other", self.label_index.other, o.label_index.other)):
             if mine is not theirs and (mine != theirs or shape(mine) != shape(theirs)):
-                raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
+                raise options_differ({name: mine}, {name: theirs})
         return 0
 
     def check_merge(self, other):

@@ -32,7 +32,7 @@ from stream_metrics._core.losses.terms cimport (
 from stream_metrics._core.numeric.wide cimport fixed_units, read_fixed, read_wide, wide_units
 cdef object MISSING
 from stream_metrics._core.numeric.kernels import MISSING
-from stream_metrics.errors import LabelError, MergeError, ScoreError
+from stream_metrics.errors import LabelError, MergeError, ScoreError, options_differ
 from stream_metrics.labels.label import canonical, sort_key, unique
 
 cdef object ONE = 1
@@ -300,7 +300,7 @@ cdef class LossSums(Guarded):
         cdef LossSums o = other
         for name, mine, theirs in (("pos_label", self.pos_label, o.pos_label), ("classes", self.classes, o.classes)):
             if mine != theirs or repr(mine) != repr(theirs):
-                raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
+                raise options_differ({name: mine}, {name: theirs})
         return 0
 
     def check_merge(self, other):

@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
-from stream_metrics.errors import MergeError
+from stream_metrics.errors import MergeError, options_differ
 
 cdef object UNITS = 1 << 64  # a Python integer, so that products cannot overflow
 
@@ -89,7 +89,7 @@ cdef int check_same(RankCounters self, other) except -1:
     for name in ("buckets", "sample", "pos_label", "pairs"):
         mine, theirs = getattr(self, name), getattr(other, name)
         if mine != theirs or repr(mine) != repr(theirs):
-            raise MergeError(f"Expected `{name}` to be the same in both states, but got {mine!r} and {theirs!r}")
+            raise options_differ({name: mine}, {name: theirs})
     return 0
 
 
