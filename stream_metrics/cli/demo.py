@@ -46,11 +46,11 @@ examples:
   stream-metrics demo --live"""
 
 INTRODUCTION = """\
-{tasks} classifiers of river learn {tasks} data sets, one sample at a time. Each sample is predicted
-first, and the prediction is counted twice: by one of {shards} shards, as {shards} workers would,
-and by one process that sees all. For each data set follow the report of the merged
-shards, and whether their bytes are those of the one process; the last line says PASS
-or FAIL.
+{tasks} classifiers of river learn {tasks} data sets, one sample at a time. Each sample is
+predicted first, and the prediction is counted twice: by one of {shards} shards, as
+{shards} workers would, and by one process that sees all. For each data set follow the
+report of the merged shards, and whether their bytes are those of the one
+process. The last line says PASS or FAIL.
 """
 
 
