@@ -105,6 +105,19 @@ MEMORY = {
     ),
     "losses": "under 600 bytes, whatever is counted.",
 }
+PREDICTION = {  # what `y_pred` is
+    "labels": "the predicted label, or a mapping from label to score, whose largest is predicted. None is an abstention.",
+    "score": (
+        "the score of `pos_label`, as one number, or a mapping from label to score, not the predicted label. A batch is "
+        "a column of such scores, or a table with a column for each of `classes`. `scores=` is another name of it. None "
+        "is an abstention."
+    ),
+    "scores": (
+        "the scores of all classes, as a mapping from label to score, not the predicted label; one number is the score "
+        "of `pos_label`. A batch is a table with a column for each of `classes`, such as `predict_proba` returns, or a "
+        "data frame, which names its columns. `scores=` is another name of it. None is an abstention."
+    ),
+}
 PAIRED_MEMORY = "bounded by the number of classes, at most 64, and by `buckets` and `sample`; see `RankSketch`."
 
 TRUTH = ["cat", "cat", "cat", "dog", "dog", "fox"]
@@ -227,11 +240,19 @@ def _notes(row):
         f"Key: ``{row.key}``.",
         f"Formula: ``{row.definition}``, in the notation of `Metric`.",
         f"Range: {ends}{direction}.",
+        f"Prediction (`y_pred` of `update` and `update_many`): {PREDICTION[_prediction(row)]}",
         f"0/0: {row.undefined_when}.",
         f"Memory: {PAIRED_MEMORY if paired else MEMORY[row.state]}",
     ]
     lines = [line for item in items for line in _wrapped(f"- {item}", 4, 6)]
     return [*lines, "", *_wrapped(row.notes, 4)] if row.notes else lines
+
+
+def _prediction(row):
+    """Return which sort of prediction a metric reads."""
+    if row.state == "counts":
+        return "labels"
+    return "score" if row.kind == "per_class" or row.key == "roc_auc_single_score" else "scores"
 
 
 def _wrapped(text, indent, hanging=None):

@@ -113,6 +113,8 @@ class Accuracy(Metric):
     - Key: ``accuracy``.
     - Formula: ``c / N``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -161,6 +163,8 @@ class AverageAccuracy(Metric):
     - Key: ``average_accuracy``.
     - Formula: ``((K - 2) N + 2 c) / (K N)``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -212,6 +216,9 @@ class AveragePrecision(ScoreMetric):
     - Key: ``average_precision``.
     - Formula: ``sum (R_n - R_{n-1}) P_n over the distinct scores, high to low``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the score of `pos_label`, as one number, or a mapping from
+      label to score, not the predicted label. A batch is a column of such scores, or a table with a column for each of
+      `classes`. `scores=` is another name of it. None is an abstention.
     - 0/0: no sample of the class.
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -266,6 +273,8 @@ class BalancedAccuracy(Metric):
     - Key: ``balanced_accuracy``.
     - Formula: ``sum R_k / K' over the K' classes with t_k > 0``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -317,6 +326,10 @@ class BrierScore(ScoreMetric):
     - Key: ``brier_score``.
     - Formula: ``(1/N) sum w sum_k (q_k - y_k)^2``, in the notation of `Metric`.
     - Range: [0, 2]; lower is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the scores of all classes, as a mapping from label to score,
+      not the predicted label; one number is the score of `pos_label`. A batch is a table with a column for each of
+      `classes`, such as `predict_proba` returns, or a data frame, which names its columns. `scores=` is another name of
+      it. None is an abstention.
     - 0/0: no data.
     - Memory: under 600 bytes, whatever is counted.
 
@@ -370,6 +383,8 @@ class CohenKappa(Metric):
     - Key: ``cohen_kappa``.
     - Formula: ``(c N - sum t_k p_k) / (N^2 - sum t_k p_k)``, in the notation of `Metric`.
     - Range: [-1, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: one single class, both true and predicted.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -422,6 +437,8 @@ class CramersV(Metric):
     - Formula: ``sqrt(chi2 / (N (K' - 1))) with the K' classes that are true or predicted``, in the notation of
       `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: fewer than two classes.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -479,6 +496,9 @@ class DebiasedCalibrationError(ScoreMetric):
     - Formula: ``sqrt(max(0, sum_b n_b / n ((share_b - score_b)^2 - v_b / n_b))) with the variance v_b of truth less
       score, over the bins with two samples or more``, in the notation of `Metric`.
     - Range: [0, 1]; lower is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the score of `pos_label`, as one number, or a mapping from
+      label to score, not the predicted label. A batch is a column of such scores, or a table with a column for each of
+      `classes`. `scores=` is another name of it. None is an abstention.
     - 0/0: no data, or a score outside [0, 1].
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -540,6 +560,8 @@ class DetectionPrevalence(OneClassMetric):
     - Key: ``detection_prevalence``.
     - Formula: ``p_k / N``, in the notation of `Metric`.
     - Range: [0, 1].
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -594,6 +616,9 @@ class ExpectedCalibrationError(ScoreMetric):
     - Key: ``expected_calibration_error``.
     - Formula: ``sum_b w_b / W abs(share_b - score_b) over the bins b``, in the notation of `Metric`.
     - Range: [0, 1]; lower is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the score of `pos_label`, as one number, or a mapping from
+      label to score, not the predicted label. A batch is a column of such scores, or a table with a column for each of
+      `classes`. `scores=` is another name of it. None is an abstention.
     - 0/0: no data, or a score outside [0, 1].
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -656,6 +681,8 @@ class F1(OneClassMetric):
     - Key: ``f1``.
     - Formula: ``2 C_kk / (t_k + p_k)``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: class neither true nor predicted.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -709,6 +736,8 @@ class FBeta(OneClassMetric):
     - Key: ``fbeta``.
     - Formula: ``(1 + b^2) C_kk / (b^2 t_k + p_k)``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: class neither true nor predicted.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -762,6 +791,8 @@ class FalseDiscoveryRate(OneClassMetric):
     - Key: ``false_discovery_rate``.
     - Formula: ``FP_k / p_k``, in the notation of `Metric`.
     - Range: [0, 1]; lower is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no prediction of the class.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -813,6 +844,8 @@ class FalseNegativeRate(OneClassMetric):
     - Key: ``false_negative_rate``.
     - Formula: ``FN_k / t_k``, in the notation of `Metric`.
     - Range: [0, 1]; lower is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no sample of the class.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -864,6 +897,8 @@ class FalseOmissionRate(OneClassMetric):
     - Key: ``false_omission_rate``.
     - Formula: ``FN_k / (N - p_k)``, in the notation of `Metric`.
     - Range: [0, 1]; lower is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: all predictions are of the class.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -915,6 +950,8 @@ class FalsePositiveRate(OneClassMetric):
     - Key: ``false_positive_rate``.
     - Formula: ``FP_k / (N - t_k)``, in the notation of `Metric`.
     - Range: [0, 1]; lower is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: all samples are of the class.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -969,6 +1006,8 @@ class GeneralF1(Metric):
     - Key: ``general_f1``.
     - Formula: ``S(F1_1, ..., F1_K) with the mean S that `average` names``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -1027,6 +1066,8 @@ class GeneralFowlkesMallows(Metric):
     - Formula: ``S(FM_1, ..., FM_K) with FM_k = sqrt(P_k R_k) and the mean S that `average` names``, in the notation of
       `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -1080,6 +1121,8 @@ class GeneralizedMCC(Metric):
     - Formula: ``det C / sqrt(prod t_k prod p_k) over the classes that are true or predicted``, in the notation of
       `Metric`.
     - Range: [-1, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: fewer than two classes, or a class never true or never predicted.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -1131,6 +1174,8 @@ class GeometricMean(Metric):
     - Key: ``geometric_mean``.
     - Formula: ``(prod R_k)^(1/K') over the K' classes with t_k > 0``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -1182,6 +1227,9 @@ class Gini(ScoreMetric):
     - Key: ``gini``.
     - Formula: ``2 AUC - 1``, in the notation of `Metric`.
     - Range: [-1, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the score of `pos_label`, as one number, or a mapping from
+      label to score, not the predicted label. A batch is a column of such scores, or a table with a column for each of
+      `classes`. `scores=` is another name of it. None is an abstention.
     - 0/0: no sample of the class, or of no other class.
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -1233,6 +1281,10 @@ class HandTillAUC(ScoreMetric):
     - Formula: ``2 / (c (c - 1)) sum_{i<j} A(i,j) over the c classes that occur, with A(i,j) the mean of both
       directions``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the scores of all classes, as a mapping from label to score,
+      not the predicted label; one number is the score of `pos_label`. A batch is a table with a column for each of
+      `classes`, such as `predict_proba` returns, or a data frame, which names its columns. `scores=` is another name of
+      it. None is an abstention.
     - 0/0: fewer than two classes.
     - Memory: bounded by the number of classes, at most 64, and by `buckets` and `sample`; see `RankSketch`.
 
@@ -1289,6 +1341,8 @@ class Jaccard(OneClassMetric):
     - Key: ``jaccard``.
     - Formula: ``C_kk / (t_k + p_k - C_kk)``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: class neither true nor predicted.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -1338,6 +1392,9 @@ class KSStatistic(ScoreMetric):
     - Key: ``ks_statistic``.
     - Formula: ``max abs(TPR - FPR) over the thresholds``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the score of `pos_label`, as one number, or a mapping from
+      label to score, not the predicted label. A batch is a column of such scores, or a table with a column for each of
+      `classes`. `scores=` is another name of it. None is an abstention.
     - 0/0: no sample of the class, or of no other class.
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -1387,6 +1444,10 @@ class LogLoss(ScoreMetric):
     - Formula: ``-(1/N) sum w ln max(q_t, 2^-52) with the probability q_t of the true class``, in the notation of
       `Metric`.
     - Range: [0, inf); lower is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the scores of all classes, as a mapping from label to score,
+      not the predicted label; one number is the score of `pos_label`. A batch is a table with a column for each of
+      `classes`, such as `predict_proba` returns, or a data frame, which names its columns. `scores=` is another name of
+      it. None is an abstention.
     - 0/0: no data.
     - Memory: under 600 bytes, whatever is counted.
 
@@ -1440,6 +1501,8 @@ class MCC(Metric):
     - Key: ``matthews_corrcoef``.
     - Formula: ``(c N - sum t_k p_k) / sqrt((N^2 - sum p_k^2) (N^2 - sum t_k^2))``, in the notation of `Metric`.
     - Range: [-1, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: all samples, or all predictions, of one class.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -1494,6 +1557,10 @@ class MacroAveragePrecision(ScoreMetric):
     - Key: ``average_precision_ovr``.
     - Formula: ``sum AP_k / K' over the K' classes where it is defined``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the scores of all classes, as a mapping from label to score,
+      not the predicted label; one number is the score of `pos_label`. A batch is a table with a column for each of
+      `classes`, such as `predict_proba` returns, or a data frame, which names its columns. `scores=` is another name of
+      it. None is an abstention.
     - 0/0: undefined for every class.
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -1553,6 +1620,10 @@ class MacroCalibrationError(ScoreMetric):
     - Key: ``expected_calibration_error_ovr``.
     - Formula: ``sum ECE_k / K' over the K' classes where it is defined``, in the notation of `Metric`.
     - Range: [0, 1]; lower is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the scores of all classes, as a mapping from label to score,
+      not the predicted label; one number is the score of `pos_label`. A batch is a table with a column for each of
+      `classes`, such as `predict_proba` returns, or a data frame, which names its columns. `scores=` is another name of
+      it. None is an abstention.
     - 0/0: no data, or a score outside [0, 1].
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -1620,6 +1691,8 @@ class MacroF1(Metric):
     - Formula: ``sum F1_k / K; with variant="f1_of_means" 2 P R / (P + R) of macro precision P and macro recall R``, in
       the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -1673,6 +1746,8 @@ class MacroFBeta(Metric):
     - Key: ``macro_fbeta``.
     - Formula: ``sum F_k / K``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -1722,6 +1797,8 @@ class MacroJaccard(Metric):
     - Key: ``macro_jaccard``.
     - Formula: ``sum J_k / K``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -1770,6 +1847,8 @@ class MacroPrecision(Metric):
     - Key: ``macro_precision``.
     - Formula: ``sum P_k / K``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -1819,6 +1898,10 @@ class MacroROCAUC(ScoreMetric):
     - Key: ``roc_auc_ovr``.
     - Formula: ``sum AUC_k / K' over the K' classes where it is defined``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the scores of all classes, as a mapping from label to score,
+      not the predicted label; one number is the score of `pos_label`. A batch is a table with a column for each of
+      `classes`, such as `predict_proba` returns, or a data frame, which names its columns. `scores=` is another name of
+      it. None is an abstention.
     - 0/0: undefined for every class.
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -1873,6 +1956,8 @@ class MacroRecall(Metric):
     - Key: ``macro_recall``.
     - Formula: ``sum R_k / K``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -1924,6 +2009,8 @@ class MacroSpecificity(Metric):
     - Key: ``macro_specificity``.
     - Formula: ``sum S_k / K``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -1977,6 +2064,9 @@ class MaximumCalibrationError(ScoreMetric):
     - Key: ``maximum_calibration_error``.
     - Formula: ``max_b abs(share_b - score_b) over the bins b``, in the notation of `Metric`.
     - Range: [0, 1]; lower is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the score of `pos_label`, as one number, or a mapping from
+      label to score, not the predicted label. A batch is a column of such scores, or a table with a column for each of
+      `classes`. `scores=` is another name of it. None is an abstention.
     - 0/0: no data, or a score outside [0, 1].
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -2039,6 +2129,10 @@ class MicroAveragePrecision(ScoreMetric):
     - Formula: ``sum (R_n - R_{n-1}) P_n over the distinct scores of all classes, high to low``, in the notation of
       `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the scores of all classes, as a mapping from label to score,
+      not the predicted label; one number is the score of `pos_label`. A batch is a table with a column for each of
+      `classes`, such as `predict_proba` returns, or a data frame, which names its columns. `scores=` is another name of
+      it. None is an abstention.
     - 0/0: no data.
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -2091,6 +2185,8 @@ class MicroF1(Metric):
     - Key: ``micro_f1``.
     - Formula: ``2 sum TP_k / (2 sum TP_k + sum FP_k + sum FN_k)``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -2143,6 +2239,8 @@ class MicroFBeta(Metric):
     - Key: ``micro_fbeta``.
     - Formula: ``(1 + b^2) sum TP_k / ((1 + b^2) sum TP_k + b^2 sum FN_k + sum FP_k)``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -2193,6 +2291,8 @@ class MicroJaccard(Metric):
     - Key: ``micro_jaccard``.
     - Formula: ``c / (2 N - c)``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -2240,6 +2340,8 @@ class MicroPrecision(Metric):
     - Key: ``micro_precision``.
     - Formula: ``sum TP_k / (sum TP_k + sum FP_k)``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -2292,6 +2394,10 @@ class MicroROCAUC(ScoreMetric):
     - Formula: ``P(s_own > s_rest) + P(s_own = s_rest) / 2 over the scores of all classes``, in the notation of
       `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the scores of all classes, as a mapping from label to score,
+      not the predicted label; one number is the score of `pos_label`. A batch is a table with a column for each of
+      `classes`, such as `predict_proba` returns, or a data frame, which names its columns. `scores=` is another name of
+      it. None is an abstention.
     - 0/0: fewer than two classes.
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -2344,6 +2450,8 @@ class MicroRecall(Metric):
     - Key: ``micro_recall``.
     - Formula: ``sum TP_k / (sum TP_k + sum FN_k)``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -2396,6 +2504,8 @@ class NPV(OneClassMetric):
     - Key: ``npv``.
     - Formula: ``TN_k / (N - p_k)``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: all predictions are of the class.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -2447,6 +2557,8 @@ class NegativeF1(OneClassMetric):
     - Key: ``f1_negative``.
     - Formula: ``2 TN_k / (2 TN_k + FP_k + FN_k)``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: everything is true positive.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -2498,6 +2610,8 @@ class OvAAccuracy(OneClassMetric):
     - Key: ``ova_accuracy``.
     - Formula: ``(TP_k + TN_k) / N``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -2549,6 +2663,8 @@ class OvABalancedAccuracy(OneClassMetric):
     - Key: ``ova_balanced_accuracy``.
     - Formula: ``(R_k + S_k) / 2``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -2602,6 +2718,8 @@ class OvAMCC(OneClassMetric):
     - Key: ``ova_matthews_corrcoef``.
     - Formula: ``(TP TN - FP FN) / sqrt(t_k p_k (N - t_k) (N - p_k))``, in the notation of `Metric`.
     - Range: [-1, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: all samples, or all predictions, of one class.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -2656,6 +2774,8 @@ class OvO(Metric):
     - Formula: ``mean of the metric on [[C_ii, C_ij], [C_ji, C_jj]] over all pairs i < j, for rates of one class that of
       both classes``, in the notation of `Metric`.
     - Range: [-1, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: fewer than two classes.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -2708,6 +2828,8 @@ class OvOAccuracy(Metric):
     - Key: ``accuracy_ovo``.
     - Formula: ``mean of the metric on [[C_ii, C_ij], [C_ji, C_jj]] over all pairs i < j``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: fewer than two classes.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -2757,6 +2879,8 @@ class OvOCohenKappa(Metric):
     - Key: ``cohen_kappa_ovo``.
     - Formula: ``mean of the metric on [[C_ii, C_ij], [C_ji, C_jj]] over all pairs i < j``, in the notation of `Metric`.
     - Range: [-1, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: fewer than two classes.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -2807,6 +2931,8 @@ class OvOF1(Metric):
     - Formula: ``mean of the F1 of both classes on [[C_ii, C_ij], [C_ji, C_jj]] over all pairs i < j``, in the notation
       of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: fewer than two classes.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -2856,6 +2982,8 @@ class OvOMCC(Metric):
     - Key: ``matthews_corrcoef_ovo``.
     - Formula: ``mean of the metric on [[C_ii, C_ij], [C_ji, C_jj]] over all pairs i < j``, in the notation of `Metric`.
     - Range: [-1, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: fewer than two classes.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -2906,6 +3034,8 @@ class P4(OneClassMetric):
     - Key: ``p4``.
     - Formula: ``4 TP TN / (4 TP TN + (TP + TN) (FP + FN))``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: one single class, both true and predicted.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -2958,6 +3088,9 @@ class PRAUCTrapezoid(ScoreMetric):
     - Formula: ``sum (R_n - R_{n-1}) (P_n + P_{n-1}) / 2 over the distinct scores of the class, high to low``, in the
       notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the score of `pos_label`, as one number, or a mapping from
+      label to score, not the predicted label. A batch is a column of such scores, or a table with a column for each of
+      `classes`. `scores=` is another name of it. None is an abstention.
     - 0/0: no sample of the class.
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -3013,6 +3146,8 @@ class PRFowlkesMallows(OneClassMetric):
     - Key: ``fowlkes_mallows``.
     - Formula: ``C_kk / sqrt(t_k p_k)``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: class neither true nor predicted.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -3065,6 +3200,8 @@ class PairFowlkesMallows(Metric):
     - Key: ``pair_fowlkes_mallows``.
     - Formula: ``(sum C_ij^2 - N) / sqrt((sum p_k^2 - N) (sum t_k^2 - N))``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no two samples share a class, or a prediction.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -3122,6 +3259,9 @@ class PartialROCAUC(ScoreMetric):
     - Formula: ``A, or standardised (1 + (A - m) / (M - m)) / 2 with m = max_fpr^2 / 2 and M = max_fpr``, in the
       notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the score of `pos_label`, as one number, or a mapping from
+      label to score, not the predicted label. A batch is a column of such scores, or a table with a column for each of
+      `classes`. `scores=` is another name of it. None is an abstention.
     - 0/0: no sample of the class, or of no other class.
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -3183,6 +3323,8 @@ class Precision(OneClassMetric):
     - Key: ``precision``.
     - Formula: ``C_kk / p_k``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no prediction of the class.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -3235,6 +3377,9 @@ class PrecisionAtRecall(ScoreMetric):
     - Key: ``precision_at_recall``.
     - Formula: ``max P over the thresholds with R >= recall``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the score of `pos_label`, as one number, or a mapping from
+      label to score, not the predicted label. A batch is a column of such scores, or a table with a column for each of
+      `classes`. `scores=` is another name of it. None is an abstention.
     - 0/0: no sample of the class.
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -3294,6 +3439,8 @@ class Prevalence(OneClassMetric):
     - Key: ``prevalence``.
     - Formula: ``t_k / N``, in the notation of `Metric`.
     - Range: [0, 1].
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -3344,6 +3491,9 @@ class ROCAUC(ScoreMetric):
     - Key: ``roc_auc``.
     - Formula: ``P(s_own > s_rest) + P(s_own = s_rest) / 2``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the score of `pos_label`, as one number, or a mapping from
+      label to score, not the predicted label. A batch is a column of such scores, or a table with a column for each of
+      `classes`. `scores=` is another name of it. None is an abstention.
     - 0/0: no sample of the class, or of no other class.
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -3396,6 +3546,8 @@ class Recall(OneClassMetric):
     - Key: ``recall``.
     - Formula: ``C_kk / t_k``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no sample of the class.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -3449,6 +3601,9 @@ class SingleScoreAUC(ScoreMetric):
     - Key: ``roc_auc_single_score``.
     - Formula: ``mean over the pairs i < j of the ROC AUC of one score``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the score of `pos_label`, as one number, or a mapping from
+      label to score, not the predicted label. A batch is a column of such scores, or a table with a column for each of
+      `classes`. `scores=` is another name of it. None is an abstention.
     - 0/0: fewer than two classes.
     - Memory: bounded by the number of classes, at most 64, and by `buckets` and `sample`; see `RankSketch`.
 
@@ -3510,6 +3665,8 @@ class Specificity(OneClassMetric):
     - Key: ``specificity``.
     - Formula: ``TN_k / (N - t_k)``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: all samples are of the class.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -3557,6 +3714,10 @@ class SphericalScore(ScoreMetric):
     - Formula: ``(1/N) sum w q_t / sqrt(sum_k q_k^2) with the probability q_t of the true class``, in the notation of
       `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the scores of all classes, as a mapping from label to score,
+      not the predicted label; one number is the score of `pos_label`. A batch is a table with a column for each of
+      `classes`, such as `predict_proba` returns, or a data frame, which names its columns. `scores=` is another name of
+      it. None is an abstention.
     - 0/0: no data.
     - Memory: under 600 bytes, whatever is counted.
 
@@ -3611,6 +3772,9 @@ class TPRAtFPR(ScoreMetric):
     - Key: ``tpr_at_fpr``.
     - Formula: ``max TPR over the thresholds with FPR <= fpr``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the score of `pos_label`, as one number, or a mapping from
+      label to score, not the predicted label. A batch is a column of such scores, or a table with a column for each of
+      `classes`. `scores=` is another name of it. None is an abstention.
     - 0/0: no sample of the class, or of no other class.
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -3661,6 +3825,10 @@ class TopKAccuracy(ScoreMetric):
     - Key: ``top_k_accuracy``.
     - Formula: ``weight of the samples with rank of the true class <= k, over N``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the scores of all classes, as a mapping from label to score,
+      not the predicted label; one number is the score of `pos_label`. A batch is a table with a column for each of
+      `classes`, such as `predict_proba` returns, or a data frame, which names its columns. `scores=` is another name of
+      it. None is an abstention.
     - 0/0: no data.
     - Memory: under 600 bytes, whatever is counted.
 
@@ -3716,6 +3884,10 @@ class WeightedAveragePrecision(ScoreMetric):
     - Key: ``average_precision_ovr_weighted``.
     - Formula: ``sum t_k AP_k / sum t_k over the classes where it is defined``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the scores of all classes, as a mapping from label to score,
+      not the predicted label; one number is the score of `pos_label`. A batch is a table with a column for each of
+      `classes`, such as `predict_proba` returns, or a data frame, which names its columns. `scores=` is another name of
+      it. None is an abstention.
     - 0/0: undefined for every class.
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -3772,6 +3944,8 @@ class WeightedBalancedAccuracy(Metric):
     - Key: ``weighted_balanced_accuracy``.
     - Formula: ``sum w_k R_k / sum w_k over the classes with t_k > 0``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: all weights are 0.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -3824,6 +3998,8 @@ class WeightedF1(Metric):
     - Key: ``weighted_f1``.
     - Formula: ``sum t_k F1_k / N``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -3875,6 +4051,8 @@ class WeightedFBeta(Metric):
     - Key: ``weighted_fbeta``.
     - Formula: ``sum t_k F_k / N``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -3924,6 +4102,8 @@ class WeightedJaccard(Metric):
     - Key: ``weighted_jaccard``.
     - Formula: ``sum t_k J_k / N``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -3975,6 +4155,8 @@ class WeightedKappa(Metric):
     - Formula: ``1 - sum w_ij C_ij / sum w_ij E_ij with E_ij = t_i p_j / N and w_ij = abs(i - j) or (i - j)^2``, in the
       notation of `Metric`.
     - Range: [-1, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: one single class, both true and predicted.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -4027,6 +4209,8 @@ class WeightedPrecision(Metric):
     - Key: ``weighted_precision``.
     - Formula: ``sum t_k P_k / N``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -4076,6 +4260,10 @@ class WeightedROCAUC(ScoreMetric):
     - Key: ``roc_auc_ovr_weighted``.
     - Formula: ``sum t_k AUC_k / sum t_k over the classes where it is defined``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the scores of all classes, as a mapping from label to score,
+      not the predicted label; one number is the score of `pos_label`. A batch is a table with a column for each of
+      `classes`, such as `predict_proba` returns, or a data frame, which names its columns. `scores=` is another name of
+      it. None is an abstention.
     - 0/0: undefined for every class.
     - Memory: bounded, whatever is counted: for a class against the rest at most 160 KiB by default.
 
@@ -4130,6 +4318,8 @@ class WeightedRecall(Metric):
     - Key: ``weighted_recall``.
     - Formula: ``sum t_k R_k / N``, in the notation of `Metric`.
     - Range: [0, 1]; higher is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
@@ -4180,6 +4370,8 @@ class ZeroOneLoss(Metric):
     - Key: ``zero_one_loss``.
     - Formula: ``(N - c) / N``, in the notation of `Metric`.
     - Range: [0, 1]; lower is better.
+    - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
+      largest is predicted. None is an abstention.
     - 0/0: no data.
     - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
 
