@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from stream_metrics._core.numeric.kernels import MISSING, Lock, checked_weight, split_weights
-from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder, walk_inner
+from stream_metrics.containers.inner import InRiver, check_same, empty_prototype, state_decoder, walk_inner
 from stream_metrics.containers.rescale import has_sketch, scale_weights
 from stream_metrics.errors import WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
@@ -50,7 +50,7 @@ REACH, FIRST = {"fine": 40, "coarse": 24}, {"fine": -54, "coarse": -14}
 CONFIGURATION = ("inner", "half_life")
 
 
-class Fading(Portable):
+class Fading(InRiver, Portable):
     """A state in which a sample that is a half-life older counts half as much.
 
     By count, every update ages all samples by one, abstentions too. In a snapshot a sample that comes now has its own

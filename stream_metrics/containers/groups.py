@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stream_metrics._core.windows.kernels import GroupUpdateBase, Slot
 from stream_metrics.containers.group_keys import factorize_groups, rank, shown
-from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder, walk_inner
+from stream_metrics.containers.inner import InRiver, check_same, empty_prototype, state_decoder, walk_inner
 from stream_metrics.errors import UnknownKeyError, WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.tensors import is_single
@@ -36,7 +36,7 @@ CONFIGURATION = ("inner", "max_groups", "other")
 Codes: TypeAlias = NDArray[np.int64]
 
 
-class ByGroup(GroupUpdateBase, Portable):
+class ByGroup(GroupUpdateBase, InRiver, Portable):
     """A state like `inner` for each group.
 
     A group is any label. Which groups are kept apart is a fixed choice as good as random: those with the smallest

@@ -9,7 +9,7 @@ from stream_metrics.errors import MergeError, options_differ, with_article
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable, encoded
 
-__all__ = ["check_same", "empty_prototype", "state_decoder", "walk_inner"]
+__all__ = ["InRiver", "check_same", "empty_prototype", "state_decoder", "walk_inner"]
 
 FORGETTING = {"rolling": "Rolling", "timed": "TimeWindow", "fading": "Fading"}  # by the kind in bytes
 
@@ -68,3 +68,44 @@ def check_same(mine: object, theirs: object, configuration: Iterable[str]) -> No
             a.copy().merge(b)  # names what differs inside
         if a != b or repr(a) != repr(b):
             raise options_differ({name: a}, {name: b})
+
+
+class InRiver:
+    """What river's evaluate functions ask of a metric, answered by the metric or the set inside a window."""
+
+    __slots__ = ()
+
+    @property
+    def requires_labels(self) -> bool:
+        """Whether river passes labels, and not scores."""
+        return bool(_metric_inside(self).requires_labels)
+
+    def works_with(self, model: object) -> bool:
+        """Return whether the metric or the set inside fits a model of river.
+
+        Parameters
+        ----------
+        model : river.base.Estimator
+            A model.
+
+        Returns
+        -------
+        bool
+            False if river was not imported.
+
+        Raises
+        ------
+        TypeError
+            If river cannot update this state; the message names the adapter.
+        """
+        return bool(_metric_inside(self).works_with(model))
+
+
+def _metric_inside(container: object) -> Any:
+    *around, inside = walk_inner(container)
+    if any(state.KIND == "groups" for state in around):
+        raise TypeError("river passes no `group`; stream_metrics.integrations.river.as_river(metric, context=...) does")
+    if not hasattr(inside, "works_with"):
+        name = type(inside).__name__
+        raise TypeError(f"river cannot read {with_article(name)}; stream_metrics.integrations.river.as_river(...) can")
+    return inside

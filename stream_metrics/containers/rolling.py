@@ -10,7 +10,7 @@ import numpy as np
 
 from stream_metrics._core.confusion.kernels import UpdateBase
 from stream_metrics._core.windows.kernels import RollingAucBase
-from stream_metrics.containers.inner import empty_prototype, walk_inner
+from stream_metrics.containers.inner import InRiver, empty_prototype, walk_inner
 from stream_metrics.errors import MergeError, OptionError, quantity, with_article
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
@@ -35,7 +35,7 @@ LONGEST = 2**24  # samples whose scores a sketch can tell apart
 AREAS = {"roc_auc": (1, 0), "gini": (2, -1)}  # what is a multiple of the ROC area, and a constant
 
 
-class Rolling(RollingAucBase, Portable):
+class Rolling(RollingAucBase, InRiver, Portable):
     """A state, a metric or a set of metrics over the last `window` samples.
 
     Every value is that of a fresh `inner` that has counted these samples, to the bit: a sample that leaves the window

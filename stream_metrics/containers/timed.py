@@ -17,7 +17,7 @@ import numpy as np
 
 from stream_metrics._core.windows.kernels import PaneUpdateBase
 from stream_metrics.containers.closing import Closed, closing
-from stream_metrics.containers.inner import check_same, empty_prototype, state_decoder
+from stream_metrics.containers.inner import InRiver, check_same, empty_prototype, state_decoder
 from stream_metrics.containers.two_stack import StatesAsTheyAre, TwoStackAggregator
 from stream_metrics.errors import OptionError, quantity
 from stream_metrics.inputs.arguments import named_arguments
@@ -37,7 +37,7 @@ CONFIGURATION = ("inner", "period", "panes", "lateness")
 OnClose: TypeAlias = "Callable[[float, float, Accumulator], object] | Literal['keep'] | None"
 
 
-class TimeWindow(PaneUpdateBase, Portable):
+class TimeWindow(PaneUpdateBase, InRiver, Portable):
     """A state, a metric or a set of metrics over the last `period` of time.
 
     The window at the time T is the pane of T and the `panes` - 1 before it, so it covers from `period` less one pane to

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, Self
 
@@ -228,6 +229,29 @@ class MetricSet(SetUpdateBase, MetricBase):
     def reads(self) -> Literal["labels", "both"]:
         """Whether a sample has labels, or labels and scores."""
         return "labels" if self.scored is None else "both"
+
+    @property
+    def requires_labels(self) -> bool:
+        """Whether river passes labels to the set; it keeps scores otherwise, and river passes those."""
+        return self.scored is None
+
+    def works_with(self, model: object) -> bool:
+        """Return whether the set fits a model of river.
+
+        Parameters
+        ----------
+        model : river.base.Estimator
+            A model: a classifier, or where no scores are kept a clusterer.
+
+        Returns
+        -------
+        bool
+            False if river was not imported.
+        """
+        base = sys.modules.get("river.base")  # a caller with a model of river has imported it
+        if base is None:
+            return False
+        return isinstance(model, (base.Classifier, base.Clusterer) if self.requires_labels else base.Classifier)
 
     def _update_unit(self, unit: Label, y_true: object, y_pred: object, w: object, more: dict[str, object]) -> None:
         if self.scored is None and more:

@@ -269,3 +269,33 @@ def test_models_without_classes() -> None:
     assert sm.CramersV().works_with(cluster.KMeans())
     assert as_river(sm.MetricSet(), "cramers_v").works_with(cluster.KMeans())
     assert not sm.ROCAUC().works_with(cluster.KMeans())
+
+
+@pytest.mark.parametrize(
+    ("make", "model", "n"),
+    [
+        (sm.MetricSet, linear_model.LogisticRegression, 1250),
+        (lambda: sm.MetricSet(scores=True), linear_model.LogisticRegression, 1250),
+        (lambda: sm.Rolling(sm.MCC(), 100), linear_model.LogisticRegression, 100),
+        (lambda: sm.Rolling(sm.ROCAUC(), 100), linear_model.LogisticRegression, 100),
+        (lambda: sm.TimeWindow(sm.MetricSet(scores=True), "1h"), linear_model.LogisticRegression, 1250),
+        (lambda: sm.Fading(sm.LogLoss(), 100), linear_model.LogisticRegression, None),
+    ],
+)
+def test_sets_and_windows_are_evaluated_as_they_are(make: Any, model: Any, n: int | None) -> None:
+    """They count what the adapter counts: scores if they keep some, labels otherwise."""
+    plain, adapted = make(), as_river(make())
+    evaluate.progressive_val_score(datasets.Phishing(), model(), plain)
+    evaluate.progressive_val_score(datasets.Phishing(), model(), adapted)
+
+    if not isinstance(plain, sm.TimeWindow):  # panes follow the clock
+        assert plain.to_bytes() == adapted.live.to_bytes()
+    assert plain.n == (adapted.live.n if n is None else n)
+    assert not plain.works_with(linear_model.LinearRegression())
+
+
+@pytest.mark.parametrize("make", [lambda: sm.ByGroup(sm.MCC()), lambda: sm.TimeWindow(sm.ConfusionMatrix(), "1h")])
+def test_what_river_cannot_update_names_the_adapter(make: Any) -> None:
+    """Groups need a group, states have no value of their own."""
+    with pytest.raises(TypeError, match="as_river"):
+        evaluate.progressive_val_score(datasets.Phishing(), linear_model.LogisticRegression(), make())
