@@ -22,12 +22,14 @@ from stream_metrics._core.confusion.kernels cimport ConfusionCounters, UpdateBas
 from stream_metrics._core.numeric.kernels cimport (
     MOST_SAMPLES, Guarded, check_samples, not_counted, numeric_kind, plain, plain_weight, split,
 )
+from stream_metrics.errors import WeightError
 from stream_metrics.labels.label import canonical
 
 import_datetime()
 
 cdef object DATETIME = datetime, UTC_ZONE = UTC
 cdef int64_t NEVER = 0x7FFFFFFFFFFFFFFF
+cdef int64_t PLAUSIBLE = 400000000  # seconds, 13 years: a weight this near to the time of the clock is a time
 cdef double BOUND = 4611686018.0  # seconds: 2^62 ns, the years 1823 to 2116
 
 
@@ -191,6 +193,8 @@ cdef class PaneUpdateBase(Guarded):
             now = since_1970(moment)
         else:
             now = self._instant(moment)
+        if taken > PLAUSIBLE and t is None and abs(taken - now // 1000000000) < PLAUSIBLE:
+            raise WeightError(argument="w", expected="to be a weight", but=f"got the time {w!r}; pass it as `t=`")
         if (group is None and scores is None and classes is None and unit is None and self.first <= now < self.last
                 and (now <= self._latest or now < self._due) and self.counts is not None and self.holder == 0
                 and taken <= self._capacity and self.counts.try_count(y_true, y_pred, w)):
