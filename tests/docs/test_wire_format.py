@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -107,10 +108,14 @@ def check(state: Any, kind: str, content: Any) -> None:
 def check_container(state: Any, kind: str, content: Any) -> None:
     """Compare a container: what it holds, and the states inside."""
     if kind == "rolling":
-        window, _, labels, truths, predictions, _ = content
+        window, _, labels, truths, predictions, weights = content
         assert (window, len(truths)) == (state.window, state.held)
-        assert len(predictions) == len(truths)
-        assert {labels[at] for at in truths} <= set(state.snapshot().labels)
+        if all(at is None or type(at) is int for at in predictions):
+            again = sm.ConfusionMatrix()
+            for truth, predicted, w in zip(truths, predictions, weights or [1] * len(truths), strict=True):
+                again.update(labels[truth], None if predicted is None else labels[predicted], w)
+            assert again.labels == state.snapshot().labels
+            assert (again.matrix == state.snapshot().confusion_matrix).all()
     elif kind == "timed":
         inner, pane, panes, _, _, _, states = content
         assert panes == state.panes
@@ -237,6 +242,38 @@ def assert_column(column: Column, seen: Any, buckets: int, size: int) -> None:
     for group, sample in enumerate(column.samples):
         codes = sorted((code for code in seen if seen[code].get(group)), key=hash_of_code)[:size]
         assert sample == {code: seen[code][group] for code in codes}
+
+
+ROWS = st.lists(st.floats(0.01, 1), min_size=3, max_size=3).map(lambda x: [value / sum(x) for value in x])
+STREAM = st.lists(st.tuples(st.sampled_from("abc"), ROWS, st.integers(0, 3), st.integers(0, 90)), max_size=30)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: sm.MetricSet(scores=True),
+        lambda: sm.ByGroup(sm.MetricSet(scores=True), max_groups=2),
+        lambda: sm.TimeWindow(sm.MetricSet(), period="1m", panes=6),
+        lambda: sm.Fading(sm.MetricSet(), half_life=4),
+        lambda: sm.Rolling(sm.MetricSet(), window=5),
+    ],
+    ids=["set", "groups", "timed", "fading", "rolling"],
+)
+@given(samples=STREAM)
+def test_reads_random_sets_and_containers(make: Callable[[], Any], samples: list[Any]) -> None:
+    """The reader gets every state inside a set, a group or a window."""
+    state = make()
+    for truth, row, w, number in samples:
+        scores = dict(zip("abc", row, strict=True))
+        if isinstance(state, sm.ByGroup):
+            state.update(truth, None, w, scores=scores, group=f"g{number % 3}", unit=number)
+        elif isinstance(state, sm.TimeWindow):
+            state.update(truth, scores, w, t=1_700_000_000 + number)
+        else:
+            state.update(truth, scores, w)
+    kind, content = wire_reader.read(state.to_bytes())
+
+    check(state, kind, content)
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
