@@ -127,6 +127,8 @@ def test_scores_are_passed_once(name: str) -> None:
     more = arguments(state)
     with pytest.raises(sm.ScoreError, match="one of `y_pred` and `scores`"):
         state.update_many(TRUTH, LABELS, scores=SCORES, **more)
+    with pytest.raises(sm.ScoreError, match="one of `y_pred` and `scores`"):
+        state.update(1, 1, scores=0.5, **more)
     assert state == MADE[name]()
 
 

@@ -50,6 +50,8 @@ def plain_sample(
         more |= {name: value for name, value in (("scores", scores), ("classes", names)) if value is not None}
         return _label(given[0]), _with(_predicted(y_pred), None, more), _weight(w)
     names = classes if names is None else names
+    if reads == "scores" and not (is_abstention(scores) or is_abstention(y_pred)):
+        return _label(given[0]), ExtendedPrediction(y_pred, {**more, "scores": scores}), _weight(w)  # refused inside
     if reads == "scores":
         soft = _soft(y_pred if is_abstention(scores) else scores, names)
         return _label(given[0]), _with(soft, None, more), _weight(w)

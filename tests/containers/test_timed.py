@@ -322,7 +322,7 @@ def test_a_time_in_the_place_of_the_weight_is_refused() -> None:
     """It would count as a weight of 1.7e9; with a time beside it, or a clock of other times, it is a weight."""
     window = sm.TimeWindow(sm.Accuracy(), "1h", clock=lambda: 1_750_000_000)
     for time in (1_700_000_000, 1.7e9, 1_700_000_000.25):
-        with pytest.raises(sm.WeightError, match="`w` to be a weight, but got the time .*; pass it as `t=`"):
+        with pytest.raises(sm.WeightError, match=r"`w` to be a weight, but got the time .*; pass it as `t=`"):
             window.update(1, 1, time)
     assert window == sm.TimeWindow(sm.Accuracy(), "1h")
 
