@@ -72,7 +72,7 @@ class UnitFirst(sm.Comparison):
 
 
 any_label = st.one_of(testing.labels(), st.none())
-one_score = st.tuples(st.sampled_from([True, False, 1, 0.0, 3]), rounded_probabilities(), testing.weights())
+one_score = st.tuples(st.sampled_from([True, False, 1, 0.0, False]), rounded_probabilities(), testing.weights())
 equal_weights = st.tuples(
     st.sampled_from(["a", "b", "c"]), st.lists(st.floats(0, 1), min_size=3, max_size=3), st.just(1)
 )

@@ -39,8 +39,8 @@ print(*grown(task, 100_000))
 state = sm.ConfusionMatrix()
 def task(n):
     for i in range(n):
-        state.update(("label", i), i + 0.5)
-        state.revert(("label", i), i + 0.5)
+        state.update(("label", i), float(i))
+        state.revert(("label", i), float(i))
 print(*grown(task, 16_000))
 """,
     "states made and dropped": """
@@ -106,7 +106,7 @@ print(*grown(task, 2_400))
 state = sm.ConfusionMatrix()
 rng = np.random.default_rng(0)
 text = [str(i % 9) for i in range(500)]
-columns = [rng.integers(0, 50, 500), text, np.array(["x", "yy"] * 250), rng.random(500).round(1)]
+columns = [rng.integers(0, 50, 500), text, np.array(["x", "yy"] * 250), rng.random(500).round()]
 def task(n):
     for i in range(n):
         state.update_many(columns[i % 4], columns[(i + 1) % 4], [1, 0.5] * 250 if i % 3 else None)

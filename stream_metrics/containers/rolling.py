@@ -100,6 +100,8 @@ class Rolling(RollingAucBase, InRiver, Portable):
         self._set_reads(self._reads != "labels", self._reads == "both")
         state = getattr(leaf, "state", leaf)
         self._classes = state.classes if isinstance(state, ProbabilityLosses) else None
+        if isinstance(leaf, MetricSet) and leaf.scored is not None:
+            self._classes = leaf.labels
         metric = self.inner
         if isinstance(metric, Metric) and metric.key in AREAS and _is_plain(metric):
             self._set_auc(metric.pos_label, *AREAS[metric.key], metric.zero_division)

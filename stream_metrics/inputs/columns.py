@@ -8,6 +8,7 @@ imported to recognise pandas, Arrow or torch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -139,7 +140,7 @@ def as_column(values: object, argument: str, may_abstain: bool) -> Column:
         return values
     if type(values) is np.ndarray and values.ndim == 1:
         return _from_array(np.ascontiguousarray(native(values)), argument, may_abstain)
-    values = getattr(values, "array", values) if hasattr(values, "iloc") else values  # a pandas Series
+    values = _without_gaps(getattr(values, "array", values) if hasattr(values, "iloc") else values)  # a pandas Series
     arrow_data = arrow.as_pyarrow(values)
     if arrow_data is not None:
         values = arrow.labels(arrow_data, argument)
@@ -152,8 +153,16 @@ def as_column(values: object, argument: str, may_abstain: bool) -> Column:
         return Column(*encode_objects(list(values), argument, may_abstain))
     array = np.asarray(values)
     if array.ndim != 1:
-        raise LabelError(argument=argument, expected="to have one dimension", but=f"got the shape {array.shape}")
+        hint = "; did you mean `scores=`?" if array.ndim == 2 and array.dtype.kind == "f" and may_abstain else ""
+        but = f"got the shape {array.shape}{hint}"
+        raise LabelError(argument=argument, expected="to have one dimension", but=but)
     return _from_array(np.ascontiguousarray(native(array)), argument, may_abstain)
+
+
+def _without_gaps(values: Any) -> Any:
+    """Return integers or booleans of pandas as objects if some are missing: NumPy would make floats of them."""
+    gaps = hasattr(values, "isna") and getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u", "b")
+    return values.to_numpy(dtype=object) if gaps and values.isna().any() else values
 
 
 def _names(categories: Iterable[object]) -> list[Label]:
@@ -225,13 +234,26 @@ def _from_array(array: Array, argument: str, may_abstain: bool) -> Column:
     if kind == "f":
         array = array.astype(np.float64) + 0.0  # -0.0 becomes 0.0
         bad = np.flatnonzero(~np.isfinite(array))
-        if len(bad):
-            canonical(array[bad[0]].item(), argument, int(bad[0]))
+        if len(bad) and may_abstain and np.isnan(array[bad]).all():
+            return _with_gaps(array, bad, argument)
+        for row in bad.tolist():
+            if not may_abstain or math.isinf(array[row]):
+                canonical(array[row].item(), argument, row)
     if kind in "fUS" and len(array) and 0 < array.itemsize <= LONGEST:
         codes, firsts = encode_bytes(array.view(np.uint8).reshape(len(array), -1))
         return Column(codes, array[firsts].tolist())
     times = kind in "mM"  # in a list of Python objects some units would be numbers
     return Column(*encode_objects(list(array) if times else array.tolist(), argument, may_abstain))
+
+
+def _with_gaps(array: Array, missing: Array, argument: str) -> Column:
+    """Return a column of floats that are missing in some rows: labels joined by pandas come as such."""
+    present = np.ones(len(array), bool)
+    present[missing] = False
+    rest = _from_array(array[present], argument, False)
+    codes = np.full(len(array), -1, np.int32)
+    codes[present] = rest.values
+    return Column(codes, rest.names if rest.names is not None else [])
 
 
 def count_pairs(t: Column, p: Column, wholes: Array | None = None, parts: Array | None = None) -> PairCounts:

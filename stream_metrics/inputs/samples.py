@@ -24,7 +24,8 @@ from stream_metrics.inputs.score_tables import (
     stand_in,
 )
 from stream_metrics.inputs.tensors import Array, is_single
-from stream_metrics.labels import Label, canonical, most_likely, ordering, unique
+from stream_metrics.labels import Label, canonical, is_missing, most_likely, ordering, unique
+from stream_metrics.labels.pos_label import counted_before
 
 if TYPE_CHECKING:
     from stream_metrics.states.protocols import Accumulator
@@ -49,15 +50,15 @@ def plain_sample(
     if reads == "labels":
         more |= {name: value for name, value in (("scores", scores), ("classes", names)) if value is not None}
         return _label(given[0]), _with(_predicted(y_pred), None, more), _weight(w)
-    names = classes if names is None else names
+    instead = classes if names is None else names
     if reads == "scores" and not (is_abstention(scores) or is_abstention(y_pred)):
         return _label(given[0]), ExtendedPrediction(y_pred, {**more, "scores": scores}), _weight(w)  # refused inside
     if reads == "scores":
-        soft = _soft(y_pred if is_abstention(scores) else scores, names)
+        soft = _soft(y_pred if is_abstention(scores) else scores, instead)
         return _label(given[0]), _with(soft, None, more), _weight(w)
     if is_abstention(scores) and (names is not None or is_soft(y_pred)):
         scores, y_pred = y_pred, None
-    return _label(given[0]), _with(_predicted(y_pred), _soft(scores, names), more), _weight(w)
+    return _label(given[0]), _with(_predicted(y_pred), _soft(scores, instead), more), _weight(w)
 
 
 def plain_rows(
@@ -74,7 +75,7 @@ def plain_rows(
     elif reads == "scores":
         predicted = _soft_column(y_pred if scores is None else scores, names, start, classes)
     else:
-        predicted = _either(y_pred, scores, names, start)
+        predicted = _either(y_pred, scores, names, start, classes)
     for name, values in more.items():
         values = [values] * n if is_single(values) else values
         beside = _labels(values, name, start)
@@ -84,8 +85,12 @@ def plain_rows(
 
 
 def feed(state: Accumulator, samples: Iterable[Sample]) -> None:
-    """Let a state count samples; in a batch, if nothing came beside their predictions."""
-    rows = list(samples)
+    """Let a state count samples that a window has counted; in a batch, if nothing came beside their predictions."""
+    with counted_before():
+        _feed(state, list(samples))
+
+
+def _feed(state: Accumulator, rows: list[Sample]) -> None:
     if not any(type(predicted) is ExtendedPrediction for _, predicted, _ in rows):
         if rows:
             truth, predicted, weight = (list(values) for values in zip(*rows, strict=True))
@@ -172,7 +177,7 @@ def _predicted(value: object) -> object:
     """Return the label of a prediction; None for an abstention."""
     if isinstance(value, Mapping):
         return most_likely(value) if value else None
-    return None if value is None else _label(value)
+    return None if is_missing(value) else _label(value)
 
 
 @_passed_on
@@ -180,6 +185,8 @@ def _soft(scores: object, classes: Any) -> object:
     """Return scores as a float, a dict, or None."""
     if type(scores) is float or scores is None:
         return scores
+    if is_abstention(scores):
+        return None
     if isinstance(scores, Mapping):
         row = {canonical(label): _number(scores[label]) for label in scores}
         return (row or None) if len(row) == len(scores) else scores
@@ -237,16 +244,18 @@ def _soft_column(scores: object, classes: Classes, start: int, instead: Classes 
     return [dict(zip(names or (), row, strict=True)) for row in table[start:].tolist()]
 
 
-def _either(y_pred: object, scores: object, classes: Classes, start: int) -> Sequence[object]:
+def _either(
+    y_pred: object, scores: object, classes: Classes, start: int, instead: Classes = None
+) -> Sequence[object]:
     """Return predictions from a row on, where some are labels and some are scores, or scores stand beside labels."""
     if scores is None:
         soft, y_pred, rows = soft_rows(y_pred, classes)
         if rows is not None or (soft is None and isinstance(y_pred, list | tuple)):
             return [_soft(p, None) if is_soft(p) else _predicted(p) for p in listed(y_pred)[start:]]
-        return _labels(y_pred, "y_pred", start) if soft is None else _soft_column(soft, classes, start)
+        return _labels(y_pred, "y_pred", start) if soft is None else _soft_column(soft, classes, start, instead)
     if y_pred is None:
-        return _soft_column(scores, classes, start)
+        return _soft_column(scores, classes, start, instead)
     classes = own_names(scores) if classes is None else classes
     y_pred, scores = stand_in(y_pred, scores)
-    soft = _soft_column(scores, classes, start)
+    soft = _soft_column(scores, classes, start, instead)
     return [_with(p, s, {}) for p, s in zip(_labels(y_pred, "y_pred", start), soft, strict=True)]

@@ -13,7 +13,7 @@ from stream_metrics.errors import ScoreError
 from stream_metrics.inputs import arrow_scores
 from stream_metrics.inputs.arrow import as_pyarrow, dictionary_encode
 from stream_metrics.inputs.tensors import Array, Rows, Values, as_container, native
-from stream_metrics.labels import Label, unique
+from stream_metrics.labels import Label, is_missing, unique
 
 __all__ = [
     "finite_scores",
@@ -120,7 +120,12 @@ def materialize(values: object, argument: str) -> Any:
 
 def is_abstention(scores: object) -> bool:
     """Tell whether a sample has no scores."""
-    return scores is None or (is_mapping(scores) and not scores)
+    kind = type(scores)
+    if kind is float or kind is int or (kind is dict and scores):
+        return False
+    if scores is None or is_mapping(scores):
+        return not scores
+    return is_missing(scores) and not isinstance(plain_number(scores), float)  # nan is a score that is refused
 
 
 def is_soft(y_pred: object) -> bool:

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 
 from stream_metrics.errors import LabelError, ScoreError
 
-__all__ = ["Label", "canonical", "most_likely", "ordering", "sort_key", "unique"]
+__all__ = ["Label", "canonical", "is_missing", "most_likely", "ordering", "sort_key", "unique"]
 
 Label: TypeAlias = "str | int | float | bytes | tuple[Label, ...]"
 
@@ -61,6 +61,21 @@ def canonical(value: object, argument: str = "label", position: int | None = Non
         if type(item) is not kind:
             return canonical(item, argument, position)
     raise _error(value, argument, position)
+
+
+def is_missing(value: object) -> bool:
+    """Tell whether a value says that there is none: None, nan, or what NumPy and pandas write for it."""
+    if value is None:
+        return True
+    if isinstance(value, float):
+        return value != value
+    if type(value).__name__ in ("NAType", "NaTType"):  # of pandas, which need not be there
+        return True
+    if getattr(value, "shape", None) != ():
+        return False
+    if getattr(value, "mask", False) is not False and bool(value.mask):  # type: ignore[attr-defined]
+        return True
+    return _numpy_kind(value) in ("f", "m", "M") and bool(value != value)
 
 
 def _is_time(value: object) -> bool:

@@ -194,9 +194,12 @@ class MetricBase(UpdateBase, Portable):
         MergeError
             If samples are copied, but the configuration differs.
         """
-        arguments = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-        twin = type(self)(**arguments | dict(new_params or {}))
+        twin = type(self)(**self._arguments() | dict(new_params or {}))
         return twin.merge(self) if include_attributes else twin
+
+    def _arguments(self) -> dict[str, object]:
+        """Return the arguments of the constructor that make a metric like this one."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     @property
     def n(self) -> int:

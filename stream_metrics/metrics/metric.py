@@ -22,6 +22,7 @@ from stream_metrics.evaluation.evaluate import checked_options, checked_zero_div
 from stream_metrics.formulas.protocol import CountState
 from stream_metrics.inputs.options import sequence
 from stream_metrics.labels import canonical, ordering
+from stream_metrics.labels.pos_label import check_possible, counted_before, is_default
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.folds import copied, read_folds
 from stream_metrics.snapshots.snapshot import Snapshot
@@ -126,7 +127,10 @@ class Metric(MetricBase):
         for_state = {name: options.pop(name) for name in names}
         pos_label = for_state["pos_label"] if "pos_label" in for_state else options.pop("pos_label", None)
         self.pos_label = None if pos_label is None else canonical(pos_label, "pos_label")
-        self.attach(kind(**for_state, **_sketched(row)))
+        state = kind(**for_state, **_sketched(row))
+        if row.kind == "per_class" and row.state == "counts" and self.pos_label is not None:
+            check_possible(self.pos_label, state.fixed_labels, state.other)
+        self.attach(state)
         for name in for_state:
             setattr(self, name, getattr(self.state, "fixed_labels" if name == "labels" else name))
         self._set_options(options)
@@ -243,7 +247,8 @@ class Metric(MetricBase):
             for_state["pos_label"] = pos_label[0]
         named = METRIC_CLASSES.get(key) or _unlisted(key)
         metric_class = cls if issubclass(cls, named) else named
-        metric: Metric = metric_class(zero_division=zero_division, **for_state, **options)
+        with counted_before():
+            metric: Metric = metric_class(zero_division=zero_division, **for_state, **options)
         if metric.state.to_content()[0] != state.to_content()[0] and row.state == "ranks":
             raise ValueError("a sketch such as this metric makes")
         metric.attach(state)
@@ -265,6 +270,10 @@ class Metric(MetricBase):
 class OneClassMetric(Metric):
     """A metric of one class, `pos_label`, against the rest."""
 
+    def attach(self, state: Any) -> None:
+        """Count in this state from now on; with the default `pos_label` it takes 0/1 and False/True only."""
+        super().attach(_binary_only(self, state))
+
     def get(self) -> float:
         """Return the current value of `pos_label`; `zero_division` where it is 0/0.
 
@@ -280,6 +289,11 @@ class OneClassMetric(Metric):
 class ScoreMetric(Metric):
     """A metric of the scores of all classes, or of those of `pos_label` against the rest."""
 
+    def attach(self, state: Any) -> None:
+        """Count in this state from now on; with the default `pos_label`, metrics of a class take 0/1 and False/True."""
+        per_class = getattr(self, "row", None) is not None and self.row.kind == "per_class"
+        super().attach(_binary_only(self, state) if per_class else state)
+
     def get(self) -> float:
         """Return the current value, without its interval; `zero_division` where it is 0/0.
 
@@ -294,6 +308,13 @@ class ScoreMetric(Metric):
             computed = self._read(self._formula)
         value: float = point_value(computed)
         return value if value == value else self.zero_division
+
+
+def _binary_only(metric: Metric, state: Any) -> Any:
+    """Let a state refuse what the default `pos_label` has no place for, and return it."""
+    if is_default(getattr(metric, "pos_label", None)):
+        state.allow_binary_only()
+    return state
 
 
 @cache

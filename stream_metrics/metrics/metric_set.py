@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
 
 from stream_metrics._core.confusion.kernels import SetUpdateBase
 from stream_metrics.catalog.table import CATALOG, find
@@ -12,7 +15,8 @@ from stream_metrics.errors import quantity
 from stream_metrics.evaluation.evaluate import checked_zero_division
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.options import real, truth, whole
-from stream_metrics.labels import Label
+from stream_metrics.labels import Label, canonical
+from stream_metrics.labels.pos_label import check_possible, counted_before, is_default
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.folds import batch_of, copied, read_folds, written
 from stream_metrics.metrics.metric import Metric
@@ -45,12 +49,15 @@ class MetricSet(SetUpdateBase, MetricBase):
         losses are read from them. "any" is for other finite numbers, which have no losses. Metrics that are named bring
         the states that they need.
     pos_label : Label, default True
-        The class whose score a single number is; 1 where the classes are 0 and 1.
+        The class whose score a single number is; only where scores are kept. By default single numbers are scores of
+        class 1 or True, and the true labels beside them are 0/1 or False/True. The class beside `pos_label` is the
+        other one of two `labels`, of 0 and 1, or else the only other label that was seen.
     threshold : float, optional
         A single number predicts `pos_label` if it is at least this: 0.5 for probabilities and 0 for "any" scores by
-        default.
+        default. Only where scores are kept.
     labels : iterable of Label, optional
-        The classes, in the order in which they are reported; see `ConfusionMatrix`.
+        The classes, in the order in which they are reported; see `ConfusionMatrix`. The columns of a table of scores
+        without `classes` are in this order, too.
     other : Label, optional
         The label that stands for all labels that are not in `labels`; only without scores.
     buckets, sample : int, default 1024 and 512
@@ -129,13 +136,17 @@ class MetricSet(SetUpdateBase, MetricBase):
         needed = STATES_OF_SCORES[scores] | {CATALOG[key].state for key in self.metrics or ()} - {"counts"}
         size = (whole(buckets, "buckets", 2, LARGEST), whole(sample, "sample", 1, LARGEST))
         paired = pairs and (self.metrics is None or any(CATALOG[key].quadratic for key in self.metrics))
-        threshold = (0.0 if scores == "any" else 0.5) if threshold is None else real(threshold, "threshold")
-        if threshold != threshold:
-            raise ValueError(f"Expected `threshold` to be a number, but got {threshold!r}")
-        self.attach_scored(self._make_scored(needed, pos_label, threshold, size, paired) if needed else None)
+        if needed:
+            threshold = (0.0 if scores == "any" else 0.5) if threshold is None else _checked_threshold(threshold)
+            if not is_default(pos_label):
+                check_possible(canonical(pos_label, "pos_label"), self.labels)
+            self.attach_scored(self._make_scored(needed, pos_label, threshold, size, paired))
+        else:
+            _refuse_options(pos_label=(pos_label, True), threshold=(threshold, None))
+            self.attach_scored(None)
         self.scores = "any" if scores == "any" else bool(scores)
         self.pos_label = self.scored.ranks.pos_label if needed else pos_label
-        self.threshold = self.scored.threshold if needed else threshold
+        self.threshold = 0.5 if threshold is None else threshold  # of labels alone, without effect
         self.buckets, self.sample = size
         self.pairs = truth(pairs, "pairs")
 
@@ -151,6 +162,12 @@ class MetricSet(SetUpdateBase, MetricBase):
             self.labels,
             threshold,
         )
+
+    def _set_threshold(self, threshold: float) -> None:
+        scored = self._with_scores()
+        states = scored.ranks, scored.confidence, scored.losses
+        self.attach_scored(ScoreStates(*states, self.labels, threshold))
+        self.threshold = threshold
 
     def _update_scored(self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes) -> None:
         scored = self._with_scores()
@@ -307,6 +324,12 @@ class MetricSet(SetUpdateBase, MetricBase):
         if self.scored is not None:
             self.scored.reset()
 
+    def _arguments(self) -> dict[str, object]:
+        arguments = super()._arguments()
+        if self.scored is None:
+            del arguments["threshold"]  # which needs scores
+        return arguments
+
     def get(self) -> Values:
         """Return the current values of the whole metrics.
 
@@ -352,9 +375,13 @@ class MetricSet(SetUpdateBase, MetricBase):
         counts = ConfusionMatrix.from_content(counts_content)
         names = ("scores", "pos_label", "threshold", "buckets", "sample", "pairs")
         options = dict(zip(names, rest, strict=bool(rest)))
-        metric_set = cls(
-            metrics, labels=counts.fixed_labels, other=counts.other, zero_division=zero_division, **options
-        )
+        threshold = options.pop("threshold", None)
+        with counted_before():
+            metric_set = cls(
+                metrics, labels=counts.fixed_labels, other=counts.other, zero_division=zero_division, **options
+            )
+        if metric_set.scored is not None:  # earlier versions let an infinity pass
+            metric_set._set_threshold(real(threshold, "threshold"))
         metric_set.attach(counts)
         states = [] if metric_set.scored is None else metric_set.scored.states()
         for state, state_content in zip(states, contents[: len(states)], strict=True):
@@ -369,6 +396,23 @@ class MetricSet(SetUpdateBase, MetricBase):
     def __repr__(self) -> str:
         which = "every metric" if self.metrics is None else quantity(len(self.metrics), "metric")
         return f"MetricSet({which}, {quantity(self.n, 'sample')}, {quantity(self.state.k, 'class')})"
+
+
+def _checked_threshold(threshold: object) -> float:
+    number = real(threshold, "threshold")
+    if not math.isfinite(number):
+        raise ValueError(f"Expected `threshold` to be a finite number, but got {threshold!r}")
+    return number
+
+
+def _refuse_options(**given: tuple[Any, Any]) -> None:
+    """Raise ValueError for an option that has no effect without scores, unless it has its default."""
+    for name, (value, default) in given.items():
+        if value is not default and not (default is True and isinstance(value, np.bool_) and value):
+            raise ValueError(
+                f"Expected no `{name}` in a set that keeps labels only, but got {value!r:.60}: it is about scores, "
+                f"which MetricSet(scores=True) keeps"
+            )
 
 
 def _by_name(counts: ConfusionMatrix, scored: ScoreStates | None) -> dict[str, Any]:

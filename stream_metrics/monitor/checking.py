@@ -7,7 +7,7 @@ is written so; without, if the prediction (or else the truth) of the event is a 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, TypeGuard, cast
 
 from stream_metrics.containers.moments import nanoseconds
@@ -15,6 +15,7 @@ from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.times import LIMIT
 from stream_metrics.labels import Label, canonical, most_likely
 from stream_metrics.labels.json_names import label_named, number_named
+from stream_metrics.labels.pos_label import check_whole
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.records import MISSING, Checked, Classes, Prediction, Scores, Truth
 from stream_metrics.monitor.scores import packed
@@ -49,7 +50,7 @@ def checker(counting: Counting, parser: ScoreParser) -> Check:
     def check_label(value: Any, name: str) -> Prediction:
         if value is MISSING or value is None:
             return value
-        label = value if type(value) in PLAIN else _label(value, name, "label")
+        label = value if type(value) in PLAIN else _label(value, name, "label", cast(Classes, counting.labels))
         if allowed is not None and label not in allowed:
             raise RejectedRecord("label", f"{name} {label!r} is none of the labels {list(counting.labels)}")
         return label
@@ -185,9 +186,13 @@ def _largest(scores: float | dict[Label, float]) -> Label:
         raise RejectedRecord("score", str(error)) from None
 
 
-def _label(value: object, name: str, reason: str) -> Label:
+def _label(value: object, name: str, reason: str, named: Iterable[Label] | None = None) -> Label:
+    """Return a label; one that is counted (`named` are those of the configuration) has a fraction only if they have."""
     try:
-        return canonical(value, name)
+        label = canonical(value, name)
+        if named is not None:
+            check_whole(label, named, name)
+        return label
     except StreamMetricsError as error:
         raise RejectedRecord(reason, str(error)) from None
 

@@ -224,10 +224,11 @@ def _alike(chunk: Chunk, like: MetricSet) -> Rows | None:
 def _by_kind(chunk: Chunk, like: MetricSet, refuse: Refuse) -> list[Rows]:
     """Return the rows by kind, each looked at by itself."""
     kinds: dict[Kind, list[Row]] = {}
-    for place, (prediction, scores, classes) in enumerate(zip(chunk.labels, chunk.scores, chunk.classes, strict=True)):
+    fields = chunk.truths, chunk.labels, chunk.scores, chunk.classes
+    for place, (truth, prediction, scores, classes) in enumerate(zip(*fields, strict=True)):
         scores = scores if classes is None else mapping(scores, classes)
         try:
-            kind, label, given = _kind(prediction, scores, like)
+            kind, label, given = _kind(truth, prediction, scores, like)
         except StreamMetricsError as error:
             refuse(place, error)
         else:
@@ -255,7 +256,7 @@ def _rows(chunk: Chunk, rows: list[Row]) -> Rows:
     return Rows(places, [truths[place] for place in places], [label for _, label, _ in rows], some)
 
 
-def _kind(prediction: Any, scores: Any, like: MetricSet) -> tuple[Kind, Prediction, object]:
+def _kind(truth: Any, prediction: Any, scores: Any, like: MetricSet) -> tuple[Kind, Prediction, object]:
     """Return the kind of a row, its label, and its scores: "labels", "singles", or the set of the classes of a mapping.
 
     LabelError or ScoreError for anything else.
@@ -272,14 +273,14 @@ def _kind(prediction: Any, scores: Any, like: MetricSet) -> tuple[Kind, Predicti
     if like.scored is None and not unsaid:
         return "labels", prediction, None
     if not mapping:
-        return "singles", *_single(None if unsaid else prediction, scores, like)
+        return "singles", *_single(truth, None if unsaid else prediction, scores, like)
     label = most_likely(scores, "scores") if unsaid else prediction
     if like.scored is None:
         return "labels", label, None
     return frozenset(zip(map(type, scores), scores, strict=True)), label, scores  # 1, 1.0 and True are counted apart
 
 
-def _single(prediction: Label | None, scores: object, like: MetricSet) -> tuple[Label, float]:
+def _single(truth: Label, prediction: Label | None, scores: object, like: MetricSet) -> tuple[Label, float]:
     """Return the label and the score where a single number is given."""
     if isinstance(scores, bool) or not isinstance(scores, int | float | np.integer | np.floating):
         raise ScoreError(f"Expected `scores` to be a mapping from class to number, or a number, but got {scores!r:.60}")
@@ -291,12 +292,10 @@ def _single(prediction: Label | None, scores: object, like: MetricSet) -> tuple[
         raise ScoreError(f"Expected the score to be a finite number, but got {scores!r:.60}") from None
     if prediction is not None:
         return prediction, score
-    positive, negative = like.scored.ranks.pos_label, like.scored.negative
-    if not score >= like.scored.threshold:
-        if negative is None:
-            raise ScoreError(f"Expected a prediction, as the class beside {positive!r} is not known, but got {score}")
-        return negative[0], score
-    return positive, score
+    if score < like.scored.threshold and like.scored.negative is None:  # a label seen elsewhere would depend on batches
+        positive = like.scored.ranks.pos_label
+        raise ScoreError(f"Expected a prediction, as the class beside {positive!r} is not known, but got {score}")
+    return like.scored.rule.of_sample(score, truth, ())[0], score
 
 
 def _table(rows: Sequence[Mapping[Label, float]], names: Classes) -> NDArray[np.float64] | None:

@@ -59,7 +59,7 @@ def classes(r: Ranks) -> tuple[Label, ...]:
     if len(labels) != 2 or r.pos_label not in labels:
         return labels
     other = labels[1 - labels.index(r.pos_label)]
-    return labels if len(r.column(other).cells) else (r.pos_label,)
+    return labels if len(r.column(other).cells) else (labels[labels.index(r.pos_label)],)
 
 
 @memoized

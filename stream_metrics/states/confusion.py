@@ -119,7 +119,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         assert batch.predicted is not None
         counted = count_pairs(batch.truth, batch.predicted, *batch.split_weights())
         truth, predicted = counted.truth, counted.predicted
-        if self.fixed_labels is not None:
+        if self.fixed_labels is not None or self.binary_only or float in {*map(type, truth), *map(type, predicted)}:
             truth = admit_labels(self.admit, truth, batch.truth, "y_true")
             predicted = admit_labels(self.admit, predicted, batch.predicted, "y_pred")
         numbers = counted.n, counted.abstained, counted.weighted

@@ -38,6 +38,7 @@ from stream_metrics.inputs.score_tables import (
     score_table,
 )
 from stream_metrics.labels import Label, canonical, unique
+from stream_metrics.labels.pos_label import check_possible, is_default
 from stream_metrics.states.folds import content_fold, fold_of, folds_of
 from stream_metrics.states.limits import MOST, Load, capacity_left, load_of, sample_cost
 from stream_metrics.states.losses import ProbabilityLosses
@@ -127,9 +128,13 @@ class Comparison(PairedCounts, Portable):
         self.a, self.b = str(a), str(b)
         self.scores: bool | Literal["any"] = "any" if scores == "any" else bool(scores)
         self.pos_label = canonical(pos_label, "pos_label")
+        if not scores and self.pos_label is not True:
+            raise ValueError(f"Expected no `pos_label` without `scores`, but got {pos_label!r:.60}: it is about scores")
         self._scored: dict[int, Pair] = {}  # by fold
         self._left = 0  # what the states of scores of all folds can still count; a lower bound
         self._configure(labels, folds, bool(scores))
+        if not is_default(self.pos_label):
+            check_possible(self.pos_label, self.fixed_labels)
 
     def _update(
         self, y_true: object, pred_a: object, pred_b: object, w: object, unit: object, classes: Iterable[Label] | None
@@ -151,7 +156,7 @@ class Comparison(PairedCounts, Portable):
         with self.writing():
             pair = self._scored.get(place) or (self._empty(), self._empty())
             (labels_a, steps_a), (labels_b, steps_b) = (
-                scored.read_sample(y_true, pred, w, None, None)
+                scored.read_sample(y_true, pred, w, None, None, self)
                 for scored, pred in zip(pair, (pred_a, pred_b), strict=True)
             )
             truth, label_a, label_b = self._checked(y_true, labels_a[1], labels_b[1])
@@ -269,7 +274,7 @@ class Comparison(PairedCounts, Portable):
         for column, argument in zip(columns, ARGUMENTS[1:], strict=True):
             side = whole.take(rows, [column[row] for row in rows.tolist()])
             filled = [None if x is None else label for x, label in zip(column, truth.objects(), strict=True)]
-            for row, label in zip(rows.tolist(), rule.of_batch(side).labels.objects(), strict=True):
+            for row, label in zip(rows.tolist(), rule.of_batch(side, self.labels).labels.objects(), strict=True):
                 filled[row] = label
             sides.append(side)
             labels.append(as_column(filled, argument, True))

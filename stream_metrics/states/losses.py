@@ -22,7 +22,9 @@ from stream_metrics.inputs.columns import Column, factorize
 from stream_metrics.inputs.score_tables import check_classes
 from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label, ordering
+from stream_metrics.labels.pos_label import is_default
 from stream_metrics.snapshots.snapshot import Snapshot
+from stream_metrics.states.score_labels import check_truths_of_singles
 from stream_metrics.wire import Portable
 
 __all__ = ["ProbabilityLosses"]
@@ -148,15 +150,14 @@ class ProbabilityLosses(LossSums, Portable):
 
     def _positive(self, truth: Column) -> Array:
         """Return for each row whether its true label is `pos_label`."""
-        if truth.names is None and isinstance(self.pos_label, int):
+        if truth.names is None and isinstance(self.pos_label, int) and not is_default(self.pos_label):
             equal: Array = truth.values == self.pos_label
             return equal.view(np.uint8)
         codes, labels = factorize(truth)
         try:
             return np.asarray(np.array([self.is_positive(label) for label in labels], np.uint8)[codes])
         except LabelError:
-            for position, code in enumerate(codes.tolist()):
-                self.is_positive(labels[code], position)
+            check_truths_of_singles(self.pos_label, codes, labels)
             raise
 
     def _refuse(self, row: int, table: Array, names: tuple[Label, ...], wholes: Array | None) -> None:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 if TYPE_CHECKING:
     from stream_metrics.inputs.batch import Batch
+    from stream_metrics.labels import Label
     from stream_metrics.states.limits import Load
 
-__all__ = ["Accumulator", "BatchState", "Mergeable", "Readable"]
+__all__ = ["Accumulator", "BatchState", "HasLabels", "LabelCounts", "Mergeable", "Readable"]
 
 
 class Mergeable(Protocol):
@@ -97,3 +98,15 @@ class BatchState(Accumulator, Protocol):
 
     def prepare_batch(self, batch: Batch) -> Callable[[], object]:
         """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""
+
+
+class HasLabels(Protocol):
+    """What tells which labels were counted."""
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels, in the order of report."""
+
+
+class LabelCounts(BatchState, HasLabels, Protocol):
+    """Counts of labels that batches feed."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stream_metrics._core.numeric.kernels import chosen_scores
 from stream_metrics._core.ranks.kernels import Batch as RankBatch
 from stream_metrics._core.ranks.kernels import RankCounters, ScoreRows, first_bad
-from stream_metrics.errors import ScoreError, quantity
+from stream_metrics.errors import LabelError, ScoreError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, score_batch
 from stream_metrics.inputs.columns import Column, factorize
@@ -20,6 +20,7 @@ from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label
 from stream_metrics.ranking.protocol import RankColumn
 from stream_metrics.snapshots.snapshot import Snapshot
+from stream_metrics.states.score_labels import check_rows, check_truths_of_singles
 from stream_metrics.wire import Portable
 
 __all__ = ["RankSketch"]
@@ -135,6 +136,7 @@ class RankSketch(RankCounters, Portable):
         if bad is not None:
             raise _not_finite(bad[0], matrix[bad], self.pos_label if names is None else names[bad[1]])
         codes, labels = self._numbered(batch.truth, weights)
+        self._check_allowed(codes, labels, names or (), None if names is None else [])
         seen = None if names is None else np.zeros((len(names), 4), np.int64)
         columns = [None] if names is None else list(names)
         counted = RankBatch(codes, labels, columns, seen, weights, self.pairs, self.pos_label)
@@ -149,7 +151,13 @@ class RankSketch(RankCounters, Portable):
         rows = ScoreRows(samples, self.pos_label, batch.classes)
         wholes, parts = (None if x is None else x[rows.counted] for x in weights)
         codes, labels = self._numbered(batch.truth.take(rows.counted), (wholes, parts))
-        row = (np.cumsum(rows.counted) - 1)[rows.row]
+        place = np.cumsum(rows.counted) - 1
+        row = place[rows.row]
+        try:
+            self._check_allowed(codes, labels, rows.labels if self.binary_only else (), place[rows.singles].tolist())
+        except LabelError as error:
+            counted_rows = np.flatnonzero(rows.counted)
+            raise error if error.position is None else error.with_position(counted_rows[error.position]) from None
         used = _some_weight(wholes, parts, len(codes))[row]
         seen = np.zeros((len(rows.labels), 4), np.int64)
         np.add.at(seen, (rows.label[used], rows.kind[used]), 1)
@@ -185,6 +193,19 @@ class RankSketch(RankCounters, Portable):
                     f"but got {len(counted)}; use pairs=False"
                 )
         return codes, labels
+
+    def _check_allowed(
+        self, codes: NDArray[np.int32], labels: list[Label], names: Iterable[Label], singles: list[int] | None
+    ) -> None:
+        """Refuse true labels that a single score cannot be about, and what is not binary where all must be.
+
+        `singles` are the rows that have a single score, all if it is None.
+        """
+        check_truths_of_singles(self.pos_label, codes, labels, singles)
+        if self.binary_only:
+            check_rows(partial(self.check_new, argument="y_true"), codes, labels)
+            for name in names:
+                self.check_new(name, "scores")
 
     def column(self, label: Label, own: Label | None = None, rest: Label | None = None) -> RankColumn:
         """Return the scores of a class, of its own samples against the rest.

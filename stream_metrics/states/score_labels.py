@@ -2,27 +2,53 @@
 
 The label of a mapping or a row is that of the largest score; of equal ones the first in the order of report. A single
 number is the score of `pos_label`, which is the label from `threshold` on, as on every curve, where a threshold is one
-of the scores and lets it through; the other class of a single number is the other one of `labels`, or of False and
-True, or of 0 and 1.
+of the scores and lets it through. The other class of a single number is the other one of two `labels`, or of False and
+True, or of 0 and 1, or else the only other label that the state or the batch has: where there is none, or are several,
+a score below the threshold is refused. So what is counted never depends on the order, only whether it is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from stream_metrics._core.numeric.kernels import row_values
 from stream_metrics.errors import LabelError, ScoreError
 from stream_metrics.inputs.batch import Batch
 from stream_metrics.inputs.columns import Column, as_column, factorize
 from stream_metrics.inputs.score_tables import check_classes, finite_scores, is_mapping, is_soft, row_of_scores
 from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label, canonical, ordering, sort_key
+from stream_metrics.labels.pos_label import check_with_single_score, spelled_like
 
-__all__ = ["Decisions", "LabelRule", "Scores", "fill_predictions"]
+__all__ = ["Decisions", "LabelRule", "Scores", "check_rows", "check_truths_of_singles", "fill_predictions"]
 
 Scores: TypeAlias = float | Mapping[Label, float]  # of one sample
+
+
+def check_rows(
+    check: Callable[..., object], codes: Array, labels: list[Label], rows: list[int] | None = None
+) -> None:
+    """Let `check` look at the label of every row, or of some rows; the error names the first row that is refused."""
+    refused = []
+    for code in np.unique(codes if rows is None else codes[rows]).tolist():
+        try:
+            check(labels[code])
+        except LabelError:
+            refused.append(code)
+    if refused:
+        wrong = np.isin(codes, refused)
+        position = int(np.flatnonzero(wrong)[0]) if rows is None else next(row for row in rows if wrong[row])
+        check(labels[codes[position]], position=position)
+
+
+def check_truths_of_singles(pos_label: Label, codes: Array, labels: list[Label], rows: list[int] | None = None) -> None:
+    """Raise LabelError for a row with a true label that a single score, that of `pos_label`, cannot be about."""
+    if rows is None or rows:
+        check_rows(partial(check_with_single_score, pos_label), codes, labels, rows)
 
 
 class Decisions(NamedTuple):
@@ -42,6 +68,8 @@ class LabelRule:
 
     def read(self, scores: object, names: tuple[Label, ...] | None) -> Scores:
         """Return the scores of a sample as a float or as a mapping to floats, before any state counts it."""
+        if names is None and self.labels is not None and row_values(scores) is not None:
+            names = self.labels
         if names is not None and not is_soft(scores):
             scores = row_of_scores(scores, names)
         scores = finite_scores(scores)
@@ -58,43 +86,53 @@ class LabelRule:
                     )
         return scores
 
-    def of_sample(self, scores: Scores) -> tuple[Label, float]:
-        """Return the label of the scores of a sample, as `read` returns them, and its score."""
-        return self._of_single(scores) if isinstance(scores, float) else _largest(scores)
+    def of_sample(self, scores: Scores, truth: Label, seen: Iterable[Label]) -> tuple[Label, float]:
+        """Return the label of the scores of a sample, as `read` returns them, and its score.
 
-    def _of_single(self, score: float) -> tuple[Label, float]:
-        if score >= self.threshold:
-            return self.pos_label, score
-        if self.negative is None:
-            expected = f"or `labels` with two classes, since the class beside {self.pos_label!r} is not known"
-            raise ScoreError(
-                subject="a mapping,", expected=expected, but=f"got the single score {score!r}", position_last=True
-            )
-        return self.negative[0], 1 - score
+        `seen` are the labels that were counted; for a single score they tell what the other class is.
+        """
+        if not isinstance(scores, float):
+            return _largest(scores)
+        check_with_single_score(self.pos_label, truth)
+        if scores >= self.threshold:
+            return self._spelled(self.pos_label, truth), scores
+        return self._spelled(self.other_class((truth,), seen, scores), truth), 1 - scores
 
-    def check_type(self, truth: Label, position: int | None = None) -> None:
-        """Refuse a truth that a single score cannot be about."""
-        if sort_key(truth)[0] != sort_key(self.pos_label)[0]:
-            of_type = f"to be of the type of pos_label={self.pos_label!r}"
-            expected = f"{of_type}, because a single score is that of this label"
-            raise LabelError(argument="y_true", position=position, expected=expected, got=truth, but=f"got {truth!r}")
+    def _spelled(self, label: Label, truth: Label) -> Label:
+        """Return a label that a single score implies, 0 and 1 as the truth beside it writes them."""
+        return label if self.labels is not None else spelled_like(label, truth)
 
-    def of_batch(self, batch: Batch) -> Decisions:
+    def other_class(self, truths: Iterable[Label], seen: Iterable[Label], score: float) -> Label:
+        """Return the class beside `pos_label`: of two `labels`, of 0 and 1, or else the only other one there is."""
+        truths = {label for label in truths if label != self.pos_label}
+        others = set(self.negative) if self.negative else truths.union(seen) - {self.pos_label}
+        if len(others) == 1 and truths <= others:
+            return others.pop()
+        known = " or ".join(map(repr, sorted(others | truths, key=sort_key)))
+        which = f"may be {known}" if known else "is not known"
+        expected = f"or `labels` with two classes, since the class beside {self.pos_label!r} {which:.200}"
+        raise ScoreError(
+            subject="a mapping,", expected=expected, but=f"got the single score {score!r}", position_last=True
+        )
+
+    def of_batch(self, batch: Batch, seen: Iterable[Label]) -> Decisions:
         """Return the labels of a batch; scores in a list become floats and mappings to floats."""
+        if batch.classes is None and getattr(batch.scores, "ndim", 1) == 2:
+            batch.classes = self.labels  # so the columns are in their order
         names = batch.classes
         if self.labels is not None and names is not None and not set(names) <= set(self.labels):
             expected, but = f"to be of {list(self.labels)}", f"got {list(names)}"
             raise LabelError(argument="scores", subject="the columns of `scores`", expected=expected, but=but)
         if isinstance(batch.scores, list):
-            return self._of_rows(batch)
+            return self._of_rows(batch, seen)
         if batch.scores.ndim == 1:
-            return self._of_singles(batch, batch.scores)
+            return self._of_singles(batch, batch.scores, seen)
         return _of_table(batch, batch.scores, check_classes(names, batch.scores.shape[1]))
 
-    def _of_rows(self, batch: Batch) -> Decisions:
+    def _of_rows(self, batch: Batch, seen: Iterable[Label]) -> Decisions:
         positions = range(batch.n) if batch.rows is None else batch.rows.tolist()
-        truth = batch.truth.objects()
-        rows = [self._of_row(*row, batch.classes) for row in zip(truth, batch.scores, positions, strict=True)]
+        truth, seen = batch.truth.objects(), self._seen(batch, seen)
+        rows = [self._of_row(*row, batch.classes, seen) for row in zip(truth, batch.scores, positions, strict=True)]
         batch.scores, batch.classes = [scores for scores, _, _ in rows], None
         right = [bool(label == y_true) for (_, label, _), y_true in zip(rows, truth, strict=True)]
         confidence = np.array([largest for _, _, largest in rows], np.float64)
@@ -102,28 +140,38 @@ class LabelRule:
         return Decisions(labels, np.array(right, bool), confidence)
 
     def _of_row(
-        self, truth: Label, row: object, position: int, names: tuple[Label, ...] | None
+        self, truth: Label, row: object, position: int, names: tuple[Label, ...] | None, seen: set[Label]
     ) -> tuple[Scores, Label, float]:
         """Return the scores of a row of a list as a mapping or a number, their label and its score."""
         try:
             scores = self.read(row, names)
-            label, largest = self.of_sample(scores)
+            label, largest = self.of_sample(scores, truth, seen)
         except (LabelError, ScoreError) as error:
             raise error.with_position(position) from None
-        if not is_mapping(scores):
-            self.check_type(truth, position)
         return scores, label, largest
 
-    def _of_singles(self, batch: Batch, scores: Array) -> Decisions:
+    def _seen(self, batch: Batch, seen: Iterable[Label]) -> set[Label]:
+        """Return the labels that were counted, those of the batch included, where they matter."""
+        return set() if self.negative else {*seen, *factorize(batch.truth)[1]}
+
+    def _of_singles(self, batch: Batch, scores: Array, seen: Iterable[Label]) -> Decisions:
         exact = scores.astype(np.float64, copy=False)  # as float32, the threshold would be rounded
         above = np.asarray(exact >= self.threshold)
-        if self.negative is None and not above.all():
-            self._of_single(float(exact[int(np.argmin(above))]))
-        for name in (0,) if batch.truth.names is None else factorize(batch.truth)[1]:
-            self.check_type(name)
-        both = (self.pos_label, *(self.negative or ()))
-        labels = Column((~above).view(np.int8), list(both))
-        return Decisions(labels, batch.true_columns(both) == ~above, np.where(above, exact, 1 - exact))
+        codes, truths = factorize(batch.truth)
+        check_truths_of_singles(self.pos_label, codes, truths)
+        both = [self.pos_label]
+        if not above.all():
+            below = [truths[code] for code in np.unique(codes[~above]).tolist()]
+            both.append(self.other_class(below, self._seen(batch, seen), float(exact[int(np.argmin(above))])))
+        right = batch.true_columns(tuple(both)) == ~above
+        return Decisions(self._all_spelled(above, both, codes, truths), right, np.where(above, exact, 1 - exact))
+
+    def _all_spelled(self, above: Array, both: list[Label], codes: Array, truths: list[Label]) -> Column:
+        """Return the labels of single scores, 0 and 1 as the truths beside them write them."""
+        if len(set(map(type, truths))) == 1:
+            return Column((~above).view(np.int8), [self._spelled(label, truths[0]) for label in both])
+        names = [self._spelled(label, truth) for truth in truths for label in both]
+        return Column((codes * len(both) + ~above).astype(np.int32), names)
 
 
 def fill_predictions(y_pred: Any, labels: Column, batch: Batch, n: int) -> Column:

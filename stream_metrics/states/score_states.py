@@ -14,11 +14,11 @@ from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.batch import Batch, mixed_batch
 from stream_metrics.inputs.columns import Column
-from stream_metrics.inputs.score_tables import is_abstention, is_mapping, is_soft
-from stream_metrics.labels import Label, canonical, unique
+from stream_metrics.inputs.score_tables import is_abstention, is_soft
+from stream_metrics.labels import Label, canonical, is_missing, unique
 from stream_metrics.states.limits import capacity_left, cost
 from stream_metrics.states.losses import ProbabilityLosses
-from stream_metrics.states.protocols import BatchState
+from stream_metrics.states.protocols import BatchState, HasLabels, LabelCounts
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.score_labels import Decisions, LabelRule, fill_predictions
 
@@ -105,7 +105,7 @@ class ScoreStates:
     def update_many(
         self,
         owner: Guarded,
-        counts: BatchState,
+        counts: LabelCounts,
         y_true: object,
         y_pred: object,
         w: object,
@@ -118,11 +118,11 @@ class ScoreStates:
             with owner.writing():
                 counts.count_batch(whole)
             return
-        decisions = self.rule.of_batch(scored)
+        decisions = self.rule.of_batch(scored, () if self.negative else counts.labels)
         whole.predicted = fill_predictions(y_pred, decisions.labels, scored, whole.n)
         with owner.writing():
             self._take_capacity(cost(scored))
-            adds = [(counts, counts.prepare_batch(whole))]
+            adds: Adds = [(counts, counts.prepare_batch(whole))]
             try:
                 adds += self.prepare_batch(scored, decisions)
             except StreamMetricsError as error:
@@ -142,31 +142,30 @@ class ScoreStates:
         return adds
 
     def steps(
-        self, counts: BatchState, y_true: object, y_pred: object, w: object, scores: object, classes: Classes
+        self, counts: LabelCounts, y_true: object, y_pred: object, w: object, scores: object, classes: Classes
     ) -> Steps:
         """Return what each state is to count, the state of labels first."""
-        labels, steps = self.read_sample(y_true, y_pred, w, scores, classes)
+        labels, steps = self.read_sample(y_true, y_pred, w, scores, classes, counts)
         return [(counts, labels), *steps]
 
     def read_sample(
-        self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes
+        self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes, counts: HasLabels
     ) -> tuple[tuple[object, ...], Steps]:
-        """Return truth, label and weight of a sample, and what each state of scores is to count."""
+        """Return truth, label and weight of a sample, and what each state of scores counts; `counts` has labels."""
         if is_abstention(scores) and (classes is not None or is_soft(y_pred)):
             scores, y_pred = y_pred, None
         if is_abstention(scores):
             return (y_true, y_pred, w), []
         scores = self.rule.read(scores, None if classes is None else unique(classes, "classes"))
-        if not is_mapping(scores):
-            self.rule.check_type(canonical(y_true, "y_true"))
-        label, largest = self.rule.of_sample(scores)
+        truth = canonical(y_true, "y_true")
+        label, largest = self.rule.of_sample(scores, truth, () if self.negative else counts.labels)
         steps: Steps = []
         if self.losses is not None:
             steps.append((self.losses, (y_true, scores, w)))
         steps.append((self.ranks, (y_true, scores, w)))
         if self.confidence is not None:
-            steps.append((self.confidence, (label == canonical(y_true, "y_true"), largest, w)))
-        return (y_true, label if is_abstention(y_pred) else y_pred, w), steps
+            steps.append((self.confidence, (label == truth, largest, w)))
+        return (y_true, label if is_abstention(y_pred) or is_missing(y_pred) else y_pred, w), steps
 
 
 def _add_all(adds: Adds) -> None:

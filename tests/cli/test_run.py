@@ -106,11 +106,11 @@ def test_empty_stream_gives_the_empty_report(cli, data):
 
 def test_types_of_labels(cli, tmp_path):
     """JSON keeps the type of a label; a CSV value is text."""
-    as_json = cli("run", "-", "--state", tmp_path / "a", stdin=pairs_as_jsonl([(1, 1), (2.5, True)]))
+    as_json = cli("run", "-", "--state", tmp_path / "a", stdin=pairs_as_jsonl([(1, 1), (2.0, True)]))
     as_csv = cli("run", "-", "--state", tmp_path / "b", stdin=b"y_true,y_pred\n1,1\n2.5,true\n")
 
     assert (as_json.status, as_csv.status) == (0, 0)
-    assert files.load(str(tmp_path / "a")).snapshot().labels == (True, 2.5)
+    assert files.load(str(tmp_path / "a")).snapshot().labels == (True, 2.0)
     assert files.load(str(tmp_path / "b")).snapshot().labels == ("1", "2.5", "true")
 
 

@@ -210,7 +210,7 @@ def test_an_error_in_a_batch_names_the_row_of_the_batch() -> None:
     """Also where rows before it are too old to be counted."""
     fading = sm.Fading(sm.MetricSet(), "1s")
     with pytest.raises(sm.LabelError, match="position 2"):
-        fading.update_many([1, 1, 1], [1, 1, float("nan")], t=[0, 1000, 1000])
+        fading.update_many([1, 1, 1], [1, 1, float("inf")], t=[0, 1000, 1000])
 
     assert fading == sm.Fading(sm.MetricSet(), "1s")
 

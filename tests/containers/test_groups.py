@@ -170,7 +170,7 @@ def test_batches_of_scores() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ({"y_pred": ["x", float("nan"), "x"]}, "position 1"),
+        ({"y_pred": ["x", float("inf"), "x"]}, "position 1"),
         ({"group": ["a", "b", None]}, "`group` at position 2"),
         ({"group": ["a", "b"]}, "`group` to have as many rows as `y_true`, 3"),
         ({"w": [1, 1, float("inf")]}, "position 2"),
@@ -189,7 +189,7 @@ def test_a_bad_row_rejects_the_batch(rows: dict[str, Any], message: str) -> None
 def test_a_sample_that_is_refused_makes_no_group() -> None:
     """Neither a bad group nor a bad label of a new group leaves anything."""
     groups = sm.ByGroup(sm.MetricSet(), 1)
-    for sample in (("a", float("nan"), "new"), ("a", "a", None), ("a", "a", float("nan")), ("a", "a", [])):
+    for sample in (("a", float("inf"), "new"), ("a", "a", None), ("a", "a", float("nan")), ("a", "a", [])):
         with pytest.raises(sm.LabelError):
             fed(groups, [sample])
     with pytest.raises(TypeError, match="group"):

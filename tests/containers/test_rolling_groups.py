@@ -80,7 +80,7 @@ def test_groups_that_fold_are_refused() -> None:
 @pytest.mark.parametrize(
     ("make", "draw"),
     [
-        (sm.ConfusionMatrix, lambda rng, i: (rng.choice("abc"), 0.5 + i % 3, rng.choice([1, 0.25]))),
+        (sm.ConfusionMatrix, lambda rng, i: (rng.choice("abc"), 1.0 + i % 3, rng.choice([1, 0.25]))),
         (sm.ROCAUC, lambda rng, i: (i % 3 == 0, rng.random(), 2 if i % 50 == 0 else 1)),
         (sm.CrossEntropy, lambda rng, i: (i % 3 == 0, {True: rng.random()}, 1)),
         (lambda: sm.MetricSet(scores=True), lambda rng, i: (i % 3 == 0, rng.random(), 1)),

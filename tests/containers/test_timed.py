@@ -129,7 +129,7 @@ def test_one_time_for_a_whole_batch() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ({"y_pred": [1, float("nan"), 1]}, "position 1"),
+        ({"y_pred": [1, float("inf"), 1]}, "position 1"),
         ({"w": [1, 1, -1.0]}, "position 2"),
         ({"t": [1, 2, float("nan")]}, "`t` at position 2"),
         ({"t": [1, 2]}, "as many rows as `y_true`, 3, but got 2"),
@@ -154,7 +154,7 @@ def test_a_late_row_does_not_move_the_positions() -> None:
     window.update(1, 1, t=1000)
 
     with pytest.raises(sm.LabelError, match="position 2"):
-        window.update_many([1, 1, 1], [1, 1, float("nan")], t=[0, 1000, 1000])
+        window.update_many([1, 1, 1], [1, 1, float("inf")], t=[0, 1000, 1000])
     window.update_many([1, 1, 1], [1, 1, 0], t=[0, 1000, 1000])
     assert (window.n, window.dropped) == (3, 1)
 
@@ -164,7 +164,7 @@ def test_a_sample_that_is_refused_leaves_no_trace() -> None:
     window = sm.TimeWindow(sm.MetricSet(), 30, 3)
     window.update(1, 1, t=0)
     before = window.to_bytes()
-    for sample in ((1, 1, -1), (1, float("nan"), 1)):
+    for sample in ((1, 1, -1), (1, float("inf"), 1)):
         with pytest.raises(ValueError, match="Expected"):
             window.update(*sample, t=1000)
 

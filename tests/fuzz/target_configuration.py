@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
 def seeds() -> list[bytes]:
     """Return the example as a whole and by table, some values, and flags."""
     tables = re.split(r"\n(?=\n# .*\n\[)", example())
-    values = '[counting]\nlabels = ["a", 1, false, 2.5]\npos_label = 1\n[source.options]\n"a.b" = "c"\n'
+    values = '[counting]\nlabels = ["a", 1, false, 2.5]\nscores = true\npos_label = 1\n[source.options]\n"a.b" = "c"\n'
     files = [b"\0" + text.encode() for text in [example(), values, *tables]]
     return files + [b"\1" + "\n".join(flags).encode() for flags in FLAGS]
 

@@ -63,7 +63,8 @@ def metric_options() -> Iterator[tuple[str, Callable[[Any], Any], bool]]:
 def state_options() -> Iterator[tuple[str, Callable[[Any], Any], bool]]:
     """Yield the options of states, sets and windows in the same way."""
     for option, whole in {"buckets": True, "sample": True, "threshold": False, "zero_division": False}.items():
-        yield f"MetricSet({option})", lambda value, option=option: sm.MetricSet(**{option: value}), whole
+        if option != "threshold":  # which needs scores
+            yield f"MetricSet({option})", lambda value, option=option: sm.MetricSet(**{option: value}), whole
         yield f"scored {option}", lambda value, option=option: sm.MetricSet(scores=True, **{option: value}), whole
     for option in ("buckets", "sample"):
         yield f"RankSketch({option})", lambda value, option=option: sm.RankSketch(**{option: value}), True

@@ -12,6 +12,7 @@ from support.input_forms import FLOATS, NUMBERS, OTHERS
 import stream_metrics as sm
 
 FORMS = FLOATS | NUMBERS | OTHERS
+WHOLE = [3.0, 1.0, 7.0, 9.0, 1.0, 0.0, 1.0, 5.0]
 EDGES = [0.1, 0.3, 0.7, 0.9, 0.1, 0.0, 1.0, 0.5]  # float32 holds neither 0.1, 0.3, 0.7 nor 0.9
 TRUTH = [True, False, True, True, False, False, True, True]
 
@@ -123,7 +124,7 @@ def test_scores(form: str) -> None:
 def test_labels(form: str) -> None:
     """A column of labels is read as its rows are."""
     for make in LABELS.values():
-        (truth, truth_rows), (predicted, predicted_rows) = FORMS[form](EDGES), FORMS[form](EDGES[::-1])
+        (truth, truth_rows), (predicted, predicted_rows) = FORMS[form](WHOLE), FORMS[form](WHOLE[::-1])
         if make is LABELS["set with scores"]:
             predicted = predicted_rows = [x > 0.5 for x in EDGES]
         batch = together(make, truth, predicted)
@@ -185,8 +186,8 @@ def test_two_models(form: str, scores: Any) -> None:
     for which in ("pred_a", "pred_b", "w", "unit"):
         if (which, form) == ("unit", "missing"):
             continue  # a sample may come without a unit, but a column of units has one in every row
-        column, rows = FORMS[form](EDGES)
         plain = EDGES if scores else TRUTH
+        column, rows = FORMS[form](EDGES if scores else WHOLE)
         given = {"pred_a": plain, "pred_b": plain[::-1], "w": [1] * len(plain), "unit": list(range(len(plain)))}
 
         def feed(many: bool) -> Any:
@@ -221,9 +222,9 @@ def test_predictions_beside_scores(make: Callable[[], Any], predicted: Any) -> N
 def test_a_float_label_beside_a_missing_score() -> None:
     """Where the score of a row is missing, a float prediction is the score, whether the row comes alone or not."""
     for feed in (
-        lambda state: state.update(1.5, 1.5, scores=None),
-        lambda state: state.update_many([1.5, 0.5], [1.5, 0.5], scores=[None, 0.2]),
-        lambda state: state.update_many(np.array([1.5, 0.5]), np.array([1.5, 0.5]), scores=[None, 0.2]),
+        lambda state: state.update(1, 1.5, scores=None),
+        lambda state: state.update_many([1, 0], [1.5, 1.0], scores=[None, 0.2]),
+        lambda state: state.update_many(np.array([1, 0]), np.array([1.5, 1.0]), scores=[None, 0.2]),
     ):
         state = sm.MetricSet(scores=True)
         with pytest.raises(sm.ScoreError, match=r"from 0 to 1, but got 1\.5"):

@@ -11,7 +11,7 @@ from river import metrics, utils
 import stream_metrics as sm
 from stream_metrics.integrations.river import from_river
 
-LABELS = [["a", "b", "c"], [True, False], [0, 1, 2.5], ["x", 1, (1, "y")]]
+LABELS = [["a", "b", "c"], [True, False], [0, 1, 2.0], ["x", 1, (1, "y")]]
 
 
 def filled(labels: list[Any], weights: list[float], n: int = 200) -> tuple[metrics.ConfusionMatrix, sm.ConfusionMatrix]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import stream_metrics as sm
 from stream_metrics import testing
-from stream_metrics.labels import canonical, most_likely, ordering, sort_key, unique
+from stream_metrics.labels import canonical, is_missing, most_likely, ordering, sort_key, unique
 
 Pair = namedtuple("Pair", "x y")
 Colour = enum.IntEnum("Colour", {"RED": 3})
@@ -118,7 +118,7 @@ def test_what_is_no_label_is_refused(value: Any) -> None:
 @pytest.mark.parametrize(
     ("argument", "value"),
     [("y_true", value) for value in NO_LABELS]
-    + [("y_pred", value) for value in NO_LABELS if value is not None and not isinstance(value, dict)],
+    + [("y_pred", value) for value in NO_LABELS if not (isinstance(value, dict) or is_missing(value))],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_an_update_names_the_argument(argument: str, value: Any) -> None:
@@ -141,7 +141,7 @@ def test_a_label_error_is_a_value_error_with_a_short_text() -> None:
 
 def test_order_of_report() -> None:
     """Numbers come first, then text, bytes and tuples, each by value; arrival does not matter."""
-    labels = [-3, False, 0.5, 1, 2**70, "", "B", "a", b"", b"a", (), (1,), (1, "x"), (2,), ("a",)]
+    labels = [-3, False, 1, 2.0, 2**70, "", "B", "a", b"", b"a", (), (1,), (1, "x"), (2,), ("a",)]
 
     for shuffled in (labels[::-1], labels[7:] + labels[:7]):
         assert [shuffled[i] for i in ordering(shuffled)] == labels

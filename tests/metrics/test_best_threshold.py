@@ -41,14 +41,17 @@ def test_the_best_threshold_has_its_value_as_a_threshold(key: str, kind: Any, bu
 
 
 def test_a_threshold_of_a_curve_repeats_its_point() -> None:
-    """Every threshold of the ROC curve, infinity included, has the rates of its point."""
+    """Every finite threshold of the ROC curve has the rates of its point; the first one, infinity, is no option."""
     g = np.random.default_rng(3)
     scores, own = g.uniform(size=50).round(1), np.arange(50) % 3 == 0
     curves = sm.MetricSet(scores=True)
     curves.update_many(own, scores=scores)
     curve = curves.snapshot().roc_curve()
 
-    for x, y, threshold in zip(curve.x, curve.y, curve.thresholds, strict=True):
+    assert (curve.x[0], curve.y[0], curve.thresholds[0]) == (0.0, 0.0, np.inf)
+    with pytest.raises(ValueError, match="`threshold` to be a finite number, but got inf"):
+        sm.MetricSet(scores=True, threshold=np.inf)
+    for x, y, threshold in zip(curve.x[1:], curve.y[1:], curve.thresholds[1:], strict=True):
         state = sm.MetricSet(scores=True, threshold=float(threshold))
         state.update_many(own, scores=scores)
         snapshot = state.snapshot()

@@ -21,7 +21,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "set": sm.MetricSet,
     "scored set": lambda: sm.MetricSet(scores=True),
     "matrix metric": sm.MacroF1,
-    "area": sm.ROCAUC,
+    "area": lambda: sm.ROCAUC(pos_label="a"),
     "loss": sm.CrossEntropy,
 }
 UNITS = [0, True, 1, 2.5, -(2**70), "a", "é", b"a", (1, "x"), *range(100, 140)]

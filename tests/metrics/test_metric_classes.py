@@ -52,7 +52,15 @@ def make(name: str, **options: Any) -> Any:
 
 def configured(name: str) -> Any:
     """Return an empty metric of a class with options of its state."""
-    return make(name, **SHARED.get(CLASSES[name].row.state, {"pos_label": "a"}), zero_division=1.0)
+    chosen = {"pos_label": "b"} if CLASSES[name].row.kind == "per_class" else {}
+    return make(name, **chosen | SHARED.get(CLASSES[name].row.state, {"pos_label": "a"}), zero_division=1.0)
+
+
+def samples_of(metric: Any) -> list[tuple[Any, ...]]:
+    """Return samples that a metric takes: of 0 and 1 if it is of one class, and that is the default."""
+    binary = metric.row.kind == "per_class" and metric.pos_label is True
+    labels = metric.row.state == "counts"
+    return (BINARY_LABELS if labels else BINARY_SCORES) if binary else LABELS if labels else SCORES
 
 
 def fed(metric: Any, samples: Any) -> Any:
@@ -228,7 +236,8 @@ def test_an_undefined_value_of_scores_is_nan_or_zero_division(name: str, instead
 @scored_classes
 def test_a_snapshot_of_one_metric_names_what_its_state_lacks(name: str) -> None:
     """The snapshot lists and writes what its state can compute; a KeyError says what other keys need."""
-    snapshot = fed(CLASSES[name](), SCORES).snapshot()
+    options = {"pos_label": "b"} if CLASSES[name].row.kind == "per_class" else {}
+    snapshot = fed(CLASSES[name](**options), SCORES).snapshot()
 
     assert snapshot.to_dict()["n"] == snapshot.n == 7
     assert snapshot.abstained == 2
@@ -253,7 +262,7 @@ def test_any_label_may_be_positive(pos_label: Any, expected: float) -> None:
 
 def test_the_default_positive_label_is_true_and_one() -> None:
     """The default `pos_label` is True, 1 and 1.0 alike."""
-    for positive, negative in ((True, False), (1, 0), (1.0, 0.0), (1, "other")):
+    for positive, negative in ((True, False), (1, 0), (1.0, 0.0), (1, False)):
         metric = sm.Precision()
         metric.update_many([positive, negative, positive], [positive, positive, negative])
         assert metric.get() == 0.5
@@ -272,7 +281,7 @@ def test_the_base_class_cannot_be_instantiated() -> None:
         (sm.FBeta(2.0), sm.F1()),
         (sm.Recall(pos_label="a"), sm.Recall(pos_label="b")),
         (sm.Recall(), sm.Recall(zero_division=1.0)),
-        (sm.Recall(), sm.Recall(labels=["a"])),
+        (sm.Recall(), sm.Recall(labels=[0, 1])),
         (sm.MCC(), sm.MetricSet()),
         (sm.MCC(), sm.ConfusionMatrix()),
         (sm.ROCAUC(), sm.ROCAUC(buckets=512)),
@@ -289,7 +298,7 @@ def test_the_base_class_cannot_be_instantiated() -> None:
 )
 def test_different_configurations_do_not_merge(mine: Any, theirs: Any) -> None:
     """A MergeError names both, and nothing changes."""
-    fed(mine, LABELS if mine.row.state == "counts" else SCORES)
+    fed(mine, samples_of(mine))
     before = mine.to_bytes()
 
     with pytest.raises(sm.MergeError, match=r"^Expected .*, but got "):
@@ -308,7 +317,8 @@ def test_different_configurations_do_not_merge(mine: Any, theirs: Any) -> None:
 def test_equal_configurations_merge_however_they_are_written(mine: Any, theirs: Any) -> None:
     """Numbers of another type, nan, and mappings in another order are the same configuration."""
     assert mine == theirs
-    assert fed(mine.merge(fed(theirs, [("a", "b")])), [("a", "a")]).n == 2
+    first, second = samples_of(mine)[:2]
+    assert fed(mine.merge(fed(theirs, [first])), [second]).n == 2
 
 
 @pytest.mark.parametrize(
@@ -317,7 +327,7 @@ def test_equal_configurations_merge_however_they_are_written(mine: Any, theirs: 
 @pytest.mark.parametrize("bad", [{"a": NAN}, {"a": "x"}, {None: 0.5}, NAN, "a"])
 def test_a_bad_score_changes_nothing(name: str, bad: Any) -> None:
     """A value that is no score is refused, alone and in a batch, and nothing is counted."""
-    metric = fed(CLASSES[name](), SCORES)
+    metric = fed(CLASSES[name](**({"pos_label": "a"} if CLASSES[name].row.kind == "per_class" else {})), SCORES)
     before = metric.to_bytes()
     with pytest.raises(sm.StreamMetricsError, match="Expected"):
         metric.update("a", bad)

@@ -81,7 +81,7 @@ def test_a_single_score_needs_a_second_class(options: dict[str, Any], feed: str)
         "rows": lambda: metrics.update_many(["spam"] * 2, [0.9, 0.2]),
         "column": lambda: metrics.update_many(["spam"] * 2, np.array([0.9, 0.2])),
     }
-    with pytest.raises(sm.ScoreError, match=r"`labels` with two classes.*'spam' is not known.* single score 0.2"):
+    with pytest.raises(sm.ScoreError, match=r"`labels` with two classes.*'spam' (is not known|may be 'a').* 0.2"):
         calls[feed]()
 
     assert metrics.to_bytes() == before
@@ -116,7 +116,7 @@ def test_sets_that_keep_other_things_do_not_merge(mine: dict[str, Any], theirs: 
     [
         ({"scores": "yes"}, "`scores` to be True, False or 'any', but got 'yes'"),
         ({"scores": True, "threshold": "x"}, "`threshold` to be a number, but got 'x'"),
-        ({"scores": True, "threshold": float("nan")}, "`threshold` to be a number, but got nan"),
+        ({"scores": True, "threshold": float("nan")}, "`threshold` to be a finite number, but got nan"),
         ({"scores": True, "labels": ["a"], "other": "z"}, "no `other` where scores are kept, but got 'z'"),
         ({"scores": True, "buckets": 1}, "buckets"),
         ({"scores": True, "sample": 0}, "sample"),

@@ -79,7 +79,7 @@ EVENTS: list[tuple[dict[str, Any], Counting, dict[str, Any]]] = [
     (event(prediction=2, scores={"2": 0.5, "3": 0.5}), SCORED, {"prediction": 2, "scores": {2: 0.5, 3: 0.5}}),
     (event(truth=True, scores={"True": 1}), SCORED, {"truth": True, "prediction": None, "scores": {True: 1}}),
     (event(truth="cat", weight=0, group="fr"), SCORED, {"truth": "cat", "weight": 0, "group": "fr"}),
-    (event(truth=1.5, weight=2.5, group=3), SCORED, {"truth": 1.5, "weight": 2.5, "group": 3}),
+    (event(truth=2.0, weight=2.5, group=3), SCORED, {"truth": 2.0, "weight": 2.5, "group": 3}),
 ]
 
 

@@ -186,7 +186,7 @@ def test_folded_groups_are_counted() -> None:
 
 
 HOSTILE = [
-    "<script>alert(1)</script>", "\"'`&lt;", "", " ", "1", 1, 1.5, "1.5", True and "True", b"x", "b'x'", (1, "a"),
+    "<script>alert(1)</script>", "\"'`&lt;", "", " ", "1", 1, 2.0, "2.0", True and "True", b"x", "b'x'", (1, "a"),
     "(1, 'a')", "\ud800", "\x00", "x" * 100_000, "x" * 100_001, "total", "constructor", "__proto__", "\u202e",
 ]  # fmt: skip
 

@@ -128,7 +128,8 @@ def test_tenths_leave_no_residue() -> None:
 
 
 BAD_SAMPLES = [
-    ("nan", "a", float("nan"), 1, sm.LabelError),
+    ("nan", float("nan"), "a", 1, sm.LabelError),
+    ("fraction", "a", 0.25, 1, sm.LabelError),
     ("inf truth", float("inf"), "a", 1, sm.LabelError),
     ("no truth", None, "a", 1, sm.LabelError),
     ("unhashable", "a", ["a"], 1, sm.LabelError),

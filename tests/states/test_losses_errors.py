@@ -36,7 +36,7 @@ def fed(*samples: tuple[Any, ...]) -> ProbabilityLosses:
         (True, math.nan, ScoreError, r"got nan for True"),
         (True, 1.5, ScoreError, r"got 1.5 for True"),
         (True, "0.5", ScoreError, r"got '0.5' for True"),
-        ("spam", 0.5, LabelError, r"of the type of pos_label=True.*but got 'spam'"),
+        ("spam", 0.5, LabelError, r"to be 0 or 1, False or True, but got 'spam'; pass pos_label="),
         ("a", [0.5, 0.5], ScoreError, r"`classes` to say which class"),
     ],
 )
@@ -66,7 +66,7 @@ def test_refused(y_true: Any, scores: Any, error: type[Exception], message: str)
         (([0], 0.5), ScoreError, "a column or a table"),
         (([0], "0"), ScoreError, "a column or a table"),
         (([0, 1], np.array([0.5, 1.5])), ScoreError, "position 1 .* got 1.5 for True"),
-        (([0, "x"], np.array([0.5, 0.5])), LabelError, "`y_true` at position 1 to be of the type"),
+        (([0, "x"], np.array([0.5, 0.5])), LabelError, "`y_true` at position 1 to be 0 or 1, False or True"),
         (([0, None], np.array([0.5, 0.5])), LabelError, "`y_true` at position 1"),
         (([0, 1], np.array([0.5, 0.5]), [1, -1]), WeightError, "`w` at position 1"),
         (([0, 1], np.array([0.5, 0.5]), [1]), WeightError, "2 weights"),

@@ -51,8 +51,8 @@ BAD = [
     (("a", {None: 0.5}), LabelError),
     (("a", "0.5"), ScoreError),
     (("a", [0.1, 0.2]), ScoreError),
-    (("new", 0.5, -1), WeightError),
-    (("new", 0.5, 2**63 - 2000), WeightError),
+    ((2, {2: 0.5}, -1), WeightError),
+    (("new", {"new": 0.5}, 2**63 - 2000), WeightError),
     (("new", 10**400), ScoreError),
 ]
 

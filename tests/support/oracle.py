@@ -106,13 +106,19 @@ class Oracle:
 
     def _resolve(self, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
         true = self._admit(y_true)
-        if y_pred is None or (isinstance(y_pred, Mapping) and not y_pred):
+        missing = isinstance(y_pred, float) and y_pred != y_pred
+        if y_pred is None or missing or (isinstance(y_pred, Mapping) and not y_pred):
             return true, None
         return true, self._admit(argmax(y_pred) if isinstance(y_pred, Mapping) else y_pred)
 
     def _admit(self, label: Any) -> Any:
         label = canonical(label)
-        if self.fixed_labels is None or label in self.fixed_labels:
+        if self.fixed_labels is not None and label in self.fixed_labels:
+            return label
+        named = [*(self.fixed_labels or ()), self.other]
+        if isinstance(label, float) and label % 1 and not any(isinstance(x, float) and x % 1 for x in named):
+            raise LabelError(f"{label!r} is a number with a fraction")
+        if self.fixed_labels is None:
             return label
         if self.other is None:
             raise LabelError(f"{label!r} is not one of {self.fixed_labels}")

@@ -80,7 +80,7 @@ def label(rng: random.Random) -> Any:
     """Return a label of some type."""
     kind, i = rng.randrange(10), rng.randrange(4)
     return (
-        "abcd"[i], f"label {rng.randrange(40)}", np.str_("abcd"[i]), i, np.int64(i), i + 0.5, bool(i % 2),
+        "abcd"[i], f"label {rng.randrange(40)}", np.str_("abcd"[i]), i, np.int64(i), i + 2.0, bool(i % 2),
         (f"a{i}").encode(), ("t", i), SlowLabel("abcd"[i]),
     )[kind]  # fmt: skip
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from stream_metrics._core.numeric.kernels cimport plain
 from stream_metrics.errors import LabelError
-from stream_metrics.labels.label import canonical, most_likely
+from stream_metrics.labels.label import canonical, is_missing, most_likely
 
 cdef extern from *:
     """
@@ -280,7 +280,7 @@ def encode_objects(list values, str argument, bint may_abstain):
                     continue
             if (kind is str or kind is int or kind is bytes) and plain(value):
                 label = key = value
-            elif may_abstain and (value is None or (isinstance(value, Mapping) and not value)):
+            elif may_abstain and (value is None or (isinstance(value, Mapping) and not value) or is_missing(value)):
                 code[r] = -1
                 continue
             else:

@@ -96,9 +96,10 @@ cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_p
     if not plain(y_true) or not (plain(y_pred) or y_pred is None):
         return False
     truth, predicted = y_true, y_pred
-    if self.label_index.fixed_labels is not None or type(y_true) is float or type(y_pred) is float:
+    if (self.label_index.fixed_labels is not None or self.label_index.binary or type(y_true) is float
+            or type(y_pred) is float):
         truth = self.label_index.admitted(y_true, "y_true", None)
-        predicted = None if y_pred is None else self.label_index.admitted(y_pred, "y_pred", None)
+        predicted = self.label_index.admit_prediction(y_pred)
     count_labels(self, truth, predicted, y_true, y_pred, whole, part)
     return True
 
@@ -166,6 +167,15 @@ cdef class ConfusionCounters(ConfusionAggregates):
     def other(self):
         """The label that stands for those outside the fixed ones; None if there is none."""
         return self.label_index.other
+
+    def allow_binary_only(self):
+        """Refuse every new label but 0 and 1, False and True: the state of a metric whose `pos_label` is the default."""
+        self.label_index.binary = True
+
+    @property
+    def binary_only(self):
+        """Whether new labels must be 0 or 1, False or True."""
+        return self.label_index.binary
 
     def admit(self, label, str argument, position=None):
         """The canonical label to count for `label`: itself, or `other` if it is outside the fixed set."""

@@ -9,7 +9,6 @@ cdef int measure_mapping(dict scores, object truth, object position, bint clean,
 
 cdef class LossSums(Guarded):
     cdef Sums sums
-    cdef int pos_kind
     cdef readonly object pos_label
     cdef readonly object classes
 

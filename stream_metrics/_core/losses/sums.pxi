@@ -31,9 +31,12 @@ from stream_metrics._core.losses.terms cimport (
     plus_sums, possible, rate_rows, rate_single, rate_singles, real)
 from stream_metrics._core.numeric.wide cimport fixed_units, read_fixed, read_wide, wide_units
 cdef object MISSING
+from numpy import floating
+
 from stream_metrics._core.numeric.kernels import MISSING
-from stream_metrics.errors import LabelError, MergeError, ScoreError, options_differ
-from stream_metrics.labels.label import canonical, sort_key, unique
+from stream_metrics.errors import MergeError, ScoreError, options_differ
+from stream_metrics.labels.label import canonical, is_missing, unique
+from stream_metrics.labels.pos_label import check_with_single_score
 
 cdef object ONE = 1
 cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
@@ -50,7 +53,6 @@ cdef class LossSums(Guarded):
 
     def __cinit__(self, pos_label=True, classes=None):
         self.pos_label = canonical(pos_label, "pos_label")
-        self.pos_kind = sort_key(self.pos_label)[0]
         self.classes = None if classes is None else unique(classes, "classes")
 
     cdef int measure_single(self, object truth, double p, object position, Sample *s) except -1:
@@ -61,13 +63,11 @@ cdef class LossSums(Guarded):
         return 0
 
     cpdef bint is_positive(self, object truth, position=None) except -1:
-        """Whether a true label is `pos_label`; raise LabelError for a label of another type, probably a mistake."""
+        """Whether a true label is `pos_label`; raise LabelError for one that its score cannot be about."""
         if truth == self.pos_label:
             return True
-        if (self.pos_kind or type(truth) is not bool) and sort_key(truth)[0] != self.pos_kind:
-            raise LabelError(argument="y_true", position=position, got=truth,
-                             expected=f"to be of the type of pos_label={self.pos_label!r}, "
-                             "because `scores` holds only the probability of that label")
+        if type(self.pos_label) is not bool or not (truth == 0 or truth == 1):
+            check_with_single_score(self.pos_label, truth, position)
         return False
 
     cdef bint measure(self, object y_true, object scores, object classes, object position, Sample *s) except -1:
@@ -87,6 +87,8 @@ cdef class LossSums(Guarded):
             measure_mapping(cleaned(scores, position), truth, position, True, s)
         else:
             values = row_values(scores)
+            if values is None and is_missing(scores) and not isinstance(scores, (float, floating)):
+                return False
             if values is None:
                 self.measure_single(truth, number(scores, self.pos_label, position), position, s)
                 return True

@@ -93,6 +93,7 @@ cdef class LabelIndex:
     cdef Py_ssize_t ranked
     cdef readonly object fixed_labels
     cdef readonly object other
+    cdef bint binary  # whether new labels must be 0 or 1, False or True
 
     cdef int clear(self) except -1
     cdef void cache_drop(self) noexcept

@@ -14,7 +14,7 @@ from cpython.dict cimport PyDict_GetItemWithError
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
-from libc.math cimport isfinite
+from libc.math cimport floor, isfinite
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
@@ -22,8 +22,9 @@ import numpy as np
 
 from stream_metrics.errors import LabelError
 from stream_metrics.labels.label import (
-    LARGEST_INT as _LARGEST_INT, LONGEST as _LONGEST, canonical, most_likely, ordering, unique,
+    LARGEST_INT as _LARGEST_INT, LONGEST as _LONGEST, canonical, is_missing, most_likely, ordering, unique,
 )
+from stream_metrics.labels.pos_label import check_binary, check_whole
 
 cdef int FIRST_CACHE_BITS = 8  # 256 entries, 4 kB
 cdef int MOST_CACHE_BITS = 18  # 4 MB
@@ -168,14 +169,23 @@ cdef class LabelIndex:
     cdef object admitted(self, object label, str argument, object position):
         """The canonical label to count for `label`: itself, or `other` if it is outside the fixed set.
 
-        A label that is plain, and not refused, is admitted without running Python code.
+        A label that is plain, and not refused, is admitted without running Python code. One that was counted before is
+        never refused, so what came from bytes can be reverted.
         """
         if type(label) is float and isfinite(<double> label):
             label = <double> label + 0.0  # -0.0 becomes 0.0
         elif not plain(label) or type(label) is float:
             label = canonical(label, argument, position)
-        if self.fixed_labels is None or self.index.get(label, self.fixed) < self.fixed:
+        if self.binary and label != 0 and label != 1 and label not in self.index:
+            check_binary(label, argument, position)
+        if self.fixed_labels is None:
+            if type(label) is float and <double> label != floor(<double> label) and label not in self.index:
+                check_whole(label, (), argument, position)
             return label
+        if self.index.get(label, self.fixed) < self.fixed:
+            return label
+        if type(label) is float and <double> label != floor(<double> label):
+            check_whole(label, (*self.fixed_labels, self.other), argument, position)
         if self.other is not None:
             return self.other  # also for a label equal to it, so that the type does not depend on earlier labels
         raise LabelError(argument=argument, position=position, got=label, but=f"got {label!r}",
@@ -186,18 +196,20 @@ cdef class LabelIndex:
         abstention."""
         if y_pred is None:
             return None
-        if plain(y_pred):
+        if plain(y_pred) and (type(y_pred) is not float or y_pred == y_pred):
             return self.admitted(y_pred, "y_pred", None)
         # the first test is fast and usually decides
         soft = type(y_pred) is dict or isinstance(y_pred, Mapping)
         if soft and not y_pred:
+            return None
+        if not soft and is_missing(y_pred):
             return None
         return self.admitted(most_likely(y_pred) if soft else y_pred, "y_pred", None)
 
     cdef int copy_from(self, LabelIndex other) except -1:
         """Copy the labels of an index of the same configuration, and their order if it is up to date."""
         self.index, self.names, self.free = other.index.copy(), other.names.copy(), other.free.copy()
-        self.used, self.fixed = other.used, other.fixed
+        self.used, self.fixed, self.binary = other.used, other.fixed, other.binary
         self.changes += 1
         if other.sorted_at == other.changes:
             self.set_ranking(other.ranking, other.ranked)

@@ -23,7 +23,7 @@ from stream_metrics._core.numeric.kernels cimport (
 )
 from stream_metrics._core.numeric.openmap cimport map_create, map_find, map_free
 from stream_metrics.errors import LabelError
-from stream_metrics.labels.label import canonical, most_likely
+from stream_metrics.labels.label import canonical, is_missing, most_likely
 
 cdef object ONE = 1
 cdef int64_t LARGEST = 0x7FFFFFFFFFFFFFFF
@@ -42,7 +42,9 @@ cdef object too_many_labels(Py_ssize_t labels):
 
 cdef inline bint absent(object predicted):
     """Whether a prediction is an abstention."""
-    return predicted is None or (not plain(predicted) and isinstance(predicted, Mapping) and not predicted)
+    if plain(predicted):
+        return type(predicted) is float and predicted != predicted
+    return predicted is None or (not predicted if isinstance(predicted, Mapping) else is_missing(predicted))
 
 
 cdef class PairedCounts(Guarded):

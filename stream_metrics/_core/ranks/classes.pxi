@@ -16,6 +16,7 @@ from stream_metrics._core.numeric.kernels cimport (
 from stream_metrics._core.numeric.kernels import whole as whole_option
 from stream_metrics.errors import ScoreError
 from stream_metrics.labels.label import canonical
+from stream_metrics.labels.pos_label import check_binary, check_with_single_score, spelled_like
 
 cdef Py_ssize_t MOST_PAIRED = 64  # classes; a hundred would need 250 MB
 cdef int64_t MOST = 0x7FFFFFFFFFFFFFFD  # the sum of all weights
@@ -77,6 +78,18 @@ cdef int check_labels(RankCounters self, labels) except -1:
     return 0
 
 
+cdef int check_allowed(RankCounters self, object truth, list labels) except -1:
+    """Raise LabelError for new labels of a sample that are refused; the label None stands for an implied `pos_label`."""
+    if len(labels) == 1 and labels[0] is None:
+        check_with_single_score(self.pos_label, truth)
+    if self.binary_only:
+        self.check_new(truth, "y_true")
+        for label in labels:
+            if label is not None:
+                self.check_new(label, "scores")
+    return 0
+
+
 cdef bint is_empty_class(RankCounters self, Py_ssize_t i) noexcept:
     cdef Class *c = self.classes + i
     return c.whole == 0 and c.part == 0 and (c.histogram == NULL or c.histogram.used == 0)
@@ -87,6 +100,7 @@ cdef int release_class(RankCounters self, Py_ssize_t i) except -1:
     self.label_index.remove(i)
     self.recent, self.recent_at, self.pos_at = None, -1, -1
     memset(self.classes[i].type_counts, 0, sizeof(self.classes[i].type_counts))
+    self.classes[i].single = False
     return 0
 
 
@@ -134,11 +148,17 @@ cdef list report_order(RankCounters self):
     return [self.label_index.ranking[a] for a in range(self.label_index.ranked)]
 
 
-cdef object shown_label(RankCounters self, Py_ssize_t i):
-    """The label of class i, a number in the narrowest type in which it was seen."""
+cdef object shown_label(RankCounters self, Py_ssize_t i, bint as_data):
+    """The label of class i, a number in the narrowest type in which it was seen.
+
+    A `pos_label` that single scores imply was not seen; `as_data` gives it the type of the other class, 0 or 1.
+    """
     cdef const int64_t *seen = self.classes[i].type_counts
+    cdef Py_ssize_t other
     name = self.label_index.names[i]
-    # the label of a single score is implied
     if numeric_kind(name) < 3 and seen[0] == 0 and seen[1] == 0 and seen[2] == 0:
-        return self.pos_label if name == self.pos_label else name
+        if name != self.pos_label:
+            return name
+        other = find_class(self, 1 - name) if as_data and name in (0, 1) else -1
+        return self.pos_label if other < 0 else spelled_like(self.pos_label, shown_label(self, other, False))
     return self.label_index.shown(i, seen)

@@ -92,6 +92,15 @@ cdef class RankCounters(Guarded):
         """Raise what `revert` would."""
         revert_sample(self, y_true, scores, w, classes, True)
 
+    def allow_binary_only(self):
+        """Refuse every new label but 0 and 1, False and True: the state of a metric whose `pos_label` is the default."""
+        self.binary_only = True
+
+    def check_new(self, label, str argument, position=None):
+        """Raise LabelError for a new label that is neither 0 nor 1 where others are refused."""
+        if self.binary_only and find_class(self, label) < 0:
+            check_binary(label, argument, position)
+
     def commit(self, Batch batch, int64_t abstained, int64_t rounded):
         """Add a counted batch; return False, and change nothing, if the state was reset since the batch was started."""
         self.enter()
@@ -201,7 +210,7 @@ cdef class RankCounters(Guarded):
         """The labels of the classes: numbers, text, bytes, tuples, each by value."""
         self.enter_reading()
         try:
-            return tuple([shown_label(self, i) for i in report_order(self)])
+            return tuple([shown_label(self, i, True) for i in report_order(self)])
         finally:
             self.leave()
 

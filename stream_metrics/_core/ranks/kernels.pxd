@@ -163,12 +163,14 @@ cdef struct Class:
     fraction_t part    # its fraction, in units of 2^-64
     int64_t type_counts[3]    # appearances of its label as bool, as int and as float
     ScoreHistogram *histogram     # its scores, or NULL while all were 0
+    bint single        # whether a single score was counted beside a sample of the class
 
 cdef class RankCounters(Guarded):
     cdef readonly Py_ssize_t buckets
     cdef readonly Py_ssize_t sample
     cdef readonly object pos_label
     cdef readonly bint pairs
+    cdef readonly bint binary_only  # whether new labels must be 0 or 1, False or True
     cdef readonly int64_t n
     cdef readonly int64_t abstained
     cdef readonly int64_t rounded  # samples whose weight was rounded to a multiple of 2^-64

@@ -139,6 +139,7 @@ cdef RankCounters duplicate(RankCounters self):
             if twin.classes[i].histogram == NULL:
                 raise MemoryError("no memory for the copy of a column")
     twin.label_index.copy_from(self.label_index)
+    twin.binary_only = self.binary_only
     twin.n, twin.abstained, twin.rounded = self.n, self.abstained, self.rounded
     twin.mass, twin.mass_part = self.mass, self.mass_part
     return twin

@@ -46,7 +46,7 @@ cdef int count_one(RankCounters self, object y_true, object scores, object w, ob
     if self.spare <= 0:
         find_spare(self, 1)
     i = known_class(self, y_true)
-    if i >= 0 and classes is None:
+    if i >= 0 and classes is None and (type(scores) is not float or self.classes[i].single):
         n = read_plain_scores(self, scores, entry)
     if n < 0:
         return count_slowly(self, y_true, scores, whole, part, rounded, classes)
@@ -112,6 +112,7 @@ cdef int count_slowly(RankCounters self, object y_true, object scores, int64_t w
         self.abstained += 1
         self.spare -= 1
         return 0
+    check_allowed(self, truth, labels)
     n = len(labels)
     if whole | part:
         if n > FEW:
@@ -123,6 +124,7 @@ cdef int count_slowly(RankCounters self, object y_true, object scores, int64_t w
             for at in range(n):
                 set_entry(self, entry + at, labels[at], values[at], True)
             count_sample(self, i, numeric_kind(truth), entry, n, whole, part)
+            self.classes[i].single |= labels[0] is None
         except BaseException:
             drop_empty_classes(self)
             raise

@@ -9,12 +9,13 @@ from libc.math cimport isfinite
 from libc.stdint cimport int8_t, int64_t, uint64_t
 
 import numpy as np
+from numpy import floating
 
 from stream_metrics._core.numeric.kernels cimport plain
 from stream_metrics._core.numeric.kernels cimport row_values, to_double
 from stream_metrics._core.numeric.scores cimport bits, encode, encode_all
 from stream_metrics.errors import ScoreError
-from stream_metrics.labels.label import canonical, unique
+from stream_metrics.labels.label import canonical, is_missing, unique
 
 cdef object last_classes = None
 cdef list last_names = None
@@ -45,6 +46,8 @@ cdef double number(object score, object label, object position) except? -1.0:
 cdef tuple read_scores(object scores, object pos_label, object classes, object position):
     """(labels, scores) of a sample, (None, None) of an abstention; the label None stands for `pos_label`, implied."""
     if scores is None:
+        return None, None
+    if type(scores) is not float and is_missing(scores) and not isinstance(scores, (float, floating)):
         return None, None
     if isinstance(scores, Mapping):
         labels = [canonical(label, "scores", position) for label in scores]
@@ -107,7 +110,7 @@ cdef class ScoreRows:
     """The scores of a list of samples: row, label, code and kind of each; which rows count; the labels by number."""
 
     cdef readonly object row, label, code, kind, counted
-    cdef readonly list labels
+    cdef readonly list labels, singles  # labels by number, and the rows that are one number
     cdef dict index
     cdef int64_t[::1] rows
     cdef code_t[::1] label_at
@@ -118,7 +121,7 @@ cdef class ScoreRows:
     @cython.boundscheck(True)  # the list is the caller's, who may change it while scores are read
     def __init__(self, list samples, object pos_label, object classes):
         cdef Py_ssize_t r, start
-        self.labels, self.index, self.used = [], {}, 0
+        self.labels, self.singles, self.index, self.used = [], [], {}, 0
         kinds = (np.int64, np.int32, np.uint64, np.int8)
         self.row, self.label, self.code, self.kind = (np.empty(0, kind) for kind in kinds)
         self.counted = np.ones(len(samples), bool)
@@ -132,6 +135,8 @@ cdef class ScoreRows:
             if labels is None:
                 self.counted[r] = False
                 continue
+            if labels[0] is None:
+                self.singles.append(r)
             self.reserve(len(labels))
             for label, x in zip(labels, values):
                 self.add(r, pos_label if label is None else label, x, 3 if label is None else numeric_kind(label))

@@ -15,6 +15,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.confusion.kernels cimport ConfusionCounters, weight_fits
 from stream_metrics._core.numeric.kernels cimport Guarded, IdentityCacheEntry, LabelIndex, cache_entry, plain, split
+from stream_metrics.labels.pos_label import counted_before
 
 cdef bint are_clean(dict scores):
     """Whether there are scores, all finite floats by labels that are plain."""
@@ -204,6 +205,8 @@ cdef class RollingUpdateBase(Guarded):
         cdef int64_t whole = 1
         cdef uint64_t part = 0
         cdef bint other_weight
+        if type(predicted) is float and predicted != predicted:
+            predicted = None
         ring_reserve(&self.ring)
         if self.ring.held < self.ring.window:
             counts.count(truth, predicted, weight)
@@ -214,7 +217,8 @@ cdef class RollingUpdateBase(Guarded):
         if other_weight:
             split(weight, &whole, &part)
         # counters refuse no other labels
-        if counts.label_index.fixed_labels is not None or type(truth) is float or type(predicted) is float:
+        if (counts.label_index.fixed_labels is not None or type(truth) is float or type(predicted) is float
+                or (counts.label_index.binary and not (is_bit(truth) and is_bit(predicted)))):
             counts.label_index.admitted(truth, "y_true", None)
             counts.label_index.admit_prediction(predicted)
         counts.uncount(<object> old.truth, <object> old.predicted, <object> old.weight)
@@ -258,9 +262,10 @@ cdef class RollingUpdateBase(Guarded):
 
     cdef int restore_oldest(self, list dropped) except -1:
         """Count removed samples again and put them back at the front."""
-        for old in reversed(dropped):
-            self.count_in_state(old[0], old[1], old[2])
-            ring_push_front(&self.ring, old[0], old[1], old[2])
+        with counted_before():
+            for old in reversed(dropped):
+                self.count_in_state(old[0], old[1], old[2])
+                ring_push_front(&self.ring, old[0], old[1], old[2])
         return 0
 
     cdef int append(self, list samples) except -1:

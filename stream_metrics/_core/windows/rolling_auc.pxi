@@ -12,7 +12,7 @@ from cpython.ref cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport uint64_t
 
-from stream_metrics._core.numeric.kernels cimport plain
+from stream_metrics._core.numeric.kernels cimport numeric_kind, plain
 from stream_metrics._core.numeric.scores cimport encode
 
 # 1 and this are the codes of very large scores, each shared by many
@@ -21,6 +21,18 @@ cdef enum:
     NOT_RANKABLE = 0
     ABSTAINED = 1
     SCORED = 2
+
+
+cdef inline bint is_bit(object label):
+    return label is True or label is False or ((type(label) is int or type(label) is float) and (label == 0 or label == 1))
+
+
+cdef bint are_bits(dict scores) except -1:
+    """Whether all labels of scores are 0 and 1, or False and True."""
+    for label in scores:
+        if not is_bit(label):
+            return False
+    return True
 
 
 cdef inline bint is_one(object w):
@@ -48,6 +60,13 @@ cdef class RollingAucBase(RollingUpdateBase):
             return NOT_RANKABLE
         if predicted is None:
             return ABSTAINED
+        # what else there may be is for the state, which may refuse it
+        if type(predicted) is float and type(self.positive) is not bool and type(truth) is not type(self.positive) and (
+                numeric_kind(truth) not in (0, 1) or numeric_kind(self.positive) not in (0, 1)):
+            return NOT_RANKABLE
+        if type(self.positive) is bool and not (
+                is_bit(truth) and (type(predicted) is not dict or are_bits(<dict> predicted))):
+            return NOT_RANKABLE
         if type(predicted) is float:
             x = <double> predicted
         elif type(predicted) is dict and are_clean(<dict> predicted):

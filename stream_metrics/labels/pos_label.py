@@ -1,0 +1,122 @@
+"""Which labels are refused: those a metric of one class cannot be about, and numbers that look like scores.
+
+The default `pos_label` is the bool True. With it the classes are 0 and 1, or False and True. Any other label is refused
+where it comes in, because a metric that takes "ham" for "not True" returns a number that means nothing. A `pos_label`
+that is no bool is a class that was chosen: it stands against all others.
+
+A float with a fraction is more likely a score than a label, so it is a label only where `labels` name it.
+
+What was counted once may be counted again, whatever rule has come since: `counted_before` switches the rules off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from stream_metrics.errors import LabelError
+from stream_metrics.labels.label import Label, sort_key
+
+__all__ = [
+    "check_binary",
+    "check_possible",
+    "check_whole",
+    "check_with_single_score",
+    "counted_before",
+    "is_binary",
+    "is_default",
+    "is_fraction",
+    "spelled_like",
+]
+
+_COUNTED_BEFORE: ContextVar[bool] = ContextVar("counted_before", default=False)
+
+
+@contextmanager
+def counted_before() -> Iterator[None]:
+    """Let every label pass: what is counted here was counted before, perhaps by an earlier version."""
+    token = _COUNTED_BEFORE.set(True)
+    try:
+        yield
+    finally:
+        _COUNTED_BEFORE.reset(token)
+
+
+def is_default(pos_label: Label | None) -> bool:
+    """Return whether the positive class was left at the default, so that all labels must be 0/1 or False/True."""
+    return type(pos_label) is bool
+
+
+def is_binary(label: Label) -> bool:
+    """Return whether a label is 0, 1, False or True."""
+    return isinstance(label, int | float) and label in (0, 1)
+
+
+def is_fraction(label: object) -> bool:
+    """Return whether a label is a float that is no whole number."""
+    return isinstance(label, float) and not label.is_integer()
+
+
+def check_binary(label: Label, argument: str, position: int | None = None) -> None:
+    """Raise LabelError for a label that the default `pos_label` has no place for."""
+    if label == 0 or label == 1 or _COUNTED_BEFORE.get():
+        return
+    raise LabelError(
+        argument=argument,
+        position=position,
+        expected="to be 0 or 1, False or True",
+        got=label,
+        but=f"got {label!r:.60}; pass pos_label= to say which class is positive",
+    )
+
+
+def check_with_single_score(pos_label: Label, truth: Label, position: int | None = None) -> None:
+    """Raise LabelError for a true label that a single score, that of `pos_label`, cannot be about."""
+    if truth == pos_label or type(truth) is type(pos_label) is str:
+        return
+    if type(pos_label) is bool:
+        check_binary(truth, "y_true", position)
+    elif _COUNTED_BEFORE.get():
+        return
+    elif sort_key(truth)[0] != sort_key(pos_label)[0]:
+        raise LabelError(
+            argument="y_true",
+            position=position,
+            expected=f"to be of the type of pos_label={pos_label!r}, because a single score is that of this label",
+            got=truth,
+            but=f"got {truth!r:.60}",
+        )
+    elif not is_fraction(pos_label):
+        check_whole(truth, (), "y_true", position)
+
+
+def check_whole(label: Label, named: Iterable[Label | None], argument: str, position: int | None = None) -> None:
+    """Raise LabelError for a float with a fraction, unless some of the labels that were `named` have fractions."""
+    if not is_fraction(label) or any(map(is_fraction, named)) or _COUNTED_BEFORE.get():
+        return
+    hint = "a number with a fraction is a label only if `labels=` names it"
+    if argument != "y_true":
+        hint = f"did you mean `scores=`? Otherwise {hint}"
+    raise LabelError(
+        argument=argument, position=position, expected="to be a label", got=label, but=f"got {label!r}; {hint}"
+    )
+
+
+def check_possible(pos_label: Label, labels: Collection[Label] | None, other: Label | None = None) -> None:
+    """Raise LabelError for a positive class that no sample can have."""
+    if labels is None or pos_label in labels or (other is not None and pos_label == other) or _COUNTED_BEFORE.get():
+        return
+    hint = "; pass pos_label= to say which class is positive" if is_default(pos_label) else ""
+    raise LabelError(
+        argument="pos_label",
+        expected=f"to be one of the fixed labels {list(labels)!r:.200}",
+        got=pos_label,
+        but=f"got {pos_label!r:.60}{hint}",
+    )
+
+
+def spelled_like(number: Any, example: Any) -> Any:
+    """Return 0 or 1 in the type of `example` if that is a number: bool, int or float; anything else as it is."""
+    return type(example)(number) if is_binary(number) and isinstance(example, int | float) else number
