@@ -106,11 +106,13 @@ MEMORY = {
     "losses": "under 600 bytes, whatever is counted.",
 }
 PREDICTION = {  # what `y_pred` is
-    "labels": "the predicted label, or a mapping from label to score, whose largest is predicted. None is an abstention.",
+    "labels": (
+        "the predicted label, or a mapping from label to score, whose largest is predicted. None is an abstention."
+    ),
     "score": (
-        "the score of `pos_label`, as one number, or a mapping from label to score, not the predicted label. A batch is "
-        "a column of such scores, or a table with a column for each of `classes`. `scores=` is another name of it. None "
-        "is an abstention."
+        "the score of `pos_label`, as one number, or a mapping from label to score, not the predicted label. A batch "
+        "is a column of such scores, or a table with a column for each of `classes`. `scores=` is another name of it. "
+        "None is an abstention."
     ),
     "scores": (
         "the scores of all classes, as a mapping from label to score, not the predicted label; one number is the score "
