@@ -156,7 +156,7 @@ class Comparison(PairedCounts, Portable):
         with self.writing():
             pair = self._scored.get(place) or (self._empty(), self._empty())
             (labels_a, steps_a), (labels_b, steps_b) = (
-                scored.read_sample(y_true, pred, w, None, None, self)
+                scored.read_sample(y_true, pred, w, None, None, self._shown_labels)
                 for scored, pred in zip(pair, (pred_a, pred_b), strict=True)
             )
             truth, label_a, label_b = self._checked(y_true, labels_a[1], labels_b[1])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from stream_metrics.labels import Label
     from stream_metrics.states.limits import Load
 
-__all__ = ["Accumulator", "BatchState", "HasLabels", "LabelCounts", "Mergeable", "Readable"]
+__all__ = ["Accumulator", "BatchState", "LabelCounts", "Mergeable", "Readable"]
 
 
 class Mergeable(Protocol):
@@ -100,13 +100,9 @@ class BatchState(Accumulator, Protocol):
         """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""
 
 
-class HasLabels(Protocol):
-    """What tells which labels were counted."""
+class LabelCounts(BatchState, Protocol):
+    """Counts of labels that batches feed."""
 
     @property
     def labels(self) -> tuple[Label, ...]:
         """The labels, in the order of report."""
-
-
-class LabelCounts(BatchState, HasLabels, Protocol):
-    """Counts of labels that batches feed."""

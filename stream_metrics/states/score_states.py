@@ -14,11 +14,11 @@ from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.batch import Batch, mixed_batch
 from stream_metrics.inputs.columns import Column
-from stream_metrics.inputs.score_tables import is_abstention, is_soft
+from stream_metrics.inputs.score_tables import is_abstention, is_mapping, is_soft
 from stream_metrics.labels import Label, canonical, is_missing, unique
 from stream_metrics.states.limits import capacity_left, cost
 from stream_metrics.states.losses import ProbabilityLosses
-from stream_metrics.states.protocols import BatchState, HasLabels, LabelCounts
+from stream_metrics.states.protocols import BatchState, LabelCounts
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.score_labels import Decisions, LabelRule, fill_predictions
 
@@ -145,20 +145,29 @@ class ScoreStates:
         self, counts: LabelCounts, y_true: object, y_pred: object, w: object, scores: object, classes: Classes
     ) -> Steps:
         """Return what each state is to count, the state of labels first."""
-        labels, steps = self.read_sample(y_true, y_pred, w, scores, classes, counts)
+        labels, steps = self.read_sample(y_true, y_pred, w, scores, classes, lambda: counts.labels)
         return [(counts, labels), *steps]
 
     def read_sample(
-        self, y_true: object, y_pred: object, w: object, scores: object, classes: Classes, counts: HasLabels
+        self,
+        y_true: object,
+        y_pred: object,
+        w: object,
+        scores: object,
+        classes: Classes,
+        seen: Callable[[], Iterable[Label]],
     ) -> tuple[tuple[object, ...], Steps]:
-        """Return truth, label and weight of a sample, and what each state of scores counts; `counts` has labels."""
+        """Return truth, label and weight of a sample, and what each state of scores counts.
+
+        `seen` returns the labels that were counted, which are read only if a single score needs them.
+        """
         if is_abstention(scores) and (classes is not None or is_soft(y_pred)):
             scores, y_pred = y_pred, None
         if is_abstention(scores):
             return (y_true, y_pred, w), []
         scores = self.rule.read(scores, None if classes is None else unique(classes, "classes"))
         truth = canonical(y_true, "y_true")
-        label, largest = self.rule.of_sample(scores, truth, () if self.negative else counts.labels)
+        label, largest = self.rule.of_sample(scores, truth, () if self.negative or is_mapping(scores) else seen())
         steps: Steps = []
         if self.losses is not None:
             steps.append((self.losses, (y_true, scores, w)))

@@ -424,9 +424,13 @@ cdef class PairedCounts(Guarded):
         """The labels: as given if they were fixed, else numbers, text, bytes, tuples, each by value."""
         self.enter_reading()
         try:
-            return tuple([self.label_index.shown(i, self.classes[i].type_counts) for i in self.order()])
+            return self._shown_labels()
         finally:
             self.leave()
+
+    def _shown_labels(self):
+        """The labels; in a section."""
+        return tuple([self.label_index.shown(i, self.classes[i].type_counts) for i in self.order()])
 
     @property
     def fixed_labels(self):
