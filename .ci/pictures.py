@@ -9,6 +9,7 @@ import random
 import shutil
 import subprocess
 import sys
+from html import escape
 
 from playwright.sync_api import sync_playwright
 
@@ -43,6 +44,14 @@ def notebook(browser, snapshot):
         page.screenshot(path=ASSETS / f"notebook-{scheme}.png", full_page=True)
 
 
+def report(browser, snapshot):
+    """Save the report as a terminal shows it."""
+    style = "display:inline-block;margin:0;padding:20px 24px;background:#11161d;color:#dbe2ea;font:14px/1.4 monospace"
+    page = browser.new_page()
+    page.set_content(f'<body style="margin:0"><pre style="{style}">{escape(snapshot.report(80))}</pre></body>')
+    page.locator("pre").screenshot(path=ASSETS / "report.png")
+
+
 def example():
     """Return a snapshot of four classes."""
     rng, truth, rows = random.Random(4), [], []
@@ -63,6 +72,7 @@ def main():
         program = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         notebook(browser, snapshot)
+        report(browser, snapshot)
         live_page(browser)
         browser.close()
 

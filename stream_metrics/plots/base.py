@@ -70,7 +70,7 @@ def title(key: str) -> str:
 
 def text_width(texts: Iterable[str], points: float = 10.0) -> float:
     """Return the inches that the longest of some texts takes at most, of common letters."""
-    return 0.0085 * points * max(map(display_width, texts), default=0)
+    return 0.0092 * points * max(map(display_width, texts), default=0)
 
 
 def names(labels: Sequence[Label]) -> list[str]:
