@@ -169,7 +169,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         return self.label_index.other
 
     def allow_binary_only(self):
-        """Refuse every new label but 0 and 1, False and True: the state of a metric whose `pos_label` is the default."""
+        """Refuse every new label but 0 and 1, False and True; for a metric whose `pos_label` is the default."""
         self.label_index.binary = True
 
     @property

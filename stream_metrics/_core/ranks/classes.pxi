@@ -79,7 +79,7 @@ cdef int check_labels(RankCounters self, labels) except -1:
 
 
 cdef int check_allowed(RankCounters self, object truth, list labels) except -1:
-    """Raise LabelError for new labels of a sample that are refused; the label None stands for an implied `pos_label`."""
+    """Raise LabelError for new labels of a sample that are refused; None stands for an implied `pos_label`."""
     if len(labels) == 1 and labels[0] is None:
         check_with_single_score(self.pos_label, truth)
     if self.binary_only:

@@ -333,7 +333,8 @@ cdef tuple pack_counters(RankCounters self):
         weights.append((self.classes[i].whole, self.classes[i].part))
         columns.append(pack_histogram(self.classes[i].histogram, groups, places))
     fine = [(places, self.rounded)] if places > COARSE_PLACES or self.rounded else []
-    return [shown_label(self, i, False) for i in order], self.appearances(), pack_weights(weights, places), columns, *fine
+    labels = [shown_label(self, i, False) for i in order]
+    return labels, self.appearances(), pack_weights(weights, places), columns, *fine
 
 
 cdef int binary_places(RankCounters self) except -1:

@@ -93,7 +93,7 @@ cdef class RankCounters(Guarded):
         revert_sample(self, y_true, scores, w, classes, True)
 
     def allow_binary_only(self):
-        """Refuse every new label but 0 and 1, False and True: the state of a metric whose `pos_label` is the default."""
+        """Refuse every new label but 0 and 1, False and True; for a metric whose `pos_label` is the default."""
         self.binary_only = True
 
     def check_new(self, label, str argument, position=None):

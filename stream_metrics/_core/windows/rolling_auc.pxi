@@ -24,7 +24,9 @@ cdef enum:
 
 
 cdef inline bint is_bit(object label):
-    return label is True or label is False or ((type(label) is int or type(label) is float) and (label == 0 or label == 1))
+    if label is True or label is False:
+        return True
+    return (type(label) is int or type(label) is float) and (label == 0 or label == 1)
 
 
 cdef bint are_bits(dict scores) except -1:

@@ -32,8 +32,8 @@ cdef class Reader:
     `parse` makes a value of bytes; `names` are the spellings of each field in a mapping, or `fields` is a function that
     finds the seven of them in a value. `unusual(record, now, latest)` returns an event as a tuple, or None, for what is
     not plain. `shape(keys, text)` returns the classes that keys of scores stand for, or None; text tells whether the
-    labels beside them are. `labels` are those that are fixed, if any. `low` and `high` bound scores; without `keeps_scores` the
-    scores of an event that has a prediction are ignored. `heaviest` is the largest weight.
+    labels beside them are. `labels` are those that are fixed, if any. `low` and `high` bound scores; without
+    `keeps_scores` the scores of an event that has a prediction are ignored. `heaviest` is the largest weight.
     """
 
     cdef object parse, fields, unusual, shape, missing, allowed, id_, time_, scores_, weight_, group_
@@ -49,7 +49,8 @@ cdef class Reader:
         self.labels, self.keeps_scores, self.low, self.high = labels, keeps_scores, low, high
         self.earliest, self.heaviest = earliest, heaviest
         self.allowed = frozenset(labels) if labels else None
-        (self.id_,), (self.time_,), self.truth_, self.prediction_, (self.scores_,), (self.weight_,), (self.group_,) = names
+        (self.id_,), (self.time_,), self.truth_, self.prediction_ = names[:4]
+        (self.scores_,), (self.weight_,), (self.group_,) = names[4:]
         self.shape_names = self.shape_classes = ()
         self.shape_text, self.memo = False, {}
 
