@@ -2,7 +2,8 @@
 
 A square table of many classes would need more memory than anybody expects. A test is a statement about a number of
 samples, and counts do not say how many stand behind a weight: the same weights in another unit would give another
-p-value. Pairs of samples cannot be counted where a weight has a fraction.
+p-value. Pairs of samples cannot be counted where a weight has a fraction. Scores of pairs of classes are kept for few
+classes only.
 
 A sample of weight 0 has a weight other than 1; an abstention is no sample of the matrix and does not matter. A
 confusion matrix and a state of losses count the samples with such a weight, since their sum may happen to be the number
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from stream_metrics._core.ranks.kernels import MOST_PAIRED
 from stream_metrics.catalog.spec import MetricSpec
 from stream_metrics.errors import UnknownKeyError, quantity
 
@@ -79,6 +81,9 @@ def obstacle(row: MetricSpec, state: Any) -> Obstacle | None:
         return Obstacle(row.key, MISSING[row.state])
     if row.quadratic and len(state.labels) > SQUARE_LIMIT:
         return Obstacle(row.key, f"at most {SQUARE_LIMIT} classes", f"got {len(state.labels)}")
+    if row.quadratic and row.state == "ranks" and state.pairs and not state.paired:
+        kept = f"pairs of classes, which are kept for at most {MOST_PAIRED}"
+        return Obstacle(row.key, kept, f"got {len(state.labels)}")
     if row.needs == "samples" and (problem := weighted(state)):
         return Obstacle(row.key, "samples of weight 1", problem)
     if row.needs == "whole_weights" and state.unit != 1:

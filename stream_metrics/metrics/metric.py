@@ -290,9 +290,14 @@ class ScoreMetric(Metric):
     """A metric of the scores of all classes, or of those of `pos_label` against the rest."""
 
     def attach(self, state: Any) -> None:
-        """Count in this state from now on; with the default `pos_label`, metrics of a class take 0/1 and False/True."""
-        per_class = getattr(self, "row", None) is not None and self.row.kind == "per_class"
-        super().attach(_binary_only(self, state) if per_class else state)
+        """Count in this state from now on; with the default `pos_label`, metrics of a class take 0/1 and False/True.
+
+        Metrics of pairs of classes refuse more classes than pairs are kept of.
+        """
+        row = getattr(self, "row", None)
+        if row is not None and row.quadratic and isinstance(state, RankSketch):
+            state.require_pairs()
+        super().attach(_binary_only(self, state) if row is not None and row.kind == "per_class" else state)
 
     def get(self) -> float:
         """Return the current value, without its interval; `zero_division` where it is 0/0.

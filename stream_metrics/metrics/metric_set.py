@@ -63,7 +63,7 @@ class MetricSet(SetUpdateBase, MetricBase):
     buckets, sample : int, default 1024 and 512
         The size of sketches; see `RankSketch`.
     pairs : bool, default True
-        Whether pairs of classes are compared; see `RankSketch`. More than 64 classes of scores need False.
+        Whether pairs of classes are compared, for up to 64 classes of scores; see `RankSketch`.
     zero_division : float, optional
         Value that stands for 0/0: 0.0, 1.0 or nan. By default that of each metric, 0.0 for labels, nan for losses and
         scores.

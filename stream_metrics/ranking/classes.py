@@ -33,7 +33,7 @@ class Ranks(Protocol):
         """The classes that occur, as truth or with a score, in the order of report."""
 
     @property
-    def pairs(self) -> bool:
+    def paired(self) -> bool:
         """Whether any two classes can be compared."""
 
     @property
@@ -131,7 +131,7 @@ def directed_areas(r: Ranks) -> list[list[Certified]]:
 
     Undefined: one of the two does not occur, or the state has no pairs. Source: Hand and Till 2001; Doering 2018.
     """
-    labels, measured = r.labels, classes(r) if r.pairs else ()
+    labels, measured = r.labels, classes(r) if r.paired else ()
     return [
         [UNDEFINED if a == b or a not in measured else ranks.roc_auc(r.column(a, a, b)) for b in labels] for a in labels
     ]
@@ -151,7 +151,7 @@ def hand_till(r: Ranks) -> Certified:
     Formula: 2/(c(c-1)) sum_{i<j} A(i,j), A(i,j) the mean of both directions. Range: [0, 1]. Undefined: fewer than two
     classes occur, or the state has no pairs. Insensitive to class frequencies. Source: Hand and Till 2001, eq. 7.
     """
-    return ranks.hand_till(directed_areas(r)) if r.pairs else UNDEFINED
+    return ranks.hand_till(directed_areas(r)) if r.paired else UNDEFINED
 
 
 def single_score(r: Ranks, *, direction: str = "up") -> Certified:
@@ -161,7 +161,7 @@ def single_score(r: Ranks, *, direction: str = "up") -> Certified:
     decides per pair by the medians, which is optimistic. Range: [0, 1]. Undefined: no pair of classes occurs.
     Source: Hand and Till 2001; Robin et al. 2011 (pROC), multiclass.roc.
     """
-    occurring = _occurring(r) if r.pairs else ()
+    occurring = _occurring(r) if r.paired else ()
     pairs = [(a, b) for i, a in enumerate(occurring) for b in occurring[i + 1 :]]
     return ranks.single_score_auc([r.column(r.pos_label, b, a) for a, b in pairs], direction=direction)
 

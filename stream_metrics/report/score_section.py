@@ -174,7 +174,7 @@ def _areas(snapshot: Snapshot) -> Iterator[tuple[str, str, tuple[Label, ...]]]:
             if key != "expected_calibration_error" or calibrated:
                 yield f'{title} of "{name}"', key, (asked,)
         return
-    keys = ["roc_auc_ovo"] * snapshot.evaluation.states["ranks"].pairs + ["roc_auc_ovr", "average_precision_ovr"]
+    keys = ["roc_auc_ovo"] * snapshot.evaluation.states["ranks"].paired + ["roc_auc_ovr", "average_precision_ovr"]
     for key in keys + ["expected_calibration_error_ovr"] * calibrated:
         yield _title(key), key, ()
 

@@ -25,7 +25,6 @@ from stream_metrics.wire import Portable
 
 __all__ = ["RankSketch"]
 
-MOST_PAIRED = 64  # classes that can be compared in pairs; a hundred would need 250 MB
 FEW = 32  # names that need not all occur
 NEAR = 2**16  # integer labels that lie no further apart are numbered by a table
 
@@ -47,8 +46,8 @@ class RankSketch(RankCounters, Portable):
     pos_label : Label, default True
         The class whose score a single number is.
     pairs : bool, default True
-        Whether every class is counted apart in each column, as one-vs-one metrics need, for up to 64 classes. Otherwise
-        a column has its own class and the rest.
+        Whether every class is counted apart in each column, as one-vs-one metrics need, for up to 64 classes.
+        Otherwise, and from the 65th class on, a column has its own class and the rest.
 
     Attributes
     ----------
@@ -58,12 +57,14 @@ class RankSketch(RankCounters, Portable):
         Number of samples without scores.
     buckets, sample, pos_label, pairs : int, int, Label, bool
         The configuration.
+    paired : bool
+        Whether pairs of classes can be compared: `pairs`, and at most 64 classes.
     rounded : int
         Number of samples whose weight was rounded.
 
     Notes
     -----
-    Memory: a column of G classes (2 without `pairs`) holds at most (16 + 16 G) `buckets` + 16 G `sample` bytes of data,
+    Memory: a column of G classes (2 without pairs) holds at most (16 + 16 G) `buckets` + 16 G `sample` bytes of data,
     64 KB for a binary one by default, and twice as much where weights have fractions. With all indices and slack it
     takes at most `memory_bound(G)`.
 
@@ -115,7 +116,7 @@ class RankSketch(RankCounters, Portable):
         LabelError
             If a label is none; the message names the position.
         ScoreError
-            If a score is not a finite number, or there are too many classes for pairs.
+            If a score is not a finite number.
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
@@ -135,13 +136,12 @@ class RankSketch(RankCounters, Portable):
         bad = first_bad(matrix)
         if bad is not None:
             raise _not_finite(bad[0], matrix[bad], self.pos_label if names is None else names[bad[1]])
-        codes, labels = self._numbered(batch.truth, weights)
+        codes, labels = _numbered(batch.truth)
         self._check_allowed(codes, labels, names or (), None if names is None else [])
         seen = None if names is None else np.zeros((len(names), 4), np.int64)
         columns = [None] if names is None else list(names)
-        counted = RankBatch(codes, labels, columns, seen, weights, self.pairs, self.pos_label)
+        counted = RankBatch(codes, labels, columns, seen, weights, self.pos_label)
         counted.count_matrix(self, matrix)
-        self._check_batch(counted)
         return partial(self._add, counted, counted.count_matrix, (matrix,), 0, rounded)
 
     def _prepare_rows(
@@ -150,7 +150,7 @@ class RankSketch(RankCounters, Portable):
         """Count samples that are mappings, numbers, rows or abstentions."""
         rows = ScoreRows(samples, self.pos_label, batch.classes)
         wholes, parts = (None if x is None else x[rows.counted] for x in weights)
-        codes, labels = self._numbered(batch.truth.take(rows.counted), (wholes, parts))
+        codes, labels = _numbered(batch.truth.take(rows.counted))
         place = np.cumsum(rows.counted) - 1
         row = place[rows.row]
         try:
@@ -163,9 +163,8 @@ class RankSketch(RankCounters, Portable):
         np.add.at(seen, (rows.label[used], rows.kind[used]), 1)
         order = np.argsort(rows.label[used], kind="stable")
         entries = row[used][order], rows.label[used][order], rows.code[used][order]
-        counted = RankBatch(codes, labels, rows.labels, seen, (wholes, parts), self.pairs, self.pos_label)
+        counted = RankBatch(codes, labels, rows.labels, seen, (wholes, parts), self.pos_label)
         counted.count_entries(self, *entries)
-        self._check_batch(counted)
         rounded = None if rounded is None else rounded[rows.counted]
         return partial(self._add, counted, counted.count_entries, entries, int((~rows.counted).sum()), rounded)
 
@@ -177,22 +176,9 @@ class RankSketch(RankCounters, Portable):
         abstained: int,
         rounded: Array | None,
     ) -> None:
-        """Add a batch that was counted apart; it is counted once more if the state was reset since."""
+        """Add a batch that was counted apart; it is counted once more if what it relied on has changed since."""
         while not self.commit(counted, abstained, 0 if rounded is None else int(rounded.sum())):
             count(self, *scores)
-
-    def _numbered(self, truth: Column, weights: Weights) -> tuple[NDArray[np.int32], list[Label]]:
-        """Return the true labels as codes and names; ScoreError before any memory is taken for too many of them."""
-        codes, labels = _numbered(truth)
-        if self.pairs and len(labels) > MOST_PAIRED:
-            wholes, parts = weights
-            counted = np.unique(codes[_some_weight(wholes, parts, len(codes))])
-            if len(counted) > MOST_PAIRED:
-                raise ScoreError(
-                    f"Expected at most {MOST_PAIRED} classes where pairs of classes are compared, "
-                    f"but got {len(counted)}; use pairs=False"
-                )
-        return codes, labels
 
     def _check_allowed(
         self, codes: NDArray[np.int32], labels: list[Label], names: Iterable[Label], singles: list[int] | None

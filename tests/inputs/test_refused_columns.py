@@ -10,14 +10,14 @@ import pytest
 
 import stream_metrics as sm
 
-WIDE = np.arange(65)  # more classes than are compared in pairs
+WIDE = np.arange(65)  # more classes than pairs are kept of
 
 REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any], type[Exception], str]] = {
     "too many classes in pairs": (
-        sm.RankSketch,
+        sm.HandTillAUC,
         {"y_true": WIDE, "scores": np.zeros((65, 2)), "classes": [0, 1]},
         sm.ScoreError,
-        "at most 64 classes where pairs of classes are compared, but got 65; use pairs=False",
+        "at most 64 classes for a metric that compares pairs of classes, but got 64 beyond them",
     ),
     "code beyond the categories": (
         sm.ConfusionMatrix,

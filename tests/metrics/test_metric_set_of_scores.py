@@ -156,8 +156,8 @@ def test_equal_configurations_merge_however_they_were_written() -> None:
 
 
 def test_a_failed_merge_changes_nothing() -> None:
-    """More than 64 classes together are refused before any state has merged."""
-    a, b = sm.MetricSet(scores=True), sm.MetricSet(scores=True)
+    """More classes together than a metric of pairs takes are refused before anything has merged."""
+    a, b = sm.HandTillAUC(), sm.HandTillAUC()
     for i in range(40):
         a.update(f"a{i}", {f"a{i}": 0.9})
         b.update(f"b{i}", {f"b{i}": 0.9})

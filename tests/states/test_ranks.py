@@ -79,18 +79,6 @@ def test_errors_name_the_position() -> None:
         RankSketch().update_many([1, 0, 1], [0.1, 0.2, "x"])
 
 
-def test_too_many_classes_for_pairs_raise_and_change_nothing() -> None:
-    """Beyond 64 classes only one-vs-rest is offered."""
-    sketch = RankSketch()
-    for k in range(64):
-        sketch.update(k, {k: 0.5})
-    before = sketch.to_bytes()
-    with pytest.raises(ScoreError, match="pairs=False"):
-        sketch.update(3, {64: 0.5, 65: 0.1})
-
-    assert sketch.to_bytes() == before
-
-
 def test_revert_of_what_was_not_counted_raises() -> None:
     """A wrong score, class or weight, a zero that was none, or a coarse column; nothing changes."""
     sketch = RankSketch()

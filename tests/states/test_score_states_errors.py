@@ -229,19 +229,18 @@ def test_a_coarse_sketch_does_not_revert() -> None:
     refused(metrics, sm.WeightError, "to revert while every score is exact", None, lambda: metrics.revert(True, 0.75))
 
 
+@pytest.mark.parametrize("labels", [range(64, 65), range(64, 140)], ids=["one more", "many more"])
 @pytest.mark.parametrize("batch", [True, False])
-def test_more_classes_than_pairs_are_kept_of_are_refused(batch: bool) -> None:
-    """A set compares up to 64 classes in pairs; one more is refused before anything has counted it."""
-    metrics = sm.MetricSet(scores=True)
+def test_more_classes_than_pairs_are_kept_of_are_refused(batch: bool, labels: range) -> None:
+    """A metric that compares pairs takes up to 64 classes; one more is refused before anything has counted it."""
+    metric = sm.HandTillAUC()
     rows = [{label: 0.5, (label + 1) % 64: 0.25} for label in range(64)]
-    metrics.update_many(range(64), rows)
-    feed = (
-        (lambda: metrics.update_many([3, 64], [{3: 0.5}, {64: 0.5}]))
-        if batch
-        else (lambda: metrics.update(64, {64: 0.5}))
-    )
-    refused(metrics, sm.ScoreError, "at most 64 classes where pairs of classes are compared, but got 64", None, feed)
-    assert metrics.snapshot()["roc_auc_ovo"] == 1.0
+    metric.update_many(range(64), rows)
+    many = dict.fromkeys(labels, 0.5)
+    feed = (lambda: metric.update_many([3, 64], [{3: 0.5}, many])) if batch else (lambda: metric.update(64, many))
+    expected = "at most 64 classes for a metric that compares pairs of classes, but got 64"
+    refused(metric, sm.ScoreError, expected, None, feed)
+    assert metric.get() == 1.0
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])

@@ -246,9 +246,11 @@ cdef Py_ssize_t read_cells(ScoreHistogram *c, const int64_t *rest, Py_ssize_t ma
 
 cdef tuple group_numbers(RankCounters self, Py_ssize_t j, object own, object rest):
     """Return the groups to compare, the rest and its own, as arrays."""
-    if not self.pairs:
+    if not self.paired:
         if own is not None or rest is not None:
-            raise ValueError("Expected pairs=True to compare one class with another, but got pairs=False")
+            problem = f"got {len(self.label_index.index)}" if self.pairs else "got pairs=False"
+            raise ValueError(f"Expected pairs=True and at most {MOST_PAIRED} classes to compare one class with "
+                             f"another, but {problem}")
         return numbers([0]), numbers([1])
     i = j if own is None else find_class(self, own)
     if rest is None:
@@ -309,7 +311,7 @@ cdef tuple group_totals(RankCounters self, Py_ssize_t j, object rest_groups, obj
     cdef uint64_t part[2]
     cdef Class *c
     whole[0], whole[1], part[0], part[1] = 0, 0, 0, 0
-    if self.pairs:
+    if self.paired:
         for side, groups in enumerate((rest_groups, own_groups)):
             for k in range(len(groups)):
                 c = self.classes + (<int64_t *> cnp.PyArray_DATA(groups))[k]

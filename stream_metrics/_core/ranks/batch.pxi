@@ -58,9 +58,9 @@ cdef inline void encode_column(const double[:, :] x, Py_ssize_t k, Py_ssize_t st
 cdef class Batch:
     """Counts of a batch; `labels` are those of the columns, None for an implied `pos_label`."""
 
-    def __init__(self, truth, list truths, list labels, label_types, weights, bint pairs, object pos_label):
+    def __init__(self, truth, list truths, list labels, label_types, weights, object pos_label):
         cdef Py_ssize_t k
-        self.n, self.pairs, self.size = len(truth), pairs, len(labels)
+        self.n, self.pairs, self.size = len(truth), False, len(labels)
         self.wholes, self.fractions = weights
         used = None if self.wholes is None else self.wholes != 0
         if self.fractions is not None:
@@ -78,10 +78,8 @@ cdef class Batch:
         self.label_types = label_types
         self.code, self.whole, self.part = self.codes, self.wholes, self.fractions
         self.weight, self.parts = self.totals()
-        where = {label: k for k, label in enumerate(self.truths)}
-        self.owns = np.array([-1 if pairs else where.get(label, -2) for label in self.labels], np.int64)
         self.estimates = np.zeros(self.size, np.int8)
-        self.own, self.estimated = self.owns, self.estimates
+        self.estimated = self.estimates
         self.histograms = <ScoreHistogram **> PyMem_RawCalloc(max(self.size, 1), sizeof(ScoreHistogram *))
         if self.histograms == NULL:
             raise MemoryError("no memory for a batch of scores")
@@ -111,13 +109,26 @@ cdef class Batch:
                           (self.fractions >> np.uint64(shift) & np.uint64(2**32 - 1)).astype(np.int64))
         return weight.tolist(), [low + (high << 32) for low, high in zip(*parts.tolist())]
 
-    cdef int start(self, RankCounters into) except -1:
-        """Create empty columns for a state."""
+    cdef list occurring(self, columns):
+        """The labels that have an index once the batch is counted; `columns` are those with a score other than 0."""
+        return [label for label, n in zip(self.truths, self.occurs.tolist()) if n] + columns
+
+    cdef int start(self, RankCounters into, list columns) except -1:
+        """Create empty columns for a state; `columns` are the labels that have a score other than 0."""
         into.enter_reading()
         try:
+            self.set_pairs(into.paired and not loses_pairs(into, self.occurring(columns)))
             return self.take_levels(into)
         finally:
             into.leave()
+
+    cdef int set_pairs(self, bint pairs) except -1:
+        """Count every class apart, or only the own class of a column and the rest."""
+        self.pairs = pairs
+        where = {label: k for k, label in enumerate(self.truths)}
+        self.owns = np.array([-1 if pairs else where.get(label, -2) for label in self.labels], np.int64)
+        self.own = self.owns
+        return 0
 
     cdef int take_levels(self, RankCounters into) except -1:
         cdef Py_ssize_t k, g, i, j, n, own, groups = len(self.truths) if self.pairs else 2
@@ -134,7 +145,7 @@ cdef class Batch:
                     or histogram_sampling(c) < 0):
                 raise MemoryError("no memory for a batch of scores")
             own = self.own[k]
-            self.estimated[k] = target == NULL or target.level == 0
+            self.estimated[k] = target == NULL or target.level == 0 or into.paired != self.pairs
             for g in range(groups):
                 if not self.estimated[k]:
                     i = find_class(into, self.truths[g]) if self.pairs else g
@@ -163,7 +174,10 @@ cdef class Batch:
         cdef uint64_t *code
         cdef int64_t counted = 0
         cdef CodeRows row
-        self.start(into)
+        columns = []
+        if may_lose_pairs(into, len(self.truths) + self.size):
+            columns = [label for label, some in zip(self.labels, self.columns_with_scores(x)) if some]
+        self.start(into, columns)
         seen = np.zeros(self.size, np.int64)
         cdef int64_t[::1] count = seen
         if rows == 0 or self.size == 0:
@@ -197,6 +211,27 @@ cdef class Batch:
                 self.label_types[k, numeric_kind(self.labels[k])] = seen[k]
         self.finish()
 
+    cdef list columns_with_scores(self, const double[:, :] x):
+        """Whether each column has a score other than 0 in a row with a weight."""
+        cdef Py_ssize_t k, r
+        cdef CodeRows rows
+        cdef bint some
+        out = []
+        for k in range(self.size):
+            some = False
+            if self.n:
+                rows.group, rows.own, rows.whole, rows.part = &self.code[0], -1, NULL, NULL
+                if self.whole is not None:
+                    rows.whole = &self.whole[0]
+                if self.part is not None:
+                    rows.part = &self.part[0]
+                r = 0
+                while r < self.n and (x[r, k] == 0.0 or weightless(&rows, r)):
+                    r += 1
+                some = r < self.n
+            out.append(some)
+        return out
+
     cdef int resample_column(self, Py_ssize_t k, const double[:, :] x, uint64_t *code) noexcept nogil:
         """Draw the samples of a column from all rows; -1 if there is no memory."""
         cdef Py_ssize_t start = 0, n
@@ -218,12 +253,12 @@ cdef class Batch:
         cdef const fraction_t[::1] part
         cdef Py_ssize_t k, a, b
         cdef CodeRows rows
-        self.start(into)
+        ends = np.searchsorted(label, np.arange(self.size + 1)).tolist()
+        self.start(into, [self.labels[k] for k in range(self.size) if ends[k] < ends[k + 1]])
         groups = self.codes[row]
         wholes = None if self.wholes is None else self.wholes[row]
         parts = None if self.fractions is None else self.fractions[row]
         group, whole, part = groups, wholes, parts
-        ends = np.searchsorted(label, np.arange(self.size + 1)).tolist()
         for k in range(self.size):
             a, b = ends[k], ends[k + 1]
             if a < b:

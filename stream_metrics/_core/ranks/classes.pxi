@@ -18,7 +18,8 @@ from stream_metrics.errors import ScoreError
 from stream_metrics.labels.label import canonical
 from stream_metrics.labels.pos_label import check_binary, check_with_single_score, spelled_like
 
-cdef Py_ssize_t MOST_PAIRED = 64  # classes; a hundred would need 250 MB
+MOST_PAIRED = 64  # classes of which pairs are kept; a hundred would need 250 MB
+cdef Py_ssize_t most_paired = MOST_PAIRED
 cdef int64_t MOST = 0x7FFFFFFFFFFFFFFD  # the sum of all weights
 cdef object MOST_UNITS = <object> MOST << 64
 cdef object MOST_BUCKETS = 1 << 24  # numbers of buckets and of sampled scores
@@ -32,6 +33,7 @@ cdef int forget_all(RankCounters self) except -1:
         self.classes[i].histogram = NULL
     self.used, self.mass, self.mass_part, self.n, self.abstained, self.rounded = 0, 0, 0, 0, 0, 0
     self.recent, self.recent_at, self.pos_at = None, -1, -1
+    self.paired = self.pairs
     self.epoch += 1
     self.spare = 0
     return 0
@@ -43,12 +45,13 @@ cdef Py_ssize_t find_class(RankCounters self, object label) except -2:
 
 
 cdef Py_ssize_t intern_class(RankCounters self, object label) except -1:
-    """The index of a canonical label, new if need be."""
+    """The index of a canonical label, new if need be; pairs are dropped if it is one class too many for them."""
     cdef Py_ssize_t i = find_class(self, label)
     cdef Class *classes
     if i >= 0:
         return i
-    check_labels(self, (label,))
+    if loses_pairs(self, (label,)):
+        drop_pairs(self)
     i = self.label_index.next_index()
     if i == self.capacity:
         classes = <Class *> PyMem_RawCalloc(max(8, 2 * i), sizeof(Class))
@@ -65,17 +68,28 @@ cdef Py_ssize_t intern_class(RankCounters self, object label) except -1:
     return i
 
 
-cdef int check_labels(RankCounters self, labels) except -1:
-    """Raise ScoreError for more canonical, distinct labels than pairs of classes can be counted for."""
+cdef bint may_lose_pairs(RankCounters self, Py_ssize_t more) except -1:
+    """Whether so many labels, known or new, could be too many for the pairs there are."""
+    return self.paired and len(self.label_index.index) + more > most_paired
+
+
+cdef bint loses_pairs(RankCounters self, labels) except -1:
+    """Whether there are pairs, and too many classes for them together with canonical labels.
+
+    Raise ScoreError instead if the pairs are needed.
+    """
+    if not may_lose_pairs(self, len(labels)):
+        return False
     known = self.label_index.index
-    if self.pairs and len(known) + len(labels) > MOST_PAIRED:
-        new = [label for label in labels if label not in known]
-        if len(known) + len(new) > MOST_PAIRED:
-            first = new[MOST_PAIRED - len(known)]
-            raise ScoreError(subject=f"at most {MOST_PAIRED} classes", got=first,
-                             expected="where pairs of classes are compared",
-                             but=f"got {first!r} beyond them; use pairs=False")
-    return 0
+    new = [label for label in dict.fromkeys(labels) if label not in known]
+    if len(known) + len(new) <= most_paired:
+        return False
+    if self.needs_pairs:
+        first = new[MOST_PAIRED - len(known)]
+        raise ScoreError(subject=f"at most {MOST_PAIRED} classes", got=first,
+                         expected="for a metric that compares pairs of classes",
+                         but=f"got {first!r} beyond them")
+    return True
 
 
 cdef int check_allowed(RankCounters self, object truth, list labels) except -1:

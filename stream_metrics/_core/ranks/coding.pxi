@@ -326,7 +326,7 @@ cdef tuple pack_counters(RankCounters self):
     cdef Py_ssize_t i
     order = report_order(self)
     cdef int places = binary_places(self)
-    groups = np.array(order if self.pairs else [0, 1], np.int64)
+    groups = np.array(order if self.paired else [0, 1], np.int64)
     weights = []
     columns = []
     for i in order:
@@ -358,6 +358,7 @@ cdef int restore_counters(RankCounters self, list labels, appearances, bytes wei
     if not COARSE_PLACES <= places <= 64:
         raise ValueError("fractions of 20 to 64 binary places")
     totals = read_weights(weights, len(labels), places)
+    self.paired = self.pairs and len(labels) <= most_paired
     for label in labels:
         intern_class(self, canonical(label))
     if self.used != len(labels) or len(columns) != len(labels):
@@ -391,9 +392,9 @@ cdef int check_column(RankCounters self, Py_ssize_t j) except -1:
     cdef Class *own
     cdef uint64_t whole, part
     for g in range(group_count(self)):
-        own = self.classes + (g if self.pairs else j)
+        own = self.classes + (g if self.paired else j)
         whole, part = <uint64_t> own.whole, own.part
-        if not self.pairs and g == 0:
+        if not self.paired and g == 0:
             whole, part = <uint64_t> self.mass, self.mass_part
             take_fixed(&whole, &part, <uint64_t> own.whole, own.part)
         if not histogram_within(self.classes[j].histogram, g, whole, part):

@@ -101,21 +101,23 @@ cdef class RankCounters(Guarded):
         if self.binary_only and find_class(self, label) < 0:
             check_binary(label, argument, position)
 
+    def require_pairs(self):
+        """Refuse more classes than pairs are kept of: the state of a metric that is about pairs only."""
+        if self.pairs and not self.paired:
+            raise ScoreError(subject=f"at most {MOST_PAIRED} classes",
+                             expected="for a metric that compares pairs of classes", got=len(self.label_index.index))
+        self.needs_pairs = self.pairs
+
     def commit(self, Batch batch, int64_t abstained, int64_t rounded):
-        """Add a counted batch; return False, and change nothing, if the state was reset since the batch was started."""
+        """Add a counted batch; return False, and change nothing, if it must be counted again.
+
+        So it is if the state was reset since the batch was started, or counts pairs where the batch does not.
+        """
         self.enter()
         try:
             return add_batch(self, batch, abstained, rounded)
         finally:
             self.leave()
-
-    def _check_batch(self, Batch batch):
-        """Raise ScoreError if `commit` would refuse the labels of a batch that was counted."""
-        cdef Py_ssize_t k
-        labels = [label for label, n in zip(batch.truths, batch.occurs.tolist()) if n]
-        labels += [label for k, label in enumerate(batch.labels) if batch.histograms[k].used]
-        new = [label for label in dict.fromkeys(labels) if label not in self.label_index.index]
-        check_labels(self, new)
 
     def check_merge(self, other):
         """Raise what `merge` would: MergeError, WeightError, or ScoreError for too many classes."""
@@ -126,7 +128,7 @@ cdef class RankCounters(Guarded):
         check_samples(o.abstained, self.abstained)
         if largest_type_count(o) > INT64_MAX - largest_type_count(self):
             refuse_samples(largest_type_count(o), largest_type_count(self))
-        check_labels(self, o.label_index.index)
+        loses_pairs(self, o.label_index.index)  # raises ScoreError if it must not
 
     def merge(self, other):
         """Add the counts of another state.

@@ -170,6 +170,8 @@ cdef class RankCounters(Guarded):
     cdef readonly Py_ssize_t sample
     cdef readonly object pos_label
     cdef readonly bint pairs
+    cdef readonly bint paired       # whether pairs are kept: `pairs`, and never more than MOST_PAIRED classes
+    cdef readonly bint needs_pairs  # whether more classes are refused instead
     cdef readonly bint binary_only  # whether new labels must be 0 or 1, False or True
     cdef readonly int64_t n
     cdef readonly int64_t abstained
@@ -181,6 +183,7 @@ cdef class RankCounters(Guarded):
     cdef Py_ssize_t used, capacity
     cdef int64_t mass      # the whole parts of all weights; never above 2^63 - 3
     cdef fraction_t mass_part
+    cdef object dropped    # the columns that an update which is not yet complete has replaced, or None
     cdef int64_t epoch     # the number of resets
     cdef int64_t spare     # a lower bound of the samples that can be counted before a counter is full
 
@@ -214,7 +217,7 @@ cdef class Batch:
     cdef object weight, parts, occurs, truth_types, label_types
     cdef ScoreHistogram **histograms
     cdef Py_ssize_t size             # number of columns
-    cdef bint pairs
+    cdef bint pairs                  # whether every class is counted apart
     cdef int64_t n, epoch
     cdef object codes, wholes, fractions, owns, estimates
     cdef const code_t[::1] code
@@ -223,7 +226,10 @@ cdef class Batch:
     cdef int64_t[::1] own
     cdef int8_t[::1] estimated          # whether the thresholds of the samples are estimates, not those of the state
 
-    cdef int start(self, RankCounters into) except -1
+    cdef list occurring(self, columns)
+    cdef int start(self, RankCounters into, list columns) except -1
+    cdef int set_pairs(self, bint pairs) except -1
+    cdef list columns_with_scores(self, const double[:, :] x)
     cdef int take_levels(self, RankCounters into) except -1
     cdef void close(self) noexcept
     cdef CodeRows rows(self, Py_ssize_t k, Py_ssize_t start) noexcept nogil

@@ -26,23 +26,31 @@ cdef bint add_batch(RankCounters self, Batch batch, int64_t abstained, int64_t r
     cdef ScoreHistogram *c
     if batch.epoch != self.epoch:
         return False
+    with_scores = [label for k, label in enumerate(batch.labels) if batch.histograms[k].used]
+    cdef bint loses = loses_pairs(self, batch.occurring(with_scores))
+    if batch.pairs != (self.paired and not loses):
+        return False
     whole, part = sum(batch.weight), sum(batch.parts)
     check_units(self, whole * UNITS + part)
     if batch.n + abstained > self.spare:
         find_spare(self, batch.n + abstained)
     occurs = batch.occurs.tolist()
     try:
+        if loses:
+            drop_pairs(self)
         truth = [intern_class(self, label) if n else -1 for label, n in zip(batch.truths, occurs)]
         column = [intern_class(self, label) if batch.histograms[k].used else -1 for k, label in enumerate(batch.labels)]
-        to_array = np.array((truth if self.pairs else [0, 1]) + [0], np.int64)
+        to_array = np.array((truth if self.paired else [0, 1]) + [0], np.int64)
         at_array = np.array(column + [0], np.int64)
         to, at = to_array, at_array
         for k in range(batch.size):
             if at[k] >= 0 and not adoptable(self, at[k], batch.histograms[k], &to[0]):
                 reserve_for(self, at[k], batch.histograms[k], &to[0])
     except BaseException:
+        take_back_pairs(self)
         drop_empty_classes(self)
         raise
+    self.dropped = None
     for k in range(batch.size):
         if at[k] < 0:
             continue
@@ -99,19 +107,25 @@ cdef int add_state(RankCounters self, RankCounters other) except -1:
     cdef int64_t[::1] to, groups
     o = duplicate(other) if other is self else other
     try:
+        if self.paired and (not o.paired or loses_pairs(self, o.label_index.index)):
+            drop_pairs(self)
         to = np.array([-1 if name is None else intern_class(self, name) for name in o.label_index.names] + [0, 0],
                       np.int64)
-        groups = to if self.pairs else np.array([0, 1], np.int64)
+        groups = np.array([0, 1], np.int64) if not o.paired else to if self.paired else np.zeros(o.used + 1, np.int64)
         for i in range(o.used):
             if to[i] >= 0 and o.classes[i].histogram != NULL and o.classes[i].histogram.used:
+                groups_of_column(self, o, i, groups)
                 reserve_for(self, to[i], o.classes[i].histogram, &groups[0])
     except BaseException:
+        take_back_pairs(self)
         drop_empty_classes(self)
         raise
+    self.dropped = None
     for i in range(o.used):
         if to[i] < 0:
             continue
         if o.classes[i].histogram != NULL and o.classes[i].histogram.used:
+            groups_of_column(self, o, i, groups)
             histogram_absorb(self.classes[to[i]].histogram, o.classes[i].histogram, &groups[0])
         for kind in range(3):
             self.classes[to[i]].type_counts[kind] += o.classes[i].type_counts[kind]
@@ -121,6 +135,14 @@ cdef int add_state(RankCounters self, RankCounters other) except -1:
     self.rounded += o.rounded
     self.spare = 0
     return 0
+
+
+cdef void groups_of_column(RankCounters self, RankCounters o, Py_ssize_t i, int64_t[::1] groups) noexcept:
+    """Map the classes in column i of a state with pairs to own and rest, where there are no pairs here."""
+    cdef Py_ssize_t g
+    if o.paired and not self.paired:
+        for g in range(o.used):
+            groups[g] = g == i
 
 
 cdef RankCounters duplicate(RankCounters self):
@@ -139,7 +161,7 @@ cdef RankCounters duplicate(RankCounters self):
             if twin.classes[i].histogram == NULL:
                 raise MemoryError("no memory for the copy of a column")
     twin.label_index.copy_from(self.label_index)
-    twin.binary_only = self.binary_only
+    twin.binary_only, twin.paired, twin.needs_pairs = self.binary_only, self.paired, self.needs_pairs
     twin.n, twin.abstained, twin.rounded = self.n, self.abstained, self.rounded
     twin.mass, twin.mass_part = self.mass, self.mass_part
     return twin

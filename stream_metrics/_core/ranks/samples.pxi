@@ -20,7 +20,7 @@ from libc.stdint cimport int64_t, uint64_t
 from stream_metrics._core.numeric.fixed cimport add_fixed, take_fixed
 from stream_metrics._core.numeric.scores cimport encode
 from stream_metrics._core.numeric.kernels cimport not_counted, numeric_kind, remove_type, split_some
-from stream_metrics.errors import WeightError
+from stream_metrics.errors import ScoreError, WeightError
 from stream_metrics.labels.label import canonical
 
 cdef enum:
@@ -126,11 +126,13 @@ cdef int count_slowly(RankCounters self, object y_true, object scores, int64_t w
             count_sample(self, i, numeric_kind(truth), entry, n, whole, part)
             self.classes[i].single |= labels[0] is None
         except BaseException:
+            take_back_pairs(self)
             drop_empty_classes(self)
             raise
         finally:
             if entry != near:
                 PyMem_RawFree(entry)
+        self.dropped = None
     self.n += 1
     self.rounded += rounded
     self.spare -= 1
@@ -155,13 +157,13 @@ cdef int count_sample(RankCounters self, Py_ssize_t i, int kind, Entry *entry, P
     for at in range(n):
         if entry[at].code != ZERO:
             c = self.classes[entry[at].class_index].histogram
-            if c == NULL or not histogram_ready(c, entry[at].code, i if self.pairs else i == entry[at].class_index,
+            if c == NULL or not histogram_ready(c, entry[at].code, i if self.paired else i == entry[at].class_index,
                                                 part != 0):
-                reserve_score(self, entry[at].class_index, i if self.pairs else i == entry[at].class_index, part != 0)
+                reserve_score(self, entry[at].class_index, i if self.paired else i == entry[at].class_index, part != 0)
     for at in range(n):
         if entry[at].code != ZERO:
             histogram_add(self.classes[entry[at].class_index].histogram, entry[at].code,
-                          i if self.pairs else i == entry[at].class_index, whole, part)
+                          i if self.paired else i == entry[at].class_index, whole, part)
             if entry[at].kind < 3:
                 self.classes[entry[at].class_index].type_counts[entry[at].kind] += 1
     if kind < 3:
@@ -193,7 +195,7 @@ cdef int reserve_score(RankCounters self, Py_ssize_t j, Py_ssize_t group, bint f
 
 
 cdef Py_ssize_t group_count(RankCounters self) noexcept:
-    return self.used if self.pairs else 2
+    return self.used if self.paired else 2
 
 
 cdef int revert_sample(RankCounters self, object y_true, object scores, object w, object classes,
@@ -244,7 +246,7 @@ cdef Py_ssize_t least_samples(RankCounters self, Py_ssize_t i, Entry *entry, Py_
         cells = c.histogram.used
         for at in range(n):
             if entry[at].class_index == j:
-                cells -= histogram_is_all(c.histogram, entry[at].code, i if self.pairs else i == j, whole, part)
+                cells -= histogram_is_all(c.histogram, entry[at].code, i if self.paired else i == j, whole, part)
         most = max(most, cells)
     return max(most, classes)
 
@@ -266,10 +268,12 @@ cdef bint remove_sample(RankCounters self, object truth, list labels, list value
             n += entry[n].code != ZERO
         possible = (holds_sample(self, i, entry, n, whole, part)
                     and self.n > least_samples(self, i, entry, n, whole, part))
+        if possible and self.pairs and not self.paired:
+            check_stays_unpaired(self, i, entry, n, whole, part)
         if possible and not check_only:
             for at in range(n):
                 histogram_remove(self.classes[entry[at].class_index].histogram, entry[at].code,
-                                 i if self.pairs else i == entry[at].class_index, whole, part)
+                                 i if self.paired else i == entry[at].class_index, whole, part)
             unweigh_class(self, i, whole, part)
             for at in range(n):
                 remove_type_of(self, entry[at].class_index, entry[at].kind)
@@ -277,6 +281,26 @@ cdef bint remove_sample(RankCounters self, object truth, list labels, list value
         return possible
     finally:
         PyMem_RawFree(entry)
+
+
+cdef int check_stays_unpaired(RankCounters self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole,
+                              fraction_t part) except -1:
+    """Raise ScoreError if the sample is the last of so many classes that a state of the others would have pairs."""
+    cdef Py_ssize_t j, at, cells, left = 0
+    cdef Class *c
+    for j in range(self.used):
+        c = self.classes + j
+        if self.label_index.names[j] is None:
+            continue
+        cells = 0 if c.histogram == NULL else c.histogram.used
+        for at in range(n):
+            if entry[at].class_index == j:
+                cells -= histogram_is_all(c.histogram, entry[at].code, i == j, whole, part)
+        left += cells > 0 or not ((j == i and c.whole == whole and c.part == part) or (c.whole == 0 and c.part == 0))
+    if left <= most_paired:
+        raise ScoreError(subject="to revert", expected=f"while more than {MOST_PAIRED} classes are left", got=left,
+                         but=f"{left} would be left, whose pairs were dropped when there were more")
+    return 0
 
 
 cdef bint holds_sample(RankCounters self, Py_ssize_t i, Entry *entry, Py_ssize_t n, int64_t whole,
@@ -289,7 +313,7 @@ cdef bint holds_sample(RankCounters self, Py_ssize_t i, Entry *entry, Py_ssize_t
         return False
     for j in range(self.used):
         histogram = self.classes[j].histogram
-        group = i if self.pairs else i == j
+        group = i if self.paired else i == j
         at = 0
         while at < n and entry[at].class_index != j:
             at += 1
@@ -298,7 +322,7 @@ cdef bint holds_sample(RankCounters self, Py_ssize_t i, Entry *entry, Py_ssize_t
                 return False
         elif histogram != NULL and group < histogram.groups:
             zeros, zeros_part = <uint64_t> self.classes[i].whole, self.classes[i].part
-            if not self.pairs and i != j:
+            if not self.paired and i != j:
                 zeros, zeros_part = <uint64_t> self.mass, self.mass_part
                 take_fixed(&zeros, &zeros_part, <uint64_t> self.classes[j].whole, self.classes[j].part)
             take_fixed(&zeros, &zeros_part, histogram.sum[2 * group], histogram.sum[2 * group + 1])

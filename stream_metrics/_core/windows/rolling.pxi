@@ -15,6 +15,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.confusion.kernels cimport ConfusionCounters, weight_fits
 from stream_metrics._core.numeric.kernels cimport Guarded, IdentityCacheEntry, LabelIndex, cache_entry, plain, split
+from stream_metrics.errors import ScoreError
 from stream_metrics.labels.pos_label import counted_before
 
 cdef bint are_clean(dict scores):
@@ -237,10 +238,17 @@ cdef class RollingUpdateBase(Guarded):
         return 0
 
     cdef tuple drop_oldest(self):
-        """Remove the oldest sample from ring and state and return it; on failure nothing has changed."""
-        cdef tuple old = ring_pop(&self.ring)
+        """Remove the oldest sample from ring and state and return it; on failure nothing has changed.
+
+        The state is built again from the samples if it has dropped pairs of classes that it has room for now.
+        """
+        cdef tuple old
+        self.current()  # built from the ring if there is none, so before the ring changes
+        old = ring_pop(&self.ring)
         try:
             self.revert_in_state(old[0], old[1], old[2])
+        except ScoreError:
+            self.live = None
         except BaseException:
             ring_push_front(&self.ring, old[0], old[1], old[2])
             raise
@@ -289,7 +297,7 @@ cdef class RollingUpdateBase(Guarded):
             try:
                 while self.ring.held + len(samples) > self.ring.window:
                     dropped.append(self.drop_oldest())
-                self.live.merge(batch)
+                self.current().merge(batch)
             except BaseException:
                 self.restore_oldest(dropped)
                 raise
