@@ -201,10 +201,9 @@ def _nullable(values: ArrowColumn, argument: str) -> Read:
 
 
 def _floats(values: ArrowColumn, argument: str) -> Read:
-    """Return floats, some of which are null, as codes."""
-    first = compute().is_finite(values).index(False).as_py()
-    if first >= 0:
-        canonical(values[first].as_py(), argument, first)
+    """Return floats, some of which are null, as codes; as objects if nan, which may be an abstention, is among them."""
+    if compute().is_finite(values).index(False).as_py() >= 0:
+        return list(values.to_pylist())
     return _from_dictionary(values.dictionary_encode(), argument)
 
 

@@ -24,6 +24,7 @@ ANSWERS = [RNG.choice(["cat", "dog", "emu", None]) for _ in range(N)]
 WHOLE, WHOLE_ANSWERS = [RNG.randrange(4) for _ in range(N)], [RNG.choice([0, 1, 7, None]) for _ in range(N)]
 LANDS = [RNG.choice(["fi", "de", "fr"]) for _ in range(N)]
 WEIGHTS = [RNG.choice([1, 2, 5]) for _ in range(N)]
+FLOATS = [float(RNG.randrange(3)) for _ in range(N)]
 PARTS = [RNG.choice([0.5, 1.0, 0.25]) for _ in range(N)]
 START = datetime(2024, 5, 1, tzinfo=UTC)
 TIMES = [START + timedelta(seconds=2 * at + RNG.randrange(9), milliseconds=RNG.randrange(1000)) for at in range(N)]
@@ -76,7 +77,7 @@ LABELS = {
         [x > 1 for x in WHOLE],
         [None if x is None else x > 1 for x in WHOLE_ANSWERS],
     ),
-    "floats": (pa.array(PARTS), pa.array(PARTS[::-1], pa.float32()), PARTS, PARTS[::-1]),
+    "floats": (pa.array(FLOATS), pa.array(FLOATS[::-1], pa.float32()), FLOATS, FLOATS[::-1]),
     "bytes": (pa.array([x.encode() for x in TEXT]), pa.array(TEXT), [x.encode() for x in TEXT], TEXT),
     "integers and text": (pa.array(WHOLE), pa.array(ANSWERS), WHOLE, ANSWERS),
     "abstentions only": (pa.array(TEXT), pa.nulls(N), TEXT, [None] * N),
@@ -345,7 +346,7 @@ BAD = {
     ),
     "text of no time": ({"at": ["2024-05-01", "May"]}, ("--time-field", "at", "--window", "1h"), '"May"'),
     "late day": ({"at": [date(2024, 5, 1), date(2500, 1, 1)]}, ("--time-field", "at", "--window", "1h"), "2500-01-01"),
-    "not a number": ({"y_true": [0.5, math.nan]}, (), "nan"),
+    "not a number": ({"y_true": [1.0, math.nan]}, (), "nan"),
     "text": ({"y_true": pa.array([b"a", b"\xff"]).view(pa.string())}, (), "not UTF-8 text: b'\\xff'"),
     "score": ({"p_a": [0.5, 0.5], "p_b": [0.5, None]}, ("--scores", "p_*"), "column 'p_b'"),
     "no probability": ({"scores": [{"a": 0.5}, {"a": 1.5}]}, ("--scores",), "--margins"),

@@ -111,7 +111,11 @@ NO_LABELS: dict[str, tuple[Any, list[Any]]] = {
 @pytest.mark.parametrize("form", ["array", "chunks", "dictionary", "dictionaries", "nulls"])
 @pytest.mark.parametrize("kind", NO_LABELS)
 def test_what_is_no_label_is_named(kind: str, form: str, argument: str) -> None:
-    """Times, decimals, lists, NaN and infinities raise, naming argument and position, and nothing is counted."""
+    """Times, decimals, lists, infinities and NaN as truth raise, naming argument and position; nothing is counted.
+
+    NaN as a prediction is an abstention.
+    """
+    missing = argument == "y_pred" and "NaN" in kind
     kind, bad = NO_LABELS[kind]
     fine = pa.array([1.0, 2.0], kind) if pa.types.is_floating(kind) else pa.array(bad * 2, kind)
     at = 2 if pa.types.is_floating(kind) else 0
@@ -130,6 +134,10 @@ def test_what_is_no_label_is_named(kind: str, form: str, argument: str) -> None:
         at -= 1
     state = sm.ConfusionMatrix()
     rest = ["a"] * len(values)
+    if missing:
+        state.update_many(rest, values)
+        assert state.abstained == sum(value is None or math.isnan(value) for value in values.to_pylist()) > 0
+        return
     with pytest.raises(sm.LabelError, match=f"`{argument}` at position {at} "):
         state.update_many(*((values, rest) if argument == "y_true" else (rest, values)))
 

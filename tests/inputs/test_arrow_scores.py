@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -187,7 +188,9 @@ def test_tables_of_scores_have_the_values_of_the_rows(form: str) -> None:
     assert state == expected
 
 
-@pytest.mark.parametrize("make", [sm.RankSketch, sm.ProbabilityLosses, sm.ROCAUC, sm.LogLoss, sm.MetricSet])
+@pytest.mark.parametrize(
+    "make", [sm.RankSketch, sm.ProbabilityLosses, partial(sm.ROCAUC, pos_label="a"), sm.LogLoss, sm.MetricSet]
+)
 def test_every_state_of_scores_reads_tables(make: Any) -> None:
     """Sketches, losses and metrics take tables and structs by the names of their columns, lists with `classes`."""
     rows = [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.25, 0.5, 0.25]]
