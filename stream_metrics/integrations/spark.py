@@ -92,6 +92,9 @@ def evaluate(
     headline), and `state`, the bytes of the group. A per-class metric is that of `pos_label`, nan where that is no
     class. ValueError for a matrix, and for a column that would come twice; LabelError for a column that `df` has not.
     """
+    pos_label = options.get("pos_label", True)
+    if scores is None:
+        options.pop("pos_label", None)  # labels alone need it for what is shown only
     prototype = MetricSet(metrics, scores=scores is not None, **options)
     fields = Fields(y_true, y_pred, scores, weight)
     if group_by is None:
@@ -105,7 +108,7 @@ def evaluate(
     states = accumulate_by(df, keys, prototype, fields, classes=classes)
     doubles = [StructField(key, DoubleType()) for key in shown]
     schema = StructType([*states.schema[:-1], StructField("n", LongType()), *doubles, states.schema[-1]])
-    return states.mapInArrow(partial(read, shown, prototype.pos_label), schema)
+    return states.mapInArrow(partial(read, shown, pos_label), schema)
 
 
 def accumulate(

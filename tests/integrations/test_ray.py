@@ -253,7 +253,7 @@ def test_the_example_of_the_docstring(tmp_path: Path) -> None:
     for path in paths:
         pq.write_table(table().rename_columns({"y_true": "label", "y_pred": "prediction"}), path)
     scope: dict[str, Any] = {"paths": paths, "load": ray.remote(lambda path: pq.read_table(path))}
-    text = (adapter.__doc__ or "").split("\n\n", 1)[1].split("\n\nWhat a task gives")[0]
+    text = (adapter.__doc__ or "").split("\n\n", 1)[1].split("\n\nThe result of a task")[0]
     twice = sm.from_bytes(whole("labels")).merge(sm.from_bytes(whole("labels")))
 
     first, last = textwrap.dedent(text).replace("predictions/", str(tmp_path)).split("\nworkers =")

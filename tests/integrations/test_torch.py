@@ -58,7 +58,7 @@ def test_payloads_of_uneven_size(results: Results) -> None:
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("configuration", ["`labels`", "None", "(0, 1)"]),
+        ("configuration", ["`labels`", "nothing", "(0, 1)"]),
         ("kind", ["MCC", "MetricSet"]),
         ("no state", ["Expected `state` to be an accumulator, but got a float"]),
         ("not mergeable", ["Rolling"]),

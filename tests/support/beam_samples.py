@@ -16,7 +16,7 @@ import stream_metrics as sm
 
 FN_API = "apache_beam.runners.portability.fn_api_runner.FnApiRunner"  # lifts combiners; not the one for streams
 BUNDLES = "BundleBasedDirectRunner"  # runs a bundle that failed again, and streams
-CLASSES = ["cat", "dog", "cow", 1, 2.5]
+CLASSES = ["cat", "dog", "cow", 1, 2.0]
 
 Samples = list[Any]
 
