@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from stream_metrics._core.numeric.kernels import real_number
 from stream_metrics.catalog.table import find
 from stream_metrics.containers.groups import ByGroup
-from stream_metrics.inputs.columns import as_column, factorize
-from stream_metrics.inputs.score_tables import is_mapping, materialize, own_names, score_table
-from stream_metrics.labels import Label, canonical, unique
+from stream_metrics.inputs.score_tables import is_mapping, materialize, score_table
+from stream_metrics.labels import Label, unique
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.snapshots.groups import GroupSnapshot
@@ -148,14 +147,9 @@ def evaluate(
     if unread and not scored:
         raise ValueError(f"Expected `scores`, which {unread[0]!r} is computed from, but got labels only")
     fixed = None if labels is None else unique(labels, "labels")
-    if scored and fixed is None and pos_label is not None:
-        fixed = _both_classes(columns["y_true"], canonical(pos_label, "pos_label"))
     kind: bool | Literal["any"] = scored
     if scored:
-        table = score_table(columns["scores"])
-        kind = True if _in_unit_interval(table) else "any"
-        if classes is None and own_names(columns["scores"]) is None and _has_columns(table):
-            classes = fixed
+        kind = True if _in_unit_interval(score_table(columns["scores"])) else "any"
     options: dict[str, Any] = {} if pos_label is None else {"pos_label": pos_label}
     state: Any = MetricSet(None if rows is None else [row.key for row in rows], scores=kind, labels=fixed, **options)
     if group is None:
@@ -165,19 +159,6 @@ def evaluate(
     state.update_many(**columns, classes=classes)
     snapshot: Snapshot | GroupSnapshot = state.snapshot()
     return snapshot
-
-
-def _both_classes(y_true: Any, pos_label: Label) -> tuple[Label, Label] | None:
-    """Return both classes if the truth has two, `pos_label` last; None otherwise."""
-    names = set(factorize(as_column(y_true, "y_true", False))[1])
-    return (next(iter(names - {pos_label})), pos_label) if len(names) == 2 and pos_label in names else None
-
-
-def _has_columns(table: Any) -> bool:
-    """Tell whether scores have a column for each class."""
-    if isinstance(table, list):
-        return any(not is_mapping(row) and hasattr(row, "__len__") for row in table)
-    return bool(table.ndim == 2)
 
 
 def _in_unit_interval(table: Any) -> bool:

@@ -27,7 +27,7 @@ PAGES = (  # path, title, introduction, prefixes of the modules that define the 
      ("snapshots.", "inference.", "ranking.", "evaluation.")),
     ("errors", "Errors", "Every exception is a `StreamMetricsError`; bad input also is a `ValueError`.", ("errors",)),
 )  # fmt: skip
-RETURNED = (  # what methods return, and nobody constructs
+RETURNED = (  # what methods return; callers do not construct them
     "ranking.curves.ROCCurve", "ranking.curves.PRCurve", "ranking.curves.DETCurve", "ranking.curves.Best",
     "ranking.calibration.Reliability", "snapshots.comparison.ComparisonSnapshot", "snapshots.comparison.Difference",
     "inference.comparison.tests.Evidence", "snapshots.groups.Gap", "inference.change.DetectorSnapshot",

@@ -93,6 +93,6 @@ def obstacle(row: MetricSpec, state: Any) -> Obstacle | None:
 
 def check(row: MetricSpec, state: Any) -> None:
     """Raise `ValueError` or `KeyError` if a row cannot be computed from the state that it reads."""
-    found = obstacle(row, state)
-    if found is not None:
-        raise found.error
+    reason = obstacle(row, state)
+    if reason is not None:
+        raise reason.error

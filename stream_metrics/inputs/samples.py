@@ -97,8 +97,8 @@ def _feed(state: Accumulator, rows: list[Sample]) -> None:
             state.update_many(truth, predicted, None if weight.count(1) == len(weight) else weight)
         return
     for y_true, y_pred, w in rows:
-        kept = y_pred if type(y_pred) is ExtendedPrediction else ExtendedPrediction(y_pred, {})
-        state.update(y_true, kept.predicted, w, **kept.more)
+        prediction = y_pred if type(y_pred) is ExtendedPrediction else ExtendedPrediction(y_pred, {})
+        state.update(y_true, prediction.predicted, w, **prediction.more)
 
 
 def write_samples(reads: Reads, samples: list[Sample]) -> list[object]:
