@@ -113,9 +113,18 @@ def numbers(values: ArrowColumn) -> Values:
     is_ = types()
     if is_.is_dictionary(values.type) and is_number(values.type.value_type):
         values = _decoded(values)
+    values = _whole_decimals(values) if is_.is_decimal(values.type) else values
     if is_number(values.type) and not values.null_count:
         return as_array(values)
     return list(values) if is_.is_temporal(values.type) else list(values.to_pylist())
+
+
+def _whole_decimals(values: ArrowColumn) -> ArrowColumn:
+    """Return decimals as int64 where all are whole and fit, as the sums of SQL engines; others as they are."""
+    try:
+        return values.cast("int64")
+    except pyarrow().ArrowInvalid:
+        return values
 
 
 def times(values: ArrowColumn) -> Values:

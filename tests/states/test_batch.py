@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -59,12 +60,13 @@ WEIGHTS = [3, 0, 2**53 + 1, 7]
         lambda w: np.repeat(np.array(w), 2)[::2],
         lambda w: pd.Series(w, dtype="Int64"),
         lambda w: [Fraction(x) for x in w],
+        lambda w: [Decimal(x) for x in w],
         lambda w: pytest.importorskip("pyarrow", reason="pyarrow is not installed").array(w),
         lambda w: pytest.importorskip("torch", reason="torch is not installed", exc_type=ImportError).tensor(w),
     ],
 )
 def test_whole_weights(column: Any) -> None:
-    """However whole weights are held, they are counted as they are; fractions of a list as doubles."""
+    """However whole weights are held, they are counted as they are."""
     state, one = sm.ConfusionMatrix(), sm.ConfusionMatrix()
     state.update_many(list("abcd"), list("abdd"), column(WEIGHTS))
     for row in zip("abcd", "abdd", column(WEIGHTS), strict=True):
@@ -73,6 +75,7 @@ def test_whole_weights(column: Any) -> None:
     assert state == one
     assert state.labels == ("a", "c", "d")
     assert state.n == 4
+    assert state.weight == sum(WEIGHTS)
 
 
 def test_boolean_weights_choose_rows() -> None:

@@ -90,7 +90,16 @@ cdef object plain_weight(object weight):
             raise refusal(weight, None) from None
     if not to_double(number, &x):
         raise refusal(weight, None)
-    return x
+    return x if x < EXACT or PyFloat_Check(number) else unrounded(number, x)
+
+
+cdef object unrounded(object number, double x):
+    """A large number as an int if it is whole, as a Decimal may be that a double would round; else as the double."""
+    try:
+        whole = int(number)
+        return whole if whole == number else x
+    except (TypeError, ValueError, ArithmeticError):
+        return x
 
 
 def checked_weight(weight):
