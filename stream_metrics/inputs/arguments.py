@@ -25,6 +25,7 @@ OTHER_NAMES = {  # what other libraries call an argument
     **dict.fromkeys(("window", "length", "duration"), "period"),
     **dict.fromkeys(("halflife", "half-life"), "half_life"),
     **dict.fromkeys(("units", "block"), "unit"),
+    **dict.fromkeys(("count", "counts", "samples"), "n"),
 }
 
 

@@ -2,7 +2,7 @@
 
 A column of labels is a `Column`, weights are exact whole parts and fractions, scores are a column or a table of floats,
 or a list of what one sample may have. The rows of a batch may be some rows of the caller's columns; errors name the
-position among the caller's.
+position among the caller's. A row stands for one sample, or, if `samples` is given, for as many as it says.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Batch:
     are the positions of the rows among the caller's, None if these are all of his.
     """
 
-    __slots__ = ("_positions", "classes", "n", "named", "predicted", "rows", "scores", "truth", "weights")
+    __slots__ = ("_positions", "classes", "n", "named", "predicted", "rows", "samples", "scores", "truth", "weights")
 
     def __init__(
         self,
@@ -83,8 +83,9 @@ class Batch:
         classes: tuple[Label, ...] | None = None,
         named: bool = True,
         rows: Positions | None = None,
+        samples: NDArray[np.int64] | None = None,
     ) -> None:
-        self.truth, self.weights, self.n = truth, weights, truth.n
+        self.truth, self.weights, self.n, self.samples = truth, weights, truth.n, samples
         self.predicted, self.classes, self.named, self.rows = predicted, classes, named, rows
         self.scores: Values = [] if scores is None else scores
         self._positions: tuple[tuple[Label, ...], NDArray[np.int32]] | None = None

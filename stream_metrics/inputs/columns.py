@@ -19,7 +19,7 @@ from stream_metrics._core.confusion.kernels import count_codes, count_integers, 
 from stream_metrics.errors import LabelError, WeightError
 from stream_metrics.inputs import arrow
 from stream_metrics.inputs.chunked import Array, common_edges, concat, split_at
-from stream_metrics.inputs.tensors import as_container, native
+from stream_metrics.inputs.tensors import COLUMNS, as_container, native
 from stream_metrics.labels import Label, canonical
 from stream_metrics.labels.label import LONGEST
 
@@ -256,12 +256,17 @@ def _with_gaps(array: Array, missing: Array, argument: str) -> Column:
     return Column(codes, rest.names if rest.names is not None else [])
 
 
-def count_pairs(t: Column, p: Column, wholes: Array | None = None, parts: Array | None = None) -> PairCounts:
-    """Count the pairs of two columns of labels, with weights or without, and touch no state."""
+def count_pairs(
+    t: Column, p: Column, wholes: Array | None = None, parts: Array | None = None, samples: Array | None = None
+) -> PairCounts:
+    """Count the pairs of two columns of labels, with weights or without, and touch no state.
+
+    A row is one sample, or as many as `samples` says; its weight is then that of all of them.
+    """
     n = t.n
     if p.n != n:
         raise LabelError(argument="y_pred", expected=f"to have as many rows as `y_true`, {n}", got=p.n)
-    if wholes is None and n:
+    if wholes is None and samples is None and n:
         counted = _in_pieces(t.parts, p.parts) if n >= 2 * SHORTEST else None
         counted = counted or count_integers(*_alike(t.values, p.values))
         if counted is not None:
@@ -270,8 +275,10 @@ def count_pairs(t: Column, p: Column, wholes: Array | None = None, parts: Array 
     check_column(p, "y_pred", True)
     t_codes, t_labels = factorize(t)
     p_codes, p_labels = factorize(p)
-    cells, seen, abstained, weighted = count_codes(t_codes, p_codes, len(t_labels), len(p_labels), wholes, parts)
-    return PairCounts(t_labels, p_labels, cells, seen, n - abstained, abstained, weighted)
+    sizes = len(t_labels), len(p_labels)
+    cells, seen, abstained, weighted = count_codes(t_codes, p_codes, *sizes, wholes, parts, samples)
+    total = n if samples is None else int(samples.sum())
+    return PairCounts(t_labels, p_labels, cells, seen, total - abstained, abstained, weighted)
 
 
 def _from_table(t: Column, p: Column, n: int, low: int, table: Array) -> PairCounts:
@@ -350,25 +357,26 @@ def factorize(c: Column) -> tuple[Array, list[Label]]:
     return codes, c.values[firsts].tolist()
 
 
-def read_weights(w: object, n: int) -> Array | list[float]:
+def read_weights(w: object, n: int, argument: str = "w") -> Array | list[float]:
     """Return the weights of n rows as int64, as float64, or as a list; WeightError if they are no n numbers."""
     arrow_data = arrow.as_pyarrow(w)
     w = w if arrow_data is None or hasattr(arrow_data, "column_names") else arrow.numbers(arrow_data)
-    rows = as_container(w, "w")
+    rows = as_container(w, argument)
     weights = rows if isinstance(rows, list) else np.asarray(rows) if hasattr(rows, "__array__") else list(rows)
     shape = (len(weights),) if isinstance(weights, list) else weights.shape
     if shape != (n,):
-        raise WeightError(argument="w", expected=f"to be a column of {n} weights", but=f"got the shape {shape}")
+        what = COLUMNS[argument][1].removeprefix("a column of ")
+        raise WeightError(argument=argument, expected=f"to be a column of {n} {what}", but=f"got the shape {shape}")
     if isinstance(weights, list):
         return weights
     array = native(weights)
     if array.dtype.kind == "u" and array.itemsize == 8 and n and array.max() >= 2**63:
         largest = int(array.argmax())
-        raise WeightError(argument="w", position=largest, expected="to be below 2**63", got=int(array[largest]))
+        raise WeightError(argument=argument, position=largest, expected="to be below 2**63", got=int(array[largest]))
     if array.dtype.kind in "iub":
         return np.ascontiguousarray(array, np.int64)
     if array.dtype.kind == "f":
         return np.ascontiguousarray(array, np.float64)
     if array.dtype.kind == "O":
         return list(array)
-    raise WeightError(argument="w", expected="to be a column of numbers", but=f"got the type {array.dtype}")
+    raise WeightError(argument=argument, expected="to be a column of numbers", but=f"got the type {array.dtype}")

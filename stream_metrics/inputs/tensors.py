@@ -14,11 +14,22 @@ import numpy as np
 
 from stream_metrics.errors import LabelError, ScoreError, WeightError
 
-__all__ = ["Array", "Rows", "Values", "is_single", "as_container", "native", "masked_to_list", "tensor_to_numpy"]
+__all__ = [
+    "COLUMNS",
+    "Array",
+    "Rows",
+    "Values",
+    "is_single",
+    "as_container",
+    "native",
+    "masked_to_list",
+    "tensor_to_numpy",
+]
 
 COLUMNS: dict[str, tuple[type[ValueError], str]] = {
     "scores": (ScoreError, "a column or a table of scores"),
     "w": (WeightError, "a column of weights"),
+    "n": (WeightError, "a column of numbers of samples"),
     "t": (ValueError, "a column of times"),
     "x": (ValueError, "a column of losses"),
 }  # by argument; all others are of labels

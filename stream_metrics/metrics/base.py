@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Self
 
 from stream_metrics._core.confusion.kernels import UpdateBase
 from stream_metrics._core.numeric.kernels import chosen_labels, chosen_scores
-from stream_metrics.errors import MergeError, options_differ, with_article
+from stream_metrics.errors import MergeError, ScoreError, options_differ, with_article
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.labels import Label
 from stream_metrics.metrics.folds import batch_of, copied, merge_folds, revert_unit, update_unit, written
@@ -70,6 +70,40 @@ class MetricBase(UpdateBase, Portable):
             self.merge(batch_of(self, {"y_true": y_true, "y_pred": y_pred, "w": w}, unit, classes))
         else:
             self.state.update_many(y_true, y_pred, w, classes=classes)
+
+    @named_arguments
+    def update_counts(self, y_true: object, y_pred: object, n: object, w: object = None) -> None:
+        """Count a table of counts, such as SQL's `GROUP BY` gives; for what reads labels only.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (rows,)
+            True labels, in the forms that `update_many` takes.
+        y_pred : array-like of shape (rows,)
+            Predictions; a row without one stands for abstentions.
+        n : array-like of shape (rows,)
+            Number of samples that each row stands for: whole numbers >= 0, also as floats or Decimals.
+        w : array-like of shape (rows,), optional
+            Sum of the weights of these samples; `n` by default.
+
+        Raises
+        ------
+        LabelError
+            If a label is none, or outside the fixed labels; the message names argument and position.
+        ScoreError
+            If scores are counted here.
+        WeightError
+            If `n` is negative or has a fraction, if a weight is negative, not finite, or not 0 where `n` is 0, or if a
+            sum is too large.
+
+        See Also
+        --------
+        ConfusionMatrix.update_counts : Which bytes the state has.
+        """
+        if self.reads != "labels":
+            but = f"got {with_article(type(self))} that reads scores; RankSketch.update_counts counts tables of scores"
+            raise ScoreError(subject="`update_counts`", expected="where labels only are counted", but=but)
+        self.state.update_counts(y_true, y_pred, n, w)
 
     def merge(self, other: Self) -> Self:
         """Add the counts of another shard.

@@ -14,6 +14,7 @@ from stream_metrics.errors import LabelError, WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, label_batch
 from stream_metrics.inputs.columns import admit_labels, count_pairs
+from stream_metrics.inputs.counts import count_batch
 from stream_metrics.inputs.tensors import Array, native, tensor_to_numpy
 from stream_metrics.labels import Label, unique
 from stream_metrics.snapshots.snapshot import Snapshot
@@ -110,6 +111,50 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         """
         self.count_batch(label_batch(y_true, chosen_labels(self, y_pred, scores, classes), w))
 
+    @named_arguments
+    def update_counts(self, y_true: object, y_pred: object, n: object, w: object = None) -> None:
+        """Count a table of counts, such as SQL's `GROUP BY` gives; one bad row rejects the whole table.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (rows,)
+            True labels, in the forms that `update_many` takes.
+        y_pred : array-like of shape (rows,)
+            Predictions; a row without one stands for abstentions.
+        n : array-like of shape (rows,)
+            Number of samples that each row stands for: whole numbers >= 0, also as floats or Decimals.
+        w : array-like of shape (rows,), optional
+            Sum of the weights of these samples; `n` by default.
+
+        Raises
+        ------
+        LabelError
+            If a label is none, or outside the fixed labels; the message names argument and position.
+        ScoreError
+            If a prediction that is a mapping has a score that is no finite number.
+        WeightError
+            If `n` is negative or has a fraction, if a weight is negative, not finite, or not 0 where `n` is 0, or if a
+            sum is too large.
+
+        Notes
+        -----
+        The state has the same bytes as if the samples were counted one by one. With `w` that is so if all samples of a
+        row have the same weight, as they have if the query groups by it, and if the sums are exact: those of whole
+        weights are. Otherwise matrix and metrics are as exact as the sums, but where only some samples of a row have a
+        weight other than 1, all of them count as `weighted`, or none if `w` is `n`.
+
+        Rows may repeat a pair of labels. A row whose `n` is 0 counts nothing.
+
+        Examples
+        --------
+        >>> from stream_metrics import ConfusionMatrix
+        >>> state = ConfusionMatrix()
+        >>> state.update_counts(["cat", "dog", "dog"], ["cat", "cat", None], [2, 1, 5])
+        >>> state.n, state.abstained
+        (3, 5)
+        """
+        self.count_batch(count_batch(y_true, y_pred, n, w))
+
     def count_batch(self, batch: Batch) -> None:
         """Count a batch that was read."""
         self.prepare_batch(batch)()
@@ -117,13 +162,67 @@ class ConfusionMatrix(ConfusionCounters, Portable):
     def prepare_batch(self, batch: Batch) -> Callable[[], None]:
         """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""
         assert batch.predicted is not None
-        counted = count_pairs(batch.truth, batch.predicted, *batch.split_weights())
+        counted = count_pairs(batch.truth, batch.predicted, *batch.split_weights(), batch.samples)
         truth, predicted = counted.truth, counted.predicted
         if self.fixed_labels is not None or self.binary_only or float in {*map(type, truth), *map(type, predicted)}:
             truth = admit_labels(self.admit, truth, batch.truth, "y_true")
             predicted = admit_labels(self.admit, predicted, batch.predicted, "y_pred")
         numbers = counted.n, counted.abstained, counted.weighted
         return partial(self.add_cells, truth, predicted, counted.cells, counted.seen, *numbers)
+
+    @classmethod
+    def from_counts(
+        cls,
+        y_true: object,
+        y_pred: object,
+        n: object,
+        w: object = None,
+        *,
+        labels: Iterable[Label] | None = None,
+        other: Label | None = None,
+    ) -> Self:
+        """Return the state of a table of counts, such as SQL's `GROUP BY` gives.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (rows,)
+            True labels, in the forms that `update_many` takes.
+        y_pred : array-like of shape (rows,)
+            Predictions; a row without one stands for abstentions.
+        n : array-like of shape (rows,)
+            Number of samples that each row stands for: whole numbers >= 0, also as floats or Decimals.
+        w : array-like of shape (rows,), optional
+            Sum of the weights of these samples; `n` by default.
+        labels : iterable of Label, optional
+            The classes, in the order in which they are reported, if they are fixed.
+        other : Label, optional
+            The label that stands for all labels that are not in `labels`.
+
+        Returns
+        -------
+        ConfusionMatrix
+            A new state, with the bytes of one that counted the samples; see `update_counts`.
+
+        Raises
+        ------
+        LabelError
+            If a label is none, or outside the fixed labels; the message names argument and position.
+        ScoreError
+            If a prediction that is a mapping has a score that is no finite number.
+        WeightError
+            If `n` is negative or has a fraction, if a weight is negative, not finite, or not 0 where `n` is 0, or if a
+            sum is too large.
+
+        Examples
+        --------
+        >>> from stream_metrics import ConfusionMatrix
+        >>> state = ConfusionMatrix.from_counts(["cat", "cat", "dog"], ["cat", "dog", "dog"], [90, 10, 50])
+        >>> state.snapshot()["accuracy"]
+        0.9333333333333333
+        """
+        state = cls(labels, other)
+        state.update_counts(y_true, y_pred, n, w)
+        return state
 
     @classmethod
     def from_matrix(cls, matrix: object, labels: Iterable[Label] | None = None) -> Self:

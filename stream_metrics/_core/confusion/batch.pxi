@@ -312,18 +312,18 @@ cdef int raise_outside(Py_ssize_t r) except -1 nogil:
 
 
 def count_codes(const int32_t[::1] t, const int32_t[::1] p, Py_ssize_t true_labels, Py_ssize_t predicted_labels,
-                wholes, parts):
-    """Count pairs of codes, with weights or None.
+                wholes, parts, samples=None):
+    """Count pairs of codes, with weights or None; each row is one sample, or as many as `samples` says.
 
-    Returns cells as in `commit`, (appearances of true codes, of predicted codes), abstentions, and samples whose weight
-    is not 1.
+    A weight is that of all samples of the row, by default their number. Returns cells as in `commit`, (appearances of
+    true codes, of predicted codes), abstentions, and samples whose weight is not 1.
     """
     cdef Cells cells = Cells.__new__(Cells)
-    cdef const int64_t[::1] whole = wholes
+    cdef const int64_t[::1] whole = wholes, times = samples
     cdef const uint64_t[::1] part = parts
     cdef Py_ssize_t r, n = t.shape[0]
-    cdef bint weighted = wholes is not None, fractional = parts is not None
-    cdef int64_t w = 1, abstained = 0, other_weights = 0
+    cdef bint weighted = wholes is not None, fractional = parts is not None, repeated = samples is not None
+    cdef int64_t w = 1, m = 1, abstained = 0, other_weights = 0
     cdef uint64_t f = 0
     counts_true = np.zeros(max(true_labels, 1), np.int64)
     counts_predicted = np.zeros(max(predicted_labels, 1), np.int64)
@@ -336,18 +336,20 @@ def count_codes(const int32_t[::1] t, const int32_t[::1] p, Py_ssize_t true_labe
         for r in range(n):
             if t[r] < 0 or t[r] >= true_labels or p[r] >= predicted_labels:
                 raise_outside(r)
+            if repeated:
+                w = m = times[r]
             if p[r] < 0:
-                abstained += 1
+                abstained += m
                 continue
             if weighted:
                 w = whole[r]
             if fractional:
                 f = part[r]
-            other_weights += (w != 1) | (f != 0)
+            other_weights += m * ((w != m) | (f != 0))
             if w == 0 and f == 0:
                 continue
             cells.check_weight(w)
             cells.add(t[r], p[r], w, f)
-            counts_t[t[r]] += 1
-            counts_p[p[r]] += 1
+            counts_t[t[r]] += m
+            counts_p[p[r]] += m
     return cells.export(), (counts_true, counts_predicted), abstained, other_weights

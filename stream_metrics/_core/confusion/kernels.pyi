@@ -79,6 +79,7 @@ def count_codes(
     predicted_labels: int,
     wholes: NDArray[np.int64] | None,
     parts: NDArray[np.uint64] | None,
+    samples: NDArray[np.int64] | None = None,
 ) -> tuple[_CellArrays, tuple[NDArray[np.int64], NDArray[np.int64]], int, int]: ...
 
 @disjoint_base
