@@ -6,7 +6,7 @@ import typing
 from stream_metrics.arrays import classification_report, evaluate
 from stream_metrics.catalog.listing import metrics
 from stream_metrics.catalog.table import UnknownMetricError
-from stream_metrics.containers.aggregate import Aggregate, merge
+from stream_metrics.containers.aggregate import Aggregate, PutResult, merge
 from stream_metrics.containers.fading import Fading
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.containers.rolling import Rolling
@@ -194,6 +194,7 @@ __all__ = [
     "PrecisionAtRecall",
     "Prevalence",
     "ProbabilityLosses",
+    "PutResult",
     "ROCAUC",
     "RankSketch",
     "Recall",

@@ -1,20 +1,26 @@
 """Shards become a whole: once, by `merge`, or for as long as their states arrive, by `Aggregate`.
 
-What arrives is kept whole and never added up on the way: of each worker the newest state, so that a message that comes
-twice, late or out of order changes nothing. That makes the aggregate a join semilattice (a state-based CRDT: Shapiro
-et al. 2011): of two aggregates that saw different messages, each worker's newer entry is what one that saw all would
-hold. A worker that is dropped leaves the mark of its last state behind, so that a message still under way does not
-bring it back.
+Of each worker the newest state is stored whole, so a message that comes twice, late or out of order changes nothing.
+That makes the aggregate a join semilattice (a state-based CRDT: Shapiro et al. 2011): of two aggregates that saw
+different messages, each worker's newer entry is what one that saw all would have. The total is read from a tree of
+partial sums, so that one new state does not cost the merge of all.
+
+A worker that will not come back is retired: its counts go into the base, and only its numbers stay, so that a message
+still under way does not count again. Even those can be forgotten, as an epoch below which unknown workers are refused.
 """
 
 from __future__ import annotations
 
 import operator
+import secrets
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, NamedTuple, Self, SupportsIndex, TypeVar
+from typing import Any, ClassVar, Self, SupportsIndex, TypeVar
 
 from stream_metrics._core.numeric.kernels import Lock
+from stream_metrics.containers.partial_sums import PartialSums
+from stream_metrics.containers.workers import Entry, PutResult, Worker, newer, outcome
 from stream_metrics.errors import LabelError, MergeError, UnknownKeyError, quantity, with_article
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.states.batches import mergeable
@@ -22,9 +28,13 @@ from stream_metrics.states.limits import Load, capacity_left, load_of
 from stream_metrics.states.protocols import Accumulator, Mergeable
 from stream_metrics.wire import Portable, from_bytes, packed, unpacked, written_as
 
-__all__ = ["Aggregate", "Worker", "merge"]
+__all__ = ["Aggregate", "PutResult", "Worker", "merge"]
 
 State = TypeVar("State", bound=Mergeable)
+EPOCH_BITS = 32  # below the number of the generation: a random number
+BASE = ()  # the key of the base among the partial sums; no worker has this name
+NOTHING: Counter[PutResult] = Counter()
+RETIRED = ("retired",)  # in bytes, where a worker that counts has its state
 
 
 def merge(states: Iterable[State | bytes]) -> State:
@@ -70,47 +80,28 @@ def merge(states: Iterable[State | bytes]) -> State:
     return total
 
 
-class Worker(NamedTuple):
-    """What an aggregate knows of a worker: which state it holds, of how many samples, and for how many seconds."""
-
-    epoch: int
-    sequence: int
-    n: int
-    age: float
-
-
-class _Entry(NamedTuple):
-    """The newest state of a worker, None if it was dropped, with its numbers, when it came, and what it counts."""
-
-    epoch: int
-    sequence: int
-    state: Accumulator | None
-    since: float
-    load: Load = (0, 0, 0)
-
-    @property
-    def rank(self) -> tuple[int, int, bool]:
-        return self.epoch, self.sequence, self.state is None
-
-    @property
-    def n(self) -> int:
-        return 0 if self.state is None else self.state.n
-
-
 class Aggregate(Portable):
     """The sum of the newest state of each worker, however often and in whatever order states arrive.
 
     A worker, named by text, bytes, an int or a tuple of these, sends the state of all that it has counted, not of what
-    is new in it; `sequence` grows from one of its states to the next. A worker that starts again, empty or from a
-    checkpoint, sends a larger `epoch`: its states replace those of earlier epochs, whatever their sequence, and a late
-    state of its predecessor changes nothing. If the earlier counts are to stay, the worker takes another name. States
-    are those of any accumulator that merges.
+    is new in it; `sequence` grows from one of its states to the next. A worker that starts again sends a larger
+    `epoch`, which `register` returns: its states replace those of earlier epochs, as they should if it goes on from a
+    checkpoint, or with `fold` add to them, as they should if it starts empty. A late state of its predecessor changes
+    nothing. States are those of any accumulator that merges.
 
     Notes
     -----
-    `age` of a worker is the time since news of it came, or since this object was read from bytes.
+    `age` of a worker is the time since news of it came, or since this object was read from bytes. Ages, and how many
+    states had each outcome, are of this object: bytes do not have them.
 
-    Memory: one state for each worker.
+    Clocks are a bad source of epochs: a worker that restarts on a machine whose clock is behind is fenced until its
+    clock has caught up. `register`, or any number that is stored and grows with each start, has no such gap.
+
+    Memory: one state for each worker, and a seventh of that for partial sums; the numbers of a worker that was retired
+    or dropped, until `compact`.
+
+    Time: `put` costs the size of one state. Reading costs about eight merges for each level of a tree of eight states
+    a node, for as many paths as states have changed since.
 
     Guarantee: counts and bytes depend on the set of messages alone. Two aggregates merge into the one that would have
     received the messages of both. Threads may share it.
@@ -122,22 +113,65 @@ class Aggregate(Portable):
     >>> worker.update("cat", "cat")
     >>> total = Aggregate()
     >>> total.put("worker-1", worker, sequence=1)
-    True
-    >>> total.put("worker-1", worker.to_bytes(), sequence=1)
-    False
+    <PutResult.ACCEPTED: 'accepted'>
+    >>> if not total.put("worker-1", worker.to_bytes(), sequence=1):
+    ...     print(total.workers()["worker-1"].duplicate)
+    1
     >>> total.total().get()
     1.0
+
+    A worker that restarts with nothing, and is gone in the end:
+
+    >>> again = Accuracy()
+    >>> again.update("cat", "dog")
+    >>> epoch = total.register("worker-1")
+    >>> total.put("worker-1", again, sequence=1, epoch=epoch, fold=True)
+    <PutResult.ACCEPTED: 'accepted'>
+    >>> total.put("worker-1", worker, sequence=2)  # a late message of its first life
+    <PutResult.FENCED: 'fenced'>
+    >>> total.retire("worker-1")
+    >>> total.workers(), total.total().get()
+    ({}, 0.5)
     """
 
     KIND: ClassVar[str] = "aggregate"
 
     def __init__(self) -> None:
-        self._entries: dict[Label, _Entry] = {}
-        self._total: Accumulator | None = None  # of all entries, until one of them changes
-        self.merge_load: Load = (0, 0, 0)  # of all entries
+        self._entries: dict[Label, Entry] = {}
+        self._outcomes: dict[Label, Counter[PutResult]] = {}  # of this object, by worker
+        self._sums = PartialSums()  # of the states of all entries, and of the base
+        self._base: Accumulator | None = None  # what workers have counted that were retired
+        self._floor: int | None = None  # epochs up to this one of unknown workers are over
+        self._newest = 0  # the largest epoch so far
+        self._empty: Accumulator | None = None  # as the states are configured
+        self.merge_load: Load = (0, 0, 0)  # of all entries and the base
         self._lock = Lock()
 
-    def put(self, worker: Label, state: Accumulator | bytes, sequence: int, epoch: int = 0) -> bool:
+    def register(self, worker: Label) -> int:
+        """Return an epoch for a worker that starts: one that is larger than all so far.
+
+        The earlier life of the worker ends when the first state of the new epoch arrives. The low bits are random, so
+        that an aggregate that was restored from older bytes does not give out an epoch twice.
+
+        Parameters
+        ----------
+        worker : Label
+            Name of the worker.
+
+        Returns
+        -------
+        int
+            The epoch, below 2**63 as long as all epochs come from here.
+        """
+        _name(worker)
+        with self._lock:
+            generation = (max(self._newest, 0) >> EPOCH_BITS) + 1
+            self._newest = (generation << EPOCH_BITS) + 1 + secrets.randbelow(2 ** (EPOCH_BITS - 1))
+            return self._newest
+
+    def put(
+        self, worker: Label, state: Accumulator | bytes, sequence: int, epoch: int = 0, *, fold: bool = False
+    ) -> PutResult:
         """Take the state of a worker; the state is copied.
 
         Parameters
@@ -149,12 +183,15 @@ class Aggregate(Portable):
         sequence : int
             Number that grows from one state of the worker to the next.
         epoch : int, default 0
-            Number that grows when the worker starts again.
+            Number that grows when the worker starts again; see `register`.
+        fold : bool, default False
+            Whether the counts of an earlier epoch of the worker stay, because the new ones do not contain them. By
+            default they are replaced.
 
         Returns
         -------
-        bool
-            Whether the state was new.
+        PutResult
+            What became of the state; true if it was accepted.
 
         Raises
         ------
@@ -173,38 +210,68 @@ class Aggregate(Portable):
         report: Any = given if isinstance(state, bytes | bytearray | memoryview) else given.copy()
         with self._lock:
             self._check_fits(report)
-            new, old = _Entry(*numbers, report, now, load_of([report])), self._entries.get(key)
-            if _newer(key, old, new) is not new:
-                return False
-            self.merge_load = self._load_with({key: new})
-            self._entries[key] = new
-            self._total = None
-        return True
+            new = Entry(*numbers, report, now, load_of([report]))
+            result = self._outcome(key, new)
+            if result:
+                self._accept(key, new, fold)
+            if key in self._entries:
+                self._outcomes.setdefault(key, Counter())[result] += 1
+        return result
 
-    def _load_with(self, fresh: Mapping[Label, _Entry]) -> Load:
+    def _outcome(self, key: Label, new: Entry) -> PutResult:
+        if key not in self._entries and self._floor is not None and new.epoch <= self._floor:
+            return PutResult.FENCED
+        return outcome(key, self._entries.get(key), new)
+
+    def _accept(self, key: Label, new: Entry, fold: bool) -> None:
+        """Let a state count; with `fold` what an earlier epoch counted goes into the base."""
+        old = self._entries.get(key)
+        folded = old if fold and old is not None and new.epoch > old.epoch else None
+        self.merge_load = self._load_with({key: new}, () if folded is None else (folded,))
+        if folded is not None:
+            self._fold([folded.state])
+        self._replace({key: new})
+
+    def _fold(self, states: Iterable[Accumulator | None]) -> None:
+        """Add states to the base; copies of this object may share the base that there was."""
+        parts = [state for state in (self._base, *states) if state is not None]
+        if parts:
+            self._base = merge(parts)
+            self._sums.replace(BASE, self._base)
+
+    def _replace(self, entries: Mapping[Label, Entry]) -> None:
+        self._entries |= entries
+        for key, entry in entries.items():
+            self._sums.replace(key, entry.state)
+            self._newest = max(self._newest, entry.epoch)
+
+    def _load_with(self, fresh: Mapping[Label, Entry], more: Iterable[Entry] = ()) -> Load:
         """Return what all entries count together once these replace their workers'; WeightError if that is too much."""
         weight, samples, abstentions = self.merge_load
-        for key, entry in fresh.items():
-            old = self._entries[key].load if key in self._entries else (0, 0, 0)
-            weight, samples = weight + entry.load[0] - old[0], samples + entry.load[1] - old[1]
-            abstentions += entry.load[2] - old[2]
+        for entry, sign in [
+            *((entry, 1) for entry in (*fresh.values(), *more)),
+            *((self._entries[key], -1) for key in fresh if key in self._entries),
+        ]:
+            weight, samples = weight + sign * entry.load[0], samples + sign * entry.load[1]
+            abstentions += sign * entry.load[2]
         capacity_left((weight, samples, abstentions))
         return weight, samples, abstentions
 
     def _check_fits(self, state: Accumulator) -> None:
         """Raise MergeError if a state does not merge with the others."""
-        other = next((entry.state for entry in self._entries.values() if entry.state is not None), None)
-        if other is None:
-            reason = mergeable(state)
-            if reason is not None:
-                raise reason
-        else:
-            empty = other.copy()
-            empty.reset()
-            empty.merge(state)
+        if self._empty is None:
+            other = next(filter(None, (self._base, *(entry.state for entry in self._entries.values()))), None)
+            if other is None:
+                reason = mergeable(state)
+                if reason is not None:
+                    raise reason
+                return
+            self._empty = other.copy()
+            self._empty.reset()
+        self._empty.copy().merge(state)
 
     def drop(self, worker: Label) -> None:
-        """Forget a worker until a larger sequence or epoch of it comes.
+        """Forget a worker and its counts until a larger sequence or epoch of it comes.
 
         Parameters
         ----------
@@ -218,31 +285,106 @@ class Aggregate(Portable):
         """
         key = _name(worker)
         with self._lock:
-            entry = self._entries.get(key)
-            if entry is None or entry.state is None:
-                raise UnknownKeyError(f"Expected the name of a worker, but got {worker!r:.60}")
-            dropped = entry._replace(state=None, load=(0, 0, 0))
+            dropped = self._known(key)._replace(state=None, load=(0, 0, 0), since=time.monotonic())
             self.merge_load = self._load_with({key: dropped})
-            self._entries[key] = dropped
-            self._total = None
+            self._replace({key: dropped})
+            if not any(entry.state is not None for entry in self._entries.values()) and self._base is None:
+                self._empty = None  # the next state may be of another kind
+
+    def retire(self, worker: Label) -> None:
+        """Forget a worker but not its counts; only a larger epoch brings it back.
+
+        Parameters
+        ----------
+        worker : Label
+            Name of the worker.
+
+        Raises
+        ------
+        KeyError
+            If there is no such worker.
+        """
+        key = _name(worker)
+        with self._lock:
+            self._retire([key])
+
+    def expire(self, older_than: float) -> list[Label]:
+        """Retire the workers of which no new state came for so long.
+
+        Parameters
+        ----------
+        older_than : float
+            Seconds.
+
+        Returns
+        -------
+        list of Label
+            The names of the workers.
+        """
+        before = time.monotonic() - _seconds(older_than)
+        with self._lock:
+            silent = [key for key, entry in self._entries.items() if entry.state is not None and entry.since <= before]
+            self._retire(silent)
+        return [silent[at] for at in ordering(silent)]
+
+    def _retire(self, keys: Iterable[Label]) -> None:
+        entries, now = {key: self._known(key) for key in keys}, time.monotonic()
+        self._fold(entry.state for entry in entries.values())  # all loads stay in the sum
+        self._replace(
+            {key: entry._replace(state=None, load=(0, 0, 0), since=now, retired=True) for key, entry in entries.items()}
+        )
+
+    def _known(self, key: Label) -> Entry:
+        entry = self._entries.get(key)
+        if entry is None or entry.state is None:
+            raise UnknownKeyError(f"Expected the name of a worker, but got {key!r:.60}")
+        return entry
+
+    def compact(self, older_than: float = 0.0) -> int:
+        """Forget the numbers of workers that were retired or dropped at least so long ago.
+
+        From then on a worker that is not known is fenced unless its epoch is larger than all that were forgotten, as
+        those from `register` are.
+
+        Parameters
+        ----------
+        older_than : float, default 0.0
+            Seconds. No message should be under way for that long.
+
+        Returns
+        -------
+        int
+            How many workers were forgotten.
+        """
+        before = time.monotonic() - _seconds(older_than)
+        with self._lock:
+            gone = {key: e for key, e in self._entries.items() if e.state is None and e.since <= before}
+            for key, entry in gone.items():
+                del self._entries[key]
+                self._outcomes.pop(key, None)
+                self._floor = entry.epoch if self._floor is None else max(self._floor, entry.epoch)
+        return len(gone)
 
     def workers(self) -> dict[Label, Worker]:
-        """Return what is known of each worker that was not dropped.
+        """Return what is known of each worker that was neither dropped nor retired.
 
         Returns
         -------
         dict of Label to Worker
-            Epoch, sequence, samples and age in seconds, in the order of names.
+            Epoch, sequence, samples, age in seconds, and how many states had each outcome, in the order of names.
         """
         now = time.monotonic()
         return {
-            key: Worker(entry.epoch, entry.sequence, entry.n, now - entry.since)
+            key: Worker(
+                *(entry.epoch, entry.sequence, entry.n, now - entry.since),
+                *(self._outcomes.get(key, NOTHING)[result] for result in PutResult),
+            )
             for key, entry in self._ordered()
             if entry.state is not None
         }
 
     def total(self) -> Any:
-        """Return a new state with the counts of all workers.
+        """Return a new state with the counts of all workers, retired ones too.
 
         Returns
         -------
@@ -255,9 +397,10 @@ class Aggregate(Portable):
             If there is no worker.
         """
         with self._lock:
-            if self._total is None:
-                self._total = merge(entry.state for entry in self._entries.values() if entry.state is not None)
-            return self._total.copy()
+            total = self._sums.total()
+            if total is None:
+                raise MergeError("Expected at least one state to merge, but got none")
+            return total.copy()
 
     def snapshot(self) -> Any:
         """Return a snapshot of all workers together.
@@ -276,8 +419,9 @@ class Aggregate(Portable):
 
     @property
     def n(self) -> int:
-        """The number of samples of all workers."""
-        return sum(entry.n for _, entry in self._ordered())
+        """The number of samples of all workers, retired ones too."""
+        base = self._base
+        return sum((entry.n for _, entry in self._ordered()), start=0 if base is None else base.n)
 
     def merge(self, other: Self) -> Self:
         """Take the newer entry of each worker from another aggregate.
@@ -295,25 +439,43 @@ class Aggregate(Portable):
         Raises
         ------
         MergeError
-            If states do not merge, or differ under the same numbers of one worker.
+            If states do not merge, or differ under the same numbers of one worker. If both have retired workers and not
+            the same ones, or one has forgotten numbers that a worker of the other may have: what was counted by both
+            cannot be told from what was counted by one.
         """
         if not isinstance(other, Aggregate):
             raise MergeError(f"Expected to merge an Aggregate, but got {with_article(type(other))}")
         twin: Self = other.copy()
         theirs = twin._entries
         with self._lock:
-            for entry in theirs.values():
-                if entry.state is not None:
-                    self._check_fits(entry.state)
+            for state in (twin._base, *(entry.state for entry in theirs.values())):
+                if state is not None:
+                    self._check_fits(state)
                     break
-            newer = {key: _newer(key, self._entries.get(key), entry) for key, entry in theirs.items()}
-            self.merge_load = self._load_with(newer)
-            self._entries |= newer
-            self._total = None
+            takes_base = self._takes_base(twin)
+            taken = {key: newer(key, self._entries.get(key), entry) for key, entry in theirs.items()}
+            self.merge_load = self._load_with(taken, [Entry(0, 0, None, 0, _load(twin._base))] if takes_base else ())
+            if takes_base:
+                self._base, self._floor = twin._base, twin._floor
+                self._sums.replace(BASE, self._base)
+            self._replace(taken)
         return self
 
+    def _takes_base(self, other: Self) -> bool:
+        """Tell whether the base of the other is to be taken; MergeError if what it counts may be counted here, too."""
+        mine, theirs = (self._base, self._floor), (other._base, other._floor)
+        if theirs not in (mine, (None, None)) and mine != (None, None):
+            raise MergeError(
+                "Expected to merge aggregates of which one at most has retired workers, but got two: "
+                "put the total of one into the other, as the state of a worker"
+            )
+        if mine != theirs:
+            _check_floor(self._entries, other._entries, other._floor)
+            _check_floor(other._entries, self._entries, self._floor)
+        return mine == (None, None) and theirs != mine
+
     def copy(self) -> Self:
-        """Return an independent copy, ages included.
+        """Return an independent copy, ages and outcomes included.
 
         Returns
         -------
@@ -321,63 +483,88 @@ class Aggregate(Portable):
             The copy.
         """
         twin: Self = type(self)()
-        with self._lock.reading():
-            entries, twin.merge_load = dict(self._entries), self.merge_load
-        twin._entries = {
-            key: entry if entry.state is None else entry._replace(state=entry.state.copy())
-            for key, entry in entries.items()
-        }
+        with self._lock.reading():  # states of entries are never changed, so the copy has the same ones
+            twin._entries, twin._sums, twin.merge_load = dict(self._entries), self._sums.copy(), self.merge_load
+            twin._base, twin._floor, twin._newest, twin._empty = self._base, self._floor, self._newest, self._empty
+            twin._outcomes = {key: Counter(outcomes) for key, outcomes in self._outcomes.items()}
         return twin
 
     def reset(self) -> None:
-        """Forget every worker, dropped ones too."""
+        """Forget every worker, dropped and retired ones too."""
         with self._lock:
-            self._entries, self._total, self.merge_load = {}, None, (0, 0, 0)
+            self._entries, self._outcomes, self._sums, self.merge_load = {}, {}, PartialSums(), (0, 0, 0)
+            self._base = self._floor = self._empty = None
 
-    def _ordered(self) -> list[tuple[Label, _Entry]]:
+    def _ordered(self) -> list[tuple[Label, Entry]]:
         with self._lock.reading():
             entries = list(self._entries.items())
         return [entries[at] for at in ordering([key for key, _ in entries])]
 
     def _content(self) -> list[object]:
-        return [
-            [key, entry.epoch, entry.sequence, [] if entry.state is None else packed(entry.state)]
-            for key, entry in self._ordered()
+        with self._lock.reading():
+            entries, base, floor = list(self._entries.items()), self._base, self._floor
+        content: list[object] = [
+            [key, entry.epoch, entry.sequence, _written(entry)]
+            for key, entry in (entries[at] for at in ordering([key for key, _ in entries]))
         ]
+        if base is not None or floor is not None:
+            content.append([floor, [] if base is None else packed(base)])
+        return content
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
         aggregate, now = cls(), time.monotonic()
-        for name, epoch, sequence, data in content:
-            state = unpacked(data) if data else None
-            if isinstance(state, Aggregate):
-                raise ValueError("states of workers")
-            if state is not None:
-                aggregate._check_fits(state)
+        workers, (aggregate._floor, base) = (
+            (content[:-1], content[-1]) if content and len(content[-1]) == 2 else (content, (None, ()))
+        )
+        if aggregate._floor is not None:
+            aggregate._newest = max(0, _number(aggregate._floor, "epoch"))
+        if base:
+            aggregate._fold([aggregate._unpacked(base)])
+            aggregate.merge_load = aggregate._load_with({}, [Entry(0, 0, None, 0, _load(aggregate._base))])
+        entries = {}
+        for name, epoch, sequence, data in workers:
+            state = aggregate._unpacked(data) if data and data != RETIRED else None
             numbers = _number(epoch, "epoch"), _number(sequence, "sequence")
-            load = (0, 0, 0) if state is None else state.merge_load()
-            aggregate._entries[_name(name)] = _Entry(*numbers, state, now, load)
+            entries[_name(name)] = Entry(*numbers, state, now, _load(state), data == RETIRED)
+        aggregate.merge_load = aggregate._load_with(entries)
+        aggregate._replace(entries)
         if not written_as(aggregate, content):
             raise ValueError("what these workers would be written as")
-        entries, aggregate._entries = aggregate._entries, {}
-        aggregate.merge_load, aggregate._entries = aggregate._load_with(entries), entries
         return aggregate
+
+    def _unpacked(self, data: object) -> Any:
+        state = unpacked(data)
+        if isinstance(state, Aggregate):
+            raise ValueError("states of workers")
+        self._check_fits(state)
+        if self._empty is None:
+            self._empty = state.copy()
+            self._empty.reset()
+        return state
 
     def __repr__(self) -> str:
         workers, samples = quantity(len(self.workers()), "worker"), quantity(self.n, "sample")
         return f"Aggregate({f'{self.total()!r}, ' if self.n else ''}{workers}, {samples})"
 
 
-def _newer(worker: Label, mine: _Entry | None, theirs: _Entry) -> _Entry:
-    """Return the newer of two entries of a worker, `mine` if they are one."""
-    if mine is None or theirs.rank > mine.rank:
-        return theirs
-    if theirs.rank == mine.rank and theirs.state != mine.state:
-        raise MergeError(
-            f"Expected one state of worker {worker!r} under epoch {mine.epoch} and sequence {mine.sequence}, but got "
-            f"two that differ, of {mine.n} and {theirs.n} samples"
-        )
-    return mine
+def _check_floor(entries: Mapping[Label, Entry], known: Mapping[Label, Entry], floor: int | None) -> None:
+    """Raise MergeError if a worker that is not known may be one of those that were forgotten."""
+    for key in entries.keys() - known.keys() if floor is not None else ():
+        if entries[key].epoch <= (floor or 0):
+            raise MergeError(
+                f"Expected workers with epochs above {floor}, up to which the other aggregate forgot those that were "
+                f"retired, but got {key!r} with {entries[key].epoch}"
+            )
+
+
+def _written(entry: Entry) -> list[object]:
+    """Return what bytes have of the state of a worker."""
+    return packed(entry.state) if entry.state is not None else list(RETIRED) if entry.retired else []
+
+
+def _load(state: Accumulator | None) -> Load:
+    return (0, 0, 0) if state is None else load_of([state])
 
 
 def _name(worker: object) -> Label:
@@ -397,3 +584,10 @@ def _number(value: SupportsIndex, argument: str) -> int:
         raise LabelError(argument=argument, expected="to be a whole number", got=value) from None
     canonical(number, argument)  # as large as a label at most
     return number
+
+
+def _seconds(value: object) -> float:
+    """Return a length of time; LabelError if it is none."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+        return float(value)
+    raise LabelError(argument="older_than", expected="to be a number of seconds from 0 on", got=value)

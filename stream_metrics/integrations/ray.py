@@ -25,13 +25,16 @@ Where actors restart, let an `sm.Aggregate` have their reports:
 
     aggregate.put("worker 1", *ray.get(worker.report.remote()))
 
-The first report of a restarted actor replaces those before. Its sequence is the number of batches that are in its
-state, so batches from that number on are to be fed again.
+The first report of a restarted actor replaces those before, as its epoch has the number of restarts, which Ray counts;
+no clock matters. Its sequence is the number of batches that are in its state, so batches from that number on are to be
+fed again. A new actor that takes the place of a lost one is given an epoch:
+
+    worker = Accumulator.remote(sm.MetricSet(), epoch=aggregate.register("worker 1"))
 """
 
 from __future__ import annotations
 
-import time
+import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
@@ -44,6 +47,7 @@ from stream_metrics.wire import from_bytes
 
 try:
     import ray
+    from ray._private.state import actors  # as ray.runtime_context does: elsewhere the count needs the dashboard
 except ImportError as error:
     raise ImportError('Expected Ray to be installed: pip install "stream-metrics[ray]"') from error
 
@@ -56,10 +60,15 @@ AHEAD = 2  # batches under way for each processor: one to count and one to fetch
 
 @ray.remote
 class Accumulator:
-    """An actor that feeds a copy of `state`: `Accumulator.options(name="validation").remote(sm.MetricSet())`."""
+    """An actor that feeds a copy of `state`: `Accumulator.options(name="validation").remote(sm.MetricSet())`.
 
-    def __init__(self, state: protocols.Accumulator) -> None:
-        self._state, self._sequence, self._epoch = state.copy(), 0, time.time_ns()
+    `epoch` is that of its first life. By default it is 0 with a random number in the low bits, so that two actors that
+    report under one name are not mixed up: of both, the aggregate takes one and refuses the other.
+    """
+
+    def __init__(self, state: protocols.Accumulator, epoch: int | None = None) -> None:
+        self._state, self._sequence, restarts = state.copy(), 0, _restarts()
+        self._epoch = (restarts << 32) + secrets.randbelow(2**32) if epoch is None else epoch + restarts
 
     def update_many(self, *columns: object, **named: object) -> None:
         """Count a batch, given as to `update_many` of the state; a bad row rejects the whole batch."""
@@ -71,8 +80,13 @@ class Accumulator:
         return bytes(self._state.to_bytes())
 
     def report(self) -> tuple[bytes, int, int]:
-        """Return the state as bytes, the number of batches in it, and the time when the actor started, as its epoch."""
+        """Return the state as bytes, the number of batches in it, and the epoch, which grows with each restart."""
         return self.state(), self._sequence, self._epoch
+
+
+def _restarts() -> int:
+    """Return how often Ray has restarted this actor."""
+    return int(actors(ray.get_runtime_context().get_actor_id())["NumRestarts"])
 
 
 def accumulate(source: Any, prototype: State, fields: Fields = FIELDS, *, fan_in: int = 8, **options: Any) -> State:

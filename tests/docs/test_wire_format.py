@@ -132,7 +132,8 @@ def check_container(state: Any, kind: str, content: Any) -> None:
         for name, _, each in groups:
             check(state.state(name), inner[0], each)
     elif kind == "aggregate":
-        workers = {name: (epoch, sequence) for name, epoch, sequence, packed in content if packed}
+        listed = [each for each in content if len(each) == 4]
+        workers = {name: (epoch, sequence) for name, epoch, sequence, packed in listed if len(packed) == 2}
         assert workers == {name: (worker.epoch, worker.sequence) for name, worker in state.workers().items()}
     else:
         assert kind == "detector"

@@ -92,6 +92,19 @@ def workers() -> sm.Aggregate:
     return total
 
 
+def retired() -> sm.Aggregate:
+    """Return an aggregate of a worker, one that was retired, and two more that were retired and forgotten."""
+    total = sm.Aggregate()
+    for epoch, name in enumerate(["gone", "forgotten", "retired", "live"]):
+        total.put(name, counted(sm.MetricSet(["accuracy"]), ("x", "x"), *[("x", "y")] * epoch), epoch, epoch)
+        if epoch == 2:
+            total.retire("gone")
+            total.retire("forgotten")
+            total.compact()
+            total.retire("retired")
+    return total
+
+
 def units(state: Any) -> Any:
     """Count samples of units of every kind of label, some of weight 2."""
     for i in range(20):
@@ -177,6 +190,7 @@ STATES: dict[str, Callable[[], Any]] = {
         sm.ByGroup(sm.TimeWindow(sm.MetricSet(["accuracy"]), "1m", 6)), t=True, group=True
     ),
     "aggregate_v1_workers": lambda: workers(),
+    "aggregate_v1_retired": lambda: retired(),
     "comparison_v1_empty": Comparison,
     "comparison_v1_labels": lambda: counted(
         Comparison("old", "new", labels=["a", "b", 1.0]),

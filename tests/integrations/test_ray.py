@@ -228,6 +228,23 @@ def test_a_restarted_actor_and_an_aggregate() -> None:
     assert aggregate.total().to_bytes() == whole("labels")
 
 
+def test_an_actor_needs_no_clock() -> None:
+    """Epochs are counts of restarts, from one that the aggregate gave on; an actor in its place has a larger one."""
+    aggregate = sm.Aggregate()
+    worker = Accumulator.options(max_restarts=2).remote(sm.MetricSet(), aggregate.register("w"))
+    epochs = [ray.get(worker.report.remote())[2]]
+    for _ in range(2):
+        ray.kill(worker, no_restart=False)
+        epochs.append(restarted(worker, epochs[-1])[2])
+        assert aggregate.put("w", *ray.get(worker.report.remote()))
+    assert epochs == [epochs[0], epochs[0] + 1, epochs[0] + 2]
+
+    late = ray.get(worker.report.remote())
+    other = Accumulator.remote(sm.MetricSet(), epoch=aggregate.register("w"))
+    assert aggregate.put("w", *ray.get(other.report.remote()))
+    assert aggregate.put("w", *late) is sm.PutResult.FENCED
+
+
 def restarted(worker: Any, epoch: int) -> Any:
     """Return the first report of an actor that is on its way back."""
     for _ in range(100):
