@@ -11,7 +11,15 @@ from stream_metrics.containers.fading import Fading
 from stream_metrics.containers.groups import ByGroup
 from stream_metrics.containers.rolling import Rolling
 from stream_metrics.containers.timed import TimeWindow
-from stream_metrics.errors import DecodeError, LabelError, MergeError, ScoreError, StreamMetricsError, WeightError
+from stream_metrics.errors import (
+    DecodeError,
+    LabelError,
+    MergeError,
+    ScoreError,
+    StreamMetricsError,
+    TimeError,
+    WeightError,
+)
 from stream_metrics.inference.intervals.interval import Interval
 from stream_metrics.inference.planning import power, samples_for_power, samples_needed
 from stream_metrics.inference.running import RunningInterval
@@ -106,6 +114,7 @@ from stream_metrics.states.detector import ChangeDetector, outcome
 from stream_metrics.states.joint import Comparison
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
+from stream_metrics.tables.bad_rows import BadRows
 from stream_metrics.wire import from_bytes
 
 if typing.TYPE_CHECKING:
@@ -120,6 +129,7 @@ __all__ = [
     "Aggregate",
     "AverageAccuracy",
     "AveragePrecision",
+    "BadRows",
     "BalancedAccuracy",
     "BrierScore",
     "ByGroup",
@@ -207,6 +217,7 @@ __all__ = [
     "SphericalScore",
     "StreamMetricsError",
     "TPRAtFPR",
+    "TimeError",
     "TimeWindow",
     "TopKAccuracy",
     "UnknownMetricError",

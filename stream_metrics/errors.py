@@ -17,6 +17,7 @@ __all__ = [
     "OptionError",
     "ScoreError",
     "StreamMetricsError",
+    "TimeError",
     "UnknownKeyError",
     "WeightError",
     "options_differ",
@@ -54,11 +55,15 @@ class StreamMetricsError(Exception):
         What the sentence ends with instead of "got" and the value: "it is missing".
     position_last : bool, default False
         Whether the position is at the end of the sentence and not after the subject.
+    place : str, optional
+        What the rows are counted in, if not in the batch: "partition 3", or a file.
 
     Attributes
     ----------
-    argument, position, expected, got : str or None, int or None, str or None, object
+    argument, position, expected, got, place : str or None, int or None, str or None, object, str or None
         The fields.
+    rule : str
+        What was expected: the sentence without position and value.
 
     Examples
     --------
@@ -81,15 +86,19 @@ class StreamMetricsError(Exception):
         subject: str | None = None,
         but: str | None = None,
         position_last: bool = False,
+        place: str | None = None,
     ) -> None:
-        self.argument, self.expected = argument, expected
+        self.argument, self.expected, self.place = argument, expected, place
         self.position = None if position is None else int(position)
         self.got = got if type(got) in PLAIN else f"{got!r:.60}"
         self._subject = f"`{argument}`" if subject is None else subject
         self._but = f"got {got!r:.60}" if but is None else but
         self._position_last = position_last
         at = "" if position is None else f" at position {position}"
+        if place is not None:
+            at += f" in {place}" if position is None else f" of {place}"
         self._message = message
+        self.rule = (message or "") if expected is None else f"Expected {self._subject} {expected}"
         if expected is None:
             text = (message or "") + at
         elif position_last:
@@ -98,20 +107,22 @@ class StreamMetricsError(Exception):
             text = f"Expected {self._subject}{at} {expected}, but {self._but}"
         super().__init__(text)
 
-    def with_position(self, position: int) -> Self:
+    def with_position(self, position: int | None, place: str | None = None) -> Self:
         """Return the same error about a row of a batch.
 
         Parameters
         ----------
-        position : int
-            The row, from 0.
+        position : int or None
+            The row, from 0; None if it is unknown.
+        place : str, optional
+            What the rows are counted in, if not in the batch.
 
         Returns
         -------
         Self
-            A new error with the fields of this one.
+            A new error with the other fields of this one.
         """
-        return self._like(position, self._subject)
+        return self._like(position, self._subject, place)
 
     def with_subject(self, subject: str) -> Self:
         """Return the same error with another name for the argument.
@@ -126,7 +137,7 @@ class StreamMetricsError(Exception):
         Self
             A new error with the fields of this one.
         """
-        return self._like(self.position, subject)
+        return self._like(self.position, subject, self.place)
 
     def with_argument(self, argument: str) -> Self:
         """Return the same error about an argument of another name.
@@ -141,11 +152,12 @@ class StreamMetricsError(Exception):
         Self
             A new error with the other fields of this one.
         """
-        renamed = self._like(self.position, self._subject.replace(f"`{self.argument}`", f"`{argument}`"))
+        subject = self._subject.replace(f"`{self.argument}`", f"`{argument}`")
+        renamed = self._like(self.position, subject, self.place)
         renamed.argument = argument
         return renamed
 
-    def _like(self, position: int | None, subject: str) -> Self:
+    def _like(self, position: int | None, subject: str, place: str | None) -> Self:
         return type(self)(
             self._message,
             argument=self.argument,
@@ -155,6 +167,7 @@ class StreamMetricsError(Exception):
             subject=subject,
             but=self._but,
             position_last=self._position_last,
+            place=place,
         )
 
 
@@ -168,6 +181,10 @@ class OptionError(StreamMetricsError, ValueError):
 
 class ScoreError(StreamMetricsError, ValueError):
     """A score is not a finite number."""
+
+
+class TimeError(StreamMetricsError, ValueError):
+    """A time is none, or outside the range of times."""
 
 
 class WeightError(StreamMetricsError, ValueError):

@@ -43,6 +43,7 @@ ERRORS = {
     "window": lambda: refused(sm.Rolling, sm.Accuracy(), 0),
     "panes": lambda: refused(sm.TimeWindow, sm.Accuracy(), "5m", 0),
     "period": lambda: refused(sm.TimeWindow, sm.Accuracy(), "5m", 7),
+    "time": lambda: refused(sm.TimeWindow(sm.Accuracy(), "5m").update_many, [1, 1], [1, 1], t=[0, 1e30]),
 }
 EXPECTED = {
     "label": (sm.LabelError, "y_true", 1, None),
@@ -57,6 +58,7 @@ EXPECTED = {
     "window": (OptionError, "window", None, 0),
     "panes": (OptionError, "panes", None, 0),
     "period": (OptionError, "period", None, "5m"),
+    "time": (sm.TimeError, "t", 1, 1e30),
 }
 
 
@@ -90,6 +92,20 @@ def test_an_error_can_be_about_another_row(name: str) -> None:
     assert str(moved).count(" at position 77") == 1
     if error.position is not None:
         assert str(moved).replace("position 77", f"position {error.position}") == str(error)
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_error_can_name_where_the_rows_are(name: str) -> None:
+    """A file or a partition is in the text beside the position, and stays through bytes; the rule has neither."""
+    error = ERRORS[name]()
+    placed = error.with_position(77, "part-1.parquet")
+    assert (placed.place, placed.position, placed.argument) == ("part-1.parquet", 77, error.argument)
+    assert " at position 77 of part-1.parquet" in str(placed)
+    assert " in part-1.parquet" in str(error.with_position(None, "part-1.parquet"))
+    assert str(pickle.loads(pickle.dumps(placed))) == str(placed)
+    assert placed.rule == error.rule
+    assert error.expected in error.rule
+    assert "position" not in error.rule
 
 
 @pytest.mark.parametrize("name", ["window", "panes", "period"])

@@ -23,6 +23,7 @@ PAGES = (  # path, title, introduction, prefixes of the modules that define the 
      ("metrics.base", "metrics.metric", "metrics.metric_set")),
     ("states", "States", "The counters under the metrics: exact, mergeable, portable.", ("states.",)),
     ("containers", "Windows, groups, workers", "Containers of metrics, sets and states.", ("containers.",)),
+    ("tables", "Tables", "Rows of tables that are not counted.", ("tables.",)),
     ("results", "Results", "Frozen values: snapshots, estimates, intervals.",
      ("snapshots.", "inference.", "ranking.", "evaluation.")),
     ("errors", "Errors", "Every exception is a `StreamMetricsError`; bad input also is a `ValueError`.", ("errors",)),
@@ -31,15 +32,15 @@ RETURNED = (  # what methods return; callers do not construct them
     "ranking.curves.ROCCurve", "ranking.curves.PRCurve", "ranking.curves.DETCurve", "ranking.curves.Best",
     "ranking.calibration.Reliability", "snapshots.comparison.ComparisonSnapshot", "snapshots.comparison.Difference",
     "inference.comparison.tests.Evidence", "snapshots.groups.Gap", "inference.change.DetectorSnapshot",
-    "containers.aggregate.Worker", "containers.closing.Closed", "catalog.listing.MetricTable",
-    "catalog.listing.MetricInfo",
+    "containers.aggregate.Worker", "containers.closing.Closed", "tables.bad_rows.BadRow", "tables.bad_rows.Counted",
+    "catalog.listing.MetricTable", "catalog.listing.MetricInfo",
 )  # fmt: skip
 MONITOR = [f"{getattr(monitor, name).__module__}.{name}".removeprefix("stream_metrics.") for name in monitor.__all__]
 MODULES = (  # path, title, introduction, modules
     ("plots", "Plots", "Figures with matplotlib: `pip install 'stream-metrics[plot]'`.", ["plots"]),
     ("integrations", "Integrations", "One module for each engine; each needs its extra.",
-     ["integrations.river", "integrations.tables", "integrations.spark", "integrations.spark_streaming",
-      "integrations.beam", "integrations.dask", "integrations.ray", "integrations.torch"]),
+     ["integrations.river", "integrations.tables", "tables.fields", "integrations.spark",
+      "integrations.spark_streaming", "integrations.beam", "integrations.dask", "integrations.ray", "integrations.torch"]),
     ("monitor", "Monitor", "The monitor as a library: `from stream_metrics.monitor import Monitor`.", MONITOR),
     ("testing", "Testing", "The laws of a mergeable accumulator, for states of your own.", ["testing"]),
 )  # fmt: skip

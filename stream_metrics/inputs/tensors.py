@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from stream_metrics.errors import LabelError, ScoreError, WeightError
+from stream_metrics.errors import LabelError, ScoreError, TimeError, WeightError
 
 __all__ = [
     "COLUMNS",
@@ -30,7 +30,7 @@ COLUMNS: dict[str, tuple[type[ValueError], str]] = {
     "scores": (ScoreError, "a column or a table of scores"),
     "w": (WeightError, "a column of weights"),
     "n": (WeightError, "a column of numbers of samples"),
-    "t": (ValueError, "a column of times"),
+    "t": (TimeError, "a column of times"),
     "x": (ValueError, "a column of losses"),
 }  # by argument; all others are of labels
 LABELS = LabelError, "a column of labels"

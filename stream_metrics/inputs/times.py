@@ -17,6 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics.errors import TimeError
 from stream_metrics.inputs.arrow import as_pyarrow
 from stream_metrics.inputs.arrow import times as times_of_arrow
 from stream_metrics.inputs.tensors import Array, as_container, is_single
@@ -76,14 +77,11 @@ def _length(value: object) -> int | None:
 
 
 def to_epoch_ns(t: object, position: int | None = None) -> int:
-    """Return a time in nanoseconds since 1970; ``ValueError`` for anything that is no time, or out of range."""
+    """Return a time in nanoseconds since 1970; ``TimeError`` for anything that is no time, or out of range."""
     nanoseconds = _instant(t)
     if nanoseconds is None or not -LIMIT < nanoseconds < LIMIT:
-        at = "" if position is None else f" at position {position}"
-        raise ValueError(
-            f"Expected `t`{at} to be seconds since 1970, a datetime, a datetime64 or ISO 8601 text, from 1824 to 2115, "
-            f"but got {t!r:.60}"
-        )
+        expected = "to be seconds since 1970, a datetime, a datetime64 or ISO 8601 text, from 1824 to 2115"
+        raise TimeError(argument="t", position=position, expected=expected, got=t)
     return nanoseconds
 
 
@@ -141,7 +139,7 @@ def column_to_epoch_ns(column: object, n: int) -> NDArray[np.int64]:
     values = column if isinstance(column, np.ndarray) else list(column)
     if len(values) != n or getattr(values, "ndim", 1) != 1:
         shape = len(values) if isinstance(values, list) else values.shape
-        raise ValueError(f"Expected `t` to have as many rows as `y_true`, {n}, but got {shape}")
+        raise TimeError(argument="t", expected=f"to have as many rows as `y_true`, {n}", got=shape, but=f"got {shape}")
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiuM":
         quick = _quick(values)
         if quick is not None:

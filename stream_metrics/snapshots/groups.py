@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_metrics.catalog.table import find
@@ -71,7 +72,7 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
     (0.5, 0.75, [('x', 0.5)])
     """
 
-    __slots__ = ("_groups", "interval_level", "other", "other_name", "overall")
+    __slots__ = ("_groups", "interval_level", "notes", "other", "other_name", "overall")
 
     def __init__(
         self,
@@ -83,6 +84,7 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         """Take over the snapshots."""
         self._groups = dict(groups)
         self.overall, self.other, self.other_name = overall, other, other_name
+        self.notes: tuple[str, ...] = ()  # warnings from outside
         self.interval_level: float | None = None  # with which the intervals shown hold for all groups together
 
     def __getitem__(self, group: Label) -> Snapshot:
@@ -114,14 +116,32 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the snapshots."""
-        return _restore, (self._groups, self.overall, self.other, self.other_name, self.interval_level)
+        return _restore, (self._groups, self.overall, self.other, self.other_name, self.interval_level, self.notes)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences about data that look wrong: of all samples, or of groups where these do not merge."""
         if self.overall is not None:
-            return self.overall.warnings
-        return tuple(f"Group {group!r:.40}: {text}" for group, view in self._groups.items() for text in view.warnings)
+            return (*self.notes, *self.overall.warnings)
+        each = (f"Group {group!r:.40}: {text}" for group, view in self._groups.items() for text in view.warnings)
+        return (*self.notes, *each)
+
+    def with_warning(self, sentence: str) -> GroupSnapshot:
+        """Return these groups with one more sentence in their `warnings`.
+
+        Parameters
+        ----------
+        sentence : str
+            What is to be known about the data, and not to be seen in the counters.
+
+        Returns
+        -------
+        GroupSnapshot
+            A new snapshot.
+        """
+        snapshot = copy(self)
+        snapshot.notes = (*self.notes, sentence)
+        return snapshot
 
     def with_intervals(self, level: float = 0.95, valid: str = "fixed", *, t_opt: float | None = None) -> GroupSnapshot:
         """Return these groups with intervals beside their values.
@@ -150,7 +170,7 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
         rest = (self.overall, self.other)
         overall, other = (None if view is None else view.with_intervals(level, valid, t_opt=t_opt) for view in rest)
         shown = GroupSnapshot(groups, overall, other, self.other_name)
-        shown.interval_level = level
+        shown.interval_level, shown.notes = level, self.notes
         return shown
 
     def _level_of_each(self, level: float, least: int) -> float:
@@ -546,8 +566,13 @@ class GroupSnapshot(Mapping["Label", Snapshot]):
 
 
 def _restore(
-    groups: Mapping[Label, Snapshot], overall: Snapshot | None, other: Snapshot | None, name: str, level: float | None
+    groups: Mapping[Label, Snapshot],
+    overall: Snapshot | None,
+    other: Snapshot | None,
+    name: str,
+    level: float | None,
+    notes: tuple[str, ...] = (),
 ) -> GroupSnapshot:
     snapshot = GroupSnapshot(groups, overall, other, name)
-    snapshot.interval_level = level
+    snapshot.interval_level, snapshot.notes = level, notes
     return snapshot

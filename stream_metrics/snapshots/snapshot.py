@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +82,7 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
     (0.6667, 0.5)
     """
 
-    __slots__ = ("_intervals", "_obstacles", "chosen_keys", "evaluation", "interval_display")
+    __slots__ = ("_intervals", "_obstacles", "chosen_keys", "evaluation", "interval_display", "notes")
 
     def __init__(
         self,
@@ -104,6 +105,7 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         self.interval_display: IntervalDisplay | None = None
         self._intervals: dict[str, Interval | dict[Label, Interval] | None] = {}
         self._obstacles: dict[str, Obstacle] | None = None
+        self.notes: tuple[str, ...] = ()  # warnings from outside
 
     def default_keys(self) -> tuple[str, ...]:
         """Return the keys of a snapshot of these states that names none.
@@ -134,7 +136,30 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         evaluation = self.evaluation
         folds, zero_division = evaluation.folds, evaluation.zero_division
         snapshot = Snapshot(**evaluation.states, folds=folds, keys=keys, zero_division=zero_division)
-        snapshot.evaluation.slides = evaluation.slides
+        snapshot.evaluation.slides, snapshot.notes = evaluation.slides, self.notes
+        return snapshot
+
+    def with_warning(self, sentence: str) -> Snapshot:
+        """Return a snapshot with one more sentence in its `warnings`.
+
+        Parameters
+        ----------
+        sentence : str
+            What is to be known about the data, and not to be seen in the counters.
+
+        Returns
+        -------
+        Snapshot
+            A new snapshot.
+
+        Examples
+        --------
+        >>> import stream_metrics as sm
+        >>> sm.evaluate([0, 1], [0, 1]).with_warning("One of three files is missing").warnings
+        ('One of three files is missing',)
+        """
+        snapshot = copy(self)
+        snapshot.notes = (*self.notes, sentence)
         return snapshot
 
     @property
@@ -238,9 +263,9 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         """Sentences about data that look wrong; empty if nothing does.
 
         Classes of truth and predictions that have nothing in common, one class only, probabilities that do not sum to
-        1, scores outside [0, 1], and weights that were rounded.
+        1, scores outside [0, 1], and weights that were rounded; rows that were not counted.
         """
-        return data_warnings(self.evaluation)
+        return (*self.notes, *data_warnings(self.evaluation))
 
     @property
     def undefined(self) -> tuple[str | tuple[str, Label], ...]:
@@ -415,7 +440,7 @@ class Snapshot(ScoreReadings, IntervalReadings, Mapping[str, Any]):
         """Pickle the counters and the choices, not the values."""
         states, display = self.evaluation, self.interval_display
         choices = self.chosen_keys, states.zero_division, display, states.slides
-        return _restore, (states.states, *choices, states.folds)
+        return _restore, (states.states, *choices, states.folds, self.notes)
 
     def __repr__(self) -> str:
         """Return one line: size and accuracy."""
@@ -518,7 +543,8 @@ def _restore(
     display: IntervalDisplay | None = None,
     slides: bool = False,
     folds: Mapping[int, States] | None = None,
+    notes: tuple[str, ...] = (),
 ) -> Snapshot:
     snapshot = Snapshot(**states, folds=folds, keys=keys, zero_division=zero_division)
-    snapshot.interval_display, snapshot.evaluation.slides = display, slides
+    snapshot.interval_display, snapshot.evaluation.slides, snapshot.notes = display, slides, notes
     return snapshot

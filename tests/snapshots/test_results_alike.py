@@ -263,3 +263,18 @@ def test_groups_warn_of_all_samples() -> None:
     assert other.warnings == other.overall.warnings != ()
     assert "Warning: " in str(other)
     assert "Warning:" in other._repr_html_()
+
+
+@pytest.mark.parametrize("kind", ["snapshot", "groups"])
+def test_a_warning_from_outside_stays_with_the_result(kind: str) -> None:
+    """It is in text, HTML and data, survives pickling and intervals, and makes results differ."""
+    plain = results(kind)
+    warned = plain.with_warning("2 of 3 rows were bad")
+    again = pickle.loads(pickle.dumps(warned))
+
+    assert warned.warnings == ("2 of 3 rows were bad", *plain.warnings) == again.warnings
+    assert again == warned != plain
+    assert "2 of 3 rows were bad" in warned.with_intervals().warnings
+    assert "2 of 3 rows were bad" in str(warned)
+    assert "2 of 3 rows were bad" in warned._repr_html_()
+    assert "2 of 3 rows were bad" in warned.to_dict()["warnings"]

@@ -1,0 +1,106 @@
+"""The columns of a table that are read, and how they are counted.
+
+A table is an Arrow table or record batch, a data frame of pandas or polars, or a mapping from name to column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from stream_metrics.containers.inner import walk_inner
+from stream_metrics.errors import LabelError
+from stream_metrics.labels import Label
+from stream_metrics.metrics.metric_set import MetricSet
+from stream_metrics.states.batches import mergeable
+from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.counting import count_columns
+from stream_metrics.tables.places import Place
+from stream_metrics.wire import Portable
+
+__all__ = ["Fields", "count_table", "empty_copy"]
+
+S = TypeVar("S", bound=Accumulator)
+NOWHERE = Place()
+
+
+class Fields(NamedTuple):
+    """The columns of a table that are read; None where there is none.
+
+    `scores` is one column, or says for each class which column holds its score. One column holds the scores of
+    `pos_label`, for each row a mapping from class to score, or for each row the scores of `classes`, in their order.
+    Where scores are given, labels may be left to them.
+    """
+
+    y_true: str = "y_true"
+    y_pred: str | None = "y_pred"
+    scores: str | Mapping[Label, str] | None = None
+    weight: str | None = None
+    group: str | None = None
+    time: str | None = None
+    classes: Sequence[Label] | None = None
+
+    def columns(self) -> list[str]:
+        """Return the names of all columns that are read, each once."""
+        scores = list(self.scores.values()) if isinstance(self.scores, Mapping) else [self.scores]
+        named = [self.y_true, self.y_pred, *scores, self.weight, self.group, self.time]
+        return list(dict.fromkeys(name for name in named if name is not None))
+
+    def check(self, names: Iterable[str], holder: str) -> None:
+        """Raise LabelError unless all columns that are read are among the `names` of a table, or of a `holder`."""
+        names = list(names)
+        for name in self.columns():
+            if name not in names:
+                raise LabelError(f"Expected {name!r} to be a column of the {holder}, but it has {names}")
+
+
+def empty_copy(prototype: S) -> S:
+    """Return an empty copy of an accumulator; ValueError if it is none, or does not merge."""
+    if not isinstance(prototype, Portable) or not hasattr(prototype, "reset"):
+        raise ValueError(f"Expected `prototype` to be a state, a metric or a set of metrics, but got {prototype!r:.60}")
+    reason = mergeable(prototype)
+    if reason is not None:
+        raise ValueError(f"Expected `prototype` to be mergeable, but: {reason}")
+    empty = prototype.copy()
+    empty.reset()
+    return empty
+
+
+def count_table(
+    state: Accumulator,
+    table: Any,
+    fields: Fields,
+    place: Place = NOWHERE,
+    refuse: Callable[[Exception, Place], None] | None = None,
+) -> None:
+    """Count the rows of a table into `state`; LabelError names a column that the table does not have.
+
+    Without `refuse` a bad row raises, with the place that is given, and no row is counted. Otherwise the good rows are
+    counted and `refuse`, such as `BadRows().add`, is called with error and place of the others.
+    """
+    fields.check(_names(table), "table")
+    named = {"y_true": fields.y_true, "y_pred": fields.y_pred, "w": fields.weight, "group": fields.group}
+    columns = {name: table[column] for name, column in {**named, "t": fields.time}.items() if column is not None}
+    if fields.scores is not None:
+        *_, last = walk_inner(state)  # to a single metric, and to a sketch, scores are the prediction
+        columns["scores" if isinstance(last, MetricSet) else "y_pred"] = _scores(table, fields.scores)
+        columns["classes"] = list(fields.scores) if isinstance(fields.scores, Mapping) else fields.classes
+    count_columns(state, columns, place, refuse)
+
+
+def _names(table: Any) -> Iterable[str]:
+    """Return the names of the columns of a table."""
+    there: Iterable[str] | None = getattr(table, "column_names", None)  # of Arrow
+    return there if there is not None else getattr(table, "columns", table)
+
+
+def _scores(table: Any, scores: str | Mapping[Label, str]) -> Any:
+    """Return a column of scores, or columns of them side by side."""
+    if isinstance(scores, str):
+        return table[scores]
+    names = list(scores.values())
+    if hasattr(table, "select") and len(set(names)) == len(names):  # of Arrow and polars, which know nulls
+        return table.select(names)
+    return np.column_stack([np.asarray(table[name]) for name in names])

@@ -1,0 +1,260 @@
+"""Rows that a state refuses: the others are counted exactly, and the record does not depend on how rows are split."""
+
+from __future__ import annotations
+
+import math
+import random
+import zlib
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import stream_metrics as sm
+from stream_metrics.tables.bad_rows import MOST_EXAMPLES, MOST_REASONS, BadRow
+from stream_metrics.wire import encoded
+
+SCORES = {"a": 0.25, "b": 0.75}
+KINDS: dict[str, tuple[Callable[[], Any], dict[str, tuple[list[Any], list[Any]]]]] = {  # good and bad values
+    "labels": (
+        sm.MetricSet,
+        {"y_true": (["a", 1, True], [None, math.nan, [1]]), "y_pred": (["a", None], [{1}, 2**3000])},
+    ),
+    "fixed": (
+        lambda: sm.MetricSet(labels=["a", "b"]),
+        {"y_true": (["a", "b"], ["c"]), "y_pred": (["a", "b"], ["d", 1])},
+    ),
+    "weights": (
+        sm.ConfusionMatrix,
+        {"y_true": ([1, 2], [None]), "y_pred": ([1], []), "w": ([0, 0.5, 3], [-1, math.inf])},
+    ),
+    "scores": (
+        lambda: sm.MetricSet(scores=True),
+        {"y_true": (["a", "b"], [None]), "scores": ([SCORES, None], [{"a": 2.0, "b": 0}, {"a": "x"}, {"a": math.nan}])},
+    ),
+    "single": (sm.ROCAUC, {"y_true": ([0, 1], [2, "x"]), "y_pred": ([0.5, 0.1], [math.nan, math.inf])}),
+    "groups": (
+        lambda: sm.ByGroup(sm.MetricSet()),
+        {"y_true": (["a"], [None]), "y_pred": (["a", "b"], []), "group": (["x", "y"], [None, math.nan])},
+    ),
+    "times": (
+        lambda: sm.TimeWindow(sm.MetricSet(), "1h"),
+        {"y_true": (["a"], [None]), "y_pred": (["a", "b"], []), "t": ([1_000, 1_001.5], [None, "soon", 1e30])},
+    ),
+}
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> tuple[str, dict[str, list[Any]]]:
+    """A kind of state and columns for it, some rows of which are bad."""
+    kind = draw(st.sampled_from(list(KINDS)))
+    n, share, rng = draw(st.integers(1, 60)), draw(st.sampled_from([0.0, 0.02, 0.3, 1.0])), draw(st.randoms())
+    columns = {
+        name: [rng.choice(bad if bad and rng.random() < share else good) for _ in range(n)]
+        for name, (good, bad) in KINDS[kind][1].items()
+    }
+    return kind, columns
+
+
+def one_by_one(kind: str, columns: dict[str, list[Any]]) -> tuple[Any, list[int]]:
+    """Return the state of the good rows, and the numbers of the bad ones."""
+    state, refused = KINDS[kind][0](), []
+    for at in range(len(columns["y_true"])):
+        try:
+            state.update_many(**{name: values[at : at + 1] for name, values in columns.items()})
+        except ValueError:
+            refused.append(at)
+    return state, refused
+
+
+@given(batches(), st.integers(0, 2**40))
+def test_good_rows_are_counted_and_bad_rows_are_named(batch: tuple[str, dict[str, list[Any]]], first: int) -> None:
+    """The state is that of the good rows, byte for byte; the record has every bad row, by its number."""
+    kind, columns = batch
+    expected, refused = one_by_one(kind, columns)
+    state, bad = KINDS[kind][0](), sm.BadRows()
+
+    bad.count_into(state, **columns, file="f", partition=7, row=first)
+
+    assert state == expected
+    assert bad.n == len(refused) == sum(bad.reasons.values())
+    assert [row[:3] for row in bad.first] == [("f", 7, first + at) for at in refused[:MOST_EXAMPLES]]
+
+
+@given(batches(), st.randoms())
+def test_a_record_does_not_depend_on_the_split(batch: tuple[str, dict[str, list[Any]]], rng: random.Random) -> None:
+    """Rows that are split anywhere and merged in any tree, through bytes, give one record and one state."""
+    kind, columns = batch
+    n = len(columns["y_true"])
+    whole = KINDS[kind][0](), sm.BadRows()
+    whole[1].count_into(whole[0], **columns)
+    edges = [0, *sorted(rng.choices(range(n + 1), k=3)), n]
+    parts = []
+    for start, stop in pairwise(edges):
+        state, bad = KINDS[kind][0](), sm.BadRows()
+        if stop > start:
+            bad.count_into(state, **{name: values[start:stop] for name, values in columns.items()}, row=start)
+        parts.append((state, sm.BadRows.from_bytes(bad.to_bytes())))
+    while len(parts) > 1:
+        left, right = (parts.pop(rng.randrange(len(parts))) for _ in range(2))
+        parts.append((left[0].merge(right[0]), left[1] + right[1]))
+
+    assert parts[0] == whole
+    assert parts[0][1].to_bytes() == whole[1].to_bytes()
+
+
+@given(st.lists(st.text("abc", max_size=3), max_size=90), st.randoms())
+def test_numbers_of_the_reasons_shown_are_exact(texts: list[str], rng: random.Random) -> None:
+    """Reasons that are not shown never take a row from one that is."""
+    shards = [sm.BadRows() for _ in range(3)]
+    for at, text in enumerate(texts):
+        rng.choice(shards).add(sm.LabelError(text), (None, None, at))
+    total = sm.merge(shards)
+
+    assert total.n == len(texts)
+    assert total.reasons == {text: texts.count(text) for text in sorted(set(texts))[:MOST_REASONS]}
+    assert len(total.first) == min(len(texts), MOST_EXAMPLES)
+    assert bool(total) == bool(texts)
+
+
+FORMS: dict[str, Callable[[list[Any]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "iterator": iter,
+    "array": lambda x: np.array(x, object),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_columns_of_any_form(form: str) -> None:
+    """What can be read once only, too, is counted without its bad rows."""
+    state, bad = sm.MetricSet(), sm.BadRows()
+    bad.count_into(state, FORMS[form](["a", None] * 50), FORMS[form](["a", "b"] * 50))
+
+    assert (state.n, bad.n) == (50, 50)
+
+
+def test_columns_of_pandas_and_arrow() -> None:
+    """Series with an index of their own, categories, Arrow columns and data frames of scores are cut by position."""
+    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    truth, other = ["a", None, "b", "a"], ["a", "a", "b", "b"]
+    index = [9, 9, 1, 0]
+    scores = pd.DataFrame({"a": [0.5, 0.5, 2.0, 0.25], "b": [0.5, 0.5, 0.0, 0.75]}, index=index)
+    expected, bad = sm.MetricSet(scores=True), sm.BadRows()
+    expected.update_many(["a", "a"], ["a", "b"], scores=[[0.5, 0.5], [0.25, 0.75]], classes=["a", "b"])
+    for make in (
+        lambda x: pd.Series(x, index=index),
+        lambda x: pd.Series(x, index=index, dtype="category"),
+        lambda x: pd.Categorical(x),
+        pa.array,
+        lambda x: pa.chunked_array([x[:3], x[3:]]),
+        lambda x: pa.array(x).dictionary_encode(),
+    ):
+        state, bad = sm.MetricSet(scores=True), sm.BadRows()
+        bad.count_into(state, make(truth), make(other), scores=scores)
+
+        assert state == expected
+        assert [row.row for row in bad.first] == [1, 2]
+
+
+def test_a_good_batch_is_counted_once() -> None:
+    """Without bad rows there is one call of `update_many`, with the columns as they came."""
+    calls = []
+
+    class Counter:
+        def update_many(self, **columns: Any) -> None:
+            calls.append(columns)
+
+    truth = np.array([1, 2])
+    sm.BadRows().count_into(Counter(), truth, truth, classes=None)  # type: ignore[arg-type]
+
+    assert len(calls) == 1
+    assert calls[0]["y_true"] is truth
+    assert set(calls[0]) == {"y_true", "y_pred"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "match"),
+    [
+        ({"y_true": ["a", None], "y_pred": ["a"]}, "as many rows"),
+        ({"y_true": ["a"], "y_pred": ["a"], "scores": [[0.5, 0.5]], "classes": ["a", "b"]}, "labels only"),
+        ({"y_true": "text", "y_pred": ["a"]}, "column of labels"),
+        ({"y_true": [], "y_pred": ["a"]}, "as many rows"),
+    ],
+)
+def test_what_is_wrong_with_the_batch_raises(columns: dict[str, Any], match: str) -> None:
+    """Columns of different lengths, and arguments that the state does not take, are no bad rows."""
+    state, bad = sm.MetricSet(), sm.BadRows()
+    with pytest.raises(ValueError, match=match):
+        bad.count_into(state, **columns)
+
+    assert not bad
+    assert state == sm.MetricSet()
+
+
+def test_texts() -> None:
+    """A record as text has numbers, reasons and places; so has the sentence of a report."""
+    state, bad = sm.ConfusionMatrix(["a"]), sm.BadRows()
+    assert str(bad) == "No bad rows"
+    assert bad.sentence(3) is None
+
+    bad.count_into(state, ["a", None, "a"], ["a", "a", "b"], file="x.csv", row=10)
+
+    assert str(bad).splitlines() == [
+        "2 bad rows, not counted:",
+        "  1: Expected `y_pred` to be one of the fixed labels ['a']",
+        "  1: Expected `y_true` to be a str, int, bool, finite float, bytes, or a tuple of these",
+        "The first 2:",
+        f"  {bad.first[0]}",
+        "  x.csv, row 12: Expected `y_pred` to be one of the fixed labels ['a'], but got 'b'",
+    ]
+    assert repr(bad) == "BadRows(2 rows)"
+    assert bad.sentence(1) == f"2 rows of 3 were bad and are not counted; the first: {bad.first[0]}"
+    assert bad.to_dict()["first"][1] == {"file": "x.csv", "partition": None, "row": 12, "error": bad.first[1].error}
+    assert str(BadRow(None, 2, None, "no")) == "partition 2: no"
+    assert str(BadRow("f", 2, 1, "no")) == "partition 2 of f, row 1: no"
+    assert str(BadRow(None, None, None, "no")) == "no"
+
+
+def test_errors_that_are_not_of_this_package() -> None:
+    """The type of the error is a part of the reason; long and unwritable texts are cut and escaped."""
+    bad = sm.BadRows()
+    bad.add(UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no"))
+    bad.add(ValueError("\ud800" + "x" * 5_000))
+
+    assert any(reason.startswith("UnicodeDecodeError: 'utf-8' codec") for reason in bad.reasons)
+    assert max(map(len, bad.reasons)) <= 300
+    assert sm.from_bytes(bad.to_bytes()) == bad
+
+
+def test_another_kind_does_not_merge() -> None:
+    """Only records merge with records, and the text says what came."""
+    with pytest.raises(sm.MergeError, match="got an Accuracy"):
+        sm.BadRows().merge(sm.Accuracy())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [1, [], []],
+        [-1, [], []],
+        [0, [["r", 0]], []],
+        [1, [["r", 2]], [[None, None, None, "r"]]],
+        [1, [["r", 1]], [[1, None, None, "r"]]],
+        [1, [["r", 1]], [[None, "p", None, "r"]]],
+        [1, [["r", True]], [[None, None, None, "r"]]],
+        [1, [["r" * 301, 1]], [[None, None, None, "r"]]],
+        [2, [["b", 1], ["a", 1]], [[None, None, None, "b"], [None, None, None, "a"]]],
+        [1, [], [[None, None, "r"]]],
+        ["x", [], []],
+    ],
+)
+def test_damaged_bytes_are_refused(content: Any) -> None:
+    """Bytes that no record would have written are no record."""
+    body = encoded(["bad_rows", content])
+    with pytest.raises(sm.DecodeError):
+        sm.from_bytes(b"SMET\x01" + zlib.crc32(body).to_bytes(4, "little") + body)
