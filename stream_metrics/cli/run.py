@@ -17,10 +17,11 @@ from stream_metrics.cli.output import (
     view,
     with_intervals,
 )
+from stream_metrics.cli.paths import expand_paths
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields
 from stream_metrics.cli.running import RunningValues, check_keys
-from stream_metrics.cli.sources import PARQUET, STDIN, expand_paths, format_of
+from stream_metrics.cli.sources import PARQUET, STDIN, format_of
 from stream_metrics.inputs.field_names import SCORES, WEIGHT, Y_PRED, Y_TRUE
 from stream_metrics.report.layout import number
 from stream_metrics.states.batches import mergeable

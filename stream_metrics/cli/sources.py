@@ -1,4 +1,4 @@
-"""Find and open input files, recognise their format, and decode lines.
+"""Open input files, recognise their format, and decode lines.
 
 Lines are decoded here and not by a text stream, because that decodes in blocks: a broken byte would be reported far
 from its line, and the good lines before it in the block would be lost.
@@ -7,7 +7,6 @@ from its line, and the good lines before it in the block would be lost.
 from __future__ import annotations
 
 import codecs
-import glob
 import itertools
 import os
 import sys
@@ -21,12 +20,12 @@ from stream_metrics.cli.errors import CliError
 
 __all__ = [
     "BadRecord",
+    "FORMATS",
     "PARQUET",
     "Reached",
     "STDIN",
     "Source",
     "declared_format",
-    "expand_paths",
     "format_of",
     "open_input",
     "total_size",
@@ -104,28 +103,6 @@ def format_of(path: str) -> str | None:
         except OSError:  # said when it is opened to be counted
             return None
     return declared
-
-
-def expand_paths(paths: Iterable[str]) -> list[str]:
-    """Return the files that ``paths`` name: files, stdin, patterns such as 'part-*', folders of files with extensions.
-
-    In a folder, as Spark writes them, files that begin with _ or . are no data.
-    """
-    files: list[str] = []
-    for path in paths:
-        if os.path.isdir(path):
-            inside = sorted(name for name in os.listdir(path) if name[0] not in "_." and declared_format(name))
-            if not inside:
-                raise CliError(f"{path}: Is a directory, and no file in it ends in {', '.join(FORMATS)}")
-            files += [os.path.join(path, name) for name in inside]
-        elif glob.has_magic(path) and not os.path.exists(path):
-            matching = sorted(glob.glob(path, recursive=True))
-            if not matching:
-                raise CliError(f"{path}: no file is named so")
-            files += expand_paths(matching)
-        else:
-            files.append(path)
-    return files
 
 
 @contextmanager
