@@ -6,17 +6,19 @@ where a missing value made a column of floats. A float of at least 2**53 is refu
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.errors import WeightError
-from stream_metrics.inputs.batch import Batch, Weights, label_batch
+from stream_metrics.inputs.batch import Batch, Weights, label_batch, score_batch
 from stream_metrics.inputs.columns import read_weights
 from stream_metrics.inputs.tensors import Array
+from stream_metrics.labels import Label
 
-__all__ = ["count_batch", "read_counts"]
+__all__ = ["count_batch", "read_counts", "score_count_batch"]
 
 MOST = 2**62 - 1  # samples of one table, so that no sum of two such numbers overflows
 EXACT = 2.0**53
@@ -28,6 +30,13 @@ def count_batch(y_true: object, y_pred: object, n: object, w: object) -> Batch:
     batch.samples = read_counts(n, batch.n)
     if batch.weights is not None:
         _check_weights(batch.weights, batch.samples)
+    return batch
+
+
+def score_count_batch(scores: object, y_true: object, n: object, classes: Iterable[Label] | None) -> Batch:
+    """Return a batch of scores whose rows stand for `n` samples each."""
+    batch = score_batch(y_true, scores, None, classes)
+    batch.samples = read_counts(n, batch.n)
     return batch
 
 

@@ -16,6 +16,7 @@ from stream_metrics.errors import LabelError, ScoreError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.batch import Batch, score_batch
 from stream_metrics.inputs.columns import Column, factorize
+from stream_metrics.inputs.counts import score_count_batch
 from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label
 from stream_metrics.ranking.protocol import RankColumn
@@ -122,6 +123,102 @@ class RankSketch(RankCounters, Portable):
         """
         self.count_batch(score_batch(y_true, chosen_scores(self, y_pred, scores), w, classes))
 
+    @named_arguments
+    def update_counts(
+        self, scores: object, y_true: object, n: object, *, classes: Iterable[Label] | None = None
+    ) -> None:
+        """Count a table of counts by score and true label; one bad row rejects the whole table.
+
+        Parameters
+        ----------
+        scores : array-like of shape (rows,) or (rows, K), or list
+            Scores of `pos_label`, a column for each class, or a list of the forms that `update` takes. A row without
+            one, None in a list or null in Arrow, stands for abstentions.
+        y_true : array-like of shape (rows,)
+            True labels, in the forms that `update_many` takes.
+        n : array-like of shape (rows,)
+            Number of samples that each row stands for: whole numbers >= 0, also as floats or Decimals.
+        classes : sequence of Label of length K, optional
+            The classes of the columns of a table of scores; a data frame brings its own.
+
+        Raises
+        ------
+        LabelError
+            If a label is none; the message names the position.
+        ScoreError
+            If a score is not a finite number.
+        WeightError
+            If `n` is negative or has a fraction, or a sum is too large.
+
+        Notes
+        -----
+        The state has the same bytes as if the samples were counted one by one. Scores that the query rounds are no
+        longer those of the samples: group by the score as it is, or by the digits that should count.
+
+        Examples
+        --------
+        >>> from stream_metrics import RankSketch
+        >>> state = RankSketch()
+        >>> state.update_counts([0.1, 0.9, 0.9], [False, False, True], [90, 5, 20])
+        >>> state.n
+        115
+        """
+        self.count_batch(score_count_batch(scores, y_true, n, classes))
+
+    @classmethod
+    def from_counts(
+        cls,
+        scores: object,
+        y_true: object,
+        n: object,
+        *,
+        classes: Iterable[Label] | None = None,
+        buckets: int = 1024,
+        sample: int = 512,
+        pos_label: Label = True,
+        pairs: bool = True,
+    ) -> Self:
+        """Return the state of a table of counts by score and true label, such as SQL's `GROUP BY` gives.
+
+        Parameters
+        ----------
+        scores : array-like of shape (rows,) or (rows, K), or list
+            Scores of `pos_label`, a column for each class, or a list of the forms that `update` takes. A row without
+            one, None in a list or null in Arrow, stands for abstentions.
+        y_true : array-like of shape (rows,)
+            True labels, in the forms that `update_many` takes.
+        n : array-like of shape (rows,)
+            Number of samples that each row stands for: whole numbers >= 0, also as floats or Decimals.
+        classes : sequence of Label of length K, optional
+            The classes of the columns of a table of scores; a data frame brings its own.
+        buckets, sample, pos_label, pairs : int, int, Label, bool
+            The configuration of the state.
+
+        Returns
+        -------
+        RankSketch
+            A new state, with the bytes of one that counted the samples; see `update_counts`.
+
+        Raises
+        ------
+        LabelError
+            If a label is none; the message names the position.
+        ScoreError
+            If a score is not a finite number.
+        WeightError
+            If `n` is negative or has a fraction, or a sum is too large.
+
+        Examples
+        --------
+        >>> from stream_metrics import RankSketch
+        >>> state = RankSketch.from_counts([0.1, 0.1, 0.9, 0.9], [0, 1, 0, 1], [90, 10, 30, 20])
+        >>> round(state.snapshot().per_class["roc_auc"][1], 4)
+        0.7083
+        """
+        state = cls(buckets, sample, pos_label, pairs)
+        state.update_counts(scores, y_true, n, classes=classes)
+        return state
+
     def count_batch(self, batch: Batch) -> None:
         """Count a batch that was read."""
         self.prepare_batch(batch)()
@@ -140,7 +237,7 @@ class RankSketch(RankCounters, Portable):
         self._check_allowed(codes, labels, names or (), None if names is None else [])
         seen = None if names is None else np.zeros((len(names), 4), np.int64)
         columns = [None] if names is None else list(names)
-        counted = RankBatch(codes, labels, columns, seen, weights, self.pos_label)
+        counted = RankBatch(codes, labels, columns, seen, weights, self.pos_label, batch.samples)
         counted.count_matrix(self, matrix)
         return partial(self._add, counted, counted.count_matrix, (matrix,), 0, rounded)
 
@@ -150,6 +247,7 @@ class RankSketch(RankCounters, Portable):
         """Count samples that are mappings, numbers, rows or abstentions."""
         rows = ScoreRows(samples, self.pos_label, batch.classes)
         wholes, parts = (None if x is None else x[rows.counted] for x in weights)
+        times = None if batch.samples is None else batch.samples[rows.counted]
         codes, labels = _numbered(batch.truth.take(rows.counted))
         place = np.cumsum(rows.counted) - 1
         row = place[rows.row]
@@ -158,15 +256,16 @@ class RankSketch(RankCounters, Portable):
         except LabelError as error:
             counted_rows = np.flatnonzero(rows.counted)
             raise error if error.position is None else error.with_position(counted_rows[error.position]) from None
-        used = _some_weight(wholes, parts, len(codes))[row]
+        used = _some_weight(wholes if times is None else times, parts, len(codes))[row]
         seen = np.zeros((len(rows.labels), 4), np.int64)
-        np.add.at(seen, (rows.label[used], rows.kind[used]), 1)
+        np.add.at(seen, (rows.label[used], rows.kind[used]), 1 if times is None else times[row[used]])
         order = np.argsort(rows.label[used], kind="stable")
         entries = row[used][order], rows.label[used][order], rows.code[used][order]
-        counted = RankBatch(codes, labels, rows.labels, seen, (wholes, parts), self.pos_label)
+        counted = RankBatch(codes, labels, rows.labels, seen, (wholes, parts), self.pos_label, times)
         counted.count_entries(self, *entries)
         rounded = None if rounded is None else rounded[rows.counted]
-        return partial(self._add, counted, counted.count_entries, entries, int((~rows.counted).sum()), rounded)
+        left_out = ~rows.counted if batch.samples is None else batch.samples[~rows.counted]
+        return partial(self._add, counted, counted.count_entries, entries, int(left_out.sum()), rounded)
 
     def _add(
         self,

@@ -43,6 +43,13 @@ cdef object occurrences(const code_t[::1] codes, Py_ssize_t labels):
     return table.sum(axis=0)[:labels]
 
 
+cdef object sums_by_code(codes, numbers, Py_ssize_t labels):
+    """Sum up numbers by the code beside them."""
+    sums = np.zeros(labels, np.int64)
+    np.add.at(sums, codes, numbers)
+    return sums
+
+
 cdef inline void encode_column(const double[:, :] x, Py_ssize_t k, Py_ssize_t start, Py_ssize_t n,
                                uint64_t *code) noexcept nogil:
     cdef double line[LINE]
@@ -56,24 +63,31 @@ cdef inline void encode_column(const double[:, :] x, Py_ssize_t k, Py_ssize_t st
 
 
 cdef class Batch:
-    """Counts of a batch; `labels` are those of the columns, None for an implied `pos_label`."""
+    """Counts of a batch; `labels` are those of the columns, None for an implied `pos_label`.
 
-    def __init__(self, truth, list truths, list labels, label_types, weights, object pos_label):
+    A row is one sample, or as many as `samples` says, whose weight is then that number.
+    """
+
+    def __init__(self, truth, list truths, list labels, label_types, weights, object pos_label, samples=None):
         cdef Py_ssize_t k
         self.n, self.pairs, self.size = len(truth), False, len(labels)
-        self.wholes, self.fractions = weights
+        self.samples = self.n if samples is None else samples.sum()
+        self.wholes, self.fractions = weights if samples is None else (samples, None)
+        self.repeated = samples is not None
         used = None if self.wholes is None else self.wholes != 0
         if self.fractions is not None:
             used |= self.fractions != 0
-        counts = occurrences(truth if used is None else truth[used], len(truths))
+        rows = occurrences(truth if used is None else truth[used], len(truths))
+        counts = rows if samples is None else sums_by_code(truth, samples, len(truths))
         numbers, self.truths = unified(truths)
         self.truth_types = np.zeros((len(self.truths), 4), np.int64)
+        self.occurs = np.zeros(len(self.truths), np.int64)
         for k in range(len(truths)):
             self.truth_types[numbers[k], numeric_kind(truths[k])] += counts[k]
+            self.occurs[numbers[k]] += rows[k]
         if len(self.truths) < len(truths):
             truth = np.array(numbers, np.int32)[truth]
         self.codes = np.ascontiguousarray(truth, np.int32)
-        self.occurs = self.truth_types.sum(axis=1)
         self.labels = [pos_label if label is None else label for label in labels]
         self.label_types = label_types
         self.code, self.whole, self.part = self.codes, self.wholes, self.fractions
@@ -206,8 +220,10 @@ cdef class Batch:
         PyMem_RawFree(code)
         if counted < 0:
             raise MemoryError("no memory for a batch of scores")
-        for k in range(self.size):
-            if self.label_types is not None:
+        if self.label_types is not None:
+            if self.repeated:
+                seen = self.wholes @ (np.asarray(x) != 0)
+            for k in range(self.size):
                 self.label_types[k, numeric_kind(self.labels[k])] = seen[k]
         self.finish()
 

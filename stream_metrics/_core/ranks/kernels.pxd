@@ -218,7 +218,8 @@ cdef class Batch:
     cdef ScoreHistogram **histograms
     cdef Py_ssize_t size             # number of columns
     cdef bint pairs                  # whether every class is counted apart
-    cdef int64_t n, epoch
+    cdef int64_t n, samples, epoch   # rows, and the samples that they stand for
+    cdef bint repeated               # whether a row may stand for several samples
     cdef object codes, wholes, fractions, owns, estimates
     cdef const code_t[::1] code
     cdef const int64_t[::1] whole

@@ -65,6 +65,7 @@ class Batch:
         label_types: NDArray[np.int64] | None,
         weights: tuple[NDArray[np.int64] | None, NDArray[np.uint64] | None],
         pos_label: Label,
+        samples: NDArray[np.int64] | None = None,
     ) -> None: ...
     def count_matrix(self, into: RankCounters, x: NDArray[np.float64]) -> None: ...
     def count_entries(

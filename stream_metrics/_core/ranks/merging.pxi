@@ -32,8 +32,8 @@ cdef bint add_batch(RankCounters self, Batch batch, int64_t abstained, int64_t r
         return False
     whole, part = sum(batch.weight), sum(batch.parts)
     check_units(self, whole * UNITS + part)
-    if batch.n + abstained > self.spare:
-        find_spare(self, batch.n + abstained)
+    if batch.samples + abstained > self.spare:
+        find_spare(self, batch.samples + abstained)
     occurs = batch.occurs.tolist()
     try:
         if loses:
@@ -67,10 +67,10 @@ cdef bint add_batch(RankCounters self, Batch batch, int64_t abstained, int64_t r
             part = batch.parts[g]
             weigh_class(self, i, batch.weight[g] + (part >> 64), part & (UNITS - 1))
             add_types(self, i, batch.truth_types[g])
-    self.n += batch.n
+    self.n += batch.samples
     self.abstained += abstained
     self.rounded += rounded
-    self.spare -= batch.n + abstained
+    self.spare -= batch.samples + abstained
     return True
 
 
