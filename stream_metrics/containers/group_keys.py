@@ -35,19 +35,28 @@ def shown(key: Label, forms: tuple[int, ...]) -> Label:
     return key
 
 
-def factorize_groups(group: object, n: int) -> tuple[list[Label], NDArray[np.int64], NDArray[np.int64]]:
+def factorize_groups(
+    group: object, n: int, samples: NDArray[np.int64] | None = None
+) -> tuple[list[Label], NDArray[np.int64], NDArray[np.int64]]:
     """Return the keys of a column of groups, the types in which each was seen, and the number of the key of every row.
 
-    Types are counted as bool, int, float and anything else.
+    Types are counted as bool, int, float and anything else. A row stands for one sample, or for as many as `samples`
+    says; a key without samples is left out, and its rows have the number -1.
     """
     if is_single(group):
         codes, labels = np.zeros(n, np.int32), [canonical(group, "group")] * (n > 0)
     else:
         codes, labels = factorize(checked_column(group, "group", rows=n))
+    if samples is None:
+        seen = np.bincount(codes, minlength=len(labels)).tolist()
+    else:
+        sums = np.zeros(len(labels), np.int64)
+        np.add.at(sums, codes, samples)
+        seen = sums.tolist()
     keys: dict[Label, int] = {}
-    places = np.array([keys.setdefault(label, len(keys)) for label in labels], np.int64)
+    places = [keys.setdefault(label, len(keys)) if times else -1 for label, times in zip(labels, seen, strict=True)]
     forms = np.zeros((len(keys), 4), np.int64)
-    seen = np.bincount(codes, minlength=len(labels))
-    for label, place, times in zip(labels, places.tolist(), seen.tolist(), strict=True):
-        forms[place, FORMS.get(type(label), 3)] += times
-    return list(keys), forms, places[codes]
+    for label, place, times in zip(labels, places, seen, strict=True):
+        if times:
+            forms[place, FORMS.get(type(label), 3)] += times
+    return list(keys), forms, np.array(places, np.int64)[codes]

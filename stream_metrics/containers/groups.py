@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from stream_metrics._core.windows.kernels import GroupUpdateBase, Slot
 from stream_metrics.containers.group_keys import factorize_groups, rank, shown
 from stream_metrics.containers.inner import InRiver, check_same, empty_prototype, state_decoder, walk_inner
-from stream_metrics.errors import UnknownKeyError, WeightError, quantity
+from stream_metrics.errors import OptionError, UnknownKeyError, WeightError, quantity, with_article
 from stream_metrics.inputs.arguments import named_arguments
+from stream_metrics.inputs.counts import count_batch
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.inputs.times import is_one_time
 from stream_metrics.labels import Label, canonical, ordering
 from stream_metrics.snapshots.groups import GroupSnapshot
-from stream_metrics.states.batches import KeyedBatch, mergeable
+from stream_metrics.states.batches import KeyedBatch, counts_labels, mergeable
 from stream_metrics.states.limits import MOST, Load, capacity_left, grown, load_of
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable, packed, unpacked, written_as
@@ -171,13 +172,69 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         with self.writing():
             self._count_batch(batch, names, forms, codes)
 
-    def _count_batch(self, batch: KeyedBatch, names: list[Label], forms: Codes, codes: Codes) -> None:
+    @named_arguments
+    def update_counts(self, y_true: object, y_pred: object, n: object, w: object = None, *, group: object) -> None:
+        """Count a table of counts of groups, such as SQL's `GROUP BY` gives; for an `inner` that reads labels only.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (rows,)
+            True labels, in the forms that `update_many` takes.
+        y_pred : array-like of shape (rows,)
+            Predictions; a row without one stands for abstentions.
+        n : array-like of shape (rows,)
+            Number of samples that each row stands for: whole numbers >= 0, also as floats or Decimals.
+        w : array-like of shape (rows,), optional
+            Sum of the weights of these samples; `n` by default.
+        group : array-like of shape (rows,) or Label
+            Groups of the rows, or one group for all of them.
+
+        Raises
+        ------
+        LabelError
+            If a label is none, or outside the fixed labels; the message names argument and position.
+        OptionError
+            If `inner` reads scores, or is a window.
+        WeightError
+            If `n` is negative or has a fraction, if a weight is negative, not finite, or not 0 where `n` is 0, or if a
+            sum is too large.
+
+        See Also
+        --------
+        ConfusionMatrix.update_counts : Which bytes the state of a group has.
+
+        Examples
+        --------
+        >>> from stream_metrics import ByGroup, MetricSet
+        >>> groups = ByGroup(MetricSet())
+        >>> groups.update_counts(["cat", "cat"], ["cat", "dog"], [9, 1], group=["north", "south"])
+        >>> groups.snapshot().values_of("accuracy")
+        {'north': 1.0, 'south': 0.0}
+        """
+        if not counts_labels(self.inner):
+            expected = "of `update_counts` to read labels only: a ConfusionMatrix, a metric or a MetricSet"
+            raise OptionError(argument="inner", expected=expected, but=f"got {with_article(type(self.inner))}")
+        table = count_batch(y_true, y_pred, n, w)
+        assert table.samples is not None
+        columns = {"y_true": table.truth, "y_pred": table.predicted, "n": table.samples, "w": table.weights}
+        names, forms, codes = factorize_groups(group, table.n, table.samples)
+        with self.writing():
+            self._count_batch(KeyedBatch(columns), names, forms, codes, table.samples > 0)
+
+    def _count_batch(
+        self,
+        batch: KeyedBatch,
+        names: list[Label],
+        forms: Codes,
+        codes: Codes,
+        rows: NDArray[np.bool_] | None = None,
+    ) -> None:
         remaining = self._kept([*self._slots, *(key for key in names if key not in self._folded)])
         rest = np.array([key not in remaining for key in names] + [False])
         codes = np.where(rest[codes], len(names), codes)  # what is folded is counted as one
         old = [self._slots.get(key) for key in names] + [self._rest]
         states = [None if slot is None else slot.state for slot in old]
-        dealt = batch.split_by_key(codes, states.__getitem__, self.inner)
+        dealt = batch.split_by_key(codes, states.__getitem__, self.inner, rows)
         taken = grown((states[code] for code in dealt), dealt.values()) if self._adds_up else 0
         if taken > self._capacity:
             self._find_capacity(taken)

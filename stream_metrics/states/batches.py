@@ -17,7 +17,7 @@ from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.ranks import RankSketch
 
-__all__ = ["KeyedBatch", "mergeable"]
+__all__ = ["KeyedBatch", "counts_labels", "mergeable"]
 
 FEW = 200  # rows of one state that are counted faster one by one than as a batch
 
@@ -35,11 +35,14 @@ def mergeable(state: Any) -> MergeError | None:
 
 
 class KeyedBatch:
-    """The columns of a batch, to be split over states by a key of each row, and arguments that hold for all rows."""
+    """The columns of a batch, to be split over states by a key of each row, and arguments that hold for all rows.
+
+    With a column `n` it is a table of counts, whose rows stand for so many samples each.
+    """
 
     def __init__(self, columns: Mapping[str, object], **common: object) -> None:
         self.columns = {
-            name: column if isinstance(column, Column | Weights) else materialize(column, name)
+            name: column if isinstance(column, Column | Weights | np.ndarray) else materialize(column, name)
             for name, column in columns.items()
         }
         self.common = {name: value for name, value in common.items() if value is not None}
@@ -55,13 +58,14 @@ class KeyedBatch:
         """
         state = empty.copy()
         try:
-            columns = self._read(_counts_labels(empty)) if _takes_columns(empty) else self.columns
+            columns = self._read(counts_labels(empty)) if _takes_columns(empty) else self.columns
             given = {name for name, values in columns.items() if values is not None}
-            only_labels = {"y_true", "y_pred"} <= given <= {"y_true", "y_pred", "w"} and not self.common
-            if only_labels and len(rows) <= FEW and w is None and columns is self._typed and _counts_labels(empty):
+            only_labels = {"y_true", "y_pred"} <= given <= {"y_true", "y_pred", "w", "n"} and not self.common
+            if only_labels and len(rows) <= FEW and w is None and columns is self._typed and counts_labels(empty):
                 samples = self._samples(columns)
+                count = _counts(state).count_times if "n" in given else state.update
                 for row in rows.tolist():
-                    state.update(*samples[row])
+                    count(*samples[row])
             else:
                 part = {name: _taken(column, rows) for name, column in columns.items()}
                 self._feed(state, part if w is None else {**part, "w": w})
@@ -79,6 +83,9 @@ class KeyedBatch:
     def _feed(self, state: Accumulator, columns: Columns) -> None:
         """Let a state count columns."""
         named = {name: column for name, column in columns.items() if column is not None}
+        if "n" in named:
+            state.update_counts(**named, **self.common)  # type: ignore[attr-defined]
+            return
         first = [named.pop(name, None) for name in ("y_true", "y_pred", "w")]
         state.update_many(*first, **named, **self.common)
 
@@ -95,11 +102,15 @@ class KeyedBatch:
         return self._typed
 
     def _samples(self, columns: Columns) -> list[tuple[object, ...]]:
-        """Return every row as arguments of `update`."""
+        """Return every row as arguments of `update`, or of `count_times` if it stands for several samples."""
         if self._rows is None:
             labels = columns["y_true"].objects(), columns["y_pred"].objects()
-            weights = columns.get("w")
-            self._rows = list(zip(*labels, *(() if weights is None else (weights.numbers(),)), strict=True))
+            weights, n = columns.get("w"), columns.get("n")
+            beside: list[list[Any]] = [] if weights is None else [weights.numbers()]
+            if n is not None:
+                wholes, parts = (n, None) if weights is None else (weights.wholes, weights.parts)
+                beside = [x.tolist() for x in (n, wholes, np.zeros(self.n, np.int64) if parts is None else parts)]
+            self._rows = list(zip(*labels, *beside, strict=True))
         return self._rows
 
     def split_by_key(
@@ -131,15 +142,19 @@ class KeyedBatch:
         return states
 
 
-def _counts_labels(state: Accumulator) -> bool:
+def counts_labels(state: Accumulator) -> bool:
     """Tell whether a state, which holds no others, counts labels only."""
-    counts = getattr(state, "state", state)
-    return isinstance(counts, ConfusionMatrix) and getattr(state, "scored", None) is None
+    return isinstance(_counts(state), ConfusionMatrix) and getattr(state, "scored", None) is None
+
+
+def _counts(state: Any) -> Any:
+    """Return what a state, a metric or a set counts labels or scores in."""
+    return getattr(state, "state", state)
 
 
 def _takes_columns(state: Accumulator) -> bool:
     """Tell whether `update_many` of a state takes columns that were read: one of this package that holds no others."""
-    counts = getattr(state, "state", state)
+    counts = _counts(state)
     of_package: str = type(state).update_many.__module__
     return isinstance(counts, ConfusionMatrix | RankSketch | ProbabilityLosses) and of_package.startswith(
         "stream_metrics."

@@ -318,6 +318,31 @@ cdef class ConfusionCounters(ConfusionAggregates):
             self.wait()
         return count_labels(self, truth, predicted, y_true, y_pred, whole, part)
 
+    def count_times(self, y_true, y_pred, int64_t n, int64_t whole, uint64_t part):
+        """Count a row of a table of counts: `n` > 0 equal samples, of the weight (whole, part) in sum."""
+        cdef Py_ssize_t i, j
+        truth, predicted = self.label_index.admitted(y_true, "y_true", None), self.label_index.admit_prediction(y_pred)
+        if self.holder != 0:
+            self.wait()
+        if n > self.spare:
+            self.find_spare(n)
+        if predicted is None:
+            self.abstained += n
+        elif (whole | <int64_t> part) == 0:
+            self.n += n
+            self.weighted += n
+        else:
+            self.check_weight(whole)
+            if part != 0:
+                self.make_fractional()
+            i, j = self.intern(truth), self.intern(predicted)
+            self.add(i, j, whole, part)
+            self.totals[i].type_counts[numeric_kind(truth)] += n
+            self.totals[j].type_counts[numeric_kind(predicted)] += n
+            self.n += n
+            self.weighted += n if whole != n or part != 0 else 0
+        self.spare -= n
+
     @cython.final
     cdef int find_spare(self, int64_t more) except -1:
         """Update `spare`; raise WeightError if it is less than `more`."""
