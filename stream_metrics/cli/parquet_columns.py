@@ -1,9 +1,9 @@
 """Columns of Parquet: which columns of a file are the fields, and their types.
 
-A field is a column, or a path of names joined by dots into nested columns. Labels and groups are text, numbers, true or
-false, or bytes; nothing else is turned into a label, so a time or a decimal is refused before anything is counted.
-Scores are a column of structs or maps, a column of numbers, or columns for each class. As in JSON Lines the names of
-classes are text where the truth is, and else numbers.
+A field is a column, or a path of names joined by dots into nested columns. Labels and groups are text, numbers,
+decimals, true or false, dates, or bytes; nothing else is turned into a label, so a time is refused before anything is
+counted. Scores are a column of structs or maps, a column of numbers, or columns for each class. As in JSON Lines the
+names of classes are text where the truth is, and else numbers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Kinds: TypeAlias = tuple[Callable[[pa.DataType], bool], ...]
 BYTES = (is_.is_binary, is_.is_large_binary, is_.is_fixed_size_binary)
 TEXT = (is_.is_string, is_.is_large_string, getattr(is_, "is_string_view", is_.is_string))
 NUMBER = (is_.is_integer, is_.is_floating)
-LABEL = (*TEXT, *NUMBER, *BYTES, is_.is_boolean, is_.is_null)
+LABEL = (*TEXT, *NUMBER, *BYTES, is_.is_boolean, is_.is_null, is_.is_decimal, is_.is_date)
 TIME = (*TEXT, *NUMBER, is_.is_timestamp, is_.is_date)
 
 
@@ -126,7 +126,7 @@ class Layout:
         """Return the classes that keys stand for, as JSON Lines with such a truth have it."""
         if not keys:
             return ()
-        number = any(is_kind(self.truth.value_type) for is_kind in (*NUMBER, is_.is_boolean))
+        number = any(is_kind(self.truth.value_type) for is_kind in (*NUMBER, is_.is_boolean, is_.is_decimal))
         try:
             scores = JsonScores(self.fields.classes).read(dict.fromkeys(keys, 0.0), 0 if number else "")
         except ValueError as error:

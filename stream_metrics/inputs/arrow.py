@@ -93,7 +93,9 @@ def labels(values: ArrowData, argument: str) -> Read:
         return _from_dictionary(values, argument)
     if is_.is_null(kind) and len(values):
         return np.full(len(values), -1, np.int8), []
-    if is_.is_temporal(kind) or is_.is_decimal(kind):
+    if is_.is_date(kind) or is_.is_decimal(kind):
+        return _from_dictionary(values.dictionary_encode(), argument)
+    if is_.is_temporal(kind):
         return _refused(values, argument)
     if is_.is_boolean(kind):
         return concat_codes([_part(chunk) for chunk in chunks_of(values)], np.dtype(np.int8)), [False, True]
@@ -129,7 +131,12 @@ def _whole_decimals(values: ArrowColumn) -> ArrowColumn:
 
 def times(values: ArrowColumn) -> Values:
     """Return a column of times as an array of datetime64 or of numbers, or as a list."""
-    return as_array(values) if hasattr(values, "type") and types().is_timestamp(values.type) else numbers(values)
+    is_ = types()
+    if hasattr(values, "type") and is_.is_dictionary(values.type) and is_.is_date(values.type.value_type):
+        values = _decoded(values)
+    if hasattr(values, "type") and is_.is_date(values.type):
+        values = values.cast(pyarrow().timestamp("ms"))
+    return as_array(values) if hasattr(values, "type") and is_.is_timestamp(values.type) else numbers(values)
 
 
 @cache
@@ -220,8 +227,9 @@ def _from_dictionary(values: ArrowColumn, argument: str) -> Read:
     """Return a dictionary-encoded column as codes and names."""
     kind, is_ = values.type.value_type, types()
     chunks = chunks_of(values)
-    if not (is_number(kind) or _is_text(kind)):
-        plain = is_.is_temporal(kind) or is_.is_decimal(kind) or is_.is_null(kind)
+    converted = is_.is_date(kind) or is_.is_decimal(kind)
+    if not (converted or is_number(kind) or _is_text(kind)):
+        plain = is_.is_temporal(kind) or is_.is_null(kind)
         return labels(_decoded(values), argument) if plain else list(values.to_pylist())
     if not chunks:
         return np.empty(0, np.int8), []
@@ -231,6 +239,11 @@ def _from_dictionary(values: ArrowColumn, argument: str) -> Read:
     indices = [chunk.indices for chunk in chunks]
     one = len(dictionaries) == 1 and not dictionaries[0].null_count
     codes, names = _shared(indices, dictionaries[0]) if one else _unified(indices, dictionaries, place)
+    if converted:
+        try:
+            return codes, [canonical(name, argument) for name in names]
+        except LabelError:  # perhaps of a name that no row has
+            return list(values.to_pylist())
     if _is_text(kind) and max(map(len, names), default=0) > LONGEST:
         return list(values.to_pylist())  # which will be refused, by its position
     if not is_.is_floating(kind):

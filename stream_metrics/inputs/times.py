@@ -2,15 +2,16 @@
 
 A float is rounded to the nearest nanosecond of its product with 1e9, so that 0.3 is 300 ms, as it reads, and not the
 last nanosecond before it. A naive datetime is taken to be in UTC, because the local time of a machine is no property of
-the data. Text is ISO 8601 with hyphens, because digits alone are seconds in a file. What lies further from 1970 than
-2**62 nanoseconds (before 1823, after 2116) is refused: such times are placeholders or wrong units.
+the data, and a date is its first instant in UTC. Text is ISO 8601 with hyphens, because digits alone are seconds in a
+file. What lies further from 1970 than 2**62 nanoseconds (before 1823, after 2116) is refused: such times are
+placeholders or wrong units.
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -24,7 +25,7 @@ from stream_metrics.inputs.tensors import Array, as_container, is_single
 
 __all__ = ["Length", "Time", "to_epoch_ns", "column_to_epoch_ns", "is_one_time", "parse_duration", "format_duration"]
 
-Time: TypeAlias = "int | float | str | datetime | np.datetime64"
+Time: TypeAlias = "int | float | str | date | np.datetime64"  # a datetime is a date
 Length: TypeAlias = "int | float | str | timedelta | np.timedelta64"
 
 SECOND = 10**9
@@ -80,7 +81,7 @@ def to_epoch_ns(t: object, position: int | None = None) -> int:
     """Return a time in nanoseconds since 1970; ``TimeError`` for anything that is no time, or out of range."""
     nanoseconds = _instant(t)
     if nanoseconds is None or not -LIMIT < nanoseconds < LIMIT:
-        expected = "to be seconds since 1970, a datetime, a datetime64 or ISO 8601 text, from 1824 to 2115"
+        expected = "to be seconds since 1970, a date, a datetime, a datetime64 or ISO 8601 text, from 1824 to 2115"
         raise TimeError(argument="t", position=position, expected=expected, got=t)
     return nanoseconds
 
@@ -97,6 +98,8 @@ def _instant(t: object) -> int | None:
             return _instant(t.to_datetime64())
         since = (t if t.tzinfo is not None else t.replace(tzinfo=UTC)) - EPOCH
         return since // timedelta(microseconds=1) * 1000
+    if isinstance(t, date):
+        return (t.toordinal() - EPOCH.toordinal()) * 86_400 * SECOND
     if isinstance(t, np.datetime64):
         return _from_numpy(t)
     if getattr(t, "shape", None) == () and hasattr(t, "item"):
@@ -123,7 +126,7 @@ def _from_numpy(t: np.datetime64) -> int | None:
 
 def is_one_time(t: object) -> bool:
     """Tell whether `t` is one time for all rows of a batch, and no column."""
-    return is_single(t) or isinstance(t, datetime | np.datetime64)
+    return is_single(t) or isinstance(t, date | np.datetime64)
 
 
 def column_to_epoch_ns(column: object, n: int) -> NDArray[np.int64]:

@@ -2,9 +2,11 @@
 
 A label is a ``str``, ``int``, ``bool``, finite ``float``, ``bytes``, or a tuple of these. NumPy and other
 zero-dimensional scalars become the Python value that they hold; instances of subclasses (``IntEnum``, ``np.str_``)
-become the plain base type. Equality is Python's: ``True``, ``1`` and ``1.0`` are one label. A label that is a number
-is shown in the narrowest type in which it was seen (bool, int, float), which the counters track; a number inside a
-tuple is shown as an int if it equals one.
+become the plain base type. A whole ``Decimal`` becomes an int, one that a float equals a float, and a ``date`` its ISO
+text, which is what the same value is in CSV and JSON; any other ``Decimal`` and every other time is refused, because
+its text or its float would not be exact. Equality is Python's: ``True``, ``1`` and ``1.0`` are one label. A label that
+is a number is shown in the narrowest type in which it was seen (bool, int, float), which the counters track; a number
+inside a tuple is shown as an int if it equals one.
 
 What is counted can be written, read, and shown as text, so labels have limits, the same wherever one comes in. An int
 has at most 2,048 bits: that is under 640 digits, the most that Python always writes as text. Text has at most 2**20
@@ -18,6 +20,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 from stream_metrics.errors import LabelError, ScoreError
@@ -54,6 +58,10 @@ def canonical(value: object, argument: str = "label", position: int | None = Non
         return _limited(int.__index__(value), argument, position)
     if isinstance(value, bytes):
         return _limited(bytes(memoryview(value)), argument, position)
+    if isinstance(value, Decimal):
+        return canonical(_exact(value, argument, position), argument, position)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value.isoformat()
     if getattr(value, "shape", None) == () and hasattr(value, "item") and not _is_time(value):
         item = value.item()
         if type(item) is kind and _numpy_kind(value) == "f":
@@ -63,12 +71,25 @@ def canonical(value: object, argument: str = "label", position: int | None = Non
     raise _error(value, argument, position)
 
 
+def _exact(value: Decimal, argument: str, position: int | None) -> int | float:
+    """Return the int or the float that equals a Decimal; LabelError if there is none."""
+    if value.is_finite() and value.adjusted() <= LARGEST_INT:
+        whole = int(value)
+        if whole == value:
+            return whole
+        if float(value) == value:
+            return float(value)
+    raise _error(value, argument, position)
+
+
 def is_missing(value: object) -> bool:
     """Tell whether a value says that there is none: None, nan, or what NumPy and pandas write for it."""
     if value is None:
         return True
     if isinstance(value, float):
         return value != value
+    if isinstance(value, Decimal):
+        return value.is_nan()
     if type(value).__name__ in ("NAType", "NaTType"):  # of pandas, which need not be there
         return True
     if getattr(value, "shape", None) != ():

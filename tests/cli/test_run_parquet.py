@@ -28,6 +28,7 @@ FLOATS = [float(RNG.randrange(3)) for _ in range(N)]
 PARTS = [RNG.choice([0.5, 1.0, 0.25]) for _ in range(N)]
 START = datetime(2024, 5, 1, tzinfo=UTC)
 TIMES = [START + timedelta(seconds=2 * at + RNG.randrange(9), milliseconds=RNG.randrange(1000)) for at in range(N)]
+DAYS = [date(2024, 1 + x, 1) for x in WHOLE]
 SECONDS = [time.timestamp() for time in TIMES]
 SCORES = [{"cat": a / 8, "dog": 1 - a / 8} for a in (RNG.randrange(9) for _ in range(N))]
 SINGLE = [scores["dog"] for scores in SCORES]
@@ -80,6 +81,9 @@ LABELS = {
     "floats": (pa.array(FLOATS), pa.array(FLOATS[::-1], pa.float32()), FLOATS, FLOATS[::-1]),
     "bytes": (pa.array([x.encode() for x in TEXT]), pa.array(TEXT), [x.encode() for x in TEXT], TEXT),
     "integers and text": (pa.array(WHOLE), pa.array(ANSWERS), WHOLE, ANSWERS),
+    "decimals": (pa.array(WHOLE, pa.decimal128(38, 0)), pa.array(WHOLE_ANSWERS), WHOLE, WHOLE_ANSWERS),
+    "dates": (pa.array(DAYS), pa.array([day.isoformat() for day in DAYS]), DAYS, DAYS),
+    "encoded dates": (encoded(DAYS), pa.array(DAYS, pa.date64()), DAYS, DAYS),
     "abstentions only": (pa.array(TEXT), pa.nulls(N), TEXT, [None] * N),
     "no rows": (pa.array([], pa.string()), pa.array([], pa.string()), [], []),
 }

@@ -94,12 +94,11 @@ def test_a_null_truth_is_named_by_its_position(kind: str, cut: int | None, encod
 
 
 NO_LABELS: dict[str, tuple[Any, list[Any]]] = {
-    "date": (pa.date32(), [datetime.date(2024, 1, 1)]),
     "timestamp": (pa.timestamp("ns"), [1]),
     "timestamp with a zone": (pa.timestamp("us", "Europe/Berlin"), [1]),
     "time": (pa.time32("s"), [datetime.time(1)]),
     "duration": (pa.duration("ms"), [1]),
-    "decimal": (pa.decimal128(5, 2), [decimal.Decimal("1.5")]),
+    "decimal": (pa.decimal128(5, 2), [decimal.Decimal("1.55")]),
     "list": (pa.list_(pa.int8()), [[1]]),
     "NaN": (pa.float64(), [math.nan]),
     "narrow NaN": (pa.float16(), [np.float16(math.nan)]),
@@ -148,7 +147,7 @@ def test_what_is_no_label_may_stay_unused_in_a_dictionary() -> None:
     """Of a dictionary only what is used must be a label."""
     values = pa.array([math.nan, 2.0, math.inf, -0.0, None])
     used = pa.DictionaryArray.from_arrays(pa.array([1, 3, 1, None, 4, 1, 1]), values)
-    odd = pa.DictionaryArray.from_arrays(pa.nulls(2, pa.int8()), pa.array([datetime.date(2024, 1, 1)]))
+    odd = pa.DictionaryArray.from_arrays(pa.nulls(2, pa.int8()), pa.array([datetime.time(1)]))
 
     assert in_batch([2, 0, 2, 2, 2, 2, 2], used).abstained == 2
     assert in_batch([2, 0, 2, 2, 2, 2, 2], used).labels == (0, 2)
@@ -287,3 +286,61 @@ def test_columns_of_pandas_that_are_arrow_inside(dtype: str) -> None:
 
     assert in_batch(rows[2:] * 2, series) == in_batch(rows[2:] * 2, rows)
     assert in_batch(rows[2:] * 2, series.array) == in_batch(rows[2:] * 2, rows)
+
+
+EXACT: dict[str, tuple[Any, list[Any], list[Any]]] = {
+    "date32": (
+        pa.date32(),
+        [datetime.date(2024, 1, day) for day in (1, 2, 1)],
+        ["2024-01-01", "2024-01-02", "2024-01-01"],
+    ),
+    "date64": (pa.date64(), [datetime.date(1, 1, 1), datetime.date(9999, 12, 31)], ["0001-01-01", "9999-12-31"]),
+    "decimal128": (pa.decimal128(38, 0), [decimal.Decimal(10**37), decimal.Decimal(-1)], [10**37, -1]),
+    "decimal256": (pa.decimal256(60, 2), [decimal.Decimal(10**50), decimal.Decimal("2.00")], [10**50, 2]),
+}
+
+
+@pytest.mark.parametrize("form", ["array", "chunks", "dictionary", "dictionaries"])
+@pytest.mark.parametrize("nulls", [False, True])
+@pytest.mark.parametrize("kind", EXACT)
+def test_dates_and_decimals_that_are_exact(kind: str, nulls: bool, form: str) -> None:
+    """A date is its ISO text, a whole decimal an int, in every form of a column, as in a list of Python objects."""
+    arrow_type, objects, plain = EXACT[kind]
+    objects, plain = objects + [None] * nulls, plain + [None] * nulls
+    values = pa.array(objects, arrow_type)
+    if form == "chunks":
+        values = pa.chunked_array([values.slice(1), values.slice(0, 1)])
+        objects, plain = objects[1:] + objects[:1], plain[1:] + plain[:1]
+    if form == "dictionary":
+        values = values.dictionary_encode()
+    if form == "dictionaries":
+        values = pa.chunked_array([values.slice(0, 1).dictionary_encode(), values.slice(1).dictionary_encode()])
+    truth = ["a"] * len(plain)
+
+    assert in_batch(truth, values) == in_batch(truth, plain) == in_batch(truth, objects)
+    assert in_batch(truth, values).abstained == nulls
+    by = sm.ByGroup(sm.ConfusionMatrix())
+    if not nulls:
+        by.update_many(truth, truth, group=values)
+        assert set(by.groups) == set(plain)
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.date64()])
+def test_dates_as_times(kind: Any) -> None:
+    """A date is its first instant in UTC, alone, in a list, in a column and in a dictionary; so is ISO text."""
+    days = [datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)]
+    states = []
+    column = pa.array(days, kind)
+    for t in (days, column, pa.chunked_array([column]), column.dictionary_encode(), ["2024-01-01", "2024-01-02"]):
+        state = sm.TimeWindow(sm.ConfusionMatrix(), "30d")
+        state.update_many(["a", "b"], ["a", "b"], t=t)
+        states.append(state)
+    single = sm.TimeWindow(sm.ConfusionMatrix(), "30d")
+    for label, day in zip("ab", days, strict=True):
+        single.update(label, label, t=day)
+
+    assert all(state == single for state in states)
+    with pytest.raises(sm.TimeError, match="`t` at position 1 "):
+        state.update_many(["a", "b"], ["a", "b"], t=pa.array([days[0], None], kind))
+    with pytest.raises(sm.TimeError, match="9999"):
+        state.update("a", "a", t=datetime.date(9999, 1, 1))

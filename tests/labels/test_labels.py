@@ -6,6 +6,7 @@ import datetime
 import enum
 import itertools
 from collections import namedtuple
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
@@ -91,6 +92,15 @@ NO_LABELS = [
     1j,
     np.complex128(1),
     datetime.datetime(2020, 1, 1),
+    datetime.time(1),
+    Decimal("1.1"),
+    Decimal("NaN"),
+    Decimal("sNaN"),
+    Decimal("-Infinity"),
+    Decimal("1e1000"),
+    Decimal("1e1000000"),
+    Decimal("1e-1000000"),
+    (1, Decimal("0.3")),
     np.datetime64("2020-01-01"),
     np.datetime64(1, "ns"),
     np.timedelta64(1, "ns"),
@@ -106,6 +116,43 @@ NO_LABELS = [
     nested(33),
     nested(100_000),
 ]
+
+
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [
+        (Decimal("7"), 7),
+        (Decimal("-7.00"), -7),
+        (Decimal("-0.0"), 0),
+        (Decimal("1E+30"), 10**30),
+        (Decimal("123456789012345678901234567890"), 123456789012345678901234567890),
+        (Decimal("0.5"), 0.5),
+        (Decimal("0.1000000000000000055511151231257827021181583404541015625"), 0.1),
+        (datetime.date(2020, 2, 29), "2020-02-29"),
+        (datetime.date(1, 1, 1), "0001-01-01"),
+        ((datetime.date.max, Decimal(2)), ("9999-12-31", 2)),
+    ],
+)
+def test_decimals_and_dates_that_are_exact(value: Any, label: Any) -> None:
+    """A Decimal becomes the number that equals it, a date its ISO text, the same in a batch and alone."""
+    got = canonical(value)
+    assert got == label
+    assert type(got) is type(label)
+    if not isinstance(label, float):  # a fraction is a label only where labels= names it
+        single, batch, plain = sm.ConfusionMatrix(), sm.ConfusionMatrix(), sm.ConfusionMatrix()
+        single.update(value, value)
+        batch.update_many([value], [value])
+        plain.update(label, label)
+        assert single.to_bytes() == batch.to_bytes() == plain.to_bytes()
+
+
+def test_a_decimal_that_is_no_number_is_missing() -> None:
+    """As a prediction it is an abstention, as nan is."""
+    state = sm.ConfusionMatrix()
+    state.update("a", Decimal("NaN"))
+    state.update_many(["a"], [Decimal("NaN")])
+
+    assert state.abstained == 2
 
 
 @pytest.mark.parametrize("value", NO_LABELS, ids=lambda value: f"{type(value).__name__}")
