@@ -6,6 +6,7 @@ import typing
 from stream_metrics.arrays import classification_report, evaluate
 from stream_metrics.catalog.listing import metrics
 from stream_metrics.catalog.table import UnknownMetricError
+from stream_metrics.collector.reporter import Reporter
 from stream_metrics.containers.aggregate import Aggregate, PutResult, merge
 from stream_metrics.containers.fading import Fading
 from stream_metrics.containers.groups import ByGroup
@@ -15,6 +16,7 @@ from stream_metrics.errors import (
     DecodeError,
     LabelError,
     MergeError,
+    ReportError,
     ScoreError,
     StreamMetricsError,
     TimeError,
@@ -208,6 +210,8 @@ __all__ = [
     "ROCAUC",
     "RankSketch",
     "Recall",
+    "ReportError",
+    "Reporter",
     "Rolling",
     "RunningInterval",
     "ScoreError",

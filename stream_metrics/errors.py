@@ -15,6 +15,7 @@ __all__ = [
     "LabelError",
     "MergeError",
     "OptionError",
+    "ReportError",
     "ScoreError",
     "StreamMetricsError",
     "TimeError",
@@ -226,6 +227,30 @@ def _shown(option: object) -> str:
 
 class DecodeError(StreamMetricsError):
     """Bytes that this package did not write, or that were damaged since."""
+
+
+class ReportError(StreamMetricsError):
+    """A state that a collector did not take, or may not have taken.
+
+    Parameters
+    ----------
+    message : str
+        The whole text.
+    status : int, optional
+        The HTTP status of the answer.
+
+    Attributes
+    ----------
+    status : int or None
+        The HTTP status of the answer; None if there was no answer.
+    """
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.status)
 
 
 class UnknownKeyError(StreamMetricsError, KeyError):

@@ -26,6 +26,7 @@ PAGES = (  # path, title, introduction, prefixes of the modules that define the 
     ("tables", "Tables", "Rows of tables that are not counted.", ("tables.",)),
     ("results", "Results", "Frozen values: snapshots, estimates, intervals.",
      ("snapshots.", "inference.", "ranking.", "evaluation.")),
+    ("collector", "Reporting", "The worker's side of a collector.", ("collector.",)),
     ("errors", "Errors", "Every exception is a `StreamMetricsError`; bad input also is a `ValueError`.", ("errors",)),
 )  # fmt: skip
 RETURNED = (  # what methods return; callers do not construct them

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import NoReturn
 
-from stream_metrics.cli import demo, merge, metrics, monitor, run, show
+from stream_metrics.cli import collect, demo, merge, metrics, monitor, run, show
 from stream_metrics.cli.errors import CliError, reason
 
 __all__ = ["main"]
@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {_version()}")
     parser.set_defaults(execute=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for command in (run, merge, show, metrics, monitor, demo):
+    for command in (run, merge, show, metrics, monitor, collect, demo):
         command.add(commands)
     return parser
 

@@ -16,6 +16,7 @@ __all__ = [
     "LISTING",
     "add_command",
     "add_format",
+    "add_keys",
     "add_output",
     "delimiter",
     "field",
@@ -55,12 +56,12 @@ def add_command(commands: Commands, name: str, summary: str, epilog: str) -> arg
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add --format and --metrics."""
     add_format(parser, "table", "json", "csv")
-    parser.add_argument(
-        "--metrics",
-        type=_keys,
-        metavar="K1,K2",
-        help=f"print these metrics only, such as accuracy,macro_f1,recall (default: all); {LISTING}",
-    )
+    add_keys(parser, "print these metrics only, such as accuracy,macro_f1,recall (default: all)")
+
+
+def add_keys(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Add --metrics."""
+    parser.add_argument("--metrics", type=_keys, metavar="K1,K2", help=f"{meaning}; {LISTING}")
 
 
 def add_format(parser: argparse.ArgumentParser, *choices: str) -> None:

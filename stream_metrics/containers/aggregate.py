@@ -33,7 +33,8 @@ __all__ = ["Aggregate", "PutResult", "Worker", "merge"]
 State = TypeVar("State", bound=Mergeable)
 EPOCH_BITS = 32  # below the number of the generation: a random number
 BASE = ()  # the key of the base among the partial sums; no worker has this name
-NOTHING: Counter[PutResult] = Counter()
+NO_OUTCOMES: Counter[PutResult] = Counter()
+NO_STATES: Mapping[Label, Accumulator] = {}
 RETIRED = ("retired",)  # in bytes, where a worker that counts has its state
 
 
@@ -358,12 +359,38 @@ class Aggregate(Portable):
         """
         before = time.monotonic() - _seconds(older_than)
         with self._lock:
-            gone = {key: e for key, e in self._entries.items() if e.state is None and e.since <= before}
-            for key, entry in gone.items():
-                del self._entries[key]
-                self._outcomes.pop(key, None)
-                self._floor = entry.epoch if self._floor is None else max(self._floor, entry.epoch)
+            gone = [key for key, entry in self._entries.items() if entry.state is None and entry.since <= before]
+            self._forget(gone)
         return len(gone)
+
+    def forget(self, workers: Iterable[Label]) -> None:
+        """Do as `compact` does, for some workers that were retired or dropped."""
+        with self._lock:
+            self._forget(workers)
+
+    def _forget(self, workers: Iterable[Label]) -> None:
+        for key in workers:
+            epoch = self._entries.pop(key).epoch
+            self._outcomes.pop(key, None)
+            self._floor = epoch if self._floor is None else max(self._floor, epoch)
+
+    def restore_base(
+        self, base: Accumulator | None, floor: int | None, live: Mapping[Label, Accumulator] = NO_STATES
+    ) -> None:
+        """Set what retired workers have counted, without those whose states are `live` again."""
+        with self._lock:
+            now = time.monotonic()
+            back = {
+                key: self._entries[key]._replace(state=state, since=now, load=_load(state), retired=False)
+                for key, state in live.items()
+            }
+            loads = [back.get(key, entry).load for key, entry in self._entries.items()]
+            weights, samples, abstentions = zip(_load(base), *loads, strict=True)
+            self.merge_load = sum(weights), sum(samples), sum(abstentions)
+            self._base, self._floor = base, floor
+            self._newest = max(self._newest, floor or 0)
+            self._sums.replace(BASE, base)
+            self._replace(back)
 
     def workers(self) -> dict[Label, Worker]:
         """Return what is known of each worker that was neither dropped nor retired.
@@ -377,7 +404,7 @@ class Aggregate(Portable):
         return {
             key: Worker(
                 *(entry.epoch, entry.sequence, entry.n, now - entry.since),
-                *(self._outcomes.get(key, NOTHING)[result] for result in PutResult),
+                *(self._outcomes.get(key, NO_OUTCOMES)[result] for result in PutResult),
             )
             for key, entry in self._ordered()
             if entry.state is not None

@@ -43,6 +43,8 @@ __all__ = [
     "VERSION",
     "View",
     "WindowView",
+    "WorkerRow",
+    "Workers",
     "to_json",
 ]
 
@@ -274,11 +276,48 @@ class DeadLetter(Struct):
     detail: str
 
 
+class WorkerRow(Struct):
+    """A worker of a collector: "live", "silent", or "missing" if it is expected and has not reported.
+
+    `age` is the time since its newest state came, `n` the samples of that state. `accepted`, `duplicate`, `stale` and
+    `fenced` are how many states of it had each outcome since the collector was started.
+    """
+
+    worker: str
+    state: str
+    n: int = 0
+    age: float | None = None
+    accepted: int = 0
+    duplicate: int = 0
+    stale: int = 0
+    fenced: int = 0
+
+
+class Workers(Struct):
+    """The workers of a collector: how many there are in each state, and those that need attention most.
+
+    `expected` is how many should report, None if that is unknown, and `retired` how many lives of workers are over
+    whose counts stay. `outcomes` are the states that came since the start, by what became of them, `refused` those that
+    could not be used, by reason. `omitted` is how many workers have no row.
+    """
+
+    live: int = 0
+    silent: int = 0
+    missing: int = 0
+    retired: int = 0
+    expected: int | None = None
+    outcomes: dict[str, int] = {}
+    refused: dict[str, int] = {}
+    rows: list[WorkerRow] = []
+    omitted: int = 0
+
+
 class View(Struct, kw_only=True):
-    """Everything that is shown of a monitor.
+    """Everything that is shown of a monitor, or of a collector.
 
     `now` is the time of the clock and `event_time` that of the newest event. `windows` are the keys of `by_window` in
     order, "total" first; `headline` are the metrics to show first. `history` has the trend lines of each window.
+    `workers` is of collectors only.
     """
 
     version: int = VERSION
@@ -300,6 +339,7 @@ class View(Struct, kw_only=True):
     alerts: list[Alert] = []
     changes: list[DriftRow] = []
     dead_letters: list[DeadLetter] = []
+    workers: Workers | None = None
 
 
 def to_json(view: View) -> bytes:

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import CATALOG
-from stream_metrics.containers.groups import ByGroup
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import json_number
+from stream_metrics.monitor.coverage import Covered
 from stream_metrics.monitor.curves import curves
-from stream_metrics.monitor.delays import delay_quantile
+from stream_metrics.monitor.delays import DELAYS, delay_quantile
 from stream_metrics.monitor.intervals import (
     class_intervals,
     class_label_bounds,
@@ -47,11 +47,13 @@ from stream_metrics.report.headlines import MONITOR_VIEW, MONITOR_VIEW_OF_SCORES
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
 
-__all__ = ["window_view"]
+__all__ = ["snapshot_view", "window_view"]
 
 MOST_CLASSES, MOST_CELLS = 200, 50
 CLASSES = ("precision", "recall", "f1")
 SHARES = (0.5, 0.9, 0.99)
+NO_GROUPS: Mapping[Label, Snapshot] = {}
+NO_LABELS = Covered(0, 0, np.zeros(DELAYS, np.int64))  # none was awaited
 
 
 def window_view(
@@ -61,18 +63,40 @@ def window_view(
 
     `valid` is that of the intervals.
     """
-    state = reading.state
+    state, groups = reading.state, reading.groups
     scored = state.scored
     snapshot = (
         Snapshot(state.state)
         if scored is None
         else Snapshot(state.state, ranks=scored.ranks, confidence=scored.confidence, losses=scored.losses)
     )
-    of_scores = () if scored is None else MONITOR_VIEW_OF_SCORES
+    by_group = {group: Snapshot(groups.state(group)) for group in groups.groups}
+    return snapshot_view(
+        *(snapshot, headline, extra_metrics, valid),
+        by_group=by_group,
+        folded=groups.folded,
+        covered=reading.covered,
+        late=reading.late,
+    )
+
+
+def snapshot_view(
+    snapshot: Snapshot,
+    headline: Sequence[str],
+    extra_metrics: Sequence[str] = (),
+    valid: str = "fixed",
+    *,
+    by_group: Mapping[Label, Snapshot] = NO_GROUPS,
+    folded: int = 0,
+    covered: Covered = NO_LABELS,
+    late: int = 0,
+) -> WindowView:
+    """Return everything that is shown of a snapshot and of groups, of which `folded` samples are not apart."""
+    of_scores = MONITOR_VIEW_OF_SCORES if "ranks" in snapshot.evaluation.views else ()
     keys = tuple(dict.fromkeys((*headline, *extra_metrics, *MONITOR_VIEW, *of_scores)))
     values = {key: value(snapshot, key) for key in keys}
     names = dict(zip(snapshot.labels, names_of(snapshot.labels), strict=True))
-    due, labelled, delays = reading.covered
+    due, labelled, delays = covered
     unlabelled, known = due - labelled, [key for key in keys if values[key] is not None]
     bounds, notes = intervals(snapshot, known, valid)
     by_labels, unbounded = label_bounds(snapshot, known, unlabelled)
@@ -83,7 +107,7 @@ def window_view(
         weight=json_number(snapshot.weight),
         correct=snapshot.evaluation.value_and_undefined("tp_sum")[0],
         abstained=snapshot.abstained,
-        late=reading.late,
+        late=late,
         metrics=values,
         estimates=_estimates(snapshot, known),
         intervals=bounds,
@@ -97,7 +121,7 @@ def window_view(
         classes_omitted=len(most) - len(shown),
         matrix=_matrix(snapshot, np.sort(most[:MOST_CELLS]), list(names.values())),
         curves=curves(snapshot, names),
-        groups=_groups(reading.groups, tuple(dict.fromkeys((*headline, *extra_metrics)))),
+        groups=_groups(by_group, folded, tuple(dict.fromkeys((*headline, *extra_metrics)))),
         coverage=LabelCoverage(labelled / due if due else None, labelled, due),
         delay=DelayQuantiles(*(delay_quantile(delays, share) for share in SHARES)),
     )
@@ -159,9 +183,8 @@ def _matrix(snapshot: Snapshot, shown: NDArray[np.intp], names: Sequence[str]) -
     return Matrix(labels, table.tolist(), len(names) - len(shown))
 
 
-def _groups(groups: ByGroup, headline: Sequence[str]) -> Groups:
+def _groups(snapshots: Mapping[Label, Snapshot], folded: int, headline: Sequence[str]) -> Groups:
     """Return the headline metrics of every group, worst first by the first of them that groups have."""
-    snapshots = {group: Snapshot(groups.state(group)) for group in groups.groups}
     together = GroupSnapshot(snapshots, None, None)
     keys = [key for key in headline if CATALOG[key].state == "counts"]
     names = dict(zip(snapshots, names_of(tuple(snapshots)), strict=True))
@@ -177,7 +200,7 @@ def _groups(groups: ByGroup, headline: Sequence[str]) -> Groups:
     first = next((key for key in keys if CATALOG[key].direction is not None), None)
     if first is not None:
         rows.sort(key=lambda row: _badness(row.metrics[first], CATALOG[first].direction))
-    return Groups(rows, gaps, groups.folded)
+    return Groups(rows, gaps, folded)
 
 
 def _badness(number: float | None, better: str | None) -> float:

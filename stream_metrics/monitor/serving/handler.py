@@ -1,8 +1,9 @@
 """One connection: requests in, answers out.
 
 A request may take so many seconds and so many bytes to arrive, whatever pieces it comes in, and an answer so many
-seconds to leave; after that the connection is closed. Requests are without a body; after one that has one the
-connection is closed as well, so that a body cannot be taken for the next request.
+seconds to leave; after that the connection is closed. Requests to read are without a body; after one that has one the
+connection is closed as well, so that a body cannot be taken for the next request. Routes of the site answer, too: some
+are posted to, with bodies of a bounded size.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from stream_metrics.monitor.serving.security import HEADERS, Gate
 from stream_metrics.monitor.serving.streams import Streams
 from stream_metrics.monitor.serving.view_cache import Unavailable, ViewCache
 
-__all__ = ["Handler", "Site"]
+__all__ = ["Handler", "Posted", "Reply", "Routes", "Site"]
 
 ARRIVES = 15.0  # seconds for a request, from the moment that the one before was answered
 LEAVES = 15.0  # seconds for an answer
@@ -31,6 +32,29 @@ PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\nConnection: close\r\n"
 
 
+class Reply(NamedTuple):
+    """What a route answers."""
+
+    status: HTTPStatus
+    kind: str
+    body: bytes
+
+
+class Posted(NamedTuple):
+    """What was posted to a route: the query of its address, and the body."""
+
+    query: str
+    body: bytes
+
+
+class Routes(NamedTuple):
+    """What a site answers beside the page: what is read, and what is posted to, by path; a body has `limit` bytes."""
+
+    read: Mapping[str, Callable[[], Reply]] = {}
+    posted: Mapping[str, Callable[[Posted], Reply]] = {}
+    limit: int = 0
+
+
 class Site(NamedTuple):
     """What is served: `files` by path, with their types."""
 
@@ -40,6 +64,7 @@ class Site(NamedTuple):
     streams: Streams
     alive: Callable[[], bool]
     ready: Callable[[], bool]
+    routes: Routes = Routes()
 
 
 class TooLong(Exception):
@@ -53,9 +78,9 @@ class Bounded(io.RawIOBase):
         self._connection = connection
         self.renew()
 
-    def renew(self) -> None:
-        """Begin a request."""
-        self._until, self._capacity = time.monotonic() + ARRIVES, LONGEST
+    def renew(self, capacity: int = LONGEST) -> None:
+        """Begin a request, or its body."""
+        self._until, self._capacity = time.monotonic() + ARRIVES, capacity
 
     def readable(self) -> bool:
         """Return True."""
@@ -75,7 +100,7 @@ class Bounded(io.RawIOBase):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers GET and HEAD."""
+    """Answers GET and HEAD, and POST where the site has a route for it."""
 
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "stream-metrics", ""
@@ -130,11 +155,50 @@ class Handler(BaseHTTPRequestHandler):
             self._tell(site.alive(), "ok", "stale: the source is no longer read")
         elif path == "/readyz":
             self._tell(site.ready(), "ready", "not ready")
+        elif path in site.routes.read:
+            reply = site.routes.read[path]()
+            self._answer(reply.kind, reply.body, reply.status)
         elif path in site.files:
             cookie = {"Set-Cookie": site.gate.cookie()} if site.gate.asks_cookie(path, query) else {}
             self._answer(*site.files[path], more=cookie)
         else:
             self.send_error(HTTPStatus.NOT_FOUND)
+
+    def do_POST(self) -> None:
+        """Answer what is posted; a body that is refused is read as well, or the client would not read the answer."""
+        path, _, query = self.path.partition("?")
+        route = self.site.routes.posted.get(path)
+        if route is None:
+            self._refuse()
+            return
+        length = self._length()
+        if length is None:
+            return
+        self._arriving.renew(length + LONGEST)
+        refusal = self.site.gate.refusal(self.headers, path, query, posts=True)
+        if refusal is not None:
+            while length > 0 and (part := self.rfile.read(min(length, LONGEST))):
+                length -= len(part)
+            self.send_error(*refusal)
+            return
+        body = self.rfile.read(length)
+        if len(body) < length:
+            self.send_error(HTTPStatus.BAD_REQUEST, "Expected as many bytes as Content-Length says")
+            return
+        reply = route(Posted(query, body))
+        self._answer(reply.kind, reply.body, reply.status)
+
+    def _length(self) -> int | None:
+        """Return the length of the body; None if the request was refused for it."""
+        length, limit = self.headers.get("Content-Length", ""), self.site.routes.limit
+        if not (length.isascii() and length.isdecimal()) or "Transfer-Encoding" in self.headers:
+            self.send_error(HTTPStatus.LENGTH_REQUIRED, "Expected a Content-Length")
+        elif len(length) > 12 or int(length) > limit:
+            message = f"Expected at most {limit} bytes, but got {length:.12}"
+            self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
+        else:
+            return int(length)
+        return None
 
     def _stream(self) -> None:
         """Hand the connection over to the streams, and be done with it."""
@@ -179,7 +243,7 @@ class Handler(BaseHTTPRequestHandler):
     def _refuse(self) -> None:
         self.send_error(HTTPStatus.METHOD_NOT_ALLOWED)
 
-    do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _refuse
+    do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _refuse
 
     def log_message(self, format: str, *args: object) -> None:
         """Log nothing: a page asks often, and its first address holds the token."""

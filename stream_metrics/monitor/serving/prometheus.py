@@ -39,8 +39,11 @@ COUNTERS = {
     "corrections_refused": ("Labels that changed an earlier one that could not be taken back.", ()),
     "records_read": ("Records that were read.", ()),
     "records_rejected": ("Records that could not be used, by reason.", ("reason",)),
+    "reports": ("States that workers reported, by what became of them.", ("outcome",)),
 }
 JOINED = ("labels_late", "labels_duplicate", "predictions_duplicate", "predictions_expired", "corrections")
+
+STANDING = ("live", "silent", "missing", "retired")
 
 Labels = Sequence[tuple[str, str]]
 
@@ -91,6 +94,8 @@ class Exporter:
         _add(counts, "records_rejected", self._reasons.shared(view.records.rejected))
         counts |= {("delay", str(at)): count for at, count in enumerate(view.delays.counts)}
         counts[("delay_sum",)] = view.delays.sum
+        if view.workers is not None:
+            _add(counts, "reports", view.workers.outcomes)
         self._counters.note(counts, frozenset(part.partition for part in view.partitions))
 
     def _note_classes(self, counts: dict[tuple[str, ...], Number], total: WindowView) -> None:
@@ -130,6 +135,9 @@ class Exporter:
         self._write_windows(lines, view.by_window)
         for name, help_text, value in _gauges(view):
             _write(lines, name, "gauge", help_text, [Sample(value)])
+        if view.workers is not None:
+            standing = [Sample(getattr(view.workers, name), (("state", name),)) for name in STANDING]
+            _write(lines, "workers", "gauge", "Workers of a collector by state.", standing)
         firing: dict[str, int] = {}
         for alert in view.alerts:
             rule = label_text(alert.rule)

@@ -59,8 +59,8 @@ class Gate:
         self._cookie = hmac.digest(self._token, b"cookie of the page", "sha256").hex()
         self._cookie_name = f"stream_metrics_{config.port}"  # browsers keep cookies by host, whatever the port
 
-    def refusal(self, headers: Message, path: str, query: str) -> Refusal | None:
-        """Return why a request is refused, None if it is not."""
+    def refusal(self, headers: Message, path: str, query: str, *, posts: bool = False) -> Refusal | None:
+        """Return why a request is refused, None if it is not; what is posted may not come from a page."""
         hosts = headers.get_all("Host", [])
         if len(hosts) != 1:
             return HTTPStatus.BAD_REQUEST, "Expected one Host header"
@@ -68,6 +68,10 @@ class Gate:
             return HTTPStatus.FORBIDDEN, "Expected the Host header to name this server; set `host` to a name it has"
         if headers.get("Sec-Fetch-Site") == "cross-site" and headers.get("Sec-Fetch-Mode") != "navigate":
             return HTTPStatus.FORBIDDEN, "Expected a request of the page, but got one of another site"
+        if posts and ("Origin" in headers or "Sec-Fetch-Site" in headers):
+            return HTTPStatus.FORBIDDEN, "Expected a report of a worker, but got one of a page"
+        if posts and self._token and not self._bears(headers):
+            return HTTPStatus.UNAUTHORIZED, "Expected the token: Authorization: Bearer TOKEN"
         if self._token and not (self._bears(headers) or self._has_cookie(headers) or self.asks_cookie(path, query)):
             return HTTPStatus.UNAUTHORIZED, "Expected the token: Authorization: Bearer TOKEN, or once /?token=TOKEN"
         return None

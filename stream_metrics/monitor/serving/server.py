@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from importlib.resources import files
 
 from stream_metrics.monitor.config import Serve
-from stream_metrics.monitor.serving.handler import Handler, Site
+from stream_metrics.monitor.serving.handler import Handler, Routes, Site
 from stream_metrics.monitor.serving.listener import Listener
 from stream_metrics.monitor.serving.prometheus import Exporter
 from stream_metrics.monitor.serving.security import Gate
@@ -27,10 +27,11 @@ from stream_metrics.monitor.view_types import View
 __all__ = ["Server"]
 
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
+NO_ROUTES = Routes()
 
 
 class Server:
-    """Serves what `view` returns; `alive` is asked for /healthz, `ready` for /readyz.
+    """Serves what `view` returns; `alive` is asked for /healthz, `ready` for /readyz; `routes` answer, too.
 
     ``ValueError`` for a host that others can reach without a token, or a port that is none.
     """
@@ -43,12 +44,13 @@ class Server:
         alive: Callable[[], bool],
         ready: Callable[[], bool],
         streams: StreamOptions | None = None,
+        routes: Routes = NO_ROUTES,
     ) -> None:
         if not config.socket and not 0 <= config.port <= 65535:
             raise ValueError(f"Expected `port` to be from 0 to 65535, where 0 is any, but got {config.port!r}")
         self._config, self._gate = config, Gate(config)
         self._latest = ViewCache(view, Exporter(config))
-        self._alive, self._ready = alive, ready
+        self._alive, self._ready, self._routes = alive, ready, routes
         self._stream_options = streams
         self._streams: Streams | None = None
         self._listener: Listener | None = None
@@ -58,7 +60,7 @@ class Server:
         if self._listener is not None:
             raise RuntimeError("Expected a server that was not started yet")
         streams = Streams(self._latest, self._stream_options)
-        site = Site(_pages(), self._gate, self._latest, streams, self._alive, self._ready)
+        site = Site(_pages(), self._gate, self._latest, streams, self._alive, self._ready, self._routes)
         try:
             self._listener = Listener(self._config, type("SiteHandler", (Handler,), {"site": site}))
         except OSError:
@@ -71,6 +73,7 @@ class Server:
 
     def publish(self) -> None:
         """Say that a new view can be made; returns at once."""
+        self._latest.expire()
         if self._streams is not None:
             self._streams.publish()
 

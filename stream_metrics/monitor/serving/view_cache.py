@@ -35,7 +35,12 @@ class ViewCache:
         self._body: bytes | None = None
         self._at = float("-inf")
         self._problem: str | None = None
+        self._outdated = False
         self.seconds = 0.0
+
+    def expire(self) -> None:
+        """Have the next who asks get a new view, however young this one is."""
+        self._outdated = True
 
     def body(self, age: float) -> bytes:
         """Return the view as JSON, made no more than `age` seconds ago."""
@@ -72,8 +77,9 @@ class ViewCache:
 
     def _renew(self, age: float) -> None:
         started = time.monotonic()
-        if started - self._at <= age:
+        if started - self._at <= age and not self._outdated:
             return
+        self._outdated = False  # before the view is made, during which it may be set again
         view = self._view()
         if view is not self._shown:
             self._exporter.note(view)

@@ -1,0 +1,169 @@
+"""stream-metrics collect: workers report their states, which are merged, stored and shown."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import logging
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from stream_metrics.cli import options
+from stream_metrics.cli.errors import CliError, UsageError, reason
+from stream_metrics.cli.monitor import failures, usage
+from stream_metrics.inputs.times import parse_duration
+
+__all__ = ["add"]
+
+LOG = logging.getLogger("stream_metrics.collector")
+HELP = """\
+Workers report with sm.Reporter("http://HOST:PORT", state). A report is answered
+when it is in the file, which survives a kill at any instant: nothing that was
+answered is lost, and nothing is counted twice. The page, /metrics (Prometheus),
+/api/snapshot (JSON) and /api/state (the merged state) are at the same address.
+
+A worker that has not reported for --silent is shown as silent; its counts stay.
+After --retire it is retired: its counts become part of one state. If it reports
+again within --forget, it goes on as if it had not been away.
+
+Beyond this machine a token is needed, in the file --token-file or in the
+environment: STREAM_METRICS_TOKEN_FILE or STREAM_METRICS_TOKEN. There is no TLS:
+put a proxy in front of it where the network is not trusted.
+
+examples:
+  stream-metrics collect --store agg.sqlite --listen 127.0.0.1:9900
+  stream-metrics collect --store agg.sqlite --listen 0.0.0.0:9900 --token-file token
+  stream-metrics collect --store agg.sqlite --expect pod-0,pod-1,pod-2
+  curl -o total.state http://127.0.0.1:9900/api/state; stream-metrics show total.state"""
+
+
+def add(commands: options.Commands) -> None:
+    """Add the command to the parser."""
+    parser = options.add_command(commands, "collect", "merge, store and show the states that workers report", HELP)
+    parser.add_argument("--store", metavar="FILE", required=True, help="SQLite file; it is made if there is none")
+    parser.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        default="127.0.0.1:9900",
+        help="where workers report and the page is; port 0 takes a free one (default: %(default)s)",
+    )
+    parser.add_argument("--token-file", metavar="FILE", help="file with the token of workers and readers")
+    parser.add_argument("--title", default="workers", help="title of the page (default: %(default)s)")
+    options.add_keys(parser, "the metrics of the headline")
+    parser.add_argument(
+        "--expect", metavar="W1,W2", type=_names, default=[], help="workers that are missing unless they report"
+    )
+    parser.add_argument("--expect-file", metavar="FILE", help="file with the names of such workers, one in a line")
+    for name, default, meaning in (
+        ("silent", "3m", "time without a report after which a worker is shown as silent"),
+        ("retire", "1d", "time without a report after which a worker is retired"),
+        ("forget", "7d", "time without a report after which a retired worker cannot come back"),
+    ):
+        parser.add_argument(
+            f"--{name}", metavar="TIME", type=_duration, default=default, help=f"{meaning} (default: {default})"
+        )
+    parser.set_defaults(execute=execute)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Serve until SIGINT or SIGTERM."""
+    from stream_metrics.collector.client import read_token
+    from stream_metrics.collector.collector import Options
+    from stream_metrics.collector.service import Service
+
+    host, port = _address(arguments.listen)
+    expected = [*arguments.expect, *_lines(arguments.expect_file)]
+    with usage():
+        times = Options(arguments.silent, arguments.retire, arguments.forget)
+        more = {} if arguments.metrics is None else {"metrics": arguments.metrics}
+        token = read_token(None, arguments.token_file)
+        service = Service(
+            *(arguments.store, host, port),
+            token=token,
+            title=arguments.title,
+            expected=expected,
+            options=times,
+            **more,
+        )
+    stop = threading.Event()
+    with failures(), _logged(), _stopped(stop):
+        try:
+            address = service.start()
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                message = f"{arguments.listen} is taken by another process; port 0 finds one that is free"
+                raise CliError(message) from None
+            raise
+        try:
+            print(f"stream-metrics: workers report to {address}, where the page is, too", file=sys.stderr, flush=True)
+            stop.wait()
+        finally:
+            service.close()
+    return 0
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _lines(path: str | None) -> list[str]:
+    """Return the names in a file."""
+    if path is None:
+        return []
+    try:
+        return [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
+    except UnicodeDecodeError:
+        raise CliError(f"{path}: expected names in UTF-8") from None
+    except OSError as error:
+        raise CliError(reason(error)) from None
+
+
+def _duration(text: str) -> float:
+    try:
+        return parse_duration(text, "TIME") / 1e9
+    except ValueError:
+        message = f"expected a length of time such as 30s, 5m, 1h or 2d, but got {text!r}"
+        raise argparse.ArgumentTypeError(message) from None
+
+
+def _address(text: str) -> tuple[str, int]:
+    """Return host and port; no host is all addresses."""
+    host, separator, port = text.rpartition(":")
+    if not separator or not port.isascii() or not port.isdecimal() or int(port) > 65535:
+        raise UsageError(f"expected --listen HOST:PORT, such as 127.0.0.1:9900, but got {text!r}")
+    return host.removeprefix("[").removesuffix("]") or "0.0.0.0", int(port)
+
+
+@contextmanager
+def _stopped(stop: threading.Event) -> Iterator[None]:
+    """Have SIGINT and SIGTERM set an event."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    """Write what is logged to stderr."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("stream-metrics: %(message)s"))
+    before = LOG.level
+    LOG.addHandler(handler)
+    LOG.setLevel(before or logging.INFO)
+    try:
+        yield
+    finally:
+        LOG.removeHandler(handler)
+        LOG.setLevel(before)

@@ -1,0 +1,88 @@
+"""A collector that is served: its file, its page, and the address where workers report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from stream_metrics.catalog.table import find
+from stream_metrics.collector.collector import Collector, Options
+from stream_metrics.collector.routes import routes
+from stream_metrics.collector.store import Store
+from stream_metrics.collector.view import CollectorView
+from stream_metrics.monitor.config import Serve
+from stream_metrics.monitor.serving.security import Gate
+from stream_metrics.monitor.serving.server import Server
+from stream_metrics.report.headlines import MONITOR
+
+__all__ = ["Service"]
+
+DEFAULTS = Options()
+
+
+class Service:
+    """Serves a collector whose file is at `path`; it is made if there is none.
+
+    ``StoreError`` if the file is foreign or in use, ``ValueError`` for a host that others can reach without a token,
+    ``OSError`` if the port is taken.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        host: str = "127.0.0.1",
+        port: int = 9900,
+        *,
+        token: str = "",
+        title: str = "workers",
+        metrics: Sequence[str] = MONITOR,
+        expected: Sequence[str] = (),
+        options: Options = DEFAULTS,
+    ) -> None:
+        config = Serve(host=host, port=port, token=token)
+        Gate(config)  # raises before a file is made
+        keys = [find(key).key for key in metrics]
+        self._collector = Collector(Store(path), options)
+        self.url = ""
+        try:
+            view = CollectorView(self._collector, title, keys, expected)
+            self._server = Server(
+                config, view, alive=self._alive, ready=self._alive, routes=routes(self._collector, self._changed)
+            )
+        except BaseException:
+            self._collector.close()
+            raise
+
+    def start(self) -> str:
+        """Serve, in threads, and return the address."""
+        try:
+            self.url = self._server.start()
+        except BaseException:
+            self._collector.close()
+            raise
+        return self.url
+
+    def total(self) -> Any:
+        """Return a state with the counts of all workers; MergeError if none has reported."""
+        return self._collector.total()
+
+    def _alive(self) -> bool:
+        return self._collector.alive
+
+    def _changed(self) -> None:
+        self._server.publish()
+
+    def close(self) -> None:
+        """Take no more reports, write those that have arrived, and close the file."""
+        self._server.close()
+        self._collector.close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

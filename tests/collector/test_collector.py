@@ -1,0 +1,294 @@
+"""The collector without HTTP: what is counted in every course of events, also if writing fails at any step."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stream_metrics as sm
+from stream_metrics import PutResult
+from stream_metrics.collector import collector as module
+from stream_metrics.collector.collector import Collector, Options, Report, Unavailable
+from stream_metrics.collector.store import Store, StoreError
+
+ACCEPTED, DUPLICATE, STALE, FENCED = PutResult
+SLOW = Options(silent=60, retire=3600, forget=7200)
+
+
+def counted(n: int, truth: str = "a") -> sm.MetricSet:
+    """Return a set of n samples."""
+    state = sm.MetricSet()
+    state.update_many([truth] * n, ["a"] * n)
+    return state
+
+
+def report(worker: str, epoch: int, sequence: int, n: int, **more: Any) -> Report:
+    """Return a report of n samples."""
+    return Report(worker, epoch, sequence, counted(n).to_bytes(), **more)
+
+
+@contextlib.contextmanager
+def collecting(path: Path, options: Options = SLOW) -> Iterator[Collector]:
+    """Run a collector whose file is there."""
+    with Collector(Store(str(path)), options) as collector:
+        yield collector
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where a file will be."""
+    return tmp_path / "agg.sqlite"
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait for something that the collector does by itself."""
+    end = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_total_is_stored(file: Path) -> None:
+    """What was reported is there after a restart, byte for byte, and goes on to be replaced."""
+    with collecting(file) as collector:
+        for worker in "xyz":
+            epoch = collector.register(worker)
+            assert collector.report(report(worker, epoch, 1, 2)) is ACCEPTED
+            assert collector.report(report(worker, epoch, 2, 5)) is ACCEPTED
+            assert collector.report(report(worker, epoch, 2, 5)) is DUPLICATE
+            assert collector.report(report(worker, epoch, 1, 2)) is STALE
+            assert collector.report(report(worker, 1, 9, 9)) is FENCED
+        assert collector.outcomes == {"accepted": 6, "duplicate": 3, "stale": 3, "fenced": 3}
+    with collecting(file) as collector:
+        assert collector.total().to_bytes() == counted(15).to_bytes()
+        assert collector.report(report("z", epoch, 3, 6)) is ACCEPTED
+        assert collector.report(report("z", epoch, 2, 5)) is STALE
+        assert collector.register("w") > epoch
+        assert collector.total() == counted(16)
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_lives_of_a_worker(file: Path, restart: bool) -> None:
+    """The counts of an earlier life stay, or are replaced by those of a checkpoint; the earlier life is fenced."""
+    with collecting(file) as collector:
+        for worker, fold in (("from nothing", True), ("from a checkpoint", False)):
+            first = collector.register(worker)
+            collector.report(report(worker, first, 1, 3, fold=fold))
+            second = collector.register(worker)
+            collector.report(report(worker, first, 2, 4, fold=fold))  # still the only one that has reported
+            collector.report(report(worker, second, 1, 5, fold=fold))
+            assert collector.report(report(worker, first, 3, 9, fold=fold)) is FENCED
+        if not restart:
+            assert collector.total() == counted(4 + 5 + 5)
+    with collecting(file) as collector:
+        assert collector.total() == counted(4 + 5 + 5)
+        assert collector.report(report(worker, first, 3, 9)) is FENCED
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_silent_worker_is_retired_and_comes_back(file: Path, restart: bool) -> None:
+    """Its counts stay while it is away; when it reports again nothing is lost and nothing counts twice."""
+    options = Options(silent=0.01, retire=0.05, forget=3600)
+    with contextlib.ExitStack() as stack:
+        collector = stack.enter_context(collecting(file, options))
+        epochs = {worker: collector.register(worker) for worker in "xy"}
+        for worker, epoch in epochs.items():
+            collector.report(report(worker, epoch, 1, 3))
+        until(lambda: not collector.aggregate().workers())
+        if restart:
+            stack.close()
+            collector = stack.enter_context(collecting(file, options))
+        assert collector.total() == counted(6)
+        assert collector.report(report("x", epochs["x"], 1, 3)) is FENCED  # a late message is no sign of life
+        assert collector.total() == counted(6)
+        assert collector.report(report("x", epochs["x"], 2, 5)) is ACCEPTED
+        assert collector.total() == counted(8)
+        assert collector.report(report("y", collector.register("y"), 1, 1)) is ACCEPTED
+        assert collector.total() == counted(9)
+        stack.close()
+        collector = stack.enter_context(collecting(file, options))
+        assert collector.total() == counted(9)
+
+
+def test_a_worker_that_is_forgotten(file: Path) -> None:
+    """Its counts stay, its state leaves the file, and what comes of it later is fenced, also after a restart."""
+    options = Options(silent=0.01, retire=0.02, forget=0.03)
+    with collecting(file, options) as collector:
+        epochs = {str(at): collector.register(str(at)) for at in range(50)}
+        for worker, epoch in epochs.items():
+            collector.report(report(worker, epoch, 1, 2))
+        until(lambda: not collector.lives())
+        assert collector.lives_in_base == 50
+    with collecting(file, options) as collector:
+        assert collector.total() == counted(100)
+        for worker, epoch in epochs.items():
+            assert collector.report(report(worker, epoch, 2, 3)) is FENCED
+        assert collector.report(report("new", collector.register("new"), 1, 1)) is ACCEPTED
+        assert collector.total() == counted(101)
+    with sqlite3.connect(file) as connection:
+        assert connection.execute("select count(*) from workers").fetchone()[0] <= 1
+
+
+def test_a_worker_that_finishes_is_retired_at_once(file: Path) -> None:
+    """Unless its next life replaces its counts, for which they must not be mixed with others."""
+    with collecting(file) as collector:
+        for worker, fold in (("ends", True), ("from a checkpoint", False)):
+            collector.report(report(worker, collector.register(worker), 1, 2, fold=fold, last=True))
+        assert {name: life.standing for name, (life, _) in collector.lives().items()} == {
+            "ends": "finished",
+            "from a checkpoint": "live",
+        }
+        collector.report(report("from a checkpoint", collector.register(worker), 1, 7, fold=False))
+        assert collector.total() == counted(9)
+
+
+def test_a_checkpoint_replaces_what_was_retired(file: Path) -> None:
+    """A life that contains the counts of one that was retired takes them out of the base."""
+    with collecting(file) as collector:
+        collector.report(report("w", collector.register("w"), 1, 2, last=True))
+        collector.report(report("v", collector.register("v"), 1, 1, last=True))
+        collector.report(report("w", collector.register("w"), 1, 5, fold=False))
+        assert collector.total() == counted(6)
+    with collecting(file) as collector:
+        assert collector.total() == counted(6)
+
+
+def test_bad_reports_change_nothing(file: Path) -> None:
+    """They raise what is wrong, are counted by reason, and leave the others of their batch alone."""
+    with collecting(file) as collector:
+        epoch = collector.register("w")
+        collector.report(report("w", epoch, 1, 2))
+        with pytest.raises(sm.DecodeError):
+            collector.report(Report("w", epoch, 2, b"nothing"))
+        with pytest.raises(sm.MergeError, match="ConfusionMatrix"):
+            collector.report(Report("v", collector.register("v"), 1, sm.ConfusionMatrix().to_bytes()))
+        with pytest.raises(sm.MergeError, match="two that differ"):
+            collector.report(report("w", epoch, 1, 3))
+        assert collector.refused == {"decode": 1, "merge": 2}
+        assert [letter.topic for letter in collector.letters] == ["w", "v", "w"]
+        assert collector.total() == counted(2)
+
+
+def test_a_file_has_one_collector(file: Path, tmp_path: Path) -> None:
+    """A second one is refused, and so is a file of something else."""
+    with collecting(file), pytest.raises(StoreError, match="in use by process"):
+        Store(str(file))
+    other = tmp_path / "other.sqlite"
+    with contextlib.closing(sqlite3.connect(other)) as connection:
+        connection.execute("create table t (x)")
+    with pytest.raises(StoreError, match="another kind"):
+        Store(str(other))
+    with pytest.raises(StoreError, match="No such file"):
+        Store(str(tmp_path / "none" / "agg.sqlite"))
+
+
+class Failing:
+    """A connection of SQLite that fails at one of its statements that write."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection, self.left, self.seen = connection, -1, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def execute(self, statement: str, *values: Any) -> Any:
+        if not statement.startswith(("select", "rollback")):
+            self.seen += 1
+            self.left -= 1
+            if not self.left:
+                raise sqlite3.OperationalError("disk I/O error")
+        return self._connection.execute(statement, *values)
+
+
+def script(collector: Collector, told: list[Any], epochs: dict[str, int]) -> None:
+    """Have two workers live through everything; a report that was not stored is sent again."""
+    fresh = {"a": collector.register("a"), "b": collector.register("b"), "a again": collector.register("a")}
+    epochs |= {name: epochs.get(name, epoch) for name, epoch in fresh.items()}
+    for worker, life, sequence, n, last in (
+        ("a", "a", 1, 2, False),
+        ("b", "b", 1, 10, True),
+        ("a", "a again", 1, 100, False),
+        ("b", "b", 2, 20, False),
+        ("b", "b", 3, 30, True),
+    ):
+        each = report(worker, epochs[life], sequence, n, last=last)
+        for _ in range(3):
+            with contextlib.suppress(Unavailable):
+                told.append(collector.report(each))
+                break
+
+
+def test_a_failure_at_any_step_of_writing(tmp_path: Path) -> None:
+    """What is not stored is not acknowledged; sent again it counts once, in memory and in the file."""
+    steps = 1
+    at = 0
+    while at < steps:
+        at += 1
+        path = tmp_path / f"{at}.sqlite"
+        told: list[Any] = []
+        with collecting(path) as collector:
+            failing = Failing(collector._store._connection)
+            failing.left = at
+            collector._store._connection = failing  # type: ignore[assignment]
+            script(collector, told, {})
+            steps = max(steps, failing.seen)
+            assert told == [ACCEPTED] * 5, at
+            assert collector.total() == counted(132), at
+        with collecting(path) as collector:
+            assert collector.total() == counted(132), at
+    assert steps > 15
+
+
+def test_a_crash_at_any_step_of_writing(tmp_path: Path) -> None:
+    """If the process ends there, the file has all that was acknowledged; the rest is reported again."""
+    at, steps = 0, 1
+    while at < steps:
+        at += 1
+        path = tmp_path / f"{at}.sqlite"
+        told: list[Any] = []
+        epochs: dict[str, int] = {}
+        collector = Collector(Store(str(path)), SLOW)
+        failing = Failing(collector._store._connection)
+        failing.left = at
+        collector._store._connection = failing  # type: ignore[assignment]
+        collector._failed = lambda error, it=failing: setattr(it, "left", 1)  # type: ignore[method-assign]
+        script(collector, told, epochs)
+        steps = max(steps, failing.seen)
+        acknowledged = told.count(ACCEPTED)
+        collector.close()
+        with collecting(path) as collector:
+            stored = [0, 2, 12, 112, 122, 132][acknowledged]
+            assert collector.total().n >= stored if acknowledged else True
+            script(collector, [], epochs)
+            assert collector.total() == counted(132), at
+
+
+def test_many_at_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports that arrive while others are written are one batch, and each is answered for itself."""
+    import threading
+
+    sizes: list[int] = []
+    write = Collector._write
+    monkeypatch.setattr(Collector, "_write", lambda self, batch: (sizes.append(len(batch)), write(self, batch))[1])
+    with collecting(file) as collector:
+        results: list[Any] = []
+        threads = [
+            threading.Thread(
+                target=lambda at=at: results.append(collector.report(report(f"w{at}", collector.register("w"), 1, at)))
+            )
+            for at in range(60)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert results == [ACCEPTED] * 60
+        assert collector.total() == counted(sum(range(60)))
+    assert sum(sizes) == 60
+    assert max(sizes) <= module.LARGEST_BATCH

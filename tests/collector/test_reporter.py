@@ -1,0 +1,324 @@
+"""The worker's side: when it reports, what it does about failures, whom it tells the token, and what a fork does."""
+
+from __future__ import annotations
+
+import http.server
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+import stream_metrics as sm
+from stream_metrics.collector import reporter as module
+from stream_metrics.collector.service import Service
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait for something that a thread does."""
+    end = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+class Answering(http.server.BaseHTTPRequestHandler):
+    """Answers with the statuses that a test wants, and then as a collector would; it stores what it was asked."""
+
+    statuses: ClassVar[list[int]] = []
+    asked: ClassVar[list[Any]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.asked.append((time.monotonic(), self.path, dict(self.headers), body))
+        status = self.statuses.pop(0) if self.statuses else 200
+        self.send_response(status)
+        if status == 302:
+            self.send_header("Location", "http://127.0.0.1:9/elsewhere")
+        self.end_headers()
+        self.wfile.write(b'{"epoch": 4294967297}' if "register" in self.path else b'{"outcome": "accepted"}')
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def answering() -> Iterator[str]:
+    """The address of a server that answers as `Answering` says."""
+    Answering.statuses, Answering.asked = [], []
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def fed(n: int = 1) -> sm.MetricSet:
+    """Return a set that has counted."""
+    state = sm.MetricSet()
+    state.update_many(["a"] * n, ["a"] * n)
+    return state
+
+
+def test_a_thread_reports(serve: Callable[..., Service]) -> None:
+    """The first report comes at once, later ones by themselves, the last one when it is closed."""
+    service, state = serve(), fed()
+    with sm.Reporter(service.url, state, every="50ms", worker="w") as reporter:
+        until(lambda: reporter.epoch is not None and bool(service._collector.outcomes["accepted"]))
+        assert service.total() == fed()
+        state.update("b", "a")
+        until(lambda: service.total().n == 2)
+        state.update("b", "a")
+    assert service.total() == state
+    assert state.n == 3
+    assert reporter.problem is None
+    reporter.close()
+    with pytest.raises(sm.ReportError, match="not closed"):
+        reporter.report()
+
+
+def test_reports_by_hand(serve: Callable[..., Service]) -> None:
+    """Without a thread nothing is sent but what `report` and `close` send."""
+    service, state = serve(), fed()
+    reporter = sm.Reporter(service.url, state, every=None)
+    assert reporter.report() is sm.PutResult.ACCEPTED
+    assert reporter.report() is sm.PutResult.ACCEPTED
+    state.update("a", "b")
+    assert service.total().n == 1
+    reporter.close()
+    assert service.total() == state
+    assert [life.standing for life, _ in service._collector.lives().values()] == ["finished"]
+
+
+def test_it_survives_restarts_of_the_collector(serve: Callable[..., Service]) -> None:
+    """It reports under the same epoch as soon as the collector is back, also where the file is gone."""
+    service, state = serve(), fed()
+    port = int(service.url.rstrip("/").rpartition(":")[2])
+    with sm.Reporter(service.url, state, every=0.05, worker="w") as reporter:
+        until(lambda: bool(service._collector.outcomes["accepted"]))
+        epoch = reporter.epoch
+        for name in ("agg.sqlite", "another.sqlite"):
+            service.close()
+            state.update("a", "b")
+            until(lambda: reporter.problem is not None)
+            service = serve(name, port=port)
+            until(lambda total=service: total._collector.outcomes["accepted"] > 0)  # type: ignore[misc]
+            assert service.total() == state
+        assert reporter.epoch == epoch
+
+
+def test_a_failure_is_tried_again(answering: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After pauses that grow; what the collector refuses for good is not."""
+    monkeypatch.setattr(module, "FIRST_PAUSE", 0.02)
+    Answering.statuses = [503, 200, 500, 429, 502, 200]
+    reporter = sm.Reporter(answering, fed(), every=None)
+    assert reporter.report()
+    paths = [path.partition("?")[0] for _, path, _, _ in Answering.asked]
+    assert paths == ["/api/register"] * 2 + ["/api/report"] * 4
+    sequences = [path.partition("sequence=")[2].partition("&")[0] for _, path, _, _ in Answering.asked[2:]]
+    assert sequences == ["1", "2", "3", "4"]
+    for status in (400, 401, 403, 404, 413, 422):
+        Answering.statuses = [status]
+        before = len(Answering.asked)
+        with pytest.raises(sm.ReportError, match=str(status)) as caught:
+            reporter.report()
+        assert (caught.value.status, len(Answering.asked)) == (status, before + 1)
+    reporter.close()
+
+
+def test_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report raises when no attempt was answered in time."""
+    reporter = sm.Reporter("http://127.0.0.1:9", fed(), every=None)
+    started = time.monotonic()
+    with pytest.raises(sm.ReportError, match=r"127\.0\.0\.1:9, but got: .*refused") as caught:
+        reporter.report(timeout=0.3)
+    assert time.monotonic() - started < 5
+    assert caught.value.status is None
+    with pytest.raises(sm.ReportError):
+        reporter.close(timeout=0)
+    reporter.close()
+
+
+def test_pauses_grow_and_differ() -> None:
+    """Each is about twice the one before, up to a limit, and at random, so that workers do not come all at once."""
+    for failures in range(1, 30):
+        pauses = [module._pause(failures) for _ in range(100)]
+        longest = min(0.5 * 2 ** (failures - 1), 60)
+        assert longest / 2 <= min(pauses) < longest * 0.6
+        assert longest * 0.9 < max(pauses) <= longest
+
+
+@pytest.mark.parametrize("given", ["argument", "file", "variable", "file of a variable"])
+def test_the_token_comes_from(
+    given: str,
+    serve: Callable[..., Service],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A file, which may change, or the environment; it is in no text, and without it nothing is taken."""
+    service = serve(token="secret-7")
+    options: dict[str, Any] = {}
+    file = tmp_path / "token"
+    file.write_text("secret-7\n")
+    if given == "argument":
+        options["token"] = "secret-7"
+    elif given == "file":
+        options["token_file"] = file
+    elif given == "variable":
+        monkeypatch.setenv("STREAM_METRICS_TOKEN", "secret-7")
+    else:
+        monkeypatch.setenv("STREAM_METRICS_TOKEN_FILE", str(file))
+    with sm.Reporter(service.url, fed(), every=0.05, **options) as reporter:
+        assert reporter.report()
+        if "file" in given:
+            file.write_text("another")
+            with pytest.raises(sm.ReportError, match="Expected the token") as caught:
+                reporter.report()
+            assert caught.value.status == 401
+            until(lambda: reporter.problem is not None)
+            file.unlink()
+            with pytest.raises(sm.ReportError, match="No such file"):
+                reporter.report(timeout=0)
+            file.write_text("secret-7")
+        assert "secret" not in repr(reporter) + str(vars(reporter))
+    assert "secret" not in caplog.text
+    assert service.total() == fed()
+
+
+def test_a_token_goes_nowhere_else(answering: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Redirects and proxies are not followed."""
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    Answering.statuses = [302]
+    reporter = sm.Reporter(answering, fed(), every=None, token="secret")
+    with pytest.raises(sm.ReportError, match="302"):
+        reporter.report()
+    reporter.close()
+    assert {headers["Authorization"] for _, _, headers, _ in Answering.asked} == {"Bearer secret"}
+
+
+def test_two_workers_of_one_name(serve: Callable[..., Service], caplog: pytest.LogCaptureFixture) -> None:
+    """The later one counts, the other one is told; what it had reported stays."""
+    service, first, second = serve(), fed(3), fed(4)
+    fenced = sm.Reporter(service.url, first, 0.05, worker="w")
+    until(lambda: service._collector.outcomes["accepted"] > 0)
+    with sm.Reporter(service.url, second, 0.05, worker="w"):
+        until(lambda: fenced.problem is not None)
+        first.update("a", "a")
+        with pytest.raises(sm.ReportError, match="another process") as caught:
+            fenced.close()
+    assert caught.value.status == 409
+    assert service.total() == fed(7)
+    assert "another process reports under this name" in caplog.text
+
+
+def test_a_checkpoint(serve: Callable[..., Service]) -> None:
+    """A state that contains what an earlier life counted replaces it."""
+    service, state = serve(), fed(3)
+    with sm.Reporter(service.url, state, None, worker="w", resumes=True) as reporter:
+        reporter.report()
+    again = sm.from_bytes(state.to_bytes())
+    again.update("a", "b")
+    with sm.Reporter(service.url, again, None, worker="w", resumes=True):
+        pass
+    assert service.total() == again
+
+
+def test_an_error_inside_is_not_hidden(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error of a `with` block is the one that is raised, if the last report fails as well."""
+    monkeypatch.setattr(module, "AT_EXIT", 0.0)
+    with pytest.raises(ZeroDivisionError), sm.Reporter("http://127.0.0.1:9", fed(), None):
+        raise ZeroDivisionError
+    assert "the last report of" in caplog.text
+
+
+def test_a_state_that_cannot_be_written(
+    serve: Callable[..., Service], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The thread says so and goes on."""
+    service, state = serve(), fed()
+    with monkeypatch.context() as patch:
+        patch.setattr(sm.MetricSet, "to_bytes", lambda self: 1 / 0)
+        reporter = sm.Reporter(service.url, state, 0.05)
+        until(lambda: "is not reported" in caplog.text)
+    until(lambda: service._collector.outcomes["accepted"] > 0)
+    reporter.close()
+
+
+PROGRAM = """
+import os, sys
+import stream_metrics as sm
+state = sm.MetricSet()
+reporter = sm.Reporter(sys.argv[1], state, every=None, worker="w")
+reporter.report()
+state.update("a", "a")
+child = os.fork()
+if not child:
+    state.update("a", "b")
+    try:
+        reporter.report()
+    except sm.ReportError as error:
+        assert "before a fork" in str(error)
+        reporter.close()
+        sys.exit(7)  # which runs what was registered for the end
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_fork_and_the_end_of_a_process(serve: Callable[..., Service]) -> None:
+    """A child does not report for its parent; the parent reports when it ends, without a call."""
+    service = serve()
+    subprocess.run([sys.executable, "-c", PROGRAM, service.url], check=True, timeout=60)
+    assert service.total() == fed()
+    assert service._collector.outcomes == {"accepted": 2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"url": "collector:9900"}, "`url`"),
+        ({"url": "ftp://collector"}, "`url`"),
+        ({"url": "http://user:pass@collector"}, "`url`"),
+        ({"url": "http://collector:port"}, "`url`"),
+        ({"url": None}, "`url`"),
+        ({"state": 42}, "`state`"),
+        ({"state": sm.Aggregate}, "`state`"),
+        ({"every": 0}, "`every`"),
+        ({"every": "often"}, "`every`"),
+        ({"timeout": -1}, "`timeout`"),
+        ({"worker": ""}, "`worker`"),
+        ({"worker": 7}, "`worker`"),
+        ({"token": "a\nb"}, "token"),
+        ({"token_file": "/nowhere/token"}, "token_file"),
+    ],
+)
+def test_arguments_are_checked(arguments: dict[str, Any], reason: str, caplog: pytest.LogCaptureFixture) -> None:
+    """At once, and a password in an address is not repeated."""
+    with pytest.raises(ValueError, match=reason) as caught:
+        sm.Reporter(**{"url": "http://127.0.0.1:9", "state": fed(), "every": None, **arguments})
+    assert isinstance(caught.value, sm.StreamMetricsError)
+    assert "pass@" not in str(caught.value)
+
+
+def test_errors_travel() -> None:
+    """A ReportError is the same after pickling."""
+    import pickle
+
+    error = pickle.loads(pickle.dumps(sm.ReportError("text", 409)))
+    assert (str(error), error.status) == ("text", 409)
+
+
+def test_nothing_is_logged_when_all_is_well(serve: Callable[..., Service], caplog: pytest.LogCaptureFixture) -> None:
+    """A worker may report for years."""
+    caplog.set_level(logging.INFO)
+    with sm.Reporter(serve().url, fed(), 0.02) as reporter:
+        until(lambda: reporter._sequence > 3)
+    assert caplog.text == ""
