@@ -117,6 +117,7 @@ from stream_metrics.states.joint import Comparison
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
 from stream_metrics.tables.bad_rows import BadRows
+from stream_metrics.tables.count import count
 from stream_metrics.wire import from_bytes
 
 if typing.TYPE_CHECKING:
@@ -237,6 +238,7 @@ __all__ = [
     "WeightedRecall",
     "ZeroOneLoss",
     "classification_report",
+    "count",
     "evaluate",
     "from_bytes",
     "merge",

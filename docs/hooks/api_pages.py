@@ -18,7 +18,7 @@ __all__ = ["api_pages"]
 KEYS = {row.class_name: row.key for row in CATALOG.values() if row.class_name}
 CLASS_PAGE = "metric-classes"
 PAGES = (  # path, title, introduction, prefixes of the modules that define the names
-    ("functions", "Functions", "Evaluate arrays, merge states, read bytes.", ("",)),
+    ("functions", "Functions", "Evaluate arrays, count tables, merge states, read bytes.", ("",)),
     ("metric-sets", "Metrics and sets", "What every live metric can do, and many metrics on shared states.",
      ("metrics.base", "metrics.metric", "metrics.metric_set")),
     ("states", "States", "The counters under the metrics: exact, mergeable, portable.", ("states.",)),

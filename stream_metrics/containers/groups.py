@@ -386,6 +386,11 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             raise UnknownKeyError(f"Expected `group` to be one of {list(self.groups)!r:.80}, but got {group!r:.60}")
         return slot.state
 
+    def states(self) -> list[Accumulator]:
+        """Return the states of all groups in no order, that of folded groups last."""
+        with self.reading():
+            return [slot.state for slot in (*self._slots.values(), *([] if self._rest is None else [self._rest]))]
+
     def _states(self) -> list[Accumulator]:
         """Return all states, that of folded groups last."""
         slots = [self._slots[key] for key in self._keys()]

@@ -12,6 +12,7 @@ from stream_metrics.inputs.columns import Categorical, Column
 from stream_metrics.inputs.score_tables import materialize
 from stream_metrics.inputs.times import is_one_time
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.label_limit import LabelLimit
 from stream_metrics.tables.places import Place
 
 __all__ = ["count_columns"]
@@ -22,25 +23,49 @@ Refuse: TypeAlias = Callable[[Exception, Place], None]
 FEW = 8  # rows that are counted one by one if one of them is bad
 
 
-def count_columns(state: Accumulator, columns: Columns, place: Place, refuse: Refuse | None = None) -> None:
+def count_columns(
+    state: Accumulator, columns: Columns, place: Place, refuse: Refuse | None = None, limit: LabelLimit | None = None
+) -> None:
     """Count a batch whose rows come from a place.
 
     Without `refuse` a bad row raises its error, which then names the place, and nothing is counted. Otherwise the good
     rows are counted, and `refuse` is called with the error and the place of each bad row, in their order. What is wrong
     with the batch, and not with one of its rows, raises in both cases.
+
+    With a `limit` a long batch is counted in blocks, and those before an error stay counted.
     """
     columns = {name: column for name, column in columns.items() if column is not None or name == "y_true"}
-    if refuse is not None:  # iterators are read once, and what can be sliced only if it must be
-        columns = {name: x if hasattr(x, "__len__") else _sliceable(x, name) for name, x in columns.items()}
+    columns = {name: x if hasattr(x, "__len__") else _sliceable(x, name) for name, x in columns.items()}  # iterators
+    if limit is None:
+        _count_block(state, columns, place, refuse)
+        return
+    n = _length(columns["y_true"])
+    if n > limit.left:
+        columns = {name: _sliceable(column, name, encoded=False) for name, column in columns.items()}
+        _check_lengths(columns)
+    start = 0
+    while start < n or n == 0:
+        stop = min(start + limit.left, n)
+        part = columns if stop - start == n else _slice(columns, start, stop)
+        _count_block(state, part, place.at(start), refuse)
+        limit.add(stop - start)
+        if stop == n:
+            break
+        start = stop
+
+
+def _count_block(state: Accumulator, columns: Columns, place: Place, refuse: Refuse | None) -> None:
     try:
         state.update_many(**columns)
     except ValueError as error:
         if refuse is None:
             raise _placed(error, place) from None
         columns = {name: _sliceable(column, name) for name, column in columns.items()}
-        if not _is_about_rows(state, columns):
+        _check_lengths(columns)
+        n = _length(columns["y_true"])
+        if n == 0 or not _takes_none(state, columns):
             raise _placed(error, place) from None
-        _count_others(state, columns, (0, _length(columns["y_true"])), error, place, refuse)
+        _count_others(state, columns, (0, n), error, place, refuse)
 
 
 def _placed(error: Exception, place: Place) -> Exception:
@@ -68,17 +93,21 @@ def _count_others(
             _count_others(state, columns, part, problem, place, refuse)
 
 
-def _is_about_rows(state: Accumulator, columns: Columns) -> bool:
-    """Tell whether a row may be the reason of an error, as no rows at all raise nothing; lengths must agree."""
+def _check_lengths(columns: Columns) -> None:
+    """Raise LabelError unless all columns have as many rows as the truth."""
     n = _length(columns["y_true"])
     for name, column in columns.items():
         if not _is_common(column, name) and _length(column) != n:
             raise LabelError(argument=name, expected=f"to have as many rows as `y_true`, {n}", got=_length(column))
+
+
+def _takes_none(state: Accumulator, columns: Columns) -> bool:
+    """Tell whether a state accepts no rows of such columns; if not, no row is the reason of an error."""
     try:
         state.copy().update_many(**_slice(columns, 0, 0))
     except ValueError:
         return False
-    return n > 0
+    return True
 
 
 def _is_common(column: object, name: str) -> bool:
@@ -86,16 +115,20 @@ def _is_common(column: object, name: str) -> bool:
     return name == "classes" or (name in ("t", "group", "unit") and is_one_time(column))
 
 
-def _sliceable(column: Any, name: str) -> Any:
-    """Return a column of which rows can be taken."""
+def _sliceable(column: Any, name: str, *, encoded: bool = True) -> Any:
+    """Return a column of which rows can be taken, text of Arrow numbered once if it is to be `encoded`."""
     if _is_common(column, name) or isinstance(column, Column | Categorical):
         return column
-    column = materialize(column, name)
+    column = materialize(column, name) if encoded or not _has_slices(column) else column
+    return column if _has_slices(column) else list(column)
+
+
+def _has_slices(column: Any) -> bool:
     try:
         column[0:0]
-    except TypeError:
-        return list(column)
-    return column
+    except (TypeError, KeyError):
+        return False
+    return True
 
 
 def _slice(columns: Columns, start: int, stop: int) -> dict[str, Any]:

@@ -16,11 +16,13 @@ from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.states.batches import mergeable
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.bad_rows import BadRows, new_record
 from stream_metrics.tables.counting import count_columns
+from stream_metrics.tables.label_limit import LabelLimit
 from stream_metrics.tables.places import Place
 from stream_metrics.wire import Portable
 
-__all__ = ["Fields", "count_table", "empty_copy"]
+__all__ = ["Fields", "count_table", "count_tables", "empty_copy", "names_of"]
 
 S = TypeVar("S", bound=Accumulator)
 NOWHERE = Place()
@@ -55,6 +57,15 @@ class Fields(NamedTuple):
             if name not in names:
                 raise LabelError(f"Expected {name!r} to be a column of the {holder}, but it has {names}")
 
+    def limit(self, state: Accumulator, max_labels: int | None) -> LabelLimit | None:
+        """Return the limit of labels of a state; None if there is none; ValueError for another option."""
+        if max_labels is None:
+            return None
+        if type(max_labels) is not int or max_labels < 1:
+            raise ValueError(f"Expected `max_labels` to be a whole number above 0, or None, but got {max_labels!r}")
+        scores = self.scores if isinstance(self.scores, str) else None
+        return LabelLimit(state, max_labels, self.y_true, self.y_pred or scores)
+
 
 def empty_copy(prototype: S) -> S:
     """Return an empty copy of an accumulator; ValueError if it is none, or does not merge."""
@@ -74,33 +85,56 @@ def count_table(
     fields: Fields,
     place: Place = NOWHERE,
     refuse: Callable[[Exception, Place], None] | None = None,
+    limit: LabelLimit | None = None,
 ) -> None:
     """Count the rows of a table into `state`; LabelError names a column that the table does not have.
 
-    Without `refuse` a bad row raises, with the place that is given, and no row is counted. Otherwise the good rows are
-    counted and `refuse`, such as `BadRows().add`, is called with error and place of the others.
+    Without `refuse` a bad row raises, with the place that is given. Otherwise the good rows are counted and `refuse`,
+    such as `BadRows().add`, is called with error and place of the others. A table that raises may be counted in part if
+    there is a `limit` of labels; otherwise it is not.
     """
-    fields.check(_names(table), "table")
+    fields.check(names_of(table), "table")
     named = {"y_true": fields.y_true, "y_pred": fields.y_pred, "w": fields.weight, "group": fields.group}
-    columns = {name: table[column] for name, column in {**named, "t": fields.time}.items() if column is not None}
+    columns = {name: _column(table, field) for name, field in {**named, "t": fields.time}.items() if field is not None}
     if fields.scores is not None:
         *_, last = walk_inner(state)  # to a single metric, and to a sketch, scores are the prediction
         columns["scores" if isinstance(last, MetricSet) else "y_pred"] = _scores(table, fields.scores)
         columns["classes"] = list(fields.scores) if isinstance(fields.scores, Mapping) else fields.classes
-    count_columns(state, columns, place, refuse)
+    count_columns(state, columns, place, refuse, limit)
 
 
-def _names(table: Any) -> Iterable[str]:
-    """Return the names of the columns of a table."""
-    there: Iterable[str] | None = getattr(table, "column_names", None)  # of Arrow
-    return there if there is not None else getattr(table, "columns", table)
+def count_tables(
+    state: S, tables: Iterable[tuple[Any, Place]], fields: Fields, on_bad: str, max_labels: int | None
+) -> tuple[S, BadRows | None]:
+    """Count tables, each with its place; return the state, and the record of bad rows if these do not raise."""
+    bad = new_record(on_bad)
+    limit = fields.limit(state, max_labels)
+    for table, place in tables:
+        count_table(state, table, fields, place, None if bad is None else bad.add, limit)
+    if limit is not None:
+        limit.check()
+    return state, bad
+
+
+def names_of(table: Any) -> list[str]:
+    """Return the names of the columns of a table, and those of the index of a data frame of pandas."""
+    if hasattr(table, "iloc"):
+        return [*table.columns, *(name for name in table.index.names if name is not None)]
+    there = getattr(table, "column_names", None)  # of Arrow
+    return list(there if there is not None else getattr(table, "columns", table))
+
+
+def _column(table: Any, name: str) -> Any:
+    if hasattr(table, "iloc") and name not in table.columns:
+        return table.index.get_level_values(name)
+    return table[name]
 
 
 def _scores(table: Any, scores: str | Mapping[Label, str]) -> Any:
     """Return a column of scores, or columns of them side by side."""
     if isinstance(scores, str):
-        return table[scores]
+        return _column(table, scores)
     names = list(scores.values())
     if hasattr(table, "select") and len(set(names)) == len(names):  # of Arrow and polars, which know nulls
         return table.select(names)
-    return np.column_stack([np.asarray(table[name]) for name in names])
+    return np.column_stack([np.asarray(_column(table, name)) for name in names])
