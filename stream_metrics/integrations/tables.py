@@ -1,18 +1,72 @@
-"""Shared by the engines: the columns that are read of a table, and a tree of merges.
+"""Shared by the engines: the columns that are read of a table, what a worker does with one, and a tree of merges.
 
-A table is an Arrow table or record batch, a pandas data frame, or a mapping from name to column.
+A table is an Arrow table or record batch, a data frame of pandas or polars, or a mapping from name to column.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias, TypeVar
 
-from stream_metrics.tables.fields import Fields, count_table, empty_copy
+from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.bad_rows import BadRows, Counted, new_record
+from stream_metrics.tables.fields import Fields, check_columns, count_table, count_tables, empty_copy
+from stream_metrics.tables.label_limit import MOST_LABELS
+from stream_metrics.tables.places import Place
 
-__all__ = ["Fields", "empty_copy", "count_table", "merge_in_tree"]
+__all__ = ["MOST_LABELS", "Fields", "Job", "Part", "check_columns", "count_table", "empty_copy", "merge_in_tree"]
 
 T = TypeVar("T")
+Part: TypeAlias = tuple[bytes, bytes | None]  # what a worker returns: a state, and a record of bad rows if there is one
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every worker of a job is told: an empty state, the columns, what becomes of bad rows, how many labels."""
+
+    empty: Accumulator
+    fields: Fields
+    on_bad: str
+    max_labels: int | None
+
+    @classmethod
+    def of(cls, prototype: Accumulator, fields: Fields, on_bad: str, max_labels: int | None) -> Self:
+        """Return a job; ValueError for a prototype that does not merge, and for an option that is none."""
+        empty = empty_copy(prototype)
+        new_record(on_bad)
+        fields.limit(empty, max_labels)
+        return cls(empty, fields, on_bad, max_labels)
+
+    def count(self, tables: Iterable[tuple[Any, Place]]) -> Part:
+        """Return the state of tables, each with its place, and the record of their bad rows."""
+        return _part(*count_tables(self.empty.copy(), tables, self.fields, self.on_bad, self.max_labels))
+
+    def merge(self, parts: Iterable[Part]) -> Part:
+        """Return the merge of the results of workers; of none, what a worker without rows returns."""
+        return _part(*self._merged(None, parts))
+
+    def result(self, parts: Iterable[Part]) -> Any:
+        """Return what the job returns: a state, or with bad rows a `Counted`."""
+        state, bad = self._merged(self.empty.copy(), parts)
+        return state if bad is None else Counted(state, bad)
+
+    def _merged(self, total: Accumulator | None, parts: Iterable[Part]) -> tuple[Accumulator, BadRows | None]:
+        bad = new_record(self.on_bad)
+        for data, record in parts:
+            state = type(self.empty).from_bytes(data)
+            total = state if total is None else total.merge(state)
+            if bad is not None and record is not None:
+                bad.merge(BadRows.from_bytes(record))
+        total = self.empty.copy() if total is None else total
+        limit = self.fields.limit(total, self.max_labels)
+        if limit is not None:
+            limit.check()
+        return total, bad
+
+
+def _part(state: Accumulator, bad: BadRows | None) -> Part:
+    return bytes(state.to_bytes()), None if bad is None else bad.to_bytes()
 
 
 def merge_in_tree(parts: Iterable[T], merge: Callable[[list[T]], T], fan_in: int) -> list[T]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from stream_metrics.containers.inner import walk_inner
-from stream_metrics.errors import LabelError
+from stream_metrics.errors import LabelError, StreamMetricsError
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.states.batches import mergeable
@@ -22,7 +22,7 @@ from stream_metrics.tables.label_limit import LabelLimit
 from stream_metrics.tables.places import Place
 from stream_metrics.wire import Portable
 
-__all__ = ["Fields", "count_table", "count_tables", "empty_copy", "names_of"]
+__all__ = ["Fields", "check_columns", "columns_of", "count_table", "count_tables", "empty_copy", "names_of"]
 
 S = TypeVar("S", bound=Accumulator)
 NOWHERE = Place()
@@ -52,10 +52,7 @@ class Fields(NamedTuple):
 
     def check(self, names: Iterable[str], holder: str) -> None:
         """Raise LabelError unless all columns that are read are among the `names` of a table, or of a `holder`."""
-        names = list(names)
-        for name in self.columns():
-            if name not in names:
-                raise LabelError(f"Expected {name!r} to be a column of the {holder}, but it has {names}")
+        check_columns(self.columns(), names, holder)
 
     def limit(self, state: Accumulator, max_labels: int | None) -> LabelLimit | None:
         """Return the limit of labels of a state; None if there is none; ValueError for another option."""
@@ -65,6 +62,14 @@ class Fields(NamedTuple):
             raise ValueError(f"Expected `max_labels` to be a whole number above 0, or None, but got {max_labels!r}")
         scores = self.scores if isinstance(self.scores, str) else None
         return LabelLimit(state, max_labels, self.y_true, self.y_pred or scores)
+
+
+def check_columns(wanted: Iterable[str], names: Iterable[str], holder: str) -> None:
+    """Raise LabelError unless all columns that are wanted are among the `names` of those that a `holder` has."""
+    names = list(names)
+    for name in wanted:
+        if name not in names:
+            raise LabelError(f"Expected {name!r} to be a column of the {holder}, but it has {names}")
 
 
 def empty_copy(prototype: S) -> S:
@@ -93,6 +98,11 @@ def count_table(
     such as `BadRows().add`, is called with error and place of the others. A table that raises may be counted in part if
     there is a `limit` of labels; otherwise it is not.
     """
+    count_columns(state, columns_of(state, table, fields), place, refuse, limit)
+
+
+def columns_of(state: Accumulator, table: Any, fields: Fields) -> dict[str, Any]:
+    """Return the columns of a table as arguments of `update_many` of a state, by name."""
     fields.check(names_of(table), "table")
     named = {"y_true": fields.y_true, "y_pred": fields.y_pred, "w": fields.weight, "group": fields.group}
     columns = {name: _column(table, field) for name, field in {**named, "t": fields.time}.items() if field is not None}
@@ -100,16 +110,24 @@ def count_table(
         *_, last = walk_inner(state)  # to a single metric, and to a sketch, scores are the prediction
         columns["scores" if isinstance(last, MetricSet) else "y_pred"] = _scores(table, fields.scores)
         columns["classes"] = list(fields.scores) if isinstance(fields.scores, Mapping) else fields.classes
-    count_columns(state, columns, place, refuse, limit)
+    return columns
 
 
 def count_tables(
     state: S, tables: Iterable[tuple[Any, Place]], fields: Fields, on_bad: str, max_labels: int | None
 ) -> tuple[S, BadRows | None]:
-    """Count tables, each with its place; return the state, and the record of bad rows if these do not raise."""
+    """Count tables, each with its place; return the state, and the record of bad rows if these do not raise.
+
+    In the place of a table there may be the error of a row that is in none.
+    """
     bad = new_record(on_bad)
     limit = fields.limit(state, max_labels)
     for table, place in tables:
+        if isinstance(table, StreamMetricsError):
+            if bad is None:
+                raise table.with_position(place.row, place.holder)
+            bad.add(table, place)
+            continue
         count_table(state, table, fields, place, None if bad is None else bad.add, limit)
     if limit is not None:
         limit.check()

@@ -263,9 +263,14 @@ def test_fan_in(fan_in: Any) -> None:
 @pytest.mark.parametrize(
     ("rows", "error", "message"),
     [
-        ([(1, 1), (1, 1, 1)], sm.LabelError, r"rows of 2, \['y_true', 'y_pred'\], but got \(1, 1, 1\) at position 1"),
+        (
+            [(1, 1), (1, 1, 1)],
+            sm.LabelError,
+            r"rows of 2, \['y_true', 'y_pred'\], but got \(1, 1, 1\) at position 1 of partition 0",
+        ),
         ([{"y_true": 1, "y_pred": 1}, {"y_true": 1}], sm.LabelError, "Expected 'y_pred' to be in every row"),
-        ([(1, 1), (float("nan"), 1)], sm.LabelError, "`y_true` at position 1"),
+        ([(1, 1), (float("nan"), 1)], sm.LabelError, "`y_true` at position 1 of partition 0"),
+        ([(1, 1), 5], sm.LabelError, "rows of 2, .* but got 5 at position 1 of partition 0"),
         ({"y_true": [1]}, sm.LabelError, "Expected 'y_pred' to be a column of the table"),
     ],
 )
@@ -278,13 +283,138 @@ def test_bad_partitions(rows: Any, error: type[Exception], message: str) -> None
 def test_the_examples() -> None:
     """The examples of the module run: groups of a data frame, and arrays chunk by chunk."""
     truth, guess = (da.from_array(table()[name].to_numpy(str), chunks=70) for name in FIELDS.columns())
-    names = {"dask": dask, "truth": truth, "guess": guess}
+    scores = da.from_array(np.full((200, 3), 1 / 3), chunks=(50, 2))
+    names = {"dask": dask, "truth": truth, "guess": guess, "scores": scores}
     lines = inspect.getdoc(adapter).splitlines()
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(textwrap.dedent("\n".join(line for line in lines if line.startswith("    "))), names)
 
-    assert out.getvalue() == "1.0 0.6666666666666666\n"
-    assert names["total"].compute(scheduler="sync") == counted(sm.MCC(), FIELDS, table())
+    assert out.getvalue() == "1.0 0.6666666666666666\nNo bad rows\n"
+    assert sorted(names["states"].compute(scheduler="sync").country) == ["de", "fr"]
+
+
+def test_arrays() -> None:
+    """Arrays by name and by position, of other chunks, and tables of scores, are counted block by block."""
+    rng = np.random.default_rng(1)
+    truth, guess, scores = rng.integers(0, 3, 100), rng.integers(0, 3, 100), rng.dirichlet([1, 1, 1], 100)
+    pairs, soft = sm.MetricSet(), sm.MetricSet(scores=True)
+    pairs.update_many(truth, guess)
+    soft.update_many(truth, scores=scores, classes=[0, 1, 2])
+    t, p, s = (da.from_array(x, chunks=c) for x, c in ((truth, 30), (guess, 41), (scores, (17, 2))))
+    fields = Fields(y_pred=None, scores="s", classes=[0, 1, 2])
+
+    for arrays in (
+        (t, p),
+        {"y_pred": p, "more": s, "y_true": t},
+        {"y_true": t[t >= 0], "y_pred": p.rechunk(30)[t >= 0]},
+    ):
+        assert accumulate(arrays, sm.MetricSet()).compute(scheduler="sync") == pairs
+    assert accumulate((t, s), sm.MetricSet(scores=True), fields).compute(scheduler="sync") == soft
+    with pytest.raises(sm.LabelError, match=r"Expected 2 arrays, for .*, but got 1"):
+        accumulate((t,), sm.MetricSet())
+    with pytest.raises(sm.LabelError, match="'y_pred' to be a column of the mapping"):
+        accumulate({"y_true": t}, sm.MetricSet())
+
+
+def with_bad_rows() -> Any:
+    """Return rows, two of which are bad."""
+    rows = table()
+    rows.loc[[3, 95], "label"] = None
+    return rows
+
+
+@pytest.mark.parametrize("collection", sorted(set(COLLECTIONS) - {"empty partitions"}))
+def test_bad_rows_are_counted(collection: str) -> None:
+    """The state is that of the good rows, and the record has partition and row, whatever the collection."""
+    rows = with_bad_rows()
+    parts = COLLECTIONS[collection](rows, FIELDS)
+    total, bad = accumulate(parts, sm.MetricSet(), FIELDS, on_bad="count", fan_in=2).compute(scheduler="sync")
+
+    assert total == counted(sm.MetricSet(), FIELDS, rows.dropna())
+    places = [(None, 0, 3), (None, 0, 95)] if collection == "one" else [(None, 0, 3), (None, 2, 15)]
+    assert [row[:3] for row in bad.first] == places
+    with pytest.raises(sm.LabelError, match=r"at position (3|15|95) of partition"):
+        accumulate(COLLECTIONS[collection](rows, FIELDS), sm.MetricSet(), FIELDS).compute(scheduler="sync")
+
+
+def test_rows_without_a_column_are_bad() -> None:
+    """Rows of a bag that lack a column, or are no rows, are recorded in their order with their own numbers."""
+    rows = [("a", "a"), ("a",), 5, ("b", None), (None, "a"), "ab"]
+    total, bad = accumulate([rows, []], sm.MetricSet(), on_bad="count").compute(scheduler="sync")
+
+    assert (total.n, total.abstained) == (1, 1)
+    assert [row.row for row in bad.first] == [1, 2, 4, 5]
+
+
+def test_a_wrong_column() -> None:
+    """Identifiers as labels raise, in a partition or where partitions are merged."""
+    frame = dd.from_pandas(table(), npartitions=5)
+    for most in (30, 150):
+        with pytest.raises(sm.LabelError, match=f"labels of column 'id' to be at most {most}, but"):
+            accumulate(frame, sm.MetricSet(), Fields("id", "guess"), max_labels=most).compute(scheduler="sync")
+    assert accumulate(frame, sm.MetricSet(), Fields("id", "guess"), max_labels=203).compute(scheduler="sync").n == 200
+
+
+def keyed() -> Any:
+    """Return rows with keys of several types, some missing."""
+    rows = table()
+    rows["number"] = [1.5, None, -0.0, 0.0] * 50
+    rows["text"] = ["x", None] * 100
+    rows["kind"] = pd.Categorical(["u", "v", None, "u"] * 50)
+    return rows
+
+
+@pytest.mark.parametrize(
+    "keys", ["country", "id", "number", "at", "kind", ["text", "number"], ["country", "kind", "id"]]
+)
+def test_states_by_key(keys: Any) -> None:
+    """There is a row for each group of `groupby`, missing keys among them, with the bytes of its rows."""
+    rows, names = keyed(), [keys] if isinstance(keys, str) else keys
+    frame = dd.from_pandas(rows, npartitions=5)
+    states = adapter.accumulate_by(frame, keys, sm.MetricSet(), FIELDS, npartitions=3)
+    result = states.compute(scheduler="sync")
+
+    def plain(values: Any) -> tuple[Any, ...]:
+        return tuple(None if pd.isna(value) else value for value in values)
+
+    expected = {
+        plain(key if isinstance(key, tuple) else (key,)): counted(sm.MetricSet(), FIELDS, part).to_bytes()
+        for key, part in rows.groupby(names, dropna=False, observed=True)
+    }
+    found = {plain(row[:-1]): row[-1] for row in result[[*names, "state"]].itertuples(index=False, name=None)}
+    assert found == expected
+    assert len(result) == len(expected)
+    assert states.npartitions == 3
+    assert list(states.columns) == [*names, "state"]
+
+
+def test_states_by_the_index_and_bad_rows() -> None:
+    """The index can be a key and a column that is counted; bad rows come of the same pass."""
+    rows = with_bad_rows()
+    frame = dd.from_pandas(rows.set_index("country"), npartitions=4, sort=False)
+    states, bad = adapter.accumulate_by(frame, "country", sm.MetricSet(), FIELDS, on_bad="count")
+    parts, record = dask.compute(states.to_delayed(), bad, scheduler="sync")
+    merged = {row.country: sm.from_bytes(row.state) for part in parts for row in part.itertuples()}
+
+    assert merged == {key: counted(sm.MetricSet(), FIELDS, part) for key, part in rows.dropna().groupby("country")}
+    assert [row[1:3] for row in record.first] == [(0, 3), (1, 45)]
+    by = accumulate(frame, sm.ByGroup(sm.MetricSet()), Fields("label", "guess", group="country"), on_bad="count")
+    assert by.compute(scheduler="sync").state.state("fr") == merged["fr"]
+
+
+def test_what_states_by_key_refuse() -> None:
+    """Keys that there are not, that come twice or are called state, and what is no data frame."""
+    for keys in ("state", ["country", "country"], []):
+        with pytest.raises(ValueError, match="`keys` to be columns, each once, and none called 'state'"):
+            adapter.accumulate_by(FRAME, keys, sm.MCC(), FIELDS)
+    with pytest.raises(sm.LabelError, match="'nope' to be a column of the data frame"):
+        adapter.accumulate_by(FRAME, "nope", sm.MCC(), FIELDS)
+    with pytest.raises(TypeError, match="a data frame of Dask, but got DataFrame"):
+        adapter.accumulate_by(table(4), "country", sm.MCC(), FIELDS)
+    with pytest.raises(ValueError, match="`inner` of a ByGroup to have no groups"):
+        adapter.accumulate_by(FRAME, "country", sm.ByGroup(sm.MCC()), FIELDS)
+    with pytest.raises(ValueError, match="`npartitions` to be a whole number above 0, but got 0"):
+        adapter.accumulate_by(FRAME, "country", sm.MCC(), FIELDS, npartitions=0)
 
 
 def test_without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
