@@ -2,7 +2,7 @@
 
     import ray
     import stream_metrics as sm
-    from stream_metrics.integrations.ray import Accumulator, accumulate, tree_merge
+    from stream_metrics.integrations.ray import Accumulator, accumulate, accumulate_by, tree_merge
     from stream_metrics.integrations.tables import Fields
 
     fields = Fields(y_true="label", y_pred="prediction")
@@ -11,6 +11,12 @@
 
     batches = [load.remote(path) for path in paths]  # or the tables themselves, also from a generator
     total = accumulate(batches, sm.MetricSet(), fields)
+
+    total, bad = accumulate(batches, sm.MetricSet(), fields, on_bad="count")  # leaves out what cannot be counted
+    print(bad)
+
+    states = accumulate_by(batches, "label", sm.MetricSet(), fields)  # a Dataset with a row a group
+    print({row["label"]: sm.from_bytes(row["state"]).n for row in states.iter_rows()})
 
     workers = [Accumulator.remote(sm.MetricSet()) for _ in range(2)]
     workers[0].update_many.remote(["cat", "dog"], ["cat", "cat"])
@@ -26,8 +32,8 @@ Where actors restart, let an `sm.Aggregate` have their reports:
     aggregate.put("worker 1", *ray.get(worker.report.remote()))
 
 The first report of a restarted actor replaces those before, as its epoch has the number of restarts, which Ray counts;
-no clock matters. Its sequence is the number of batches that are in its state, so batches from that number on are to be
-fed again. A new actor that takes the place of a lost one is given an epoch:
+no clock matters. Its sequence is the number of calls that have changed its state: where these are batches only, those
+from that number on are to be fed again. A new actor that takes the place of a lost one is given an epoch:
 
     worker = Accumulator.remote(sm.MetricSet(), epoch=aggregate.register("worker 1"))
 """
@@ -35,14 +41,15 @@ fed again. A new actor that takes the place of a lost one is given an epoch:
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from typing import Any, TypeVar
 
 from stream_metrics.containers.aggregate import merge
-from stream_metrics.integrations.tables import Fields, count_table, empty_copy, merge_in_tree
+from stream_metrics.integrations.tables import MOST_LABELS, Fields, Job, Part, check_columns, merge_in_tree
 from stream_metrics.states import protocols
+from stream_metrics.tables.bad_rows import Counted, OnBad
+from stream_metrics.tables.places import Place
 from stream_metrics.wire import from_bytes
 
 try:
@@ -51,7 +58,7 @@ try:
 except ImportError as error:
     raise ImportError('Expected Ray to be installed: pip install "stream-metrics[ray]"') from error
 
-__all__ = ["Accumulator", "accumulate", "tree_merge"]
+__all__ = ["Accumulator", "accumulate", "accumulate_by", "tree_merge"]
 
 State = TypeVar("State", bound=protocols.Accumulator)
 FIELDS = Fields()
@@ -70,17 +77,36 @@ class Accumulator:
         self._state, self._sequence, restarts = state.copy(), 0, _restarts()
         self._epoch = (restarts << 32) + secrets.randbelow(2**32) if epoch is None else epoch + restarts
 
+    def update(self, *sample: object, **named: object) -> None:
+        """Count one sample, given as to `update` of the state."""
+        self._state.update(*sample, **named)
+        self._sequence += 1
+
     def update_many(self, *columns: object, **named: object) -> None:
         """Count a batch, given as to `update_many` of the state; a bad row rejects the whole batch."""
         self._state.update_many(*columns, **named)
         self._sequence += 1
+
+    def merge(self, other: protocols.Accumulator | bytes) -> None:
+        """Add the counts of a state of the same configuration, or of its bytes."""
+        self._state.merge(from_bytes(other) if isinstance(other, bytes) else other)
+        self._sequence += 1
+
+    def reset(self) -> None:
+        """Forget every sample; the sequence goes on, so that the next report replaces those before."""
+        self._state.reset()
+        self._sequence += 1
+
+    def snapshot(self) -> Any:
+        """Return the snapshot of the state."""
+        return self._state.snapshot()
 
     def state(self) -> bytes:
         """Return the state as bytes."""
         return bytes(self._state.to_bytes())
 
     def report(self) -> tuple[bytes, int, int]:
-        """Return the state as bytes, the number of batches in it, and the epoch, which grows with each restart."""
+        """Return the state as bytes, the number of changes, and the epoch, which grows with each restart."""
         return self.state(), self._sequence, self._epoch
 
 
@@ -89,7 +115,16 @@ def _restarts() -> int:
     return int(actors(ray.get_runtime_context().get_actor_id())["NumRestarts"])
 
 
-def accumulate(source: Any, prototype: State, fields: Fields = FIELDS, *, fan_in: int = 8, **options: Any) -> State:
+def accumulate(
+    source: Any,
+    prototype: State,
+    fields: Fields = FIELDS,
+    *,
+    fan_in: int = 8,
+    on_bad: OnBad = "raise",
+    max_labels: int | None = MOST_LABELS,
+    **options: Any,
+) -> Any:
     """Return a new state like `prototype` that has counted all tables of `source`, each in a task.
 
     `source` is a Ray Dataset, or an iterable of tables or of references to tables; a table is an Arrow table, a pandas
@@ -98,17 +133,61 @@ def accumulate(source: Any, prototype: State, fields: Fields = FIELDS, *, fan_in
     that merges; its counts are ignored. `options` are those of the tasks that count (`num_cpus`,
     `max_retries`), and `fan_in` is the number of states that a task merges.
 
+    With on_bad="count" rows that cannot be counted are left out, and the result is the named tuple (state, bad), whose
+    second is a `BadRows`. It numbers the tables of an iterable as partitions; blocks of a Dataset have no numbers.
+    More distinct labels than `max_labels` are taken for a wrong column; None is no limit.
+
     Raises the first error of a task as soon as it is known: ``RayTaskError``, which is also a ``LabelError`` where the
     task raised one, but of a Dataset Ray's own ``UserCodeException``. ``ValueError`` if `prototype` is no accumulator,
     or does not merge; ``TypeError`` for a single table.
     """
-    blocks = hasattr(source, "map_batches")
-    if not blocks and (isinstance(source, Mapping) or hasattr(source, "columns")):
-        raise TypeError(f"Expected `source` to be a Dataset or an iterable of tables, but got {type(source).__name__}")
-    empty = empty_copy(prototype).to_bytes()
-    counted = _counted_blocks if blocks else _counted
-    total: State = tree_merge(chain([ray.put(empty)], counted(source, empty, fields, options)), fan_in)
-    return total
+    job = Job.of(prototype, fields, on_bad, max_labels)
+    packed = ray.put(job)
+    if _is_dataset(source):
+        parts = _counted_blocks(_selected(source, fields.columns()), job, options)
+    else:
+        parts = (part for (part,) in _counted(source, packed, _counting.options(**options, num_returns=2)))
+    last = merge_in_tree(parts, lambda refs: _merging_parts.remote(packed, *refs), fan_in)
+    return job.result(part for ref in last for part in _parts(ray.get(ref)))
+
+
+def accumulate_by(
+    source: Any,
+    keys: str | Sequence[str],
+    prototype: State,
+    fields: Fields = FIELDS,
+    *,
+    blocks: int = 16,
+    on_bad: OnBad = "raise",
+    max_labels: int | None = MOST_LABELS,
+    **options: Any,
+) -> Any:
+    """Return a Dataset with a row for each combination of `keys`: these columns, and `state`, bytes.
+
+    A missing key is a key. The rows of a group are merged in one of `blocks` blocks, by the hash of its key, so that no
+    process holds the states of all groups. Other arguments are those of `accumulate`; the columns of a Dataset that are
+    read pass through the object store. With on_bad="count" the result is the named tuple (dataset, bad), whose second
+    is a `BadRows`.
+
+    Raises what `accumulate` raises, and ``ValueError`` for a key that is called state, or comes twice.
+    """
+    import ray.data
+
+    from stream_metrics.integrations.group_states import GroupJob, merge_records  # needs pandas, as ray.data does
+
+    if type(blocks) is not int or blocks < 1:
+        raise ValueError(f"Expected `blocks` to be a whole number above 0, but got {blocks!r}")
+    job = GroupJob.of(prototype, keys, fields, on_bad, max_labels, blocks)
+    packed = ray.put(job)
+    if _is_dataset(source):
+        source = _selected(source, list(dict.fromkeys([*job.keys, *fields.columns()]))).to_arrow_refs()
+    counted = list(_counted(source, packed, _counting_groups.options(**options, num_returns=blocks + 2)))
+    columns = list(zip(*counted, strict=True))[:blocks]
+    buckets = [_merging_groups.remote(packed, *parts) for parts in columns]
+    states = ray.data.from_arrow_refs(buckets) if buckets else ray.data.from_items([])
+    if on_bad == "raise":
+        return states
+    return Counted(states, merge_records(ray.get(parts[blocks]) for parts in counted))
 
 
 def tree_merge(refs: Iterable[ray.ObjectRef], fan_in: int = 8) -> Any:
@@ -117,71 +196,95 @@ def tree_merge(refs: Iterable[ray.ObjectRef], fan_in: int = 8) -> Any:
     Raises ``MergeError`` if there is none, or if kinds or configurations differ.
     """
     last = merge_in_tree(refs, lambda parts: _merging.remote(*parts), fan_in)
-    return merge(state for ref in last for state in _states(ray.get(ref)))
+    return merge(map(ray.get, last))
 
 
-def _counted_blocks(
-    dataset: ray.data.Dataset, empty: bytes, fields: Fields, options: dict[str, Any]
-) -> Iterator[ray.ObjectRef]:
-    """Yield references to tables with the states of all blocks."""
+def _is_dataset(source: Any) -> bool:
+    """Tell whether a source is a Dataset, or else an iterable of tables; TypeError for a single table."""
+    blocks = hasattr(source, "map_batches")
+    if not blocks and (isinstance(source, Mapping) or hasattr(source, "columns")):
+        raise TypeError(f"Expected `source` to be a Dataset or an iterable of tables, but got {type(source).__name__}")
+    return blocks
+
+
+def _selected(dataset: ray.data.Dataset, names: list[str]) -> ray.data.Dataset:
+    """Return a Dataset with the named columns; LabelError for one that it does not have."""
     there = dataset.columns(fetch_if_missing=False)  # None where only reading would tell
     if there is not None:
-        fields.check(there, "dataset")
-    count = partial(_count_block, empty, fields)
-    wanted = dataset.select_columns(fields.columns())
-    yield from wanted.map_batches(count, batch_format="pyarrow", batch_size=None, **options).to_arrow_refs()
+        check_columns(names, there, "dataset")
+    return dataset.select_columns(names)
 
 
-def _counted(source: Iterable[Any], empty: bytes, fields: Fields, options: dict[str, Any]) -> Iterator[ray.ObjectRef]:
-    """Yield references to the states of all tables, in the order in which they are ready."""
-    count = _counting.options(**options, num_returns=2)
-    packed, limit = ray.put(empty), AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
-    under_way: dict[ray.ObjectRef, ray.ObjectRef] = {}
-    for table in source:
-        state, done = count.remote(packed, fields, table)
-        under_way[done] = state
+def _counted_blocks(dataset: ray.data.Dataset, job: Job, options: dict[str, Any]) -> Iterator[ray.ObjectRef]:
+    """Yield references to tables with the states of all blocks."""
+    yield from dataset.map_batches(
+        partial(_count_block, job), batch_format="pyarrow", batch_size=None, **options
+    ).to_arrow_refs()
+
+
+def _counted(source: Iterable[Any], job: ray.ObjectRef, count: Any) -> Iterator[list[ray.ObjectRef]]:
+    """Yield references to the results of the tasks that count tables, in the order in which they are ready."""
+    limit = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+    under_way: dict[ray.ObjectRef, list[ray.ObjectRef]] = {}
+    for partition, table in enumerate(source):
+        *results, done = count.remote(job, table, partition)
+        under_way[done] = results
         if len(under_way) == limit:
             yield from _ready(under_way)
     while under_way:
         yield from _ready(under_way)
 
 
-def _ready(under_way: dict[ray.ObjectRef, ray.ObjectRef]) -> Iterator[ray.ObjectRef]:
-    """Wait for a task, raise its error, or yield the reference to its state."""
+def _ready(under_way: dict[ray.ObjectRef, list[ray.ObjectRef]]) -> Iterator[list[ray.ObjectRef]]:
+    """Wait for a task, raise its error, or yield the references to its results."""
     for done in ray.wait(list(under_way))[0]:
         ray.get(done)
         yield under_way.pop(done)
 
 
-def _count(empty: bytes, fields: Fields, table: object) -> bytes:
-    """Return the state of a table."""
-    state = from_bytes(empty)
-    count_table(state, table, fields)
-    return bytes(state.to_bytes())
-
-
-def _count_block(empty: bytes, fields: Fields, table: object) -> object:
-    """Return the state of an Arrow table as a table of one row."""
+def _count_block(job: Job, table: object) -> object:
+    """Return the state of an Arrow table, and the record of its bad rows, as a table of one row."""
     import pyarrow as pa  # Ray alone does without
 
-    return pa.table({"state": pa.array([_count(empty, fields, table)], pa.binary())})
+    place = Place() if job.on_bad == "raise" else Place(row=None)
+    state, bad = job.count([(table, place)])
+    return pa.table({"state": pa.array([state], pa.binary()), "bad": pa.array([bad], pa.binary())})
 
 
-def _count_table(empty: bytes, fields: Fields, table: object) -> tuple[bytes, None]:
+def _count_table(job: Job, table: object, partition: int) -> tuple[Part, None]:
     """Return the state of a table and, to learn of errors by, something that costs nothing to fetch."""
-    return _count(empty, fields, table), None
+    return job.count([(table, Place(partition=partition))]), None
+
+
+def _count_groups(job: Any, table: object, partition: int) -> tuple[object, ...]:
+    """Return the states of a table by bucket, the record of its bad rows, and None as above."""
+    return *job.count(table, partition), None
+
+
+def _merge_groups(job: Any, *frames: Any) -> object:
+    """Return the states of a bucket as an Arrow table."""
+    import pyarrow as pa
+
+    return pa.Table.from_pandas(job.merge(frames), preserve_index=False)
+
+
+def _merge_parts(job: Job, *payloads: Any) -> Part:
+    """Return the merge of the results of other tasks."""
+    return job.merge(part for payload in payloads for part in _parts(payload))
+
+
+def _parts(payload: Any) -> list[Part]:
+    """Return the parts in the result of a task: a part, or a table of parts, which may have no columns."""
+    if not hasattr(payload, "column_names"):
+        return [payload]
+    columns = (payload["state"].to_pylist(), payload["bad"].to_pylist()) if payload.num_rows else ([], [])
+    return list(zip(*columns, strict=True))
 
 
 def _merge(*payloads: Any) -> bytes:
-    """Return the merge of the results of other tasks."""
-    return bytes(merge(state for payload in payloads for state in _states(payload)).to_bytes())
+    """Return the merge of states, or of their bytes."""
+    return bytes(merge(payloads).to_bytes())
 
 
-def _states(payload: Any) -> Iterable[Any]:
-    """Return the states in the result of a task: bytes, a state, or a table of bytes, which may have no columns."""
-    if hasattr(payload, "column_names"):
-        return map(from_bytes, payload["state"].to_pylist() if payload.num_rows else ())
-    return [from_bytes(payload) if isinstance(payload, bytes) else payload]
-
-
-_counting, _merging = ray.remote(_count_table), ray.remote(_merge)
+_counting, _merging, _merging_parts = ray.remote(_count_table), ray.remote(_merge), ray.remote(_merge_parts)
+_counting_groups, _merging_groups = ray.remote(_count_groups), ray.remote(_merge_groups)

@@ -264,6 +264,77 @@ def test_datasets_count_what_one_process_counts(name: str) -> None:
     assert accumulate(dataset, prototype(name), FIELDS[name], num_cpus=1).to_bytes() == whole(name)
 
 
+def bad_parts() -> list[Any]:
+    """Return the table in pieces, with two bad rows."""
+    labels = table()["y_true"].to_pylist()
+    labels[5] = labels[400] = None
+    rows = table().set_column(0, "y_true", pa.array(labels))
+    return [rows.slice(0, 300), rows.slice(300)]
+
+
+def good_rows(by: str | None = None) -> Any:
+    """Return the state of the rows that are not bad, or a state for each key."""
+    rows = pa.concat_tables(bad_parts()).to_pandas().dropna()
+    if by is None:
+        return sm.count(rows)
+    return {key: sm.count(part) for key, part in rows.groupby(by)}
+
+
+def test_bad_rows_are_counted() -> None:
+    """Good rows of tables and of a Dataset are counted, and the record knows the table and the row, or neither."""
+    total, bad = accumulate(bad_parts(), sm.MetricSet(), on_bad="count")
+    assert total == good_rows()
+    assert [row[:3] for row in bad.first] == [(None, 0, 5), (None, 1, 100)]
+
+    total, bad = accumulate(ray.data.from_arrow(bad_parts()), sm.MetricSet(), on_bad="count")
+    assert total == good_rows()
+    assert [row[:3] for row in bad.first] == [(None, None, None)] * 2
+
+    with pytest.raises(sm.LabelError, match=r"`y_true` at position (5 of partition 0|100 of partition 1)"):
+        accumulate(bad_parts(), sm.MetricSet())
+
+
+def test_a_wrong_column() -> None:
+    """Identifiers as labels raise in a task, or where parts are merged."""
+    for most in (100, 500):
+        with pytest.raises(sm.LabelError, match=f"labels of column 'unread' to be at most {most}, but"):
+            accumulate([table().slice(0, 300), table().slice(300)], sm.MetricSet(), Fields("unread"), max_labels=most)
+
+
+@pytest.mark.parametrize("form", ["tables", "dataset"])
+def test_states_by_key(form: str) -> None:
+    """There is a row for each key, with the bytes of its good rows, and the record of the others."""
+    source = bad_parts() if form == "tables" else ray.data.from_arrow(bad_parts())
+    states, bad = adapter.accumulate_by(source, "country", sm.MetricSet(), blocks=3, on_bad="count")
+
+    assert {row["country"]: sm.from_bytes(row["state"]) for row in states.iter_rows()} == good_rows("country")
+    assert bad.n == 2
+    assert adapter.accumulate_by([], "country", sm.MetricSet()).count() == 0
+    with pytest.raises(sm.LabelError, match="`y_true` at position"):
+        adapter.accumulate_by(bad_parts(), "country", sm.MetricSet())
+    with pytest.raises(ValueError, match="`blocks` to be a whole number above 0, but got 0"):
+        adapter.accumulate_by([], "country", sm.MetricSet(), blocks=0)
+
+
+def test_an_actor_is_an_accumulator() -> None:
+    """It counts samples, merges states, is read and reset; every change makes its report newer."""
+    worker = Accumulator.remote(sm.Accuracy())
+    other = sm.Accuracy()
+    other.update("a", "b")
+    worker.update.remote("a", "a")
+    worker.merge.remote(other)
+    worker.merge.remote(other.to_bytes())
+    snapshot, report = ray.get([worker.snapshot.remote(), worker.report.remote()])
+    worker.reset.remote()
+    after = ray.get(worker.report.remote())
+
+    assert snapshot["accuracy"] == 1 / 3
+    assert (report[1], after[1]) == (3, 4)
+    assert sm.from_bytes(after[0]) == sm.Accuracy()
+    with pytest.raises(sm.MergeError):
+        ray.get(worker.merge.remote(sm.MCC()))
+
+
 def test_the_example_of_the_docstring(tmp_path: Path) -> None:
     """What the docstring shows runs, over Parquet files and over tasks that load them."""
     paths = [str(tmp_path / f"{number}.parquet") for number in range(2)]
