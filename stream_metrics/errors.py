@@ -7,7 +7,7 @@ Errors are told apart by their type and fields; the message is made from the fie
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Self
 
 __all__ = [
@@ -177,7 +177,7 @@ class LabelError(StreamMetricsError, ValueError):
 
 
 class OptionError(StreamMetricsError, ValueError):
-    """An option of a window is not one that it can have."""
+    """An option has a value that a window cannot have, or that does not follow from what a state has counted."""
 
 
 class ScoreError(StreamMetricsError, ValueError):
@@ -196,13 +196,19 @@ class MergeError(StreamMetricsError):
     """Two states with different configurations, or of different kinds, cannot become one."""
 
 
-def options_differ(mine: Mapping[str, object], theirs: Mapping[str, object]) -> MergeError:
+def options_differ(
+    mine: Mapping[str, object], theirs: Mapping[str, object], reconfigurable: Collection[str] = (), note: str = ""
+) -> MergeError:
     """Return the error of a merge of two objects whose options differ; it names each of them with both values.
 
     Parameters
     ----------
     mine, theirs : mapping from str to object
         The options of both by name.
+    reconfigurable : collection of str, default ()
+        The options that `reconfigured` can change; the message says so of those that differ.
+    note : str, default ""
+        What follows from the options, as the end of a sentence.
 
     Returns
     -------
@@ -210,12 +216,13 @@ def options_differ(mine: Mapping[str, object], theirs: Mapping[str, object]) -> 
         The error. Its argument is the first option that differs.
     """
     names = [name for name in mine if repr(mine[name]) != repr(theirs.get(name))] or list(mine)
-    if names[0] == "scores" and not (mine["scores"] and theirs["scores"]):
-        names, but = names[:1], "got two of which one keeps scores, the other labels only"
-    else:
-        values = [f"{_shown(mine[name])} in one and {_shown(theirs[name])} in the other" for name in names]
-        subjects = [f"`{name}` " for name in names] if names[1:] else [""]
-        but = "got " + ", ".join(f"{name}{value}" for name, value in zip(subjects, values, strict=True))
+    values = [f"{_shown(mine[name])} in one and {_shown(theirs[name])} in the other" for name in names]
+    subjects = [f"`{name}` " for name in names] if names[1:] else [""]
+    but = "got " + ", ".join(f"{name}{value}" for name, value in zip(subjects, values, strict=True))
+    but += note
+    changes = ", ".join(f"{name}=..." for name in names if name in reconfigurable)
+    if changes:
+        but += f"; reconfigured({changes}) returns a state with other options where the counts allow it"
     subject = " and ".join(f"`{name}`" for name in names)
     got = theirs[names[0]]
     return MergeError(argument=names[0], subject=subject, expected="to be the same in both", got=got, but=but)

@@ -210,7 +210,7 @@ def test_shards_add_up() -> None:
     assert shards[0] + shards[1] + shards[2] == sum(shards) == sm.merge(shards) == sm.merge(before) == whole
     assert [shard.to_bytes() for shard in shards] == before
     with pytest.raises(sm.MergeError):
-        shards[0] + sm.MetricSet(["accuracy"])
+        shards[0] + sm.MetricSet(labels=["a"])
     with pytest.raises(TypeError):
         shards[0] + 1
     with pytest.raises(sm.DecodeError):

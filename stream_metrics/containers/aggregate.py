@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar
 
 from stream_metrics._core.numeric.kernels import Lock
+from stream_metrics.containers.inner import copy_like, emptied
 from stream_metrics.containers.partial_sums import PartialSums
 from stream_metrics.containers.workers import Entry, PutResult, Worker, newer, outcome
 from stream_metrics.errors import LabelError, MergeError, UnknownKeyError, quantity, with_article
@@ -39,18 +40,18 @@ RETIRED = ("retired",)  # in bytes, where a worker that counts has its state
 
 
 def merge(states: Iterable[State | bytes]) -> State:
-    """Return a new state with the counts of all states; their order does not matter.
+    """Return a new state with the counts of all states; their order does not matter for what is counted.
 
     Parameters
     ----------
     states : iterable of state or bytes
-        States, metrics, sets, windows or groups of one configuration, or what `to_bytes` made of them. They stay as
+        States, metrics, sets, windows or groups that count the same, or what `to_bytes` made of them. They stay as
         they are.
 
     Returns
     -------
     state
-        A new state of the same class.
+        A new state. What it shows (metrics, `zero_division`, the order of labels) is what the first one shows.
 
     Raises
     ------
@@ -236,7 +237,8 @@ class Aggregate(Portable):
     def _fold(self, states: Iterable[Accumulator | None]) -> None:
         """Add states to the base; copies of this object may share the base that there was."""
         parts = [state for state in (self._base, *states) if state is not None]
-        if parts:
+        if parts:  # in an order that does not depend on when each was added: the first says what is shown
+            parts.sort(key=lambda state: emptied(state).to_bytes())
             self._base = merge(parts)
             self._sums.replace(BASE, self._base)
 
@@ -267,8 +269,7 @@ class Aggregate(Portable):
                 if reason is not None:
                     raise reason
                 return
-            self._empty = other.copy()
-            self._empty.reset()
+            self._empty = emptied(other)
         self._empty.copy().merge(state)
 
     def drop(self, worker: Label) -> None:
@@ -416,7 +417,8 @@ class Aggregate(Portable):
         Returns
         -------
         object
-            A state of the class of the workers' states.
+            A state of the class of the workers' states. What it shows is what the state of the first worker shows, by
+            the order of names.
 
         Raises
         ------
@@ -427,7 +429,10 @@ class Aggregate(Portable):
             total = self._sums.total()
             if total is None:
                 raise MergeError("Expected at least one state to merge, but got none")
-            return total.copy()
+            with_states = [key for key, entry in self._entries.items() if entry.state is not None]
+            names = [with_states[at] for at in ordering(with_states)[:1]]
+            first = self._entries[names[0]].state if names else self._base
+        return copy_like(emptied(first), total)
 
     def snapshot(self) -> Any:
         """Return a snapshot of all workers together.
@@ -566,8 +571,7 @@ class Aggregate(Portable):
             raise ValueError("states of workers")
         self._check_fits(state)
         if self._empty is None:
-            self._empty = state.copy()
-            self._empty.reset()
+            self._empty = emptied(state)
         return state
 
     def __repr__(self) -> str:

@@ -29,9 +29,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from stream_metrics._core.numeric.kernels import MISSING, Lock, checked_weight, split_weights
-from stream_metrics.containers.inner import InRiver, check_same, empty_prototype, state_decoder, walk_inner
+from stream_metrics.containers.inner import (
+    InRiver,
+    check_same,
+    copier,
+    empty_prototype,
+    reconfigured_inner,
+    state_decoder,
+    walk_inner,
+)
 from stream_metrics.containers.rescale import has_sketch, scale_weights
-from stream_metrics.errors import WeightError, quantity
+from stream_metrics.errors import OptionError, WeightError, quantity
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.columns import read_weights as checked_weights
 from stream_metrics.inputs.tensors import is_single
@@ -338,13 +346,13 @@ class Fading(InRiver, Portable):
             if other._latest is None:
                 return self
             latest = max(other._latest, other._latest if self._latest is None else self._latest)
-            states = {}
+            states, copied = {}, copier(self.inner, other.inner)
             for stretch in (self._newest(latest) - 1, self._newest(latest)):
                 mine, theirs = self._states.get(stretch), other._states.get(stretch)
                 if mine is not None:
                     states[stretch] = mine if theirs is None else mine.copy().merge(theirs)
                 elif theirs is not None:
-                    states[stretch] = theirs.copy()
+                    states[stretch] = copied(theirs)
             self._find_capacity(states, latest, 0)
             self._states, self._latest = states, latest
         return self
@@ -360,6 +368,37 @@ class Fading(InRiver, Portable):
         twin: Self = type(self)(self.inner, self._half if self.by_count else f"{self._half}ns", self.clock)
         with self._lock.reading():
             twin._states = {stretch: state.copy() for stretch, state in self._states.items()}
+            twin._latest = self._latest
+        return twin
+
+    def reconfigured(self, **options: Any) -> Self:
+        """Return a new state of the same samples with other options.
+
+        Parameters
+        ----------
+        **options : object
+            Options of `inner`, such as `metrics` or `labels`. What is left out stays.
+
+        Returns
+        -------
+        Fading
+            What a state with these options would have counted.
+
+        Raises
+        ------
+        OptionError
+            If that does not follow from the counts. `half_life` cannot change, and scores cannot be dropped, since they
+            fade in shorter stretches of time.
+        TypeError
+            If there is no such option.
+        """
+        inner = reconfigured_inner(self.inner, options, ("half_life",))
+        twin: Self = type(self)(inner, self._half if self.by_count else f"{self._half}ns", self.clock)
+        with self._lock.reading():
+            if self._states and twin._reach != self._reach:
+                reason = "labels alone fade in other stretches of time than scores"
+                raise OptionError(argument="scores", expected="to stay", got=options.get("scores"), but=reason)
+            twin._states = {stretch: reconfigured_inner(state, options) for stretch, state in self._states.items()}
             twin._latest = self._latest
         return twin
 

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from stream_metrics._core.windows.kernels import GroupUpdateBase, Slot
 from stream_metrics.containers.group_keys import factorize_groups, rank, shown
-from stream_metrics.containers.inner import InRiver, check_same, empty_prototype, state_decoder, walk_inner
+from stream_metrics.containers.inner import (
+    InRiver,
+    check_same,
+    copier,
+    empty_prototype,
+    reconfigured_inner,
+    state_decoder,
+    walk_inner,
+)
 from stream_metrics.errors import OptionError, UnknownKeyError, WeightError, quantity, with_article
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.counts import count_batch
@@ -27,12 +35,13 @@ from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.states.batches import KeyedBatch, counts_labels, mergeable
 from stream_metrics.states.limits import MOST, Load, capacity_left, grown, load_of
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.states.reconfiguring import not_counted
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["ByGroup"]
 
 KNOWN = 4096  # folded keys that are cached, so that not each of their samples is hashed
-CONFIGURATION = ("inner", "max_groups", "other")
+CONFIGURATION = ("inner", "max_groups")
 
 Codes: TypeAlias = NDArray[np.int64]
 
@@ -321,8 +330,9 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             raise reason
         with self.merging(other):
             capacity_left(load_of((self, other)))
-            fresh = {key: _both(self._slots.get(key), slot) for key, slot in other._slots.items()}
-            rest = self._rest if other._rest is None else _both(self._rest, other._rest)
+            copied = copier(self.inner, other.inner)
+            fresh = {key: _both(self._slots.get(key), slot, copied) for key, slot in other._slots.items()}
+            rest = self._rest if other._rest is None else _both(self._rest, other._rest, copied)
             self._put({**self._slots, **fresh}, rest)
             self._folded.clear()
             self._capacity = 0
@@ -343,6 +353,38 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             twin._largest = self._largest
             twin._slots = {key: Slot(slot.state.copy(), slot.forms) for key, slot in self._slots.items()}
             twin._rest = None if self._rest is None else Slot(self._rest.state.copy())
+        return twin
+
+    def reconfigured(self, **options: Any) -> Self:
+        """Return a new state of the same samples with other options.
+
+        Parameters
+        ----------
+        **options : object
+            Options of `inner`, such as `metrics` or `labels`, and `other` and `max_groups`. What is left out stays.
+            Fewer groups than there are fold the others for good.
+
+        Returns
+        -------
+        ByGroup
+            What groups with these options would have counted.
+
+        Raises
+        ------
+        OptionError
+            If that does not follow from the counts.
+        TypeError
+            If there is no such option.
+        """
+        own = {name: options.pop(name) for name in ("max_groups", "other") if name in options}
+        own = {"max_groups": self.max_groups, "other": self.other, **own}
+        twin: Self = type(self)(reconfigured_inner(self.inner, options), **own)
+        with self.reading():
+            changed: Self = self.map_states(lambda state: reconfigured_inner(state, options))
+        limit = twin.max_groups
+        if changed._rest is not None and (limit is None or limit > len(changed._slots)):
+            raise not_counted("max_groups", self.max_groups, limit, "some groups are folded already")
+        twin._put(changed._slots, changed._rest)
         return twin
 
     def map_states(self, change: Callable[[Accumulator], Accumulator]) -> Self:
@@ -507,10 +549,10 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             return f"ByGroup({values}, {groups}, {samples}{folded})"
 
 
-def _both(mine: Slot | None, theirs: Slot) -> Slot:
-    """Return a slot with what two hold, which stay as they are."""
+def _both(mine: Slot | None, theirs: Slot, copied: Callable[[Any], Any]) -> Slot:
+    """Return a slot with what two hold, which stay as they are; `copied` copies the state of the other one."""
     if mine is None:
-        return Slot(theirs.state.copy(), theirs.forms)
+        return Slot(copied(theirs.state), theirs.forms)
     return Slot(mine.state.copy().merge(theirs.state), _sum(mine.forms, theirs.forms))
 
 

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
-from stream_metrics.errors import MergeError, options_differ, with_article
+from stream_metrics.errors import MergeError, OptionError, options_differ, with_article
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import Portable, encoded
 
-__all__ = ["InRiver", "check_same", "empty_prototype", "state_decoder", "walk_inner"]
+__all__ = [
+    "InRiver",
+    "check_same",
+    "copier",
+    "copy_like",
+    "emptied",
+    "empty_prototype",
+    "reconfigured_inner",
+    "state_decoder",
+    "walk_inner",
+]
 
 FORGETTING = {"rolling": "Rolling", "timed": "TimeWindow", "fading": "Fading"}  # by the kind in bytes
 
@@ -31,9 +42,7 @@ def empty_prototype(inner: object, holder: str, *, keeps_all: bool = True) -> An
                 f"Expected `inner` of {with_article(holder)} to keep whatever it is fed, "
                 f"but got {with_article(FORGETTING[state.KIND])}, which forgets by a rule of its own"
             )
-    empty = inner.copy()
-    empty.reset()  # type: ignore[attr-defined]
-    return empty
+    return emptied(inner)
 
 
 def walk_inner(state: Any) -> Iterator[Any]:
@@ -59,15 +68,51 @@ def state_decoder(empty: State) -> Callable[[object], State]:
 
 
 def check_same(mine: object, theirs: object, configuration: Iterable[str]) -> None:
-    """Raise MergeError unless both are of one type and all these attributes agree."""
+    """Raise MergeError unless both are of one type, these attributes agree, and what is inside counts the same."""
     if type(mine) is not type(theirs):
         raise MergeError(f"Expected to merge {with_article(type(mine))}, but got {with_article(type(theirs))}")
     for name in configuration:
         a, b = getattr(mine, name), getattr(theirs, name)
-        if name == "inner" and type(a) is type(b):
-            a.copy().merge(b)  # names what differs inside
-        if a != b or repr(a) != repr(b):
-            raise options_differ({name: a}, {name: b})
+        if name == "inner":
+            a.copy().merge(b)  # raises unless they count the same
+        elif a != b or repr(a) != repr(b):
+            raise options_differ({name: a}, {name: b}, ("max_groups",))
+
+
+def emptied(state: Any) -> Any:
+    """Return a state with the same options that has counted nothing."""
+    empty = state.copy()
+    empty.reset()
+    return empty
+
+
+def copy_like(empty: State, state: State) -> State:
+    """Return a copy of a state that counts what `empty` does, and that shows what `empty` does."""
+    return state.copy() if emptied(state) == empty else empty.copy().merge(state)
+
+
+def copier(inner: State, theirs: State) -> Callable[[State], State]:
+    """Return what copies states from a container with the prototype `theirs` into one with the prototype `inner`."""
+    return _copy if inner == theirs else partial(_merged, inner)
+
+
+def _copy(state: State) -> State:
+    return state.copy()
+
+
+def _merged(empty: State, state: State) -> State:
+    return empty.copy().merge(state)
+
+
+def reconfigured_inner(inner: Any, options: Mapping[str, Any], own: Iterable[str] = ()) -> Any:
+    """Return the prototype of a container with other options; OptionError for those of the container itself."""
+    for name in own:
+        if name in options:
+            reason = "a container keeps this for good"
+            raise OptionError(argument=name, expected="to stay", got=options[name], but=f"got another: {reason}")
+    if not hasattr(inner, "reconfigured"):
+        raise TypeError(f"Expected `inner` to have options that can change, but got {with_article(type(inner))}")
+    return inner.reconfigured(**options)
 
 
 class InRiver:

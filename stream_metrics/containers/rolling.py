@@ -10,13 +10,14 @@ import numpy as np
 
 from stream_metrics._core.confusion.kernels import UpdateBase
 from stream_metrics._core.windows.kernels import RollingAucBase
-from stream_metrics.containers.inner import InRiver, empty_prototype, walk_inner
+from stream_metrics.containers.inner import InRiver, empty_prototype, reconfigured_inner, walk_inner
 from stream_metrics.errors import MergeError, OptionError, quantity, with_article
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
 from stream_metrics.inputs.score_tables import materialize
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, unique
+from stream_metrics.labels.pos_label import counted_before
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.metric import METRIC_CLASSES, Metric
 from stream_metrics.metrics.metric_set import MetricSet
@@ -25,6 +26,7 @@ from stream_metrics.states.limits import Load
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.ranks import RankSketch
+from stream_metrics.states.reconfiguring import not_counted
 from stream_metrics.states.score_states import ScoreStates
 from stream_metrics.wire import Portable, packed, unpacked
 
@@ -213,6 +215,41 @@ class Rolling(RollingAucBase, InRiver, Portable):
         twin: Self = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         self._copy_to(twin)
+        return twin
+
+    def reconfigured(self, **options: Any) -> Self:
+        """Return a new window of the same samples with other options.
+
+        Parameters
+        ----------
+        **options : object
+            Options of `inner`, such as `metrics` or `labels`, and `window`. What is left out stays.
+
+        Returns
+        -------
+        Rolling
+            What a window with these options would have counted.
+
+        Raises
+        ------
+        OptionError
+            If that does not follow from the samples in the window, or samples would be read otherwise.
+        TypeError
+            If there is no such option.
+        """
+        length = options.pop("window", self.window)
+        twin: Self = type(self)(reconfigured_inner(self.inner, options), length)
+        with self.reading():
+            samples, full = self._samples(), self.held == self.window
+        if full and length > self.window:
+            raise not_counted("window", self.window, length, "older samples were forgotten")
+        if samples and (twin._reads, twin._classes) != (self._reads, self._classes):
+            before, after = (self._reads, self._classes), (twin._reads, twin._classes)
+            raise not_counted("inner", before, after, "samples in the window were read for these scores and classes")
+        live, samples = twin.inner.copy(), samples[-length:]
+        with counted_before():
+            feed(live, samples)
+        twin._refill(live, samples)
         return twin
 
     def snapshot(self, **options: object) -> Any:

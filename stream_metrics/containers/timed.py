@@ -17,7 +17,14 @@ import numpy as np
 
 from stream_metrics._core.windows.kernels import PaneUpdateBase
 from stream_metrics.containers.closing import Closed, closing
-from stream_metrics.containers.inner import InRiver, check_same, empty_prototype, state_decoder
+from stream_metrics.containers.inner import (
+    InRiver,
+    check_same,
+    copier,
+    empty_prototype,
+    reconfigured_inner,
+    state_decoder,
+)
 from stream_metrics.containers.two_stack import StatesAsTheyAre, TwoStackAggregator
 from stream_metrics.errors import OptionError, quantity
 from stream_metrics.inputs.arguments import named_arguments
@@ -321,7 +328,8 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
             theirs = other._merges.with_late(other._open)
             panes = self._merges.with_late(self._open)
             merged = {pane: panes[pane].copy().merge(state) for pane, state in theirs.items() if pane in panes}
-            added = {pane: state.copy() for pane, state in theirs.items() if pane not in panes}
+            copied = copier(self.inner, other.inner)
+            added = {pane: copied(state) for pane, state in theirs.items() if pane not in panes}
             self._take({**panes, **merged, **added})
             self._timed |= other._timed
             if other._started:
@@ -350,16 +358,43 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         TimeWindow
             The copy. `on_close` and the windows closed so far are not copied.
         """
+        return self._copied(self.inner, lambda state: state.copy())
+
+    def _copied(self, inner: Any, copied: Callable[[Any], Accumulator]) -> Self:
+        """Return a window whose panes are what `copied` returns of the panes here."""
         twin: Self = type(self).__new__(type(self))
-        twin._attach(self.inner, self._length, self._panes, self._lateness, self.clock)
+        twin._attach(inner, self._length, self._panes, self._lateness, self.clock)
         twin.on_close, twin._merges = None, TwoStackAggregator(StatesAsTheyAre())
         twin._closed, twin._closed_to = deque(), None
         with self.reading():
             twin._timed = self._timed
             if self._started:
                 twin._move(self._latest)
-            twin._take({pane: state.copy() for pane, state in self._merges.with_late(self._open).items()})
+            twin._take({pane: copied(state) for pane, state in self._merges.with_late(self._open).items()})
         return twin
+
+    def reconfigured(self, **options: Any) -> Self:
+        """Return a new window of the same samples with other options.
+
+        Parameters
+        ----------
+        **options : object
+            Options of `inner`, such as `metrics` or `labels`. What is left out stays.
+
+        Returns
+        -------
+        TimeWindow
+            What a window with these options would have counted. As in a copy, there is no `on_close`.
+
+        Raises
+        ------
+        OptionError
+            If that does not follow from the counts; those of the window itself cannot change.
+        TypeError
+            If there is no such option.
+        """
+        inner = reconfigured_inner(self.inner, options, ("period", "panes", "lateness"))
+        return self._copied(inner, lambda state: state.reconfigured(**options))
 
     def reset(self) -> None:
         """Forget every sample and the time; the configuration stays."""

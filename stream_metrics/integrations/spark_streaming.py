@@ -66,7 +66,8 @@ def accumulate_stream(
 
     After each micro-batch it has a row for each combination of `keys` that was in it: how many samples the state has
     counted since the start of the query, and its bytes. Null is a key. Arguments are those of `accumulate_by`. A query
-    that is restarted with a prototype of another configuration fails with MergeError.
+    that is restarted with a prototype that counts the same, but shows other metrics, goes on: states then show what the
+    new one does. A prototype that counts something else fails with MergeError.
     """
     parts = partial_states(df, keys, prototype, fields, classes=classes)
     names = parts.columns[:-1]
@@ -91,6 +92,7 @@ def _pack(batches: Batches) -> Batches:
 def _update(key: tuple[object, ...], frames: Iterator[pd.DataFrame], stored: GroupState) -> Iterator[pd.DataFrame]:
     """Merge new states of a group into the one that Spark holds, and yield its row."""
     rows = [_table(data) for frame in frames for data in frame["row"]]
+    # the new states come first, so that the prototype of today says what is shown
     states = [row["state"][0].as_py() for row in rows] + ([bytes(stored.get[0])] if stored.exists else [])
     total = merge(map(from_bytes, states))
     merged = total.to_bytes()

@@ -4,6 +4,15 @@ Everything that decides whether two labels are the same, or how one is shown, be
 read does not (`inputs`).
 """
 
-from stream_metrics.labels.label import Label, canonical, is_missing, most_likely, ordering, sort_key, unique
+from stream_metrics.labels.label import (
+    Label,
+    canonical,
+    is_missing,
+    most_likely,
+    ordering,
+    same_labels,
+    sort_key,
+    unique,
+)
 
-__all__ = ["Label", "canonical", "is_missing", "most_likely", "ordering", "sort_key", "unique"]
+__all__ = ["Label", "canonical", "is_missing", "most_likely", "ordering", "same_labels", "sort_key", "unique"]

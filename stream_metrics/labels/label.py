@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 
 from stream_metrics.errors import LabelError, ScoreError
 
-__all__ = ["Label", "canonical", "is_missing", "most_likely", "ordering", "sort_key", "unique"]
+__all__ = ["Label", "canonical", "is_missing", "most_likely", "ordering", "same_labels", "sort_key", "unique"]
 
 Label: TypeAlias = "str | int | float | bytes | tuple[Label, ...]"
 
@@ -205,6 +205,20 @@ def unique(labels: Iterable[object], argument: str = "labels") -> tuple[Label, .
             )
         seen.add(label)
     return checked
+
+
+def same_labels(mine: tuple[Label, ...] | None, theirs: tuple[Label, ...] | None) -> bool:
+    """Return whether two fixed sets have the same labels, of the same types, in any order; None is no set."""
+    if mine is theirs or mine is None or theirs is None:
+        return mine is theirs
+    if mine == theirs and _types(mine) == _types(theirs):  # nearly always, and fast
+        return True
+    return {label: _types(label) for label in mine} == {label: _types(label) for label in theirs}
+
+
+def _types(label: Label | None) -> object:
+    """Return the type of a label, of a tuple those of its items."""
+    return tuple(_types(item) for item in label) if isinstance(label, tuple) else type(label)
 
 
 def most_likely(scores: Mapping[Any, Any], argument: str = "y_pred", position: int | None = None) -> Label:

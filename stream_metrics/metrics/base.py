@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from stream_metrics._core.confusion.kernels import UpdateBase
 from stream_metrics._core.numeric.kernels import chosen_labels, chosen_scores
-from stream_metrics.errors import MergeError, ScoreError, options_differ, with_article
+from stream_metrics.errors import MergeError, ScoreError, with_article
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.labels import Label
+from stream_metrics.labels.pos_label import counted_before
 from stream_metrics.metrics.folds import batch_of, copied, merge_folds, revert_unit, update_unit, written
 from stream_metrics.states.limits import Load
 from stream_metrics.states.protocols import BatchState
@@ -105,23 +106,28 @@ class MetricBase(UpdateBase, Portable):
             raise ScoreError(subject="`update_counts`", expected="where labels only are counted", but=but)
         self.state.update_counts(y_true, y_pred, n, w)
 
-    def merge(self, other: Self) -> Self:
-        """Add the counts of another shard.
+    def merge(self, other: Any) -> Self:
+        """Add the counts of another shard that counts the same.
 
         Parameters
         ----------
-        other : same class
-            A shard with the same configuration. It stays as it is.
+        other : Metric or MetricSet
+            A shard that counts the same samples alike. It stays as it is.
 
         Returns
         -------
         Self
-            This object.
+            This object, which shows what it showed before.
 
         Raises
         ------
         MergeError
-            If kinds or configurations differ. The message names the difference.
+            If the two count differently. The message names the options that differ.
+
+        Notes
+        -----
+        What is counted decides: labels, the sizes of sketches, and for scores `pos_label` and `threshold`. What is
+        shown (metrics, `zero_division`, options of formulas, the order of labels) is that of the left one.
         """
         self._check_same(other)
         with self.merging(other):
@@ -130,7 +136,7 @@ class MetricBase(UpdateBase, Portable):
             merge_folds(self, other)
         return self
 
-    def check_merge(self, other: Self) -> None:
+    def check_merge(self, other: Any) -> None:
         """Raise what `merge` would, before anything is changed."""
         self._check_same(other)
         self.state.check_merge(other.state)
@@ -139,7 +145,7 @@ class MetricBase(UpdateBase, Portable):
         """Return the states of all samples, without those of the folds."""
         return [self.state]
 
-    def merge_states(self, other: Self) -> None:
+    def merge_states(self, other: Any) -> None:
         """Add the counts of all samples, but not those of the folds."""
         self.state.merge(other.state)
 
@@ -171,12 +177,74 @@ class MetricBase(UpdateBase, Portable):
         load: Load = self.state.merge_load()
         return load
 
-    def _check_same(self, other: Self) -> None:
-        if type(other) is not type(self):
+    def _check_same(self, other: object) -> None:
+        """Raise MergeError unless the other counts states of the same kinds."""
+        if not self._counts_like(other):
             raise MergeError(f"Expected to merge {with_article(type(self))}, but got {with_article(type(other))}")
-        mine, theirs = self._configuration(), other._configuration()
-        if repr(mine) != repr(theirs):
-            raise options_differ(self._options_by_name(), other._options_by_name())
+
+    def _counts_like(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def reconfigured(self, **options: Any) -> Self:
+        """Return a new object of the same samples with other options: another view, wider labels, or less.
+
+        Parameters
+        ----------
+        **options : object
+            Arguments of the constructor that differ. What is left out stays.
+
+        Returns
+        -------
+        Self
+            What an object with these options would have counted.
+
+        Raises
+        ------
+        OptionError
+            If that does not follow from the counts.
+        TypeError
+            If the constructor has no such argument.
+
+        Notes
+        -----
+        Options that say what is shown can always change. Others change what is counted, and some lose counts for good:
+        smaller `buckets` and `sample`, `pairs=False`, `scores=False`, and labels that become `other`. See
+        `ConfusionMatrix.reconfigured` for labels and `RankSketch.reconfigured` for sketches.
+
+        Examples
+        --------
+        >>> from stream_metrics import MacroF1
+        >>> metric = MacroF1(labels=["cat", "dog"])
+        >>> metric.update("cat", "cat")
+        >>> wider = metric.reconfigured(labels=["cat", "dog", "fox"], zero_division=1.0)
+        >>> wider.get(), metric.get()
+        (1.0, 0.5)
+        """
+        twin: Self = self._like(options)
+        with self.reading():
+            self._count_again(twin)
+            twin.unit_folds = {fold: part.reconfigured(**options) for fold, part in sorted(self.unit_folds.items())}
+        return twin
+
+    def has_options_of(self, other: MetricBase) -> bool:
+        """Return whether another object is of the same class and shows the same."""
+        if type(other) is not type(self) or repr(self._configuration()) != repr(other._configuration()):
+            return False
+        mine, theirs = (getattr(each.state, "fixed_labels", None) for each in (self, other))
+        return repr(mine) == repr(theirs)
+
+    def emptied(self) -> Self:
+        """Return an object with the same options that has counted nothing."""
+        with counted_before():  # options that an earlier version let pass
+            return self._like({})
+
+    def _like(self, options: Mapping[str, Any]) -> Self:
+        """Return an empty object with other options."""
+        return type(self)(**self._arguments() | dict(options))
+
+    def _count_again(self, twin: Self) -> None:
+        """Add the counts of all samples to an empty object with other options; OptionError if they do not tell."""
+        raise NotImplementedError
 
     def copy(self) -> Self:
         """Return an independent copy of configuration and counts.
@@ -228,7 +296,7 @@ class MetricBase(UpdateBase, Portable):
         MergeError
             If samples are copied, but the configuration differs.
         """
-        twin = type(self)(**self._arguments() | dict(new_params or {}))
+        twin = type(self)(**self._arguments() | dict(new_params)) if new_params else self.emptied()
         return twin.merge(self) if include_attributes else twin
 
     def _arguments(self) -> dict[str, object]:
@@ -246,10 +314,6 @@ class MetricBase(UpdateBase, Portable):
         return int(self.state.abstained)
 
     def _configuration(self) -> tuple[object, ...]:
-        raise NotImplementedError
-
-    def _options_by_name(self) -> dict[str, object]:
-        """Return the configuration by the names of options, the most important first."""
         raise NotImplementedError
 
     def _checked(self, content: tuple[object, ...]) -> Self:

@@ -13,16 +13,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from stream_metrics._core.numeric.kernels import real_number
 from stream_metrics.catalog.obstacles import ObstacleError, check
 from stream_metrics.catalog.table import MetricSpec, find
+from stream_metrics.errors import MergeError
 from stream_metrics.evaluation.evaluate import checked_options, checked_zero_division, compute, point_value
 from stream_metrics.formulas.protocol import CountState
 from stream_metrics.inputs.options import sequence
 from stream_metrics.labels import canonical, ordering
-from stream_metrics.labels.pos_label import check_possible, counted_before, is_default
+from stream_metrics.labels.pos_label import check_possible, counted_before, is_binary, is_default
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.folds import copied, read_folds
 from stream_metrics.snapshots.snapshot import Snapshot
@@ -30,6 +31,7 @@ from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import Readable
 from stream_metrics.states.ranks import RankSketch
+from stream_metrics.states.reconfiguring import not_counted
 from stream_metrics.wire import from_bytes
 
 __all__ = ["METRIC_CLASSES", "STATES", "Metric", "OneClassMetric", "ScoreMetric"]
@@ -40,6 +42,9 @@ STATES: dict[str, tuple[type[Any], dict[str, object]]] = {
     "ranks": (RankSketch, SKETCH),
     "losses": (ProbabilityLosses, {"pos_label": True}),
 }  # by what a row reads: the state, and the options of it that a metric takes
+COUNTING = (  # what a class may do in its own way
+    "update", "update_many", "update_counts", "revert", "count_sample", "uncount_sample"
+)  # fmt: skip
 METRIC_CLASSES: dict[str, type[Metric]] = {}  # by key; defining a class adds it
 
 
@@ -232,9 +237,41 @@ class Metric(MetricBase):
         own = () if self.pos_label is None or self.row.state != "counts" else (self.pos_label,)
         return self.key, self.zero_division, own, self._options
 
-    def _options_by_name(self) -> dict[str, object]:
-        own = {"pos_label": self.pos_label} if self.row.state == "counts" else {}
-        return {"key": self.key, **own, **self._options, "zero_division": self.zero_division}
+    def _counts_like(self, other: object) -> bool:
+        if not isinstance(other, Metric) or self.row.state != other.row.state:
+            return False
+        return all(getattr(type(self), name) is getattr(type(other), name) for name in COUNTING)
+
+    def _arguments(self) -> dict[str, object]:
+        if METRIC_CLASSES.get(self.key) or type(self).__init__ is not Metric.__init__:
+            return super()._arguments()
+        own = {} if self.pos_label is None else {"pos_label": self.pos_label}
+        names = STATES[self.row.state][1]
+        return {name: getattr(self, name) for name in (*names, "zero_division")} | own | self._options
+
+    def _check_same(self, other: object) -> None:
+        super()._check_same(other)
+        if _takes_binary_only(self.state) != _takes_binary_only(other.state):  # type: ignore[attr-defined]
+            names = [
+                "the default, with which labels are 0/1 and False/True," if _takes_binary_only(state) else "any labels"
+                for state in (self.state, other.state)  # type: ignore[attr-defined]
+            ]
+            raise MergeError(
+                argument="pos_label",
+                expected="to allow the same labels in both",
+                got=getattr(other, "pos_label", None),
+                but=f"got {names[0]} in one and {names[1]} in the other; reconfigured(pos_label=...) names the class",
+            )
+
+    def _count_again(self, twin: Self) -> None:
+        names = STATES[self.row.state][1]
+        options = {name: getattr(twin, name) for name in names} | _sketched(self.row)
+        state = self.state.reconfigured(**options)
+        if _takes_binary_only(twin.state) and not _takes_binary_only(state):
+            for label in state.labels:
+                if not is_binary(label):
+                    raise not_counted("pos_label", self.pos_label, twin.pos_label, f"{label!r:.60} was counted")
+        twin.state.merge(state)
 
     @classmethod
     def _restore(cls, content: Any) -> Metric:
@@ -320,6 +357,12 @@ def _binary_only(metric: Metric, state: Any) -> Any:
     if is_default(getattr(metric, "pos_label", None)):
         state.allow_binary_only()
     return state
+
+
+def _takes_binary_only(state: Any) -> bool:
+    """Return whether a state refuses labels but 0/1 and False/True that another one takes."""
+    open_labels = getattr(state, "fixed_labels", None) is None or state.other is not None
+    return getattr(state, "binary_only", False) and open_labels
 
 
 @cache

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from stream_metrics._core.confusion.kernels import SetUpdateBase
-from stream_metrics.catalog.table import CATALOG, find
-from stream_metrics.errors import quantity
+from stream_metrics.catalog.table import find
+from stream_metrics.errors import options_differ, quantity
 from stream_metrics.evaluation.evaluate import checked_zero_division
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.options import real, truth, whole
@@ -20,18 +20,20 @@ from stream_metrics.labels.pos_label import check_possible, counted_before, is_d
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.folds import batch_of, copied, read_folds, written
 from stream_metrics.metrics.metric import Metric
+from stream_metrics.metrics.needs import in_order, needed_states, other_states, reads_pairs, states_of
 from stream_metrics.snapshots.snapshot import Snapshot, Values
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.limits import Load, sample_cost
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import BatchState
 from stream_metrics.states.ranks import RankSketch
+from stream_metrics.states.reconfiguring import not_counted
 from stream_metrics.states.score_states import Classes, ScoreStates
 
 __all__ = ["MetricSet"]
 
 LARGEST = 2**24  # numbers of buckets and of sampled scores
-STATES_OF_SCORES = {True: {"ranks", "confidence", "losses"}, "any": {"ranks"}, False: set[str]()}
+COUNTED = ("pos_label", "threshold", "buckets", "sample")  # options of these states
 
 
 class MetricSet(SetUpdateBase, MetricBase):
@@ -133,35 +135,44 @@ class MetricSet(SetUpdateBase, MetricBase):
         self.zero_division = None if zero_division is None else checked_zero_division(zero_division)
         self.attach(ConfusionMatrix(labels, other))
         self.labels, self.other = self.state.fixed_labels, self.state.other
-        needed = STATES_OF_SCORES[scores] | {CATALOG[key].state for key in self.metrics or ()} - {"counts"}
-        size = (whole(buckets, "buckets", 2, LARGEST), whole(sample, "sample", 1, LARGEST))
-        paired = pairs and (self.metrics is None or any(CATALOG[key].quadratic for key in self.metrics))
+        self.scores: bool | Literal["any"] = "any" if scores == "any" else bool(scores)
+        self.buckets, self.sample = whole(buckets, "buckets", 2, LARGEST), whole(sample, "sample", 1, LARGEST)
+        self.pairs, self.pos_label = truth(pairs, "pairs"), pos_label
+        needed = self._needed()
         if needed:
             threshold = (0.0 if scores == "any" else 0.5) if threshold is None else _checked_threshold(threshold)
+            self.pos_label = canonical(pos_label, "pos_label")
             if not is_default(pos_label):
-                check_possible(canonical(pos_label, "pos_label"), self.labels)
-            self.attach_scored(self._make_scored(needed, pos_label, threshold, size, paired))
+                check_possible(self.pos_label, self.labels)
         else:
             _refuse_options(pos_label=(pos_label, True), threshold=(threshold, None))
-            self.attach_scored(None)
-        self.scores = "any" if scores == "any" else bool(scores)
-        self.pos_label = self.scored.ranks.pos_label if needed else pos_label
         self.threshold = 0.5 if threshold is None else threshold  # of labels alone, without effect
-        self.buckets, self.sample = size
-        self.pairs = truth(pairs, "pairs")
+        self._start_scores(needed)
 
-    def _make_scored(
-        self, needed: set[str], pos_label: Label, threshold: float, size: tuple[int, int], pairs: bool
-    ) -> ScoreStates:
-        if self.other is not None:
+    def _needed(self) -> tuple[str, ...]:
+        """Return what the options need to be counted of scores, as `score_states` names it."""
+        return needed_states(self.scores, self.metrics, self.pairs)
+
+    @property
+    def score_states(self) -> tuple[str, ...]:
+        """What is counted of scores, by name: "ranks", whether with "pairs" of classes, "confidence", "losses"."""
+        if self.scored is None:
+            return ()
+        states = {"ranks": True, "confidence": self.scored.confidence, "losses": self.scored.losses}
+        names = {name for name, state in states.items() if state is not None}
+        return in_order(names | ({"pairs"} if self.scored.ranks.pairs else set()))
+
+    def _start_scores(self, names: tuple[str, ...]) -> None:
+        """Count this of scores from now on, in new states."""
+        if names and self.other is not None:
             raise ValueError(f"Expected no `other` where scores are kept, but got {self.other!r}")
-        return ScoreStates(
-            RankSketch(*size, pos_label, pairs),
-            RankSketch(*size, pairs=False) if "confidence" in needed else None,
-            ProbabilityLosses(pos_label) if "losses" in needed else None,
-            self.labels,
-            threshold,
+        size, pairs = (self.buckets, self.sample), "pairs" in names
+        states = (
+            RankSketch(*size, self.pos_label, pairs),
+            RankSketch(*size, pairs=False) if "confidence" in names else None,
+            ProbabilityLosses(self.pos_label) if "losses" in names else None,
         )
+        self.attach_scored(ScoreStates(*states, self.labels, self.threshold) if names else None)
 
     def _set_threshold(self, threshold: float) -> None:
         scored = self._with_scores()
@@ -291,7 +302,16 @@ class MetricSet(SetUpdateBase, MetricBase):
             steps = self.scored.steps(self.state, y_true, y_pred, w, more.get("scores"), more.get("classes"))
             self.scored.uncount(steps)
 
-    def check_merge(self, other: Self) -> None:
+    def _check_same(self, other: object) -> None:
+        super()._check_same(other)
+        assert isinstance(other, MetricSet)
+        if self.score_states != other.score_states:
+            raise other_states(self, other)
+        mine, theirs = ({name: getattr(each, name) for name in COUNTED} for each in (self, other))
+        if self.score_states and repr(mine) != repr(theirs):
+            raise options_differ(mine, theirs, ("buckets", "sample"))
+
+    def check_merge(self, other: Any) -> None:
         """Raise what `merge` would, before anything is changed."""
         super().check_merge(other)
         if self.scored is not None:
@@ -327,7 +347,7 @@ class MetricSet(SetUpdateBase, MetricBase):
     def _arguments(self) -> dict[str, object]:
         arguments = super()._arguments()
         if self.scored is None:
-            del arguments["threshold"]  # which needs scores
+            arguments.pop("threshold", None)  # which needs scores
         return arguments
 
     def get(self) -> Values:
@@ -354,15 +374,51 @@ class MetricSet(SetUpdateBase, MetricBase):
         states = _by_name(counts, scored)
         return Snapshot(**states, folds=folds, keys=self.metrics, zero_division=self.zero_division)
 
+    def _like(self, options: Mapping[str, Any]) -> Self:
+        """Return an empty set with other options; unless `scores` is given, it counts whatever this one counts."""
+        names = self.score_states
+        if not names:
+            return super()._like(options)
+        arguments: dict[str, Any] = self._arguments()
+        for name in ("threshold", "pos_label"):
+            arguments.pop(name, None)
+        arguments |= options
+        if "scores" in options and not type(self)(**arguments).score_states:
+            return type(self)(**arguments)
+        scores = arguments["scores"]
+        arguments["scores"] = scores or "scores" not in options  # so that the other options of scores are taken
+        twin: Self = type(self)(**{"pos_label": self.pos_label, **arguments})
+        twin.scores = scores if "scores" not in options else twin.scores
+        if "threshold" not in options:
+            twin._set_threshold(self.threshold)
+        if "scores" not in options:
+            counted = {*names} | states_of(twin.metrics or ())
+            if "pairs" in options:
+                counted = counted - {"pairs"} | {"pairs"} & {*twin._needed()}
+            elif twin.pairs and reads_pairs(twin.metrics):
+                counted |= {"pairs"}
+            twin._start_scores(in_order(counted))
+        return twin
+
+    def _count_again(self, twin: Self) -> None:
+        twin.state.merge(self.state.reconfigured(labels=twin.labels, other=twin.other))
+        if not (self.n or self.abstained):
+            return
+        missing = [name for name in twin.score_states if name not in self.score_states]
+        if missing and (missing != ["pairs"] or self.scored.ranks.n):
+            changed = [name for name in ("scores", "pairs") if getattr(twin, name) != getattr(self, name)]
+            argument = changed[0] if changed else "metrics"
+            reason = f"this needs {missing} of scores, which were not counted"
+            raise not_counted(argument, getattr(self, argument), getattr(twin, argument), reason)
+        if self.scored is not None and twin.scored is not None:
+            self.scored.count_again(twin.scored)
+
     def _configuration(self) -> tuple[object, ...]:
         if self.scored is None:
             return self.metrics, self.zero_division
         sketch = self.buckets, self.sample, self.pairs
-        return self.metrics, self.zero_division, self.scores, self.pos_label, self.threshold, *sketch
-
-    def _options_by_name(self) -> dict[str, object]:
-        names = ("scores", "metrics", "zero_division", "pos_label", "threshold", "buckets", "sample", "pairs")
-        return {name: getattr(self, name) for name in names[: 3 if self.scored is None else None]}
+        states = () if self.score_states == self._needed() else (self.score_states,)  # not in bytes of earlier versions
+        return self.metrics, self.zero_division, self.scores, self.pos_label, self.threshold, *sketch, *states
 
     def _content(self) -> list[object]:
         with self.reading():
@@ -373,13 +429,22 @@ class MetricSet(SetUpdateBase, MetricBase):
     def _restore(cls, content: Any) -> Self:
         (metrics, zero_division, *rest), counts_content, *contents = content
         counts = ConfusionMatrix.from_content(counts_content)
+        rest, score_states = rest[:6], rest[6:]
         names = ("scores", "pos_label", "threshold", "buckets", "sample", "pairs")
         options = dict(zip(names, rest, strict=bool(rest)))
         threshold = options.pop("threshold", None)
+        scores = options.get("scores", False)
+        if score_states:  # so that the other options of scores are taken
+            options["scores"] = scores or True
         with counted_before():
             metric_set = cls(
                 metrics, labels=counts.fixed_labels, other=counts.other, zero_division=zero_division, **options
             )
+        for names in score_states:
+            if not {*states_of(metric_set.metrics or ()), "ranks"} <= {*names}:
+                raise ValueError("the states that the metrics need")
+            metric_set.scores = "any" if scores == "any" else bool(scores)
+            metric_set._start_scores(names)
         if metric_set.scored is not None:  # earlier versions let an infinity pass
             metric_set._set_threshold(real(threshold, "threshold"))
         metric_set.attach(counts)

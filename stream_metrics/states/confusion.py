@@ -18,6 +18,7 @@ from stream_metrics.inputs.counts import count_batch
 from stream_metrics.inputs.tensors import Array, native, tensor_to_numpy
 from stream_metrics.labels import Label, unique
 from stream_metrics.snapshots.snapshot import Snapshot
+from stream_metrics.states.reconfiguring import check_options, renamed_labels
 from stream_metrics.wire import Portable
 
 __all__ = ["ConfusionMatrix"]
@@ -277,6 +278,50 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         unseen = np.zeros(len(names), np.int64)
         state.add_cells(names, names, (rows, columns, wholes, parts), (unseen, unseen), n, 0, weighted)
         return state
+
+    def reconfigured(self, **options: Any) -> Self:
+        """Return a new state of the same samples with other fixed labels.
+
+        Parameters
+        ----------
+        **options : object
+            `labels` and `other`, as the class takes them. What is left out stays.
+
+        Returns
+        -------
+        ConfusionMatrix
+            What a state with these options would have counted.
+
+        Raises
+        ------
+        OptionError
+            If that does not follow from the counts.
+        TypeError
+            If there is no such option.
+
+        Notes
+        -----
+        Fixed labels can become more, or be in another order or of equal numbers of another type. A label without counts
+        can go; one with counts is lost in `other`, which must then be given. Labels that were open can be fixed. Fixed
+        text can be open again; numbers cannot, since their types were not counted. What was counted as `other` cannot
+        be split, so that labels cannot become more then.
+
+        Examples
+        --------
+        >>> from stream_metrics import ConfusionMatrix
+        >>> state = ConfusionMatrix(labels=["cat", "dog"])
+        >>> state.update("cat", "dog")
+        >>> wider = ConfusionMatrix(labels=["cat", "fox", "dog"])
+        >>> state.reconfigured(labels=wider.labels).merge(wider).labels
+        ('cat', 'fox', 'dog')
+        """
+        check_options(self, options, ("labels", "other"))
+        twin = type(self)(**{"labels": self.fixed_labels, "other": self.other, **options})
+        state = self.copy()
+        twin.add_renamed(state, renamed_labels(state, twin))
+        if self.binary_only:
+            twin.allow_binary_only()
+        return twin
 
     def snapshot(self, *, zero_division: float | None = None) -> Snapshot:
         """Return a frozen copy from which every metric can be read; later updates do not change it.

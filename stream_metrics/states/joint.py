@@ -37,12 +37,13 @@ from stream_metrics.inputs.score_tables import (
     row_of_scores,
     score_table,
 )
-from stream_metrics.labels import Label, canonical, unique
+from stream_metrics.labels import Label, canonical, same_labels, unique
 from stream_metrics.labels.pos_label import check_possible, is_default
 from stream_metrics.states.folds import content_fold, fold_of, folds_of
 from stream_metrics.states.limits import MOST, Load, capacity_left, load_of, sample_cost
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.ranks import RankSketch
+from stream_metrics.states.reconfiguring import check_fixed, check_options, not_counted
 from stream_metrics.states.score_labels import Scores
 from stream_metrics.states.score_states import ScoreStates, count_sample
 from stream_metrics.wire import Portable, written_as
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison"]
 
-CONFIGURATION = ("a", "b", "fixed_labels", "scores", "pos_label", "folds")
+CONFIGURATION = ("a", "b", "scores", "pos_label", "folds")
 ARGUMENTS = ("y_true", "pred_a", "pred_b")
 Pair = tuple[ScoreStates, ScoreStates]
 
@@ -351,7 +352,9 @@ class Comparison(PairedCounts, Portable):
         for name in CONFIGURATION:
             mine, theirs = getattr(self, name), getattr(other, name)
             if repr(mine) != repr(theirs):
-                raise options_differ({name: mine}, {name: theirs})
+                raise options_differ({name: mine}, {name: theirs}, ("a", "b", "scores"))
+        if not same_labels(self.fixed_labels, other.fixed_labels):
+            raise options_differ({"labels": self.fixed_labels}, {"labels": other.fixed_labels}, ("labels",))
         with self.merging(other):
             self._check_capacity(other)
             for mine, more in zip(self._loads(), other._loads()):  # noqa: B905
@@ -397,6 +400,51 @@ class Comparison(PairedCounts, Portable):
             The copy.
         """
         return self._emptied().merge(self)
+
+    def reconfigured(self, **options: Any) -> Self:
+        """Return a new comparison of the same samples with other options.
+
+        Parameters
+        ----------
+        **options : object
+            Arguments of the class that differ: names of models, fixed labels, `scores=False`. What is left out stays.
+
+        Returns
+        -------
+        Comparison
+            What a comparison with these options would have counted.
+
+        Raises
+        ------
+        OptionError
+            If that does not follow from the counts.
+        TypeError
+            If there is no such option.
+        """
+        names = ("a", "b", "scores", "pos_label", "folds")
+        before = {name: getattr(self, name) for name in names} | {"labels": self.fixed_labels}
+        check_options(self, options, before)
+        if options.get("scores") is False and "pos_label" not in options:
+            del before["pos_label"]  # which is about scores
+        twin: Self = type(self)(**before | options)
+        state: Self = self.copy()
+        self._check_follows(twin)
+        used = [at for column in state.cells()[1:4] for at in set(column.tolist())]
+        check_fixed(state.fixed_labels, twin.fixed_labels, [state.labels[at] for at in sorted({*used})])
+        twin._merge(state)
+        if twin.scores:
+            twin._scored = {
+                fold: (_again(a, twin._empty()), _again(b, twin._empty())) for fold, (a, b) in state._scored.items()
+            }
+        return twin
+
+    def _check_follows(self, twin: Comparison) -> None:
+        """Raise OptionError for options of a comparison that do not follow from the counts."""
+        counted = self.n or self.abstained
+        for name in ("folds", "scores", "pos_label"):
+            before, after = getattr(self, name), getattr(twin, name)
+            if counted and repr(before) != repr(after) and (twin.scores or name == "folds"):
+                raise not_counted(name, before, after, "samples were counted with the old value")
 
     def _emptied(self) -> Self:
         """Return a state of the same configuration that has counted nothing."""
@@ -474,6 +522,12 @@ class Comparison(PairedCounts, Portable):
     def __repr__(self) -> str:
         samples, classes = quantity(self.n, "sample"), quantity(len(self.labels), "class")
         return f"Comparison({self.a!r}, {self.b!r}, {samples}, {classes})"
+
+
+def _again(side: ScoreStates, twin: ScoreStates) -> ScoreStates:
+    """Return states that are empty with the counts of others."""
+    side.count_again(twin)
+    return twin
 
 
 def _by_name(scored: ScoreStates) -> dict[str, RankSketch | ProbabilityLosses]:

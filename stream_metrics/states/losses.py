@@ -24,6 +24,7 @@ from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label, ordering
 from stream_metrics.labels.pos_label import is_default
 from stream_metrics.snapshots.snapshot import Snapshot
+from stream_metrics.states.reconfiguring import check_options, not_counted
 from stream_metrics.states.score_labels import check_truths_of_singles
 from stream_metrics.wire import Portable
 
@@ -183,6 +184,42 @@ class ProbabilityLosses(LossSums, Portable):
             but=f"got {weight} on top of too much",
             position_last=True,
         )
+
+    def reconfigured(self, **options: Any) -> Self:
+        """Return a new state of the same samples with other classes of sequences.
+
+        Parameters
+        ----------
+        **options : object
+            `pos_label` and `classes`, as the class takes them. What is left out stays.
+
+        Returns
+        -------
+        ProbabilityLosses
+            What a state with these options would have counted.
+
+        Raises
+        ------
+        OptionError
+            If that does not follow from the counts: `pos_label` cannot change once a sample was counted.
+        TypeError
+            If there is no such option.
+
+        Examples
+        --------
+        >>> from stream_metrics import ProbabilityLosses
+        >>> state = ProbabilityLosses(classes=["cat", "dog"])
+        >>> state.update("cat", [0.75, 0.25])
+        >>> state.reconfigured(classes=["dog", "cat"]).merge(state).n
+        2
+        """
+        check_options(self, options, ("pos_label", "classes"))
+        twin, state = type(self)(**{"pos_label": self.pos_label, "classes": self.classes} | options), self.copy()
+        if state.n and repr(twin.pos_label) != repr(self.pos_label):
+            reason = "single numbers were counted as probabilities of this class"
+            raise not_counted("pos_label", self.pos_label, twin.pos_label, reason)
+        twin.restore(state.numbers(), state.squares())
+        return twin
 
     def snapshot(self) -> Snapshot:
         """Return a frozen copy from which the losses can be read; later updates do not change it.

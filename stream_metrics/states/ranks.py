@@ -21,6 +21,7 @@ from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label
 from stream_metrics.ranking.protocol import RankColumn
 from stream_metrics.snapshots.snapshot import Snapshot
+from stream_metrics.states.reconfiguring import check_options, not_counted
 from stream_metrics.states.score_labels import check_rows, check_truths_of_singles
 from stream_metrics.wire import Portable
 
@@ -291,6 +292,58 @@ class RankSketch(RankCounters, Portable):
             check_rows(partial(self.check_new, argument="y_true"), codes, labels)
             for name in names:
                 self.check_new(name, "scores")
+
+    def reconfigured(self, **options: Any) -> Self:
+        """Return a new state of the same samples with another size, or without pairs.
+
+        Parameters
+        ----------
+        **options : object
+            `buckets`, `sample`, `pos_label` and `pairs`, as the class takes them. What is left out stays.
+
+        Returns
+        -------
+        RankSketch
+            What a state with these options would have counted.
+
+        Raises
+        ------
+        OptionError
+            If that does not follow from the counts.
+        TypeError
+            If there is no such option.
+
+        Notes
+        -----
+        Fewer `buckets` or a smaller `sample` lose resolution, and `pairs=False` loses the pairs of classes, for good.
+        Larger sizes follow from the counts while every column is exact. Pairs that were not counted cannot be had, and
+        `pos_label` cannot change once a sample was counted.
+
+        Examples
+        --------
+        >>> from stream_metrics import RankSketch
+        >>> state = RankSketch()
+        >>> state.update_many([1, 0, 1], [0.9, 0.2, 0.4])
+        >>> small = state.reconfigured(buckets=64).merge(RankSketch(buckets=64))
+        >>> small.buckets, small.n
+        (64, 3)
+        """
+        names = ("buckets", "sample", "pos_label", "pairs")
+        check_options(self, options, names)
+        twin, state = type(self)(**{name: getattr(self, name) for name in names} | options), self.copy()
+        if state.n and repr(twin.pos_label) != repr(self.pos_label):
+            reason = "single numbers were counted as scores of this class"
+            raise not_counted("pos_label", self.pos_label, twin.pos_label, reason)
+        if state.n and twin.pairs and not self.pairs:
+            raise not_counted("pairs", False, True, "classes were not counted apart")
+        for name in ("buckets", "sample"):
+            before, after = getattr(self, name), getattr(twin, name)
+            if after > before and not state.exact:
+                raise not_counted(name, before, after, "some scores share cells already")
+        twin.add_resized(state)
+        if self.binary_only:
+            twin.allow_binary_only()
+        return twin
 
     def column(self, label: Label, own: Label | None = None, rest: Label | None = None) -> RankColumn:
         """Return the scores of a class, of its own samples against the rest.

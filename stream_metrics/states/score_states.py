@@ -20,6 +20,7 @@ from stream_metrics.states.limits import capacity_left, cost
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import BatchState, LabelCounts
 from stream_metrics.states.ranks import RankSketch
+from stream_metrics.states.reconfiguring import not_counted
 from stream_metrics.states.score_labels import Decisions, LabelRule, fill_predictions
 
 __all__ = ["ScoreStates", "Steps", "count_sample"]
@@ -72,6 +73,19 @@ class ScoreStates:
         for mine, theirs in zip(self.states(), other.states(), strict=True):
             mine.merge(theirs)
         self._capacity = 0
+
+    def count_again(self, twin: ScoreStates) -> None:
+        """Add the counts to empty states with other options, some of them perhaps less; OptionError if that fails."""
+        if self.ranks.n and self.threshold != twin.threshold:
+            reason = "single numbers were counted as labels by it"
+            raise not_counted("threshold", self.threshold, twin.threshold, reason)
+        size = {"buckets": twin.ranks.buckets, "sample": twin.ranks.sample}
+        pos_label = twin.ranks.pos_label
+        twin.ranks.merge(self.ranks.reconfigured(**size, pos_label=pos_label, pairs=twin.ranks.pairs))
+        if self.confidence is not None and twin.confidence is not None:
+            twin.confidence.merge(self.confidence.reconfigured(**size))
+        if self.losses is not None and twin.losses is not None:
+            twin.losses.merge(self.losses.reconfigured(pos_label=pos_label))
 
     def check(self) -> None:
         """Raise ValueError unless all states can have counted the same samples, with the same weights."""

@@ -223,8 +223,9 @@ def test_other_configurations_do_not_merge() -> None:
     for other, message in (
         (sm.ByGroup(sm.MCC(), 4), "`max_groups` to be the same in both, but got 3 in one and 4 in"),
         (sm.ByGroup(sm.MCC()), "`max_groups`"),
-        (sm.ByGroup(sm.MCC(), 3, other="rest"), "'other' in one and 'rest'"),
-        (sm.ByGroup(sm.Accuracy(), 3), "`inner`"),
+        (sm.ByGroup(sm.MCC(labels=[1, 2]), 3), "`labels`"),
+        (sm.ByGroup(sm.Recall(), 3), "`pos_label`"),
+        (sm.ByGroup(sm.MetricSet(), 3), "to merge an MCC, but got a MetricSet"),
         (sm.MCC(), "to merge a ByGroup, but got an MCC"),
     ):
         with pytest.raises(sm.MergeError, match=message):

@@ -221,7 +221,7 @@ def test_other_configurations_do_not_merge() -> None:
         (sm.TimeWindow(sm.MCC(), "1h", 30), "`panes`"),
         (sm.TimeWindow(sm.MCC(), "1h", 60, 1), "`lateness` to be the same in both, but got '0d' in one and '1s'"),
         (sm.TimeWindow(sm.MCC(labels=[1, 2]), "1h", 60), "labels"),
-        (sm.TimeWindow(sm.Accuracy(), "1h", 60), "`inner`"),
+        (sm.TimeWindow(sm.MetricSet(), "1h", 60), "to merge an MCC, but got a MetricSet"),
         (sm.MCC(), "to merge a TimeWindow, but got an MCC"),
     ):
         with pytest.raises(sm.MergeError, match=message):

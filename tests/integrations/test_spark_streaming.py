@@ -148,19 +148,43 @@ def test_the_example_of_the_adapter_runs(spark: Any, stream: Stream, capsys: pyt
     assert capsys.readouterr().out.splitlines()[-1] == "0 fr 2 0.5"
 
 
-class Held:
+class Stored:
     """What Spark keeps of a group, of which it hands out the state."""
 
-    exists, get = True, (bytearray(sm.MetricSet(scores=True).to_bytes()),)
+    exists = True
+
+    def __init__(self, state: sm.MetricSet) -> None:
+        self.get = (bytearray(state.to_bytes()),)
+
+    def update(self, value: tuple[bytes]) -> None:
+        """Keep another state."""
+        self.get = (bytearray(value[0]),)
 
 
-def test_a_restart_with_another_configuration_fails() -> None:
-    """States of the checkpoint are not mixed with those of another configuration."""
-    part = pa.record_batch({"site": [1], "state": [sm.MetricSet(scores=True, zero_division=1.0).to_bytes()]})
+def restarted(stored: sm.MetricSet, fresh: sm.MetricSet) -> sm.MetricSet:
+    """Return what Spark keeps of a group after the first micro-batch of a query that was restarted."""
+    part = pa.record_batch({"site": [1], "state": [fresh.to_bytes()]})
     frames = [batch.to_pandas() for batch in spark_streaming._pack(iter([part]))]
+    group = Stored(stored)
+    list(spark_streaming._update((1,), iter(frames), group))
+    return sm.MetricSet.from_bytes(bytes(group.get[0]))
 
-    with pytest.raises(sm.MergeError, match="to be the same in both"):
-        list(spark_streaming._update((1,), iter(frames), Held()))
+
+def test_a_restart_with_one_more_metric_goes_on() -> None:
+    """The states of the checkpoint show what the new prototype shows."""
+    stored, fresh, whole = sm.MetricSet(["accuracy"]), *(sm.MetricSet(["macro_f1", "accuracy"]) for _ in range(2))
+    for state in (stored, whole):
+        state.update("a", "b")
+    for state in (fresh, whole):
+        state.update("b", "b")
+
+    assert restarted(stored, fresh) == whole
+
+
+def test_a_restart_that_counts_something_else_fails() -> None:
+    """States of the checkpoint are not mixed with those that count differently."""
+    with pytest.raises(sm.MergeError, match=r"one keeps scores, the other labels only; reconfigured\(scores=False\)"):
+        restarted(sm.MetricSet(scores=True), sm.MetricSet())
 
 
 @pytest.mark.parametrize("keys", [[], ["n"]])

@@ -92,9 +92,9 @@ def test_the_configuration_survives_bytes_and_clones(configuration: dict[str, An
     assert fed(clone) == metrics
 
 
-@pytest.mark.parametrize("configuration", CONFIGURATIONS[1:], ids=str)
-def test_different_sets_do_not_merge(configuration: dict[str, Any]) -> None:
-    """Other metrics, labels or zero_division raise a MergeError, and nothing changes."""
+@pytest.mark.parametrize("configuration", CONFIGURATIONS[3:], ids=str)
+def test_sets_of_other_labels_do_not_merge(configuration: dict[str, Any]) -> None:
+    """A MergeError, and nothing changes."""
     metrics = fed(sm.MetricSet())
     before = metrics.to_bytes()
 

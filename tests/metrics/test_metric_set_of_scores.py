@@ -97,7 +97,7 @@ def test_a_single_score_needs_a_second_class(options: dict[str, Any], feed: str)
         ({"scores": True}, {"scores": True, "buckets": 512}),
         ({"scores": True}, {"scores": True, "sample": 256}),
         ({"scores": True}, {"scores": True, "labels": ["a", "b"]}),
-        ({"scores": True}, {"scores": True, "zero_division": 0.0}),
+        ({"scores": True}, {"scores": True, "metrics": ["accuracy"]}),
         ({"metrics": ["roc_auc"]}, {"metrics": ["log_loss"]}),
     ],
 )

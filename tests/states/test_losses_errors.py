@@ -113,11 +113,9 @@ def test_subtract_refuses_what_is_not_there() -> None:
 
 
 def test_merge_names_the_configurations() -> None:
-    """States with another pos_label or other classes do not merge."""
+    """States with another pos_label do not merge."""
     with pytest.raises(MergeError, match=r"`pos_label` .* True in one and 'a' in the other"):
         ProbabilityLosses().merge(ProbabilityLosses("a"))
-    with pytest.raises(MergeError, match="`classes`"):
-        ProbabilityLosses().merge(ProbabilityLosses(classes=["a"]))
     with pytest.raises(MergeError, match="got a int"):
         ProbabilityLosses().merge(1)  # type: ignore[arg-type]
 

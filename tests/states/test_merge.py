@@ -62,7 +62,7 @@ def test_square_and_sparse_tables_merge(mine: int, theirs: int) -> None:
     ("mine", "theirs", "message"),
     [
         ({}, {"labels": ["a"]}, r"`labels` to be the same in both, but got nothing in one and \('a',\) in"),
-        ({"labels": ["a", "b"]}, {"labels": ["b", "a"]}, r"`labels` .* \('a', 'b'\) in one and \('b', 'a'\)"),
+        ({"labels": ["a", "b"]}, {"labels": ["b", "a", "c"]}, r"`labels` .* \('a', 'b'\) in one and \('b', 'a', 'c'\)"),
         ({"labels": ["a", 1]}, {"labels": ["a", True]}, r"`labels` .* \('a', 1\) in one and \('a', True\)"),
         ({"labels": ["a"]}, {"labels": ["a"], "other": "z"}, r"`other` .* nothing in one and 'z'"),
         ({"labels": ["a"], "other": 1}, {"labels": ["a"], "other": 1.0}, r"`other` .* 1 in one and 1.0"),

@@ -15,14 +15,9 @@ from stream_metrics._core.numeric.kernels cimport (
 cdef object MISSING
 from stream_metrics._core.numeric.kernels import MISSING
 from stream_metrics.errors import MergeError, options_differ
-from stream_metrics.labels.label import canonical, ordering
+from stream_metrics.labels.label import canonical, ordering, same_labels
 
 cdef object ONE = 1
-
-
-cdef object shape(object labels):
-    """Return the types of labels, nested as they are; equal labels may have different types."""
-    return tuple([shape(label) for label in labels]) if isinstance(labels, tuple) else type(labels)
 
 
 cdef inline int count_cell(ConfusionCounters self, Py_ssize_t i, Py_ssize_t j, int kind_i, int kind_j, int64_t whole,
@@ -202,15 +197,15 @@ cdef class ConfusionCounters(ConfusionAggregates):
         self.empty_classes = 0
         return 0
 
-    cdef object map_indices(self, ConfusionCounters other):
-        """Map every index of `other` to the index of the same label here, or to -1 if the class is empty."""
+    cdef object map_indices(self, ConfusionCounters other, dict renamed):
+        """Map every index of `other` to that of the same label here, or of what it is renamed to; -1 if it is empty."""
         cdef Py_ssize_t b
         cdef list names = other.label_index.names
         at = np.full(other.used, -1, np.int64)
         cdef int64_t[::1] to = at
         for b in range(other.used):
             if names[b] is not None and not is_empty(other, b):
-                to[b] = self.intern(names[b])
+                to[b] = self.intern(renamed.get(names[b], names[b]))
         return at
 
     @cython.final
@@ -528,10 +523,12 @@ cdef class ConfusionCounters(ConfusionAggregates):
         if not isinstance(other, ConfusionCounters):
             raise MergeError(f"Expected to {verb} a ConfusionMatrix, but got {type(other).__name__}")
         cdef ConfusionCounters o = other
-        for name, mine, theirs in (("labels", self.label_index.fixed_labels, o.label_index.fixed_labels),
-                                   ("other", self.label_index.other, o.label_index.other)):
-            if mine is not theirs and (mine != theirs or shape(mine) != shape(theirs)):
-                raise options_differ({name: mine}, {name: theirs})
+        mine, theirs = self.label_index.fixed_labels, o.label_index.fixed_labels
+        if not same_labels(mine, theirs):
+            raise options_differ({"labels": mine}, {"labels": theirs}, ("labels",))
+        mine, theirs = self.label_index.other, o.label_index.other
+        if mine is not theirs and not same_labels((mine,), (theirs,)):
+            raise options_differ({"other": mine}, {"other": theirs}, ("other",))
         return 0
 
     def check_merge(self, other):
@@ -566,19 +563,27 @@ cdef class ConfusionCounters(ConfusionAggregates):
         self.enter_merging(other)
         try:
             self.check_merge(other)
-            self.add_state(other)
+            self.add_state(other, {})
         finally:
             self.leave_merging(other)
         return self
 
-    cdef int add_state(self, ConfusionCounters other) except -1:
+    def add_renamed(self, ConfusionCounters other, dict renamed):
+        """Add the counts of another state to an empty one, where some labels get other names, several perhaps one."""
+        self.enter_merging(other)
+        try:
+            self.add_state(other, renamed)
+        finally:
+            self.leave_merging(other)
+
+    cdef int add_state(self, ConfusionCounters other, dict renamed) except -1:
         cdef ConfusionCounters o = other.twin() if other is self else other
         cdef Py_ssize_t a, kind
         cdef const int64_t[::1] to
         if o.fractions != NULL:
             self.make_fractional()
-        to = self.map_indices(o)
-        if self.table.key != NULL or o.table.key != NULL or self.fractions != NULL:
+        to = self.map_indices(o, renamed)
+        if self.table.key != NULL or o.table.key != NULL or self.fractions != NULL or renamed:
             rows, columns, wholes, parts = o.export()
             self.add_all(to, to, rows, columns, wholes, parts)
         else:

@@ -97,7 +97,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
     cdef Py_ssize_t intern(self, object label) except -1
     cdef void remove_types(self, Py_ssize_t i, int kind, int64_t times) noexcept
     cdef int reclaim(self) except -1
-    cdef object map_indices(self, ConfusionCounters other)
+    cdef object map_indices(self, ConfusionCounters other, dict renamed)
     cdef int64_t largest_type_count(self) noexcept
     cdef object shown(self, Py_ssize_t i)
     cdef int check_more(self, int64_t n, int64_t abstained, int64_t times) except -1
@@ -109,7 +109,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
     cdef int revert_sample(self, object y_true, object y_pred, object w, bint check_only) except -1
     cdef int add_batch(self, list truth, list predicted, cells, label_counts, int64_t n, int64_t abstained,
                        int64_t weighted) except -1
-    cdef int add_state(self, ConfusionCounters other) except -1
+    cdef int add_state(self, ConfusionCounters other, dict renamed) except -1
     cdef int subtract_state(self, ConfusionCounters other) except -1
     cdef ConfusionCounters twin(self)
     cdef object place_labels(self, list labels, used)

@@ -300,9 +300,8 @@ cdef class LossSums(Guarded):
         if not isinstance(other, LossSums):
             raise MergeError(f"Expected to {verb} a ProbabilityLosses, but got a {type(other).__name__}")
         cdef LossSums o = other
-        for name, mine, theirs in (("pos_label", self.pos_label, o.pos_label), ("classes", self.classes, o.classes)):
-            if mine != theirs or repr(mine) != repr(theirs):
-                raise options_differ({name: mine}, {name: theirs})
+        if self.pos_label != o.pos_label or repr(self.pos_label) != repr(o.pos_label):
+            raise options_differ({"pos_label": self.pos_label}, {"pos_label": o.pos_label})
         return 0
 
     def check_merge(self, other):

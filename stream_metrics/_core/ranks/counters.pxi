@@ -157,6 +157,14 @@ cdef class RankCounters(Guarded):
             self.leave_merging(other)
         return self
 
+    def add_resized(self, RankCounters other):
+        """Add the counts of another state to an empty one of other sizes, which the counts allow."""
+        self.enter_merging(other)
+        try:
+            add_state(self, other)
+        finally:
+            self.leave_merging(other)
+
     def copy(self):
         """Return an independent state.
 
@@ -220,6 +228,15 @@ cdef class RankCounters(Guarded):
     def weight(self):
         """The sum of all weights."""
         return self.mass if self.mass_part == 0 else unsigned_double(<uint64_t> self.mass, self.mass_part)
+
+    @property
+    def exact(self):
+        """Whether every column has all its different scores apart."""
+        cdef Py_ssize_t i
+        for i in range(self.used):
+            if self.classes[i].histogram != NULL and self.classes[i].histogram.level > 0:
+                return False
+        return True
 
     def total_units(self):
         """The sum of all weights, exact, in the smallest unit."""

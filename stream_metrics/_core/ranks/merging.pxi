@@ -97,7 +97,7 @@ cdef int check_same(RankCounters self, other) except -1:
     for name in ("buckets", "sample", "pos_label", "pairs"):
         mine, theirs = getattr(self, name), getattr(other, name)
         if mine != theirs or repr(mine) != repr(theirs):
-            raise options_differ({name: mine}, {name: theirs})
+            raise options_differ({name: mine}, {name: theirs}, ("buckets", "sample", "pairs"))
     return 0
 
 
