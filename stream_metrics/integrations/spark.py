@@ -26,23 +26,32 @@ Needs PySpark 3.5 or newer with pandas below 3 and PyArrow, and Java 17. On one 
 "127.0.0.1")` spares Spark looking for the name of the host. On a cluster the package is installed on every machine, as
 it has compiled parts: `addPyFile` will not do.
 
+A column is given by its name in any case, by a path of fields (`"row.truth"`), or as a Column object; a name with dots
+that a column has comes first. Groups are those of Spark's `groupBy`, whatever their type: null is one. Where a key has
+the name of a column of the result, that column gets another: `sm_state` beside a key `state`.
+
 A null prediction, or null scores without a prediction, is an abstention. A null or bad truth, score or weight fails the
 job, and what is raised on the driver ends with the reason; positions in it count from the start of a block of rows.
 
+Labels without fractional weights are counted by Spark itself, as `groupBy(keys, y_true, y_pred).count()`, and Python
+sees the counts only. Scores are counted by Python: a task holds at most 32 MiB of rows and as much of states, and a
+group whose state would be no smaller than its rows travels as rows. `MetricSet(scores=True, buckets=64)` makes smaller
+states.
+
 A task that Spark runs again starts from an empty state, so whatever fails, the merged states have the bytes of one
-process that has seen all rows once. States are streamed through a second stage before they reach the driver, which
-merges a few of them for any number of partitions.
+process that has seen all rows once. The states of partitions are merged by 16 tasks and then by one, whatever the
+settings, so one state reaches the driver. PySpark 3.5 sends 10,000 states at once to a task: for large ones, lower
+`spark.sql.execution.arrow.maxRecordsPerBatch`; later versions limit the bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from stream_metrics.catalog.table import LABEL_VALUED, find
-from stream_metrics.containers.aggregate import merge
-from stream_metrics.errors import LabelError, ScoreError
+from stream_metrics.errors import LabelError
 from stream_metrics.integrations.tables import Fields, empty_copy
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric import Metric
@@ -54,61 +63,83 @@ from stream_metrics.wire import from_bytes
 
 try:
     import pandas as pd  # type: ignore[import-untyped]
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, Window
     from pyspark.sql import functions as F
     from pyspark.sql.types import BinaryType, DoubleType, LongType, StructField, StructType
 
-    from stream_metrics.integrations.spark_workers import count, merge_all, merge_batches, read
+    from stream_metrics.integrations import spark_workers as workers
+    from stream_metrics.integrations.spark_columns import Selected, countable, select
 except ImportError as error:
     raise ImportError('Expected PySpark, pandas and PyArrow: pip install "stream-metrics[spark]"') from error
 
-__all__ = ["accumulate", "accumulate_by", "evaluate", "merge_states", "partial_states"]
+__all__ = ["accumulate", "accumulate_by", "evaluate", "evaluate_by", "merge_states", "partial_states"]
 
 State = TypeVar("State", bound=Accumulator)
+ColumnRef: TypeAlias = "str | Column"
 
 FIELDS = Fields()
+STATE = StructField("state", BinaryType())
+TASKS = 16  # tasks that merge the states of partitions before one merges theirs
 
 
 def evaluate(
     df: DataFrame,
     *,
-    y_true: str = "y_true",
-    y_pred: str | None = "y_pred",
-    scores: str | Mapping[Label, str] | None = None,
+    y_true: ColumnRef = "y_true",
+    y_pred: ColumnRef | None = "y_pred",
+    scores: ColumnRef | Mapping[Label, ColumnRef] | None = None,
     classes: Iterable[Label] | None = None,
-    weight: str | None = None,
-    group_by: str | Sequence[str] | None = None,
+    weight: ColumnRef | None = None,
+    group_by: ColumnRef | Sequence[ColumnRef] | None = None,
     metrics: Iterable[str | type[Metric]] | None = None,
     **options: Any,
 ) -> Snapshot | DataFrame:
-    """Return a snapshot of all rows, or with `group_by` a data frame with a row for each group.
+    """Return a snapshot of all rows, or with `group_by` what `evaluate_by` returns.
 
     `scores` names columns as `Fields` does, a column of numbers, maps, structs, or arrays and vectors, whose elements
     are the scores of `classes`. They are probabilities; for others, `accumulate` into `MetricSet(scores="any")`. With
     y_pred=None labels are left to them. `metrics` and `options` (labels, pos_label, zero_division, ...) go to
-    `MetricSet`.
-
-    The data frame has the columns of `group_by` (null is a group), `n`, a double for each of `metrics` (without it the
-    headline), and `state`, the bytes of the group. A per-class metric is that of `pos_label`, nan where that is no
-    class. ValueError for a matrix, and for a column that would come twice; LabelError for a column that `df` has not.
+    `MetricSet`. LabelError for a column that `df` has not.
     """
-    pos_label = options.get("pos_label", True)
-    if scores is None:
-        options.pop("pos_label", None)  # labels alone need it for what is shown only
-    prototype = MetricSet(metrics, scores=scores is not None, **options)
+    named = {"y_true": y_true, "y_pred": y_pred, "scores": scores, "classes": classes, "weight": weight}
+    if group_by is not None:
+        return evaluate_by(df, group_by, metrics=metrics, **named, **options)
+    prototype, _ = _prototype(metrics, scores is not None, options)
     fields = Fields(y_true, y_pred, scores, weight)
-    if group_by is None:
-        snapshot: Snapshot = accumulate(df, prototype, fields, classes=classes).snapshot()
-        return snapshot
+    snapshot: Snapshot = accumulate(df, prototype, fields, classes=classes).snapshot()
+    return snapshot
+
+
+def evaluate_by(
+    df: DataFrame,
+    keys: ColumnRef | Sequence[ColumnRef],
+    *,
+    y_true: ColumnRef = "y_true",
+    y_pred: ColumnRef | None = "y_pred",
+    scores: ColumnRef | Mapping[Label, ColumnRef] | None = None,
+    classes: Iterable[Label] | None = None,
+    weight: ColumnRef | None = None,
+    metrics: Iterable[str | type[Metric]] | None = None,
+    **options: Any,
+) -> DataFrame:
+    """Return a data frame with a row for each group, to be computed when it is read.
+
+    It has the columns of `keys` (null is a group), `n`, a double for each of `metrics` (without it the headline), and
+    `state`, the bytes of the group. A per-class metric is that of `pos_label`, nan where that is no class. The other
+    arguments are those of `evaluate`. ValueError for a metric that is no number.
+    """
+    prototype, pos_label = _prototype(metrics, scores is not None, options)
     shown = prototype.metrics or (*REPORT, *(TABLE_OF_SCORES if scores is not None else ()))
     for key in shown:
         if find(key).kind == "matrix" or key in LABEL_VALUED:
             raise ValueError(f"Expected `metrics` of groups to be numbers, but {key!r} is none")
-    keys = _names(group_by, {"n", "state", *shown})
-    states = accumulate_by(df, keys, prototype, fields, classes=classes)
-    doubles = [StructField(key, DoubleType()) for key in shown]
-    schema = StructType([*states.schema[:-1], StructField("n", LongType()), *doubles, states.schema[-1]])
-    return states.mapInArrow(partial(read, shown, pos_label), schema)
+    fields = Fields(y_true, y_pred, scores, weight)
+    selected = select(df, keys, fields, classes)
+    states = _states(selected, prototype)
+    doubles = [StructField(f"m{at}", DoubleType()) for at in range(len(shown))]
+    schema = StructType([*states.schema[:-1], StructField("n", LongType()), *doubles, STATE])
+    table = states.mapInArrow(partial(workers.read, shown, pos_label), schema)
+    return selected.restored(table, ["n", *shown, "state"])
 
 
 def accumulate(
@@ -117,17 +148,21 @@ def accumulate(
     """Return a new state like `prototype` that has counted all rows; of no rows, an empty one.
 
     `prototype` is the configuration, any accumulator that merges: its counts are ignored. ValueError if
-    it is none, or does not merge. Memory: on each worker a state and a block of rows, on the driver a few states.
+    it is none, or does not merge. Memory: on each worker a state and a block of rows, on the driver one state.
     """
-    parts = partial_states(df, (), prototype, fields, classes=classes)
-    states = parts.hint("rebalance").mapInArrow(merge_batches, parts.schema).collect()
-    total: State = merge([empty_copy(prototype), *(from_bytes(row.state) for row in states)])
+    empty = empty_copy(prototype)
+    parts = _partial(select(df, (), fields, classes), empty)
+    for tasks in (TASKS, 1):
+        parts = parts.repartition(tasks).mapInArrow(workers.merge_batches, parts.schema)
+    total: State = empty
+    for row in parts.collect():
+        total.merge(from_bytes(row.state))
     return total
 
 
 def accumulate_by(
     df: DataFrame,
-    keys: str | Sequence[str],
+    keys: ColumnRef | Sequence[ColumnRef],
     prototype: Accumulator,
     fields: Fields = FIELDS,
     *,
@@ -135,26 +170,25 @@ def accumulate_by(
 ) -> DataFrame:
     """Return a data frame with a row for each combination of `keys`: these columns, and `state`, the bytes of a state.
 
-    Groups are those of Spark's `groupBy`: null is one. Rows are counted where they lie, so of a group, as many states
-    as there are partitions travel, however many rows it has. Memory: on each worker a state for each of at most 10,000
-    groups, and all states of the group that is merged.
+    Memory: on each worker one state, a block of rows, and where Python counts, rows and states of a fixed size.
     """
-    parts = partial_states(df, keys, prototype, fields, classes=classes)
-    return parts.groupBy(*parts.columns[:-1]).agg(merge_states("state").alias("state"))
+    selected = select(df, keys, fields, classes)
+    return selected.restored(_states(selected, empty_copy(prototype)), ["state"])
 
 
-def merge_states(column: Column | str) -> Column:
-    """Return the aggregate, for `agg`, that merges a column of states as bytes.
+def merge_states(column: ColumnRef) -> Column:
+    """Return the aggregate, for `agg`, that merges a column of states as bytes; others may stand beside it.
 
-    Nulls are left out; of nothing but nulls, null.
+    Nulls are left out; of nothing but nulls, null. All states of a group are in memory at once.
     """
-    merged: Column = _merge_udf(column)
+    merge_lists = F.pandas_udf(_merge_lists, BinaryType())  # not at import: the session decides of which kind it is
+    merged: Column = merge_lists(F.collect_list(column))
     return merged
 
 
 def partial_states(
     df: DataFrame,
-    keys: str | Sequence[str],
+    keys: ColumnRef | Sequence[ColumnRef],
     prototype: Accumulator,
     fields: Fields = FIELDS,
     *,
@@ -164,53 +198,52 @@ def partial_states(
 
     Works on streaming data frames too.
     """
-    keys, empty = _names(keys, {"state"}), empty_copy(prototype).to_bytes()
-    named = {**fields._asdict(), "keys": keys}
-    for argument, value in named.items():
-        for name in _columns(value):
-            if name not in df.columns:
-                raise LabelError(
-                    f"Expected `{argument}` to be a column of the table, but got {name!r}; the columns are {df.columns}"
-                )
-    needed = dict.fromkeys([*keys, *fields.columns()])
-    rows = df.select(*(_selected(df, name) for name in needed))
-    listed = isinstance(fields.scores, str) and rows.schema[fields.scores].dataType.typeName() == "array"
-    if listed != (classes is not None):
-        raise ScoreError(
-            f"Expected `classes` with one column of arrays of scores, and only then, but got {classes!r} with "
-            f"{fields.scores!r}"
-        )
-    names = None if classes is None else list(classes)
-    schema = StructType([*(rows.schema[key] for key in keys), StructField("state", BinaryType())])
-    return rows.mapInArrow(partial(count, empty, keys, fields, names), schema)
+    selected = select(df, keys, fields, classes)
+    return selected.restored(_counted(selected, empty_copy(prototype)), ["state"])
 
 
-def _names(keys: str | Sequence[str], taken: set[str]) -> list[str]:
-    """Return the names of the columns of groups; ValueError if one is that of a column of the result."""
-    names = [keys] if isinstance(keys, str) else list(keys)
-    if len({*names, *taken}) < len(names) + len(taken):
-        raise ValueError(f"Expected columns of groups each once, and none called {sorted(taken)}, but got {names}")
-    return names
+def _prototype(
+    metrics: Iterable[str | type[Metric]] | None, scored: bool, options: dict[str, Any]
+) -> tuple[MetricSet, Label]:
+    """Return the set that counts, and the class whose metrics are shown."""
+    pos_label = options.get("pos_label", True)
+    if not scored:
+        options = {name: value for name, value in options.items() if name != "pos_label"}  # which is for what is shown
+    return MetricSet(metrics, scores=scored, **options), pos_label
 
 
-def _columns(value: Any) -> list[str]:
-    """Return the names of columns that are the value of an argument."""
-    if value is None or isinstance(value, str):
-        return [] if value is None else [value]
-    return list(value.values() if isinstance(value, Mapping) else value)
+def _states(selected: Selected, empty: Accumulator) -> DataFrame:
+    """Return a row with a state for each key."""
+    keys, schema = selected.keys, StructType([*selected.rows.schema[: len(selected.keys)], STATE])
+    if not keys:
+        raise LabelError("Expected `keys` to be one column or more, but got none")
+    labels = countable(selected, empty)
+    data = empty.to_bytes()
+    if labels is not None:
+        merge = partial(workers.merge_counts, data, keys)
+        parts = labels
+    else:
+        merge = partial(workers.merge_runs, data, keys, selected.fields)
+        with_state = StructType([*selected.rows.schema, STATE])
+        parts = selected.rows.mapInArrow(partial(workers.count, data, keys, selected.fields, True), with_state)
+    by_key = Window.partitionBy(*keys).orderBy(F.lit(1))
+    return parts.withColumn("first", F.row_number().over(by_key) == 1).mapInArrow(merge, schema)
 
 
-def _selected(df: DataFrame, name: str) -> Column:
-    """Return a column by its name; a vector of spark.ml as an array."""
-    if type(df.schema[name].dataType).__name__ != "VectorUDT":
-        return df[name]
-    from pyspark.ml.functions import vector_to_array
-
-    return vector_to_array(df[name]).alias(name)
-
-
-def _merge_series(states: pd.Series) -> bytes:
-    return merge_all(states)  # type: ignore[return-value]  # Spark reads the annotation, which may not be a union
+def _partial(selected: Selected, empty: Accumulator) -> DataFrame:
+    """Return states of all rows, one for each partition."""
+    labels = countable(selected, empty)
+    if labels is None:
+        return _counted(selected, empty)
+    return labels.mapInArrow(partial(workers.merge_counts, empty.to_bytes(), []), StructType([STATE]))
 
 
-_merge_udf: Callable[[Column | str], Column] = F.pandas_udf(_merge_series, BinaryType())
+def _counted(selected: Selected, empty: Accumulator) -> DataFrame:
+    """Return states of the rows of each partition and key."""
+    schema = StructType([*selected.rows.schema[: len(selected.keys)], STATE])
+    count = partial(workers.count, empty.to_bytes(), selected.keys, selected.fields, False)
+    return selected.rows.mapInArrow(count, schema)
+
+
+def _merge_lists(lists: pd.Series) -> pd.Series:
+    return lists.map(workers.merge_all)

@@ -1,49 +1,80 @@
 """Functions that Spark's workers apply to a partition: count rows, merge states, read metrics from states.
 
-A task of `mapInArrow` calls one of these with all batches of its partition; it yields rows of a data frame.
+A task of `mapInArrow` calls one of these with all batches of its partition; it yields rows of a data frame. Where rows
+of one key follow each other, the column `first` is true in the first of them: which keys are equal is for Spark to say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from stream_metrics.catalog.table import find
-from stream_metrics.errors import ScoreError
+from stream_metrics.integrations.spark_keys import key_codes
 from stream_metrics.integrations.tables import Fields, count_table
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.snapshot import Snapshot
+from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import from_bytes
 
-__all__ = ["Batches", "count", "merge_all", "merge_batches", "read"]
+__all__ = ["Batches", "count", "label_counts", "merge_all", "merge_batches", "merge_counts", "merge_runs", "read"]
 
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
+Count: TypeAlias = Callable[[Accumulator, int, int], None]  # some rows of a block into a state
 
 BLOCK_BYTES = 1 << 22  # bytes of rows that are counted at once
-MOST_STATES = 10_000  # states of keys that a task holds before it lets them go
+MOST_BYTES = 1 << 25  # bytes of rows, and of states, of keys that a task holds before it lets them go
 BATCH_STATES = 1_000  # states in a batch
+FEW = 64  # samples that are counted faster one by one than from a table of counts
 
 
-def count(empty: bytes, keys: list[str], fields: Fields, classes: list[Label] | None, batches: Batches) -> Batches:
-    """Yield the states of a partition, one for each key, after the columns of the key."""
-    states: dict[str, Accumulator] = {}
-    rows: list[pa.Table] = []
-    for table in _in_blocks(batches):
-        for key, row, part in _parts(table, keys):
-            if key not in states:
-                states[key] = from_bytes(empty)
-                rows.append(row)
-            count_table(states[key], *_prepare(part, fields, classes))
-        if len(states) > MOST_STATES:
-            yield from _state_rows(rows, states.values())
-            states, rows = {}, []
-    if states:
-        yield from _state_rows(rows, states.values())
+def count(empty: bytes, keys: list[str], fields: Fields, keeps_rows: bool, batches: Batches) -> Batches:
+    """Yield the states of a partition, one or more for each key, after the columns of the key.
+
+    With `keeps_rows`, keys whose state would be no smaller than their rows are let go as rows, which have no state.
+    """
+    if not keys:
+        yield from _counted(empty, fields, batches)
+        return
+    task = _Task(empty, keys, fields, keeps_rows)
+    for batch in batches:
+        yield from task.add(batch)
+    yield from task.finish()
+
+
+def merge_runs(empty: bytes, keys: list[str], fields: Fields, batches: Batches) -> Batches:
+    """Yield a state for each key from states and rows that follow each other by key."""
+
+    def counter(table: pa.Table) -> Count:
+        states = table["state"]
+        valid, plain = np.asarray(states.is_valid()), not states.null_count
+
+        def merge_rows(state: Accumulator, low: int, high: int) -> None:
+            for at in (np.flatnonzero(valid[low:high]) + low).tolist():
+                state.merge(from_bytes(states[at].as_py()))
+            if not (plain or valid[low:high].all()):
+                part = table.slice(low, high - low)
+                count_table(state, part.filter(~valid[low:high]) if valid[low:high].any() else part, fields)
+
+        return merge_rows
+
+    return _by_runs(empty, keys, counter, batches)
+
+
+def merge_counts(empty: bytes, keys: list[str], batches: Batches) -> Batches:
+    """Yield a state for each key from counts of pairs of labels that follow each other by key."""
+    return _by_runs(empty, keys, _label_counter, batches) if keys else _merged_counts(empty, batches)
+
+
+def label_counts(state: Accumulator) -> ConfusionMatrix | None:
+    """Return what counts labels in a state that counts nothing else; None in others."""
+    counts = getattr(state, "state", state)
+    return counts if isinstance(counts, ConfusionMatrix) and getattr(state, "scored", None) is None else None
 
 
 def merge_batches(batches: Batches) -> Batches:
@@ -70,69 +101,9 @@ def read(shown: Sequence[str], pos_label: Label, batches: Batches) -> Batches:
         states = columns.pop("state")
         snapshots = [from_bytes(state.as_py()).snapshot() for state in states]
         columns["n"] = pa.array([snapshot.n for snapshot in snapshots], pa.int64())
-        for key in shown:
-            columns[key] = pa.array([_value(snapshot, key, pos_label) for snapshot in snapshots], pa.float64())
+        for at, key in enumerate(shown):
+            columns[f"m{at}"] = pa.array([_value(snapshot, key, pos_label) for snapshot in snapshots], pa.float64())
         yield pa.RecordBatch.from_pydict({**columns, "state": states})
-
-
-def _in_blocks(batches: Batches) -> Iterator[pa.Table]:
-    """Yield rows in larger blocks than Spark sends, since each call of `update_many` has a fixed cost."""
-    waiting, size = [], 0
-    for batch in batches:
-        waiting.append(batch)
-        size += batch.nbytes
-        if size >= BLOCK_BYTES:
-            yield pa.Table.from_batches(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield pa.Table.from_batches(waiting)
-
-
-def _parts(table: pa.Table, keys: list[str]) -> Iterator[tuple[str, pa.Table, pa.Table]]:
-    """Yield for each key in a table a text that stands for it, the columns of the key in one row, and its rows.
-
-    Keys that Spark takes for equal may differ here; Spark then merges their states.
-    """
-    if not keys:
-        yield "", table.select(keys), table
-        return
-    codes = np.zeros(table.num_rows, np.int64)
-    for name in keys:
-        column = pa.concat_arrays(table[name].chunks).dictionary_encode(null_encoding="encode")
-        codes = codes * len(column.dictionary) + column.indices.to_numpy()
-        firsts, codes = np.unique(codes, return_index=True, return_inverse=True)[1:]
-    rows, ordered = table.select(keys).take(firsts), table.take(np.argsort(codes, kind="stable"))
-    sizes = np.bincount(codes)
-    for at, (size, end) in enumerate(zip(sizes.tolist(), np.cumsum(sizes).tolist(), strict=True)):
-        row = rows.slice(at, 1)
-        yield repr(row.to_pylist()), row, ordered.slice(end - size, size)
-
-
-def _prepare(table: pa.Table, fields: Fields, classes: list[Label] | None) -> tuple[Mapping[str, object], Fields]:
-    """Return the columns that are read, and the fields that name them; of arrays of scores, a column a class.
-
-    Where an array is null, rows become mappings instead, as a column of numbers has no place for that.
-    """
-    columns: dict[str, pa.ChunkedArray] = {name: table[name] for name in fields.columns()}
-    if classes is None:
-        return columns, fields
-    scores, k = columns[str(fields.scores)], len(classes)
-    lengths = set(pc.unique(pc.list_value_length(scores)).to_pylist())
-    if lengths - {None, k}:
-        raise ScoreError(f"Expected {k} `scores` in each row, for {classes!r}, but got {max(lengths - {None, k})}")
-    if None in lengths:
-        rows = [None if row is None else dict(zip(classes, row, strict=True)) for row in scores.to_pylist()]
-        return {**columns, str(fields.scores): rows}, fields
-    matrix = pa.concat_arrays([chunk.flatten() for chunk in scores.chunks]).to_numpy(zero_copy_only=False)
-    apart = {name: f"{fields.scores} {at}" for at, name in enumerate(classes)}
-    return {**columns, **dict(zip(apart.values(), matrix.reshape(-1, k).T, strict=True))}, fields._replace(scores=apart)
-
-
-def _state_rows(rows: Sequence[pa.Table], states: Iterable[Accumulator]) -> Batches:
-    """Yield the states of keys, each after its row of key columns."""
-    keys, data = pa.concat_tables(rows), [state.to_bytes() for state in states]
-    columns = {name: keys[name] for name in keys.column_names}
-    yield from pa.table({**columns, "state": pa.array(data, pa.binary())}).to_batches(BATCH_STATES)
 
 
 def _value(snapshot: Snapshot, key: str, pos_label: Label) -> float:
@@ -140,3 +111,175 @@ def _value(snapshot: Snapshot, key: str, pos_label: Label) -> float:
     if find(key).kind == "per_class":
         return snapshot.per_class[key].get(pos_label, np.nan)
     return float(snapshot[key])
+
+
+class _Task:
+    """Rows and states that a task holds; rows of a key become a state once that is smaller than they are."""
+
+    def __init__(self, empty: bytes, keys: list[str], fields: Fields, keeps_rows: bool) -> None:
+        self.empty, self.keys, self.fields, self.keeps_rows = empty, keys, fields, keeps_rows
+        self.waiting: list[pa.Table] = []
+        self.waiting_bytes = 0
+        self.states: dict[bytes, tuple[pa.Table, bytes]] = {}
+        self.state_bytes = 0
+        self.schema = pa.schema([])  # of what is yielded
+
+    def add(self, batch: pa.RecordBatch) -> Batches:
+        """Take rows; yield what the task cannot hold."""
+        fields = [field for field in batch.schema if self.keeps_rows or field.name in self.keys]
+        self.schema = pa.schema([*(field.with_nullable(True) for field in fields), ("state", pa.binary())])
+        self.waiting.append(pa.Table.from_batches([batch]))
+        self.waiting_bytes += batch.nbytes
+        if self.waiting_bytes > MOST_BYTES:
+            self._count()
+            if self.waiting_bytes > MOST_BYTES // 2:
+                yield from self._raw_rows()
+            if self.state_bytes > MOST_BYTES:
+                yield from self._held_states()
+
+    def finish(self) -> Batches:
+        """Yield everything that is left."""
+        if self.waiting:
+            self._count()
+        yield from self._raw_rows()
+        yield from self._held_states()
+
+    def _count(self) -> None:
+        """Turn rows into states, the largest keys first, as long as a state is smaller than its rows."""
+        table = pa.concat_tables(self.waiting).combine_chunks()
+        codes = key_codes(table.select(self.keys))
+        order, sizes = np.argsort(codes, kind="stable"), np.bincount(codes)
+        table, ends = table.take(order), np.cumsum(sizes)
+        row_bytes, counted = table.nbytes / len(table), np.zeros(len(sizes), bool)
+        for code in np.argsort(-sizes, kind="stable").tolist():
+            part = table.slice(ends[code] - sizes[code], sizes[code])
+            state: Accumulator = from_bytes(self.empty)
+            count_table(state, part, self.fields)
+            data = state.to_bytes()
+            if self.keeps_rows and len(data) >= sizes[code] * row_bytes:
+                break
+            counted[code] = True
+            self._hold(part.select(self.keys).slice(0, 1), data)
+        rest = table.filter(~counted[codes[order]])
+        self.waiting, self.waiting_bytes = [rest] if len(rest) else [], rest.nbytes
+
+    def _hold(self, key: pa.Table, data: bytes) -> None:
+        """Add a state to that of its key, if the task has one."""
+        name = _as_bytes(key)
+        if name in self.states:
+            key, before = self.states[name]
+            self.state_bytes -= len(before)
+            data = from_bytes(before).merge(from_bytes(data)).to_bytes()
+        self.states[name] = key, data
+        self.state_bytes += len(data)
+
+    def _raw_rows(self) -> Batches:
+        for table in self.waiting:
+            size = max(1, BLOCK_BYTES * len(table) // max(1, table.nbytes))
+            columns = [*table.columns, pa.nulls(len(table), pa.binary())]
+            yield from pa.Table.from_arrays(columns, schema=self.schema).to_batches(size)
+        self.waiting, self.waiting_bytes = [], 0
+
+    def _held_states(self) -> Batches:
+        """Yield all states; each with nulls for the columns of rows, if rows are yielded too."""
+        if self.states:
+            keys = pa.concat_tables([key for key, _ in self.states.values()])
+            columns = {name: keys[name] for name in self.keys}
+            columns["state"] = pa.array([data for _, data in self.states.values()], pa.binary())
+            every = [columns.get(field.name, pa.nulls(len(keys), field.type)) for field in self.schema]
+            yield from pa.Table.from_arrays(every, schema=self.schema).to_batches(BATCH_STATES)
+        self.states, self.state_bytes = {}, 0
+
+
+def _counted(empty: bytes, fields: Fields, batches: Batches) -> Batches:
+    """Yield one state of all rows, if there is one."""
+    state: Accumulator = from_bytes(empty)
+    table = None
+    for table in _in_blocks(batches):
+        count_table(state, table, fields)
+    if table is not None:
+        yield pa.RecordBatch.from_pydict({"state": pa.array([state.to_bytes()], pa.binary())})
+
+
+def _by_runs(empty: bytes, keys: list[str], counter: Callable[[pa.Table], Count], batches: Batches) -> Batches:
+    """Yield a state for each run of rows of one key, after the key; `counter` prepares a block of rows."""
+    state: Accumulator = from_bytes(empty)
+    key: pa.Table | None = None
+    for table in _in_blocks(batches):
+        count_rows, first = counter(table), np.asarray(table["first"])
+        starts, done = np.flatnonzero(first), []
+        for low, high in pairwise([*([] if first[0] else [0]), *starts.tolist(), len(table)]):
+            if first[low]:
+                if low or key is not None:
+                    done.append(state.to_bytes())
+                state.reset()
+            count_rows(state, low, high)
+        begun = table.select(keys).take(starts)
+        begun = begun if key is None else pa.concat_tables([key, begun])
+        key = begun.slice(len(done)).combine_chunks()
+        yield from _with_states(begun.slice(0, len(done)), done)
+    if key is not None:
+        yield from _with_states(key, [state.to_bytes()])
+
+
+def _with_states(keys: pa.Table, states: list[bytes]) -> Batches:
+    yield from keys.append_column("state", pa.array(states, pa.binary())).combine_chunks().to_batches(BATCH_STATES)
+
+
+def _label_counter(table: pa.Table) -> Count:
+    """Return what counts rows of pairs of labels, each with its number of samples."""
+    truth, guess, n = (table[name].to_pylist() for name in ("y_true", "y_pred", "n"))
+    weights = None if "weight" not in table.column_names else _sums(table)
+
+    def count_pairs(state: Accumulator, low: int, high: int) -> None:
+        matrix: Any = label_counts(state)
+        if weights is None and sum(n[low:high]) <= FEW:
+            for at in range(low, high):
+                for _ in range(n[at]):
+                    matrix.update(truth[at], guess[at])
+        else:
+            w = None if weights is None else weights[low:high]
+            matrix.update_counts(truth[low:high], guess[low:high], n[low:high], w)
+
+    return count_pairs
+
+
+def _merged_counts(empty: bytes, batches: Batches) -> Batches:
+    """Yield one state of all counts of pairs of labels, if there is one."""
+    state: Accumulator = from_bytes(empty)
+    matrix: Any = label_counts(state)
+    table = None
+    for table in _in_blocks(batches):
+        w = _sums(table) if "weight" in table.column_names else None
+        matrix.update_counts(table["y_true"], table["y_pred"], table["n"], w)
+    if table is not None:
+        yield pa.RecordBatch.from_pydict({"state": pa.array([state.to_bytes()], pa.binary())})
+
+
+def _sums(table: pa.Table) -> list[int | None]:
+    """Return the sums of weights of rows that stand for `n` samples of one weight."""
+    pairs = zip(table["weight"].to_pylist(), table["n"].to_pylist(), strict=True)
+    return [None if weight is None else int(weight) * n for weight, n in pairs]
+
+
+def _in_blocks(batches: Batches) -> Iterator[pa.Table]:
+    """Yield rows in larger blocks than Spark sends, since each call of `update_many` has a fixed cost."""
+    waiting, size = [], 0
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+            size += batch.nbytes
+        if size >= BLOCK_BYTES:
+            yield pa.Table.from_batches(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _as_bytes(row: pa.Table) -> bytes:
+    """Return a row as bytes: the same for equal rows that were written alike."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, row.schema) as stream:
+        stream.write(row.combine_chunks())
+    return bytes(sink.getvalue())
+

@@ -9,6 +9,7 @@ import os
 import random
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import reload
 from itertools import pairwise
@@ -39,6 +40,12 @@ SCORES = pa.struct([(name, pa.float64()) for name in NAMES])
 NOON = datetime.datetime(2026, 10, 24, 12, tzinfo=datetime.UTC)  # the clock in Paris is put back the night after
 
 Columns = dict[str, list[Any]]
+
+
+@pytest.fixture(autouse=True)
+def few_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let two tasks merge the states of a few partitions, as each empty one of 16 takes its time."""
+    monkeypatch.setattr(adapter, "TASKS", 2)
 
 
 def columns() -> Columns:
@@ -192,16 +199,6 @@ def test_no_rows_at_all(spark: Any) -> None:
     assert accumulate(empty.repartition(3), sm.MCC()) == sm.MCC()
     assert evaluate(empty).n == 0
     assert evaluate(empty, group_by="country").collect() == []
-
-
-def test_many_partitions_reach_the_driver_as_few_states(df: Any) -> None:
-    """States of partitions are merged before they are collected."""
-    parts = adapter.partial_states(df.repartition(16), [], sm.MetricSet(), LABELS)
-
-    merged = parts.hint("rebalance").mapInArrow(spark_workers.merge_batches, parts.schema).collect()
-
-    assert parts.count() == 16
-    assert [bytes(row.state) for row in merged] == [counted(sm.MetricSet(), *PAIR).to_bytes()]
 
 
 def failing(how: str, folder: Path) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -360,20 +357,19 @@ def test_arrays_of_another_length_are_refused() -> None:
     """The scores of a row are as many as the classes."""
     batches = iter(table().to_batches())
 
-    with pytest.raises(sm.ScoreError, match=r"Expected 2 `scores` in each row, for .* but got 3"):
-        list(spark_workers.count(PROBABILITIES.to_bytes(), [], Fields("truth", None, "list"), ["cat", "dog"], batches))
+    fields = Fields("truth", None, "list", classes=["cat", "dog"])
+    with pytest.raises(sm.ScoreError, match="scores"):
+        list(spark_workers.count(PROBABILITIES.to_bytes(), [], fields, False, batches))
 
 
 @pytest.mark.parametrize(
     ("named", "error", "reason"),
     [
         ({"y_true": "nothing"}, sm.LabelError, "Expected `y_true` to be a column of the table, but got 'nothing'; the"),
-        ({"scores": {"cat": "P"}}, sm.LabelError, "Expected `scores` to be a column"),
+        ({"scores": {"cat": "none"}}, sm.LabelError, "Expected `scores` to be a column"),
         ({"group_by": "nothing"}, sm.LabelError, "Expected `keys` to be a column"),
         ({"scores": "list"}, sm.ScoreError, "Expected `classes` with one column of arrays of scores"),
         ({"scores": "p", "classes": NAMES}, sm.ScoreError, "and only then"),
-        ({"group_by": ["country", "country"]}, ValueError, "each once"),
-        ({"group_by": "n"}, ValueError, r"none called \['accuracy', .*'n', 'state'"),
         ({"group_by": "country", "metrics": ["confusion_matrix"]}, ValueError, "but 'confusion_matrix' is none"),
         ({"group_by": "country", "metrics": ["majority_class"]}, ValueError, "but 'majority_class' is none"),
     ],
@@ -430,7 +426,7 @@ def test_any_partitions_merge(cuts: list[int], choice: list[list[str]], size: in
     found: dict[str, list[bytes]] = {}
     for low, high in pairwise(edges):
         batches = iter(whole.slice(low, high - low).to_batches(size))
-        for batch in spark_workers.count(empty, keys, LABELS, None, batches):
+        for batch in spark_workers.count(empty, keys, LABELS, False, batches):
             for row in batch.to_pylist():
                 state = row.pop("state")
                 found.setdefault(repr(tuple(row.values())), []).append(state)
@@ -441,18 +437,72 @@ def test_any_partitions_merge(cuts: list[int], choice: list[list[str]], size: in
     )
 
 
-def test_a_task_lets_states_go_when_it_holds_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number of states that a task holds is bounded, at the price of several for a key."""
-    monkeypatch.setattr(spark_workers, "MOST_STATES", 2)
+def states_and_rows(
+    monkeypatch: pytest.MonkeyPatch, most: int, key: str, case: Case
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return what a task that may hold `most` bytes yields for all samples in four batches: states, and rows."""
+    monkeypatch.setattr(spark_workers, "MOST_BYTES", most)
     monkeypatch.setattr(spark_workers, "BATCH_STATES", 1)
-    monkeypatch.setattr(spark_workers, "BLOCK_BYTES", 1)
-    batches = iter(table().to_batches(500))
+    columns = [key, *case.fields.columns()]
+    batches = iter(table().select(columns).to_batches(400))
+    task = spark_workers.count(
+        case.prototype.to_bytes(), [key], case.fields._replace(classes=case.classes), True, batches
+    )
+    yielded = [row for batch in task for row in batch.to_pylist()]
+    return [row for row in yielded if row["state"]], [row for row in yielded if not row["state"]]
 
-    found = [
-        row
-        for batch in spark_workers.count(sm.MCC().to_bytes(), ["price"], LABELS, None, batches)
-        for row in batch.to_pylist()
-    ]
 
-    assert [row["price"] for row in found].count(None) == 3
-    assert spark_workers.merge_all(row["state"] for row in found) == counted(sm.MCC(), *PAIR).to_bytes()
+def test_a_task_lets_states_go_when_it_holds_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a task holds is bounded in bytes, at the price of several states for a key; nothing is lost."""
+    case = CASES["weights"]._replace(prototype=sm.MacroF1())
+    few, small = states_and_rows(monkeypatch, 1 << 25, "country", case)
+    many, raw = states_and_rows(monkeypatch, 1, "country", case)
+
+    assert (len(few), small) == (4, [])
+    assert (len(many), raw) == (16, [])
+    assert merged_bytes(row["state"] for row in many) == merged_bytes(row["state"] for row in few)
+    assert merged_bytes(row["state"] for row in few) == counted(sm.MacroF1(), *PAIR, DATA["weight"]).to_bytes()
+
+
+@pytest.mark.parametrize("most", [1 << 25, 20_000, 1])
+def test_small_groups_of_scores_stay_rows(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """A key whose state would be larger than its rows is let go as rows, with null for a state."""
+    case = CASES["arrays"]
+
+    states, rows = states_and_rows(monkeypatch, most, "at", case)
+    days, none = states_and_rows(
+        monkeypatch, 1 << 25, "day", case._replace(prototype=sm.MetricSet(scores=True, buckets=4, sample=1))
+    )
+
+    assert (len(states), len(rows)) == (0, N)
+    assert Counter(row["at"] for row in rows) == Counter(DATA["at"])
+    assert (len(days), none) == (2, [])
+
+
+def test_rows_and_states_of_a_key_become_one_state() -> None:
+    """Wherever blocks and batches end, runs of states and of rows count as one process counts."""
+    case = CASES["arrays"]
+    fields = case.fields._replace(classes=case.classes)
+    data = table().select(["day", *case.fields.columns()]).sort_by("day")
+    first = [at == 0 or DATA_BY_DAY[at] != DATA_BY_DAY[at - 1] for at in range(N)]
+    whole = data.append_column("state", pa.nulls(N, pa.binary())).append_column("first", pa.array(first))
+    empty = case.prototype.to_bytes()
+    part = next(spark_workers.count(empty, ["day"], fields, False, iter(data.slice(0, 50).to_batches())))
+    missing = {
+        name: pa.nulls(1, kind.type) for name, kind in zip(data.column_names[1:], list(data.schema)[1:], strict=True)
+    }
+    stored = pa.table({"day": part["day"].slice(0, 1), **missing, "state": part["state"].slice(0, 1), "first": [True]})
+    after = whole.slice(50).set_column(whole.column_names.index("first"), "first", pa.array([False, *first[51:]]))
+
+    def merged(parts: Any) -> list[dict[str, Any]]:
+        return [
+            row for batch in spark_workers.merge_runs(empty, ["day"], fields, iter(parts)) for row in batch.to_pylist()
+        ]
+
+    expected = groups(["day"], case.prototype, *case.expected, **case.named)
+    for size in (7, 700, N):
+        for parts in (whole.to_batches(size), [*stored.to_batches(), *after.to_batches(size)]):
+            assert {repr((row["day"],)): row["state"] for row in merged(parts)} == expected
+
+
+DATA_BY_DAY = sorted(DATA["day"])
