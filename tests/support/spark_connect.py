@@ -22,7 +22,8 @@ from support.spark_session import SETTINGS
 def main() -> None:
     """Compare the results of every function with those of one process."""
     builder = SparkSession.builder.remote("local[2]")
-    os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join(f'--conf "{name}={value}"' for name, value in SETTINGS.items()) + " pyspark-shell"
+    options = [f'--conf "{name}={value}"' for name, value in SETTINGS.items()]
+    os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join([*options, "pyspark-shell"])
     spark = builder.getOrCreate()
     assert is_remote()
     rows = [(i, "fr" if i % 2 else "de", "xyz"[i % 3], "xyz"[i % 5 % 3], i % 7 / 7) for i in range(60)]
