@@ -11,7 +11,7 @@ from stream_metrics.cli.errors import UsageError
 from stream_metrics.cli.scores import Classes
 from stream_metrics.cli.sources import declared_format
 from stream_metrics.labels import Label
-from stream_metrics.labels.json_names import label_named, number_named
+from stream_metrics.labels.class_names import ClassNames, number_named
 from stream_metrics.states.protocols import Accumulator
 
 __all__ = ["add", "check", "classes", "make"]
@@ -120,7 +120,7 @@ def _pos_label(arguments: argparse.Namespace) -> Label:
     if text is None:
         return True
     if arguments.labels is not None:
-        label = label_named(text, arguments.labels)
+        label = ClassNames(arguments.labels).of(text, True)
         if label is None:
             raise UsageError(f"--pos-label {text} is none of --labels")
         return label

@@ -1,9 +1,7 @@
 """The scores that ``--scores`` names: one for each class, or one number, the score of ``--pos-label``.
 
-In JSON Lines they are an object or a number; null and {} are no scores. Keys of JSON are text, classes need not be.
-With --labels a key is the label that is written so. Without, the truth of the record decides: if it is text, keys are
-classes as they stand; if it is a number, true or false, each key must be one too, and stands for that value ("1",
-"2.5", "true", "True"). Otherwise a key that is no number would be a class that is never true.
+In JSON Lines they are an object or a number; null and {} are no scores. `labels.class_names` says which classes keys
+name; a key that names none of --labels, or no number where the truth is one, makes a bad record.
 
 In CSV they are one column, or a column for each class; fields that are all empty are no scores. Classes are text.
 
@@ -23,7 +21,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.cli.errors import CliError, UsageError, listed
 from stream_metrics.labels import Label
-from stream_metrics.labels.json_names import label_named, number_named
+from stream_metrics.labels.class_names import ClassNames
 
 __all__ = [
     "BOTH",
@@ -58,6 +56,7 @@ class JsonScores:
 
     def __init__(self, classes: Classes) -> None:
         self._classes = classes
+        self._keys = ClassNames(classes.labels)
         self._text = True
         self._names: tuple[Label, ...] = ()
         self._take: Take = tuple
@@ -84,12 +83,10 @@ class JsonScores:
             return self._names, tuple(value.values())
 
     def _named(self, keys: tuple[str, ...], truth: object, text: bool) -> tuple[Label, ...]:
-        labels = self._classes.labels
-        if labels is not None:
-            names = tuple(label_named(key, labels) for key in keys)
+        names = tuple(self._keys.of(key, not text) for key in keys)
+        if self._classes.labels is not None:
             wrong = "a class of --labels"
         else:
-            names = keys if text else tuple(number_named(key) for key in keys)
             wrong = f"a number, true or false, as the truth is, {json.dumps(truth)}"
         if None in names:
             raise ValueError(f"expected every key of the scores to be {wrong}, but got {keys[names.index(None)]!r}")

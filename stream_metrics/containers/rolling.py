@@ -14,6 +14,7 @@ from stream_metrics.containers.inner import InRiver, empty_prototype, reconfigur
 from stream_metrics.errors import MergeError, OptionError, quantity, with_article
 from stream_metrics.inputs.arguments import named_arguments
 from stream_metrics.inputs.samples import Reads, Sample, feed, plain_rows, plain_sample, read_samples, write_samples
+from stream_metrics.inputs.score_keys import names_of_state
 from stream_metrics.inputs.score_tables import materialize
 from stream_metrics.inputs.tensors import is_single
 from stream_metrics.labels import Label, unique
@@ -99,7 +100,8 @@ class Rolling(RollingAucBase, InRiver, Portable):
         """Note what follows from `inner`: what it reads, the classes of its rows, and whether an area is its answer."""
         *_, leaf = walk_inner(self.inner)
         self._reads: Reads = _reads(leaf)
-        self._set_reads(self._reads != "labels", self._reads == "both")
+        self._keys = names_of_state(leaf)
+        self._set_reads(self._reads != "labels", self._reads == "both", self._keys)
         state = getattr(leaf, "state", leaf)
         self._classes = state.classes if isinstance(state, ProbabilityLosses) else None
         if isinstance(leaf, MetricSet) and leaf.scored is not None:
@@ -109,7 +111,7 @@ class Rolling(RollingAucBase, InRiver, Portable):
             self._set_auc(metric.pos_label, *AREAS[metric.key], metric.zero_division)
 
     def _plainly(self, given: tuple[object, ...], w: object, more: dict[str, object]) -> Sample:
-        return plain_sample(self._reads, given, w, more, self._classes)
+        return plain_sample(self._reads, given, w, more, self._classes, self._keys)
 
     def _feed(self, state: Accumulator, samples: list[Sample]) -> None:
         feed(state, samples)
@@ -163,7 +165,7 @@ class Rolling(RollingAucBase, InRiver, Portable):
         more = {name: _kept(values, name) for name, values in given.items() if values is not None}
         batch = self.inner.copy()
         batch.update_many(y_true, y_pred, w, **more)
-        n, rows = plain_rows(self._reads, y_true, y_pred, w, more, self.window, self._classes)
+        n, rows = plain_rows(self._reads, y_true, y_pred, w, more, self.window, self._classes, self._keys)
         if n >= self.window:
             self._replace(batch if n == self.window else None, rows)
         else:

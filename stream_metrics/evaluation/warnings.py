@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_metrics.labels import sort_key
 from stream_metrics.ranking.calibration import reliability_curve
-from stream_metrics.ranking.classes import classes, columns
+from stream_metrics.ranking.classes import Ranks, classes, columns
 from stream_metrics.ranking.protocol import OWN
 
 if TYPE_CHECKING:
@@ -65,15 +66,24 @@ def label_warnings(
     str
         A sentence.
     """
-    if n < LEAST or not truth:
-        return
-    if predicted and not set(truth) & set(predicted):
-        yield (
-            f"True labels and {predictions} have no class in common: {_listed(truth)} and {_listed(predicted)}. "
-            "Check their spelling and types"
-        )
-    if len(truth) == 1:
+    if predicted and _differ(truth, predicted, n):
+        yield _nothing_in_common(truth, predicted, predictions)
+    if n >= LEAST and len(truth) == 1:
         yield f"All {n:,} true labels are {truth[0]!r:.60}: most metrics compare classes and say little here"
+
+
+def _differ(truth: Sequence[Label], others: Sequence[Label], n: int) -> bool:
+    """Tell whether no class is in both, and not by chance: there are some samples, or the types differ, too."""
+    if not truth or set(truth) & set(others):
+        return False
+    return n >= LEAST or not {sort_key(label)[0] for label in truth} & {sort_key(label)[0] for label in others}
+
+
+def _nothing_in_common(truth: Sequence[Label], others: Sequence[Label], what: str) -> str:
+    return (
+        f"True labels and {what} have no class in common: {_listed(truth)} and {_listed(others)}. "
+        "Check their spelling and types"
+    )
 
 
 def _listed(labels: Sequence[Label]) -> str:
@@ -90,10 +100,21 @@ def _of_labels(evaluation: Evaluation) -> Iterator[str]:
         yield from label_warnings([labels[at] for at in truth], [labels[at] for at in predicted], evaluation.n)
     elif "ranks" in evaluation.states:
         view = evaluation.views["ranks"]
-        own = classes(view)
-        if len(own) > 1:
-            occurring = [label for label, column in zip(own, columns(view), strict=True) if column.totals[OWN]]
-            yield from label_warnings(occurring, (), evaluation.n)
+        occurring, scored = _classes_of_scores(view)
+        if occurring:
+            yield from label_warnings(occurring, scored, evaluation.n, "classes of scores")
+
+
+def _classes_of_scores(view: Ranks) -> tuple[list[Label], list[Label]]:
+    """Return the classes that occur as true labels and those that have scores; nothing for single numbers."""
+    own = classes(view)
+    if len(own) < 2:
+        return [], []
+    by_class = list(zip(own, columns(view), strict=True))
+    truth = [label for label, column in by_class if column.totals[OWN]]
+    scored = [label for label, column in by_class if len(column.cells)]
+    # of one class each: the score may be a single number, beside samples of the other class
+    return truth, [] if len(truth) == len(scored) == 1 else scored
 
 
 def _of_scores(evaluation: Evaluation) -> Iterator[str]:
@@ -101,6 +122,13 @@ def _of_scores(evaluation: Evaluation) -> Iterator[str]:
     if "ranks" not in evaluation.states:
         return
     view = evaluation.views["ranks"]
+    if "counts" in evaluation.states:
+        truth, scored = _classes_of_scores(view)
+        predicted = np.flatnonzero(evaluation.value_and_undefined("predicted_count")[0])
+        labels = evaluation.views["counts"].labels
+        said = not set(truth) & {labels[at] for at in predicted}  # by `_of_labels`
+        if scored and not said and _differ(truth, scored, evaluation.n):
+            yield _nothing_in_common(truth, scored, "classes of scores")
     if rounded := int(evaluation.states["ranks"].rounded):
         yield f"The weight{' of 1 sample was' if rounded == 1 else f's of {rounded:,} samples were'} rounded to 2^-64"
     curves = [(reliability_curve(column, bins=1), column) for column in columns(view)]

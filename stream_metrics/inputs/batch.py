@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from stream_metrics._core.numeric.kernels import split_some_weights, split_weights
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError
 from stream_metrics.inputs.columns import Column, as_column, check_column, read_weights
+from stream_metrics.inputs.score_keys import predictions_by_class, scores_by_class
 from stream_metrics.inputs.score_tables import (
     drop_null_rows,
     is_abstention,
@@ -27,6 +28,7 @@ from stream_metrics.inputs.score_tables import (
 )
 from stream_metrics.inputs.tensors import Array, Rows, Values
 from stream_metrics.labels import Label, unique
+from stream_metrics.labels.class_names import OPEN, ClassNames
 
 __all__ = ["Batch", "Weights", "label_batch", "mixed_batch", "score_batch"]
 
@@ -106,6 +108,13 @@ class Batch:
         positions = rows if self.rows is None else self.rows[rows]
         return Batch(self.truth.take(rows), weights, scores=scores, classes=classes, rows=positions)
 
+    def name_classes(self, names: ClassNames) -> None:
+        """Put the scores under the classes that their keys name."""
+        try:
+            self.scores, self.classes = scores_by_class(self.truth, self.scores, self.classes, names)
+        except StreamMetricsError as error:
+            raise self.with_caller_position(error) from None
+
     def check_truth(self) -> None:
         """Raise LabelError for the first row whose truth is a code of no label."""
         check_column(self.truth, "y_true", False)
@@ -117,9 +126,10 @@ class Batch:
         return error.with_position(int(self.rows[error.position]))
 
 
-def label_batch(y_true: object, y_pred: object, w: object, argument: str = "y_pred") -> Batch:
+def label_batch(y_true: object, y_pred: object, w: object, argument: str = "y_pred", names: ClassNames = OPEN) -> Batch:
     """Return a batch of labels; `argument` is what the caller names the predictions."""
-    truth, predicted = as_column(y_true, "y_true", False), as_column(y_pred, argument, True)
+    truth = as_column(y_true, "y_true", False)
+    predicted = as_column(y_pred, argument, True, predictions_by_class(truth, names))
     if predicted.n != truth.n:
         raise _wrong_length(LabelError, argument, truth.n, predicted.n)
     return Batch(truth, _weights(w, truth.n), predicted=predicted)
@@ -136,6 +146,7 @@ def score_batch(y_true: object, scores: object, w: object, classes: Iterable[Lab
         raise _wrong_length(ScoreError, "scores", n, len(table))
     batch = Batch(truth, weights, scores=table, classes=names, named=classes is not None)
     batch.check_truth()
+    batch.name_classes(OPEN)
     return batch
 
 

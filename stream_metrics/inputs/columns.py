@@ -9,8 +9,8 @@ imported to recognise pandas, Arrow or torch.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from stream_metrics.labels.label import LONGEST
 __all__ = [
     "Categorical",
     "Column",
+    "Namer",
     "PairCounts",
     "admit_labels",
     "as_column",
@@ -35,6 +36,8 @@ __all__ = [
     "factorize",
     "read_weights",
 ]
+
+Namer: TypeAlias = Callable[[Mapping[Any, Any], int], Mapping[Any, Any]]  # the scores of a row by class
 
 SHORTEST = 2**14  # rows of a piece that is worth being counted by itself, on average
 LARGEST = 2**14  # cells of the counts of pieces
@@ -134,12 +137,15 @@ class PairCounts(NamedTuple):
     weighted: int
 
 
-def as_column(values: object, argument: str, may_abstain: bool) -> Column:
-    """Return the column that `values` is or holds; LabelError names argument and position of what is no label."""
+def as_column(values: object, argument: str, may_abstain: bool, named: Namer | None = None) -> Column:
+    """Return the column that `values` is or holds; LabelError names argument and position of what is no label.
+
+    Predictions that are mappings become their largest label, after `named` has returned those of a row by class.
+    """
     if isinstance(values, Column):
         return values
     if type(values) is np.ndarray and values.ndim == 1:
-        return _from_array(np.ascontiguousarray(native(values)), argument, may_abstain)
+        return _from_array(np.ascontiguousarray(native(values)), argument, may_abstain, named)
     values = _without_gaps(getattr(values, "array", values) if hasattr(values, "iloc") else values)  # a pandas Series
     arrow_data = arrow.as_pyarrow(values)
     if arrow_data is not None:
@@ -150,13 +156,13 @@ def as_column(values: object, argument: str, may_abstain: bool) -> Column:
         return _from_codes(np.asarray(values.codes), _names(values.categories), argument)
     values = as_container(values, argument)
     if isinstance(values, list | tuple) or not hasattr(values, "__array__"):
-        return Column(*encode_objects(list(values), argument, may_abstain))
+        return Column(*encode_objects(list(values), argument, may_abstain, named))
     array = np.asarray(values)
     if array.ndim != 1:
         hint = "; did you mean `scores=`?" if array.ndim == 2 and array.dtype.kind == "f" and may_abstain else ""
         but = f"got the shape {array.shape}{hint}"
         raise LabelError(argument=argument, expected="to have one dimension", but=but)
-    return _from_array(np.ascontiguousarray(native(array)), argument, may_abstain)
+    return _from_array(np.ascontiguousarray(native(array)), argument, may_abstain, named)
 
 
 def _without_gaps(values: Any) -> Any:
@@ -196,9 +202,11 @@ def check_column(c: Column, argument: str, may_abstain: bool) -> None:
         check_codes(c, (int(c.values.min()), int(c.values.max())), argument, may_abstain)
 
 
-def checked_column(values: object, argument: str, may_abstain: bool = False, rows: int | None = None) -> Column:
+def checked_column(
+    values: object, argument: str, may_abstain: bool = False, rows: int | None = None, named: Namer | None = None
+) -> Column:
     """Return the column of labels that `values` is or holds, every row checked; there must be so many `rows`."""
-    c = as_column(values, argument, may_abstain)
+    c = as_column(values, argument, may_abstain, named)
     if rows is not None and c.n != rows:
         raise LabelError(argument=argument, expected=f"to have as many rows as `y_true`, {rows}", got=c.n)
     check_column(c, argument, may_abstain)
@@ -225,7 +233,7 @@ def _bad_code(codes: Array, names: list[Label], code: int, argument: str) -> Lab
     return LabelError(argument=argument, position=at, subject=subject, expected=expected, got=code, position_last=True)
 
 
-def _from_array(array: Array, argument: str, may_abstain: bool) -> Column:
+def _from_array(array: Array, argument: str, may_abstain: bool, named: Namer | None = None) -> Column:
     kind = array.dtype.kind
     if kind in "iu":
         return Column(array.astype(array.dtype.newbyteorder("="), copy=False), None)
@@ -243,7 +251,7 @@ def _from_array(array: Array, argument: str, may_abstain: bool) -> Column:
         codes, firsts = encode_bytes(array.view(np.uint8).reshape(len(array), -1))
         return Column(codes, array[firsts].tolist())
     times = kind in "mM"  # in a list of Python objects some units would be numbers
-    return Column(*encode_objects(list(array) if times else array.tolist(), argument, may_abstain))
+    return Column(*encode_objects(list(array) if times else array.tolist(), argument, may_abstain, named))
 
 
 def _with_gaps(array: Array, missing: Array, argument: str) -> Column:

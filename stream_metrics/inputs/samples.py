@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from stream_metrics._core.numeric.kernels import checked_weight, real_number, row_values
+from stream_metrics._core.numeric.kernels import by_class, checked_weight, real_number, row_values
 from stream_metrics._core.windows.kernels import ExtendedPrediction
-from stream_metrics.inputs.columns import Column, as_column, read_weights
+from stream_metrics.inputs.columns import Column, Namer, as_column, read_weights
+from stream_metrics.inputs.score_keys import predictions_by_class
 from stream_metrics.inputs.score_tables import (
     is_abstention,
+    is_mapping,
     is_soft,
     listed,
     own_names,
@@ -25,6 +27,7 @@ from stream_metrics.inputs.score_tables import (
 )
 from stream_metrics.inputs.tensors import Array, is_single
 from stream_metrics.labels import Label, canonical, is_missing, most_likely, ordering, unique
+from stream_metrics.labels.class_names import OPEN, ClassNames
 from stream_metrics.labels.pos_label import counted_before
 
 if TYPE_CHECKING:
@@ -39,9 +42,17 @@ PLAIN = (str, int, bool, bytes)
 
 
 def plain_sample(
-    reads: Reads, given: tuple[object, ...], w: object, more: dict[str, Any], classes: Classes = None
+    reads: Reads,
+    given: tuple[object, ...],
+    w: object,
+    more: dict[str, Any],
+    classes: Classes = None,
+    keys: ClassNames = OPEN,
 ) -> Sample:
-    """Return the arguments of one update as a sample; `classes` name a row of scores that comes without."""
+    """Return the arguments of one update as a sample.
+
+    `classes` name a row of scores that comes without, and `keys` knows what keys of scores name.
+    """
     if len(given) == 1 and reads != "both" and "scores" not in more:
         raise TypeError("update() needs a prediction: `y_pred`, or `scores` for a state of scores")
     more = dict(more)
@@ -49,20 +60,28 @@ def plain_sample(
     names = more.pop("classes", None)
     if reads == "labels":
         more |= {name: value for name, value in (("scores", scores), ("classes", names)) if value is not None}
-        return _label(given[0]), _with(_predicted(y_pred), None, more), _weight(w)
-    instead = classes if names is None else names
+        return _label(given[0]), _with(_predicted(_named(y_pred, given[0], keys)), None, more), _weight(w)
+    instead, truth = classes if names is None else names, given[0]
     if reads == "scores" and not (is_abstention(scores) or is_abstention(y_pred)):
-        return _label(given[0]), ExtendedPrediction(y_pred, {**more, "scores": scores}), _weight(w)  # refused inside
+        return _label(truth), ExtendedPrediction(y_pred, {**more, "scores": scores}), _weight(w)  # refused inside
     if reads == "scores":
-        soft = _soft(y_pred if is_abstention(scores) else scores, instead)
-        return _label(given[0]), _with(soft, None, more), _weight(w)
+        soft = _named(_soft(y_pred if is_abstention(scores) else scores, instead), truth, keys)
+        return _label(truth), _with(soft, None, more), _weight(w)
     if is_abstention(scores) and (names is not None or is_soft(y_pred)):
         scores, y_pred = y_pred, None
-    return _label(given[0]), _with(_predicted(y_pred), _soft(scores, instead), more), _weight(w)
+    predicted = _predicted(_named(y_pred, truth, keys))
+    return _label(truth), _with(predicted, _named(_soft(scores, instead), truth, keys), more), _weight(w)
 
 
 def plain_rows(
-    reads: Reads, y_true: object, y_pred: object, w: object, more: dict[str, Any], last: int, classes: Classes = None
+    reads: Reads,
+    y_true: object,
+    y_pred: object,
+    w: object,
+    more: dict[str, Any],
+    last: int,
+    classes: Classes = None,
+    keys: ClassNames = OPEN,
 ) -> tuple[int, list[Sample]]:
     """Return the number of rows of a batch that the state has accepted, and its `last` rows as samples."""
     truth = as_column(y_true, "y_true", False)
@@ -70,18 +89,22 @@ def plain_rows(
     start = max(0, n - last)
     more = dict(more)
     scores, names = more.pop("scores", None), more.pop("classes", None)
+    truths, by_row = _labels(y_true, "y_true", start, truth), predictions_by_class(truth, keys)
     if reads == "labels":
-        predicted: Sequence[object] = [_with(label, None, {}) for label in _labels(y_pred, "y_pred", start)]
+        column = as_column(y_pred, "y_pred", True, by_row)
+        predicted: Sequence[object] = _labels(y_pred, "y_pred", start, column)
     elif reads == "scores":
         predicted = _soft_column(y_pred if scores is None else scores, names, start, classes)
     else:
-        predicted = _either(y_pred, scores, names, start, classes)
+        predicted = _either(y_pred, scores, names, start, classes, by_row)
+    if reads != "labels":
+        predicted = [_named(p, label, keys) for p, label in zip(predicted, truths, strict=True)]
     for name, values in more.items():
         values = [values] * n if is_single(values) else values
         beside = _labels(values, name, start)
         predicted = [_with(p, None, {name: label}) for p, label in zip(predicted, beside, strict=True)]
     weight = [1] * (n - start) if w is None else [_weight(x) for x in _listed(read_weights(w, n))[start:]]
-    return n, list(zip(_labels(y_true, "y_true", start, truth), predicted, weight, strict=True))
+    return n, list(zip(truths, predicted, weight, strict=True))
 
 
 def feed(state: Accumulator, samples: Iterable[Sample]) -> None:
@@ -173,6 +196,15 @@ def _label(value: object) -> object:
 
 
 @_passed_on
+def _named(scores: object, truth: object, keys: ClassNames) -> object:
+    """Return scores by the classes that their keys name beside a true label, anything else as it is."""
+    if type(scores) is ExtendedPrediction and "scores" in scores.more:
+        more = {**scores.more, "scores": _named(scores.more["scores"], truth, keys)}
+        return ExtendedPrediction(scores.predicted, more)
+    return by_class(scores, truth, keys) if is_mapping(scores) else scores
+
+
+@_passed_on
 def _predicted(value: object) -> object:
     """Return the label of a prediction; None for an abstention."""
     if isinstance(value, Mapping):
@@ -245,7 +277,12 @@ def _soft_column(scores: object, classes: Classes, start: int, instead: Classes 
 
 
 def _either(
-    y_pred: object, scores: object, classes: Classes, start: int, instead: Classes = None
+    y_pred: object,
+    scores: object,
+    classes: Classes,
+    start: int,
+    instead: Classes,
+    named: Namer,
 ) -> Sequence[object]:
     """Return predictions from a row on, where some are labels and some are scores, or scores stand beside labels."""
     if scores is None:
@@ -258,4 +295,5 @@ def _either(
     classes = own_names(scores) if classes is None else classes
     y_pred, scores = stand_in(y_pred, scores)
     soft = _soft_column(scores, classes, start, instead)
-    return [_with(p, s, {}) for p, s in zip(_labels(y_pred, "y_pred", start), soft, strict=True)]
+    labels = _labels(y_pred, "y_pred", start, as_column(y_pred, "y_pred", True, named))
+    return [_with(p, s, {}) for p, s in zip(labels, soft, strict=True)]

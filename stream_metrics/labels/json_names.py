@@ -10,17 +10,16 @@ classes, ugly for everyone.)
 from __future__ import annotations
 
 import ast
-import json
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stream_metrics.labels import Label
 
-__all__ = ["json_data", "json_number", "label_named", "label_names", "labels_shown_as", "number_named"]
+__all__ = ["json_data", "json_number", "label_names", "labels_shown_as"]
 
 TYPED = re.compile(r"(?:bool|int|float|bytes|tuple)\((.*)\)", re.DOTALL)
 
@@ -37,28 +36,6 @@ def label_names(labels: Sequence[Label]) -> list[str]:
             name = f"{type(label).__name__}({name})"
         names.append(name)
     return names
-
-
-def number_named(text: str) -> int | float | bool | None:
-    """Return the number, or true or false, that a key of JSON is; None if it is none."""
-    try:
-        value = json.loads(text.lower())
-    except (ValueError, RecursionError):  # brackets in brackets, too deep
-        return None
-    return value if type(value) in (int, float, bool) else None
-
-
-def label_named(text: str, labels: Collection[Label]) -> Label | None:
-    """Return the one of `labels` that a key of JSON names; None if there is none.
-
-    A key names the text that it is, else the number, true or false that it spells, else the label with that `repr`.
-    """
-    if text in labels:
-        return text
-    value = number_named(text)
-    if value is not None and value in labels:
-        return next(label for label in labels if label == value)  # 1 for the key "1.0" or "true"
-    return next((label for label in labels if not isinstance(label, str) and repr(label) == text), None)
 
 
 def labels_shown_as(text: str) -> frozenset[object]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from stream_metrics._core.windows.kernels import ExtendedPrediction
 from stream_metrics.errors import WeightError
 from stream_metrics.inputs.samples import plain_sample
+from stream_metrics.inputs.score_keys import names_of_state
 from stream_metrics.labels import Label, canonical
 from stream_metrics.states.batches import KeyedBatch
 from stream_metrics.states.folds import fold_of, folds_of
@@ -155,7 +156,7 @@ def _empty(owner: L) -> L:
 def _plain(owner: MetricBase, given: tuple[object, ...], w: object, more: dict[str, object]) -> PlainSample:
     """Return truth, prediction, weight and other arguments, as values that run no code of the caller."""
     classes = owner.state.classes if isinstance(owner.state, ProbabilityLosses) else None
-    truth, predicted, weight = plain_sample(owner.reads, given, w, more, classes)
+    truth, predicted, weight = plain_sample(owner.reads, given, w, more, classes, names_of_state(owner))
     if type(predicted) is ExtendedPrediction:
         return truth, predicted.predicted, weight, predicted.more
     return truth, predicted, weight, {}

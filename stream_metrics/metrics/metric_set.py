@@ -83,6 +83,10 @@ class MetricSet(SetUpdateBase, MetricBase):
     a hash of the unit, and `snapshot().interval(key)` leaves out one fold at a time; that holds for weighted samples
     too. Where errors come in runs, a unit is a block of time, many times as long as a run: `unit=int(t // 3600)`.
 
+    Keys of scores that are all text, as JSON, structs and data frames have them, name numbers where the true label is a
+    number: `"1"` is 1 and `"true"` is True beside a 0. With `labels` a key names the label that is written so. That
+    depends on the sample alone, and holds for every state of scores.
+
     Memory: that of the states; with units up to 33 times as much.
 
     Guarantee: shards that are merged, in any order and tree, have the bytes of one process.

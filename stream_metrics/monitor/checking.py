@@ -1,7 +1,8 @@
 """Events are checked when they arrive, not when they are joined, so the record at fault is the one that is rejected.
 
-Classes that are no text have scores whose keys are text, since keys of JSON are: with `labels`, a key is the label that
-is written so; without, if the prediction (or else the truth) of the event is a number, true or false, so is each key.
+Classes that are no text have scores whose keys are text, since keys of JSON are: `labels.class_names` says what they
+name. Where that depends on the truth, which comes later, keys stay as they are until the event is counted; but where
+the prediction (or else the truth) of the event is a number, true or false, each key must be one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from stream_metrics.containers.moments import nanoseconds
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.times import LIMIT
 from stream_metrics.labels import Label, canonical, most_likely
-from stream_metrics.labels.json_names import label_named, number_named
+from stream_metrics.labels.class_names import ClassNames
 from stream_metrics.labels.pos_label import check_whole
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.records import MISSING, Checked, Classes, Prediction, Scores, Truth
@@ -95,6 +96,7 @@ class ScoreParser:
         self._labels = cast(Classes, counting.labels)
         self._allowed = frozenset(counting.labels)
         self._texts = all(type(label) is str for label in counting.labels)
+        self._names = ClassNames(self._labels or None)
         self._named: dict[str, Label | None] = {}  # labels by key, None for a key that names none
         self._shapes: dict[tuple[Classes, bool], Classes] = {}
 
@@ -115,12 +117,18 @@ class ScoreParser:
             if not all(map(self._may_be, parsed.values())):
                 raise self._wrong(list(parsed.values())[:20])
             parsed = self.named(parsed, prediction if given else truth)
-        if not self.keeps_scores:
+        if not self.keeps_scores and not self._waits(parsed):
             return _largest(parsed), None, None
         prediction = prediction if given else None
         if isinstance(parsed, dict):
             return prediction, packed(parsed.values()), tuple(parsed)
         return prediction, parsed, None
+
+    def _waits(self, scores: float | dict[Label, float]) -> bool:
+        """Tell whether the label of the largest score cannot be known before the truth: keys may be text or numbers."""
+        if self._labels or not isinstance(scores, dict):
+            return False
+        return any(type(key) is str and self._label(key) is not None for key in scores)
 
     def _wrong(self, score: object) -> RejectedRecord:
         bounds = "in [0, 1]" if self.high == 1.0 else "finite"
@@ -137,7 +145,7 @@ class ScoreParser:
         return scores
 
     def named(self, scores: dict[Any, float], hint: object) -> dict[Label, float]:
-        """Return the scores with labels as their keys."""
+        """Return the scores with labels as their keys, as far as these follow without the truth."""
         if self._labels:
             if self._texts and scores.keys() <= self._allowed:
                 return scores
@@ -152,7 +160,7 @@ class ScoreParser:
             raise RejectedRecord("score", f"expected each key of the scores to be {wrong}, but got {list(scores)[:20]}")
         if len(set(names)) < len(names):
             raise RejectedRecord("score", f"two scores of one label, in the keys {list(scores)[:20]}")
-        return dict(zip(names, scores.values(), strict=True))
+        return dict(zip(names, scores.values(), strict=True)) if self._labels else scores
 
     def shape(self, names: Classes, text: bool) -> Classes | None:
         """Return the classes that keys of scores stand for beside labels that are text, or not; None if any is none."""
@@ -173,7 +181,7 @@ class ScoreParser:
         if key not in self._named:
             if len(self._named) >= MOST_NAMES:
                 self._named.clear()
-            self._named[key] = label_named(key, self._labels) if self._labels else number_named(key)
+            self._named[key] = self._names.of(key, True)
         return self._named[key]
 
 

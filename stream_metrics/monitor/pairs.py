@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_metrics._core.numeric.kernels import by_class
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError, WeightError
 from stream_metrics.inputs.times import LIMIT
 from stream_metrics.labels import Label, canonical, most_likely, ordering
@@ -39,6 +40,7 @@ REASONS = ((LabelError, "label"), (ScoreError, "score"), (WeightError, "weight")
 FEW = 32  # rows of one set of classes, below which they share a batch with others
 BOUND = LIMIT / 1e9
 ABSENT_TYPES = {type(None), type(MISSING)}
+NUMBERS = {int, float, bool}
 
 
 class Pair(NamedTuple):
@@ -212,6 +214,12 @@ def _alike(chunk: Chunk, like: MetricSet) -> Rows | None:
         return None if type(MISSING) in spoken else Rows(places, truths, labels, weights)
     if like.scored is None or first is None or sets.count(first) < len(sets) or not set(map(type, first)) <= {str}:
         return None
+    try:
+        first = _classes_beside(set(map(type, truths)), first, like)
+    except ScoreError:  # each row is refused
+        return None
+    if first is None:
+        return None
     score_table = table(scores, len(first))
     if spoken & ABSENT_TYPES:
         order = ordering(first)
@@ -219,6 +227,12 @@ def _alike(chunk: Chunk, like: MetricSet) -> Rows | None:
         likely = (first[order[at]] for at in best)
         labels = [one if type(label) in ABSENT_TYPES else label for label, one in zip(labels, likely, strict=True)]
     return Rows(places, truths, labels, weights, score_table, first)
+
+
+def _classes_beside(kinds: set[type], classes: Classes, like: MetricSet) -> Classes | None:
+    """Return the classes that keys name beside true labels of these types; None if it depends on the row."""
+    numeric = kinds & NUMBERS
+    return None if numeric and kinds - NUMBERS else like.state.class_names.of_all(classes, bool(numeric))
 
 
 def _by_kind(chunk: Chunk, like: MetricSet, refuse: Refuse) -> list[Rows]:
@@ -263,7 +277,11 @@ def _kind(truth: Any, prediction: Any, scores: Any, like: MetricSet) -> tuple[Ki
     """
     if scores is MISSING and prediction is MISSING:
         raise LabelError("Expected a prediction or scores, but got neither")
+    names = like.state.class_names
+    if isinstance(scores, Mapping):
+        scores = by_class(scores, truth, names)
     if isinstance(prediction, Mapping):
+        prediction = by_class(prediction, truth, names)
         soft = scores is MISSING or scores is None
         scores = prediction if soft else scores
         prediction = most_likely(prediction, "prediction") if prediction and not soft else None

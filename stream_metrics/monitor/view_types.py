@@ -157,7 +157,7 @@ class WindowView(Struct, kw_only=True):
     `metrics` has values, `estimates` what certainly contains those computed from sketches, `intervals` confidence
     intervals, `interval_notes` why some are not to be trusted, `label_bounds` between what a metric lies whatever the
     missing labels are, `label_bounds_missing` why there are none, `better` the direction ("higher", "lower" or None),
-    and `range` the least and the largest value that is possible.
+    and `range` the least and the largest value that is possible. `warnings` are sentences about data that look wrong.
     """
 
     n: int = 0
@@ -174,6 +174,7 @@ class WindowView(Struct, kw_only=True):
     label_bounds_missing: dict[str, str] = {}
     better: dict[str, str | None] = {}
     range: dict[str, tuple[Number | None, Number | None]] = {}
+    warnings: list[str] = []
     classes: list[ClassRow] = []
     classes_omitted: int = 0
     matrix: Matrix = msgspec.field(default_factory=Matrix)

@@ -117,6 +117,7 @@ def snapshot_view(
         label_bounds_missing=unbounded,
         better={key: CATALOG[key].direction for key in keys},
         range={key: (json_number(CATALOG[key].low), json_number(CATALOG[key].high)) for key in keys},
+        warnings=list(snapshot.warnings),
         classes=_classes(snapshot, shown, names, valid, unlabelled),
         classes_omitted=len(most) - len(shown),
         matrix=_matrix(snapshot, np.sort(most[:MOST_CELLS]), list(names.values())),

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from stream_metrics.errors import LabelError, MergeError, ScoreError, WeightError
 from stream_metrics.inputs.batch import Weights
 from stream_metrics.inputs.columns import Categorical, Column, checked_column
+from stream_metrics.inputs.score_keys import names_of_state, predictions_by_class
 from stream_metrics.inputs.score_tables import materialize
+from stream_metrics.labels.class_names import ClassNames
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import Accumulator
@@ -58,7 +60,8 @@ class KeyedBatch:
         """
         state = empty.copy()
         try:
-            columns = self._read(counts_labels(empty)) if _takes_columns(empty) else self.columns
+            labels = names_of_state(empty) if counts_labels(empty) else None
+            columns = self._read(labels) if _takes_columns(empty) else self.columns
             given = {name for name, values in columns.items() if values is not None}
             only_labels = {"y_true", "y_pred"} <= given <= {"y_true", "y_pred", "w", "n"} and not self.common
             if only_labels and len(rows) <= FEW and w is None and columns is self._typed and counts_labels(empty):
@@ -89,13 +92,14 @@ class KeyedBatch:
         first = [named.pop(name, None) for name in ("y_true", "y_pred", "w")]
         state.update_many(*first, **named, **self.common)
 
-    def _read(self, labels: bool) -> Columns:
-        """Return the columns, truth and weights read and checked, and predictions if they are labels."""
+    def _read(self, labels: ClassNames | None) -> Columns:
+        """Return the columns, truth and weights read and checked, and predictions if they are `labels`."""
         if self._typed is None:
             columns = dict(self.columns)
-            columns["y_true"] = checked_column(columns["y_true"], "y_true")
-            if labels and columns.get("y_pred") is not None:
-                columns["y_pred"] = checked_column(columns["y_pred"], "y_pred", True)
+            truth = columns["y_true"] = checked_column(columns["y_true"], "y_true")
+            if labels is not None and columns.get("y_pred") is not None:
+                named = predictions_by_class(truth, labels)
+                columns["y_pred"] = checked_column(columns["y_pred"], "y_pred", True, named=named)
             if columns.get("w") is not None and not isinstance(columns["w"], Weights):
                 columns["w"] = Weights(columns["w"], self.n)
             self._typed = columns

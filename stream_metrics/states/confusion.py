@@ -110,7 +110,8 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        self.count_batch(label_batch(y_true, chosen_labels(self, y_pred, scores, classes), w))
+        y_pred = chosen_labels(self, y_pred, scores, classes)
+        self.count_batch(label_batch(y_true, y_pred, w, names=self.class_names))
 
     @named_arguments
     def update_counts(self, y_true: object, y_pred: object, n: object, w: object = None) -> None:

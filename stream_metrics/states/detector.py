@@ -39,8 +39,10 @@ from stream_metrics.errors import MergeError, StreamMetricsError, WeightError, q
 from stream_metrics.inference.change import DetectorSnapshot, reference_levels
 from stream_metrics.inputs.columns import as_column, factorize, read_weights
 from stream_metrics.inputs.options import whole
+from stream_metrics.inputs.score_keys import predictions_by_class
 from stream_metrics.inputs.tensors import as_container
 from stream_metrics.labels import Label
+from stream_metrics.labels.class_names import OPEN
 from stream_metrics.wire import Portable, written_as
 
 __all__ = ["ChangeDetector", "outcome"]
@@ -282,9 +284,10 @@ class ChangeDetector(Detector, Portable):
         return [(value,) for value in values]
 
     def _pairs(self, x: object, y_pred: object) -> list[tuple[object, ...]]:
+        truth = as_column(x, "y_true", False)
         columns = []
-        for values, name in ((x, "y_true"), (y_pred, "y_pred")):
-            codes, names = factorize(as_column(values, name, name == "y_pred"))
+        for column in (truth, as_column(y_pred, "y_pred", True, predictions_by_class(truth, OPEN))):
+            codes, names = factorize(column)
             columns.append([names[code] if code >= 0 else None for code in codes.tolist()])
         if len(columns[0]) != len(columns[1]):
             raise ValueError(f"Expected as many predictions as truths, {len(columns[0])}, but got {len(columns[1])}")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_metrics._core.numeric.kernels import real_number, row_values
+from stream_metrics._core.numeric.kernels import by_class, real_number, row_values
 from stream_metrics._core.paired.kernels import PairedCounts
 from stream_metrics.errors import MergeError, ScoreError, StreamMetricsError, options_differ, quantity
 from stream_metrics.inputs.arguments import named_arguments
@@ -152,7 +152,10 @@ class Comparison(PairedCounts, Portable):
             with self.writing():
                 self._count(truth, label_a, label_b, w, fold)
             return
-        pred_a, pred_b = self._scores_of(pred_a, "pred_a", names), self._scores_of(pred_b, "pred_b", names)
+        pred_a, pred_b = (
+            self._by_class(self._scores_of(pred, argument, names), y_true, argument)
+            for pred, argument in ((pred_a, "pred_a"), (pred_b, "pred_b"))
+        )
         place = fold if unit is not None else content_fold(y_true, pred_a, pred_b, self.folds)
         with self.writing():
             pair = self._scored.get(place) or (self._empty(), self._empty())
@@ -178,6 +181,13 @@ class Comparison(PairedCounts, Portable):
                 expected = "to be a mapping from label to score, a number, or a row of scores with `classes`"
                 raise ScoreError(argument=argument, expected=expected, got=pred)
             return finite_scores(pred)
+        except ScoreError as error:
+            raise error.with_argument(argument) from None
+
+    def _by_class(self, scores: Scores, y_true: object, argument: str) -> Scores:
+        """Return scores by the classes that their keys name."""
+        try:
+            return scores if isinstance(scores, float) else by_class(scores, y_true, self.class_names)
         except ScoreError as error:
             raise error.with_argument(argument) from None
 
@@ -232,8 +242,9 @@ class Comparison(PairedCounts, Portable):
             self.merge(self._scored_batch(y_true, (pred_a, pred_b), w, unit, _names(classes)))
             return
         self._refuse_tables(pred_a, pred_b, classes)
-        first = label_batch(y_true, pred_a, w, "pred_a")
-        second = label_batch(first.truth, pred_b, first.weights, "pred_b")
+        names = self.class_names
+        first = label_batch(y_true, pred_a, w, "pred_a", names)
+        second = label_batch(first.truth, pred_b, first.weights, "pred_b", names)
         self._count_labels(first, second, folds_of(unit, first.n, self.folds))
 
     def _refuse_tables(self, pred_a: object, pred_b: object, classes: object) -> None:

@@ -22,6 +22,7 @@ from stream_metrics.inputs.columns import Column, factorize
 from stream_metrics.inputs.score_tables import check_classes
 from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label, ordering
+from stream_metrics.labels.class_names import OPEN
 from stream_metrics.labels.pos_label import is_default
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.reconfiguring import check_options, not_counted
@@ -117,7 +118,10 @@ class ProbabilityLosses(LossSums, Portable):
         WeightError
             If a weight is negative or not finite, or the sum of all weights would reach 2**63.
         """
-        self.count_batch(score_batch(y_true, chosen_scores(self, y_pred, scores), w, classes))
+        batch = score_batch(y_true, chosen_scores(self, y_pred, scores), w, classes)
+        batch.classes = self._names(batch)
+        batch.name_classes(OPEN)
+        self.count_batch(batch)
 
     def prepare_batch(self, batch: Batch) -> Callable[[], object]:
         """Count a batch apart; the function returned adds it, or raises WeightError if there is no room."""
@@ -129,7 +133,7 @@ class ProbabilityLosses(LossSums, Portable):
     def count_batch(self, batch: Batch) -> None:
         """Count a batch that was read."""
         table, (wholes, parts) = batch.scores, batch.split_weights()
-        names = self._names(batch)
+        names = batch.classes
         if isinstance(table, list):
             codes, labels = factorize(batch.truth)
             self.count_objects(labels, codes, table, names, wholes, parts)

@@ -10,18 +10,19 @@ a score below the threshold is refused. So what is counted never depends on the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from stream_metrics._core.numeric.kernels import row_values
+from stream_metrics._core.numeric.kernels import by_class, row_values
 from stream_metrics.errors import LabelError, ScoreError
 from stream_metrics.inputs.batch import Batch
-from stream_metrics.inputs.columns import Column, as_column, factorize
-from stream_metrics.inputs.score_tables import check_classes, finite_scores, is_mapping, is_soft, row_of_scores
+from stream_metrics.inputs.columns import Column, Namer, as_column, factorize
+from stream_metrics.inputs.score_tables import check_classes, finite_scores, is_soft, row_of_scores
 from stream_metrics.inputs.tensors import Array
 from stream_metrics.labels import Label, canonical, ordering, sort_key
+from stream_metrics.labels.class_names import OPEN, ClassNames
 from stream_metrics.labels.pos_label import check_with_single_score, spelled_like
 
 __all__ = ["Decisions", "LabelRule", "Scores", "check_rows", "check_truths_of_singles", "fill_predictions"]
@@ -29,9 +30,7 @@ __all__ = ["Decisions", "LabelRule", "Scores", "check_rows", "check_truths_of_si
 Scores: TypeAlias = float | Mapping[Label, float]  # of one sample
 
 
-def check_rows(
-    check: Callable[..., object], codes: Array, labels: list[Label], rows: list[int] | None = None
-) -> None:
+def check_rows(check: Callable[..., object], codes: Array, labels: list[Label], rows: list[int] | None = None) -> None:
     """Let `check` look at the label of every row, or of some rows; the error names the first row that is refused."""
     refused = []
     for code in np.unique(codes if rows is None else codes[rows]).tolist():
@@ -66,25 +65,36 @@ class LabelRule:
         self.pos_label, self.labels, self.threshold = pos_label, labels, threshold
         self.negative = _other_class(pos_label, labels)
 
-    def read(self, scores: object, names: tuple[Label, ...] | None) -> Scores:
-        """Return the scores of a sample as a float or as a mapping to floats, before any state counts it."""
+    @cached_property
+    def names(self) -> ClassNames:
+        """What keys of scores name."""
+        return OPEN if self.labels is None else ClassNames(self.labels)
+
+    def read(self, scores: object, names: tuple[Label, ...] | None, truth: object) -> Scores:
+        """Return the scores of a sample as a float or as a mapping from class to float, before any state counts it."""
         if names is None and self.labels is not None and row_values(scores) is not None:
             names = self.labels
         if names is not None and not is_soft(scores):
             scores = row_of_scores(scores, names)
         scores = finite_scores(scores)
-        if self.labels is not None and is_mapping(scores):
-            for label in scores:
-                if label not in self.labels:
+        if type(scores) is float:
+            return scores
+        if self.labels is None and type(truth) is str:
+            return scores
+        named: Mapping[Label, float] = by_class(scores, truth, self.names)
+        fixed = self.names.fixed
+        if fixed is not None:
+            for label in named:
+                if label not in fixed:
                     raise LabelError(
                         argument="scores",
                         subject="scores",
-                        expected=f"of the fixed labels {list(self.labels)}",
+                        expected=f"of the fixed labels {list(fixed)}",
                         got=label,
                         but=f"got {label!r}",
                         position_last=True,
                     )
-        return scores
+        return named
 
     def of_sample(self, scores: Scores, truth: Label, seen: Iterable[Label]) -> tuple[Label, float]:
         """Return the label of the scores of a sample, as `read` returns them, and its score.
@@ -119,6 +129,7 @@ class LabelRule:
         """Return the labels of a batch; scores in a list become floats and mappings to floats."""
         if batch.classes is None and getattr(batch.scores, "ndim", 1) == 2:
             batch.classes = self.labels  # so the columns are in their order
+        batch.name_classes(self.names)
         names = batch.classes
         if self.labels is not None and names is not None and not set(names) <= set(self.labels):
             expected, but = f"to be of {list(self.labels)}", f"got {list(names)}"
@@ -144,7 +155,7 @@ class LabelRule:
     ) -> tuple[Scores, Label, float]:
         """Return the scores of a row of a list as a mapping or a number, their label and its score."""
         try:
-            scores = self.read(row, names)
+            scores = self.read(row, names, truth)
             label, largest = self.of_sample(scores, truth, seen)
         except (LabelError, ScoreError) as error:
             raise error.with_position(position) from None
@@ -174,7 +185,7 @@ class LabelRule:
         return Column((codes * len(both) + ~above).astype(np.int32), names)
 
 
-def fill_predictions(y_pred: Any, labels: Column, batch: Batch, n: int) -> Column:
+def fill_predictions(y_pred: Any, labels: Column, batch: Batch, n: int, named: Namer) -> Column:
     """Return `n` predictions, where there is none the label of the scores of the row; `batch` has the rows of these.
 
     Predictions that are scores, in a list, are replaced by their labels.
@@ -182,7 +193,7 @@ def fill_predictions(y_pred: Any, labels: Column, batch: Batch, n: int) -> Colum
     if y_pred is None and batch.rows is None:
         return labels
     mixed = isinstance(y_pred, list) and batch.rows is not None and any(is_soft(y_pred[row]) for row in batch.rows)
-    given = None if mixed or y_pred is None else as_column(y_pred, "y_pred", True)
+    given = None if mixed or y_pred is None else as_column(y_pred, "y_pred", True, named)
     if given is not None and (given.names is None or given.n != n or not (given.values < 0).any()):
         return given
     filled = list(y_pred) if mixed else [None] * n if given is None else given.objects()

@@ -14,6 +14,7 @@ from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.inputs.batch import Batch, mixed_batch
 from stream_metrics.inputs.columns import Column
+from stream_metrics.inputs.score_keys import predictions_by_class
 from stream_metrics.inputs.score_tables import is_abstention, is_mapping, is_soft
 from stream_metrics.labels import Label, canonical, is_missing, unique
 from stream_metrics.states.limits import capacity_left, cost
@@ -45,6 +46,9 @@ class ScoreStates:
         self.labels, self.threshold = labels, threshold
         self.rule = LabelRule(ranks.pos_label, labels, threshold)
         self.negative = self.rule.negative
+        for reader in (self.ranks, self.losses):
+            if reader is not None:
+                reader.take_names_as_given()  # the rule has read them
         self._capacity = 0  # weight or samples that each state can still count; a lower bound
 
     def copy(self) -> ScoreStates:
@@ -133,7 +137,8 @@ class ScoreStates:
                 counts.count_batch(whole)
             return
         decisions = self.rule.of_batch(scored, () if self.negative else counts.labels)
-        whole.predicted = fill_predictions(y_pred, decisions.labels, scored, whole.n)
+        named = predictions_by_class(whole.truth, self.rule.names)
+        whole.predicted = fill_predictions(y_pred, decisions.labels, scored, whole.n, named)
         with owner.writing():
             self._take_capacity(cost(scored))
             adds: Adds = [(counts, counts.prepare_batch(whole))]
@@ -179,7 +184,7 @@ class ScoreStates:
             scores, y_pred = y_pred, None
         if is_abstention(scores):
             return (y_true, y_pred, w), []
-        scores = self.rule.read(scores, None if classes is None else unique(classes, "classes"))
+        scores = self.rule.read(scores, None if classes is None else unique(classes, "classes"), y_true)
         truth = canonical(y_true, "y_true")
         label, largest = self.rule.of_sample(scores, truth, () if self.negative or is_mapping(scores) else seen())
         steps: Steps = []

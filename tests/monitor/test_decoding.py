@@ -76,8 +76,8 @@ EVENTS: list[tuple[dict[str, Any], Counting, dict[str, Any]]] = [
     (event(scores={"true": 0.25, "2.5": 0.5}), NUMBERS, {"prediction": None, "scores": {1: 0.25, 2.5: 0.5}}),
     (event(scores={"1.0": 0.75, "0": 0.25}), Counting(labels=(0, 1)), {"prediction": 1}),
     (event(prediction=1, scores={"1": 0.5, "true": 0.5}), SCORED, {"prediction": 1, "scores": None}),
-    (event(prediction=2, scores={"2": 0.5, "3": 0.5}), SCORED, {"prediction": 2, "scores": {2: 0.5, 3: 0.5}}),
-    (event(truth=True, scores={"True": 1}), SCORED, {"truth": True, "prediction": None, "scores": {True: 1}}),
+    (event(prediction=2, scores={"2": 0.5, "3": 0.5}), SCORED, {"prediction": 2, "scores": {"2": 0.5, "3": 0.5}}),
+    (event(truth=True, scores={"True": 1}), SCORED, {"truth": True, "prediction": None, "scores": {"True": 1}}),
     (event(truth="cat", weight=0, group="fr"), SCORED, {"truth": "cat", "weight": 0, "group": "fr"}),
     (event(truth=2.0, weight=2.5, group=3), SCORED, {"truth": 2.0, "weight": 2.5, "group": 3}),
 ]

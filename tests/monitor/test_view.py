@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.page_views import plain
-from support.pair_streams import HARD, SOFT, countable, counted, fed, pairs, placed
+from support.pair_streams import HARD, SOFT, countable, counted, fed, pair, pairs, placed
 
 from stream_metrics import testing
 from stream_metrics.catalog.table import CATALOG
@@ -35,7 +35,7 @@ TOP = {
 }  # fmt: skip
 WINDOW = {
     "n", "weight", "abstained", "metrics", "estimates", "better", "range", "classes", "matrix", "curves", "groups",
-    "coverage", "delay", "intervals", "interval_notes", "interval", "label_bounds", "label_bounds_missing",
+    "coverage", "delay", "intervals", "interval_notes", "interval", "label_bounds", "label_bounds_missing", "warnings",
 }  # fmt: skip
 CLASS = {
     "label", "support", "predicted", "true_positives", "precision", "recall", "f1", "roc_auc", "intervals",
@@ -382,6 +382,17 @@ def test_notes_of_intervals_are_sent() -> None:
 
     assert found["interval_notes"]["balanced_accuracy"].startswith("only one class has samples")
     assert "accuracy" not in found["interval_notes"]
+
+
+def test_labels_with_nothing_in_common_are_warned_of() -> None:
+    """A window says that truth and predictions are of other types; one whose data look right says nothing."""
+    right, wrong = (
+        shown(fed(HARD, placed([pair(truth, said) for truth in (0, 1)]))) for said in (1, "1")
+    )
+
+    (warning,) = wrong["by_window"]["total"]["warnings"]
+    assert warning.startswith("True labels and predictions have no class in common: 0, 1 and '1'")
+    assert right["by_window"]["total"]["warnings"] == []
 
 
 def test_weighted_samples_have_no_intervals() -> None:

@@ -212,6 +212,47 @@ def test_nothing_in_common_is_said() -> None:
     assert html_module.escape(warning) in result._repr_html_()
 
 
+@pytest.mark.parametrize(
+    ("truth", "predicted"),
+    [([0, 1], ["0", "1"]), (["a", "b"], [b"a", b"b"]), ([True, False], ["true", "false"]), (["0"], [0])],
+)
+def test_labels_of_other_types_are_warned_of_at_once(truth: list[Any], predicted: list[Any]) -> None:
+    """Two samples are enough where types differ, and too few where only the labels do."""
+    (warning,) = sm.evaluate(truth, predicted).warnings
+
+    assert "no class in common" in warning
+    assert sm.evaluate(["a", "b"], ["b", "a"]).warnings == sm.evaluate(["a", "b"], ["c", "d"]).warnings == ()
+
+
+def test_floats_of_another_width_are_refused() -> None:
+    """What float32 makes of 0.1 is another label than 0.1; neither counts silently."""
+    with pytest.raises(sm.LabelError, match="with a fraction"):
+        sm.evaluate([0.1, 0.2], np.array([0.1, 0.2], np.float32))
+    with pytest.raises(sm.LabelError, match="one of the fixed labels"):
+        sm.evaluate([0.1, 0.2], np.array([0.1, 0.2], np.float32), labels=[0.1, 0.2])
+    assert sm.evaluate(np.array([1, 2], np.float32), [1, 2])["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize("state", ["sketch", "set", "set with predictions"])
+def test_classes_of_scores_that_never_occur_are_warned_of(state: str) -> None:
+    """Scores of other classes than the true ones are warned of, also beside predictions that are right."""
+    truth, scores = [0, 1, 2], [{"00": 0.5, "01": 0.5}] * 3
+    counts: Any = sm.RankSketch() if state == "sketch" else sm.MetricSet(scores=True)
+    counts.update_many(truth, truth if state == "set with predictions" else None, scores=scores)
+    (warning,) = counts.snapshot().warnings
+
+    assert warning.startswith("True labels and ")
+    assert "have no class in common: 0, 1, 2 and '00'" in warning
+
+
+def test_single_scores_of_the_other_class_are_no_doubt() -> None:
+    """Where only samples of class 0 came so far, the scores of class 1 are of no wrong class."""
+    counts = sm.MetricSet(scores=True)
+    counts.update_many([0, 0], scores=[0.25, 0.75])
+
+    assert counts.snapshot().warnings == ()
+
+
 def test_a_comparison_names_the_model_whose_labels_are_wrong() -> None:
     """Only the model with other labels is warned of."""
     models = sm.Comparison("old", "new")

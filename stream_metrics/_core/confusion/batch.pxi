@@ -245,10 +245,10 @@ cdef inline bint same_text(object a, object b):
 
 
 @cython.boundscheck(True)  # the caller may change the list while a label is read
-def encode_objects(list values, str argument, bint may_abstain):
+def encode_objects(list values, str argument, bint may_abstain, named=None):
     """Number the distinct labels of a list: (codes, canonical labels); -1 stands for an abstention.
 
-    Mappings of scores become their largest label. LabelError and ScoreError name the position. Objects are recognised
+    Mappings of scores become their largest label, after `named` has returned them by class. LabelError and ScoreError name the position. Objects are recognised
     by identity, short texts by their bytes: Python would otherwise hash each new text object of a decoder.
     """
     cdef Py_ssize_t n = len(values), r
@@ -260,6 +260,7 @@ def encode_objects(list values, str argument, bint may_abstain):
     cdef PyObject *old
     cdef dict index = {}
     cdef list labels = []
+    cdef bint soft
     codes = np.empty(n, np.int32)
     cdef int32_t[::1] code = codes
     memset(cached, 0, sizeof(cached))
@@ -267,7 +268,7 @@ def encode_objects(list values, str argument, bint may_abstain):
     try:
         for r in range(n):
             value = values[r]
-            place = -1
+            place, soft = -1, False
             at = (<uintptr_t> <PyObject *> value >> 4) & 255
             if cached[at] == <PyObject *> value:
                 code[r] = cached_code[at]
@@ -285,7 +286,10 @@ def encode_objects(list values, str argument, bint may_abstain):
                 continue
             else:
                 soft = may_abstain and isinstance(value, Mapping)
-                label = most_likely(value, argument, r) if soft else canonical(value, argument, r)
+                if soft:
+                    label = most_likely(value if named is None else named(value, r), argument, r)
+                else:
+                    label = canonical(value, argument, r)
                 key = typed_key(label)
             known_code = PyDict_GetItemWithError(index, key)
             if known_code == NULL:
@@ -293,6 +297,8 @@ def encode_objects(list values, str argument, bint may_abstain):
                 labels.append(label)
             else:
                 code[r] = <int32_t> <object> known_code
+            if soft:  # whose label depends on the truth beside it
+                continue
             Py_INCREF(value)
             old = cached[at]
             cached[at], cached_code[at] = <PyObject *> value, code[r]

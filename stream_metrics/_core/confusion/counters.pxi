@@ -94,7 +94,7 @@ cdef inline bint count_quickly(ConfusionCounters self, object y_true, object y_p
     if (self.label_index.fixed_labels is not None or self.label_index.binary or type(y_true) is float
             or type(y_pred) is float):
         truth = self.label_index.admitted(y_true, "y_true", None)
-        predicted = self.label_index.admit_prediction(y_pred)
+        predicted = self.label_index.admit_prediction(y_pred, y_true)
     count_labels(self, truth, predicted, y_true, y_pred, whole, part)
     return True
 
@@ -152,6 +152,11 @@ cdef class ConfusionCounters(ConfusionAggregates):
         i = self.label_index.add(label)
         self.used = self.label_index.used
         return i
+
+    @property
+    def class_names(self):
+        """What keys of scores name."""
+        return self.label_index.class_names()
 
     @property
     def fixed_labels(self):
@@ -308,7 +313,8 @@ cdef class ConfusionCounters(ConfusionAggregates):
         cdef uint64_t part = 0
         if w is not ONE:
             split(w, &whole, &part)
-        truth, predicted = self.label_index.admitted(y_true, "y_true", None), self.label_index.admit_prediction(y_pred)
+        truth = self.label_index.admitted(y_true, "y_true", None)
+        predicted = self.label_index.admit_prediction(y_pred, y_true)
         if self.holder != 0:
             self.wait()
         return count_labels(self, truth, predicted, y_true, y_pred, whole, part)
@@ -316,7 +322,8 @@ cdef class ConfusionCounters(ConfusionAggregates):
     def count_times(self, y_true, y_pred, int64_t n, int64_t whole, uint64_t part):
         """Count a row of a table of counts: `n` > 0 equal samples, of the weight (whole, part) in sum."""
         cdef Py_ssize_t i, j
-        truth, predicted = self.label_index.admitted(y_true, "y_true", None), self.label_index.admit_prediction(y_pred)
+        truth = self.label_index.admitted(y_true, "y_true", None)
+        predicted = self.label_index.admit_prediction(y_pred, y_true)
         if self.holder != 0:
             self.wait()
         if n > self.spare:
@@ -402,8 +409,8 @@ cdef class ConfusionCounters(ConfusionAggregates):
         if t.label == <PyObject *> y_true and p.label == <PyObject *> y_pred:
             possible = uncount_cell(self, t.index, p.index, t.kind, p.kind, whole, part, check_only)
         else:
-            truth, predicted = self.label_index.admitted(y_true, "y_true",
-                                                         None), self.label_index.admit_prediction(y_pred)
+            truth = self.label_index.admitted(y_true, "y_true", None)
+            predicted = self.label_index.admit_prediction(y_pred, y_true)
             if self.holder != 0:
                 self.wait()
             if predicted is None:

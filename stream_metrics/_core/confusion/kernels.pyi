@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Self, TypeAlias, TypeVar
 
@@ -9,6 +9,7 @@ from typing_extensions import disjoint_base
 from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics.formulas.protocol import Counts
 from stream_metrics.labels import Label
+from stream_metrics.labels.class_names import ClassNames
 
 _T = TypeVar("_T")
 # rows, columns, whole parts, fractions or None
@@ -71,7 +72,12 @@ def count_integers(
     t: NDArray[np.signedinteger], p: NDArray[np.signedinteger]
 ) -> tuple[int, NDArray[np.int64]] | None: ...
 def encode_bytes(rows: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
-def encode_objects(values: list[object], argument: str, may_abstain: bool) -> tuple[NDArray[np.int32], list[Label]]: ...
+def encode_objects(
+    values: list[object],
+    argument: str,
+    may_abstain: bool,
+    named: Callable[[Mapping[Any, Any], int], Mapping[Any, Any]] | None = None,
+) -> tuple[NDArray[np.int32], list[Label]]: ...
 def count_codes(
     t: NDArray[np.int32],
     p: NDArray[np.int32],
@@ -85,6 +91,8 @@ def count_codes(
 @disjoint_base
 class ConfusionCounters(ConfusionAggregates):
     def __new__(cls, labels: Iterable[Label] | None = None, other: Label | None = None) -> Self: ...
+    @property
+    def class_names(self) -> ClassNames: ...
     @property
     def fixed_labels(self) -> tuple[Label, ...] | None: ...
     @property

@@ -28,10 +28,11 @@ from libc.math cimport exp, floor, log1p, sqrt
 from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.numeric.kernels cimport Guarded
-from stream_metrics._core.numeric.kernels cimport plain
+from stream_metrics._core.numeric.kernels cimport by_class, plain
 from stream_metrics._core.numeric.hashing cimport splitmix64
 from stream_metrics._core.numeric.kernels cimport MOST_SAMPLES, check_samples
 from stream_metrics.errors import WeightError
+from stream_metrics.labels.class_names import OPEN
 from stream_metrics.labels.label import canonical, most_likely
 
 cdef dict KINDS = {"accuracy": 0, "recall": 1, "precision": 2, "specificity": 3, "npv": 4}
@@ -60,7 +61,7 @@ cdef class Outcome:
         """Return 1 for an error, 0 for none, -1 for a pair that the rate excludes."""
         cdef bint actual, predicted
         if not plain(y_pred) and isinstance(y_pred, Mapping):
-            y_pred = most_likely(y_pred)
+            y_pred = most_likely(by_class(y_pred, y_true, OPEN))
         if not plain(y_true) or not plain(y_pred) or PyFloat_CheckExact(y_true) or PyFloat_CheckExact(y_pred):
             y_true, y_pred = canonical(y_true, "y_true"), canonical(y_pred, "y_pred")
         if self.kind == 0:

@@ -11,6 +11,7 @@ cdef class LossSums(Guarded):
     cdef Sums sums
     cdef readonly object pos_label
     cdef readonly object classes
+    cdef bint reads_names  # whether keys of scores that are text may name numbers; not if the caller read them
 
     cdef bint measure(self, object y_true, object scores, object classes, object position, Sample *s) except -1
     cdef int measure_single(self, object truth, double p, object position, Sample *s) except -1

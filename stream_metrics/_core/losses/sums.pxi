@@ -23,7 +23,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from stream_metrics._core.numeric.kernels cimport (
-    chosen_scores,
+    by_class, chosen_scores, classes_beside, may_be_named,
     MOST_SAMPLES, Guarded, check_samples, not_contained, not_counted, plain, row_values, split, sum_overflow,
 )
 from stream_metrics._core.losses.terms cimport (
@@ -35,6 +35,7 @@ from numpy import floating
 
 from stream_metrics._core.numeric.kernels import MISSING
 from stream_metrics.errors import MergeError, ScoreError, options_differ
+from stream_metrics.labels.class_names import OPEN
 from stream_metrics.labels.label import canonical, is_missing, unique
 from stream_metrics.labels.pos_label import check_with_single_score
 
@@ -54,6 +55,11 @@ cdef class LossSums(Guarded):
     def __cinit__(self, pos_label=True, classes=None):
         self.pos_label = canonical(pos_label, "pos_label")
         self.classes = None if classes is None else unique(classes, "classes")
+        self.reads_names = True
+
+    def take_names_as_given(self):
+        """Count scores under their keys as they are: the caller has read what they name."""
+        self.reads_names = False
 
     cdef int measure_single(self, object truth, double p, object position, Sample *s) except -1:
         if not in_range(p):
@@ -76,6 +82,8 @@ cdef class LossSums(Guarded):
         if PyDict_CheckExact(scores):
             if not scores:
                 return False
+            if self.reads_names and may_be_named(scores, truth):
+                scores = by_class(scores, truth, OPEN, position)
             measure_mapping(scores, truth, position, False, s)
         elif PyFloat_CheckExact(scores):
             self.measure_single(truth, PyFloat_AS_DOUBLE(scores), position, s)
@@ -84,6 +92,8 @@ cdef class LossSums(Guarded):
         elif isinstance(scores, Mapping):
             if not len(scores):
                 return False
+            if self.reads_names:
+                scores = by_class(scores, truth, OPEN, position)
             measure_mapping(cleaned(scores, position), truth, position, True, s)
         else:
             values = row_values(scores)
@@ -100,6 +110,8 @@ cdef class LossSums(Guarded):
                 raise ScoreError(argument="scores", position=position,
                                  expected=f"to hold {len(classes)} probabilities, one a class",
                                  got=len(values))
+            if self.reads_names:
+                classes = classes_beside(classes, truth, position)
             measure_mapping(dict(zip(classes, values)), truth, position, False, s)
         return True
 
@@ -372,7 +384,7 @@ cdef class LossSums(Guarded):
             An independent state with the same configuration and counts.
         """
         cdef LossSums twin = type(self)(self.pos_label, self.classes)
-        twin.sums = self.sums
+        twin.sums, twin.reads_names = self.sums, self.reads_names
         return twin
 
     def reset(self):

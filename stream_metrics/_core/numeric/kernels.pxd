@@ -1,7 +1,8 @@
 from cpython.bytes cimport PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.ref cimport PyObject
-from cpython.unicode cimport PyUnicode_GET_LENGTH
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t, uintptr_t
 
 cdef uint64_t HASH_SEED  # random, so that no input can be made to collide
@@ -93,6 +94,7 @@ cdef class LabelIndex:
     cdef Py_ssize_t ranked
     cdef readonly object fixed_labels
     cdef readonly object other
+    cdef object names_of_keys  # what keys of scores name, None until it is needed
     cdef bint binary  # whether new labels must be 0 or 1, False or True
 
     cdef int clear(self) except -1
@@ -105,7 +107,8 @@ cdef class LabelIndex:
     cdef Py_ssize_t add(self, object label) except -1
     cdef int remove(self, Py_ssize_t i) except -1
     cdef object admitted(self, object label, str argument, object position)
-    cdef object admit_prediction(self, object y_pred)
+    cdef object class_names(self)
+    cdef object admit_prediction(self, object y_pred, object y_true)
     cdef int copy_from(self, LabelIndex other) except -1
     cdef int set_ranking(self, const int64_t *ranking, Py_ssize_t ranked) except -1
     cdef int sort(self) except -1
@@ -113,7 +116,18 @@ cdef class LabelIndex:
     cdef list type_counts(self, const int64_t *order, Py_ssize_t classes, const int64_t *first, Py_ssize_t stride)
 
 cdef bint is_short(object number) noexcept
+cpdef bint is_number(object truth, object position=*) except -1
+cpdef tuple classes_beside(tuple classes, object truth, object position=*)
+cpdef object by_class(object scores, object truth, object names, object position=*)
 cdef int64_t most_type_count(const int64_t *first, Py_ssize_t stride, Py_ssize_t classes) noexcept
+
+
+cdef inline bint may_be_named(dict scores, object truth):
+    """Whether keys of scores may name numbers beside a true label; False takes no time."""
+    cdef PyObject *key
+    cdef PyObject *value
+    cdef Py_ssize_t at = 0
+    return type(truth) is not str and PyDict_Next(scores, &at, &key, &value) and PyUnicode_Check(<object> key)
 
 
 cdef inline IdentityCacheEntry *cache_entry(LabelIndex labels, object label) noexcept:

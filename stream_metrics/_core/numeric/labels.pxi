@@ -10,10 +10,11 @@ counts with the samples. So the label that is shown depends on the counted sampl
 
 from collections.abc import Mapping
 
-from cpython.dict cimport PyDict_GetItemWithError
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from cpython.unicode cimport PyUnicode_Check
 from libc.math cimport floor, isfinite
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
@@ -21,6 +22,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from stream_metrics.errors import LabelError
+from stream_metrics.labels.class_names import OPEN as _OPEN, ClassNames as _ClassNames
 from stream_metrics.labels.label import (
     LARGEST_INT as _LARGEST_INT, LONGEST as _LONGEST, canonical, is_missing, most_likely, ordering, unique,
 )
@@ -50,6 +52,70 @@ cdef int64_t most_type_count(const int64_t *first, Py_ssize_t stride, Py_ssize_t
         for kind in range(3):
             most = max(most, counts[kind])
     return most
+
+
+cpdef bint is_number(object truth, object position=None) except -1:
+    """Whether a true label is a number; LabelError for what is no label."""
+    kind = type(truth)
+    if kind is int or kind is float or kind is bool:
+        return True
+    return kind is not str and kind is not bytes and isinstance(canonical(truth, "y_true", position), (int, float))
+
+
+cdef bint may_name_others(object scores, dict fixed) except -1:
+    """Whether keys of a mapping may name other classes: all are text or, with fixed labels, one is text and no label."""
+    cdef PyObject *key
+    cdef PyObject *value
+    cdef Py_ssize_t at = 0
+    if type(scores) is not dict:
+        if fixed is None:
+            return all([isinstance(other, str) for other in scores])
+        return any([isinstance(other, str) and other not in fixed for other in scores])
+    while PyDict_Next(<dict> scores, &at, &key, &value):
+        if not PyUnicode_Check(<object> key):
+            if fixed is None:
+                return False
+        elif fixed is not None and <object> key not in fixed:
+            return True
+    return fixed is None
+
+
+cpdef object by_class(object scores, object truth, object names, object position=None):
+    """Return the scores of a mapping by the classes that its keys name, which `names` knows, beside a true label."""
+    cdef dict fixed = names.fixed
+    if (fixed is None and type(truth) is str) or not may_name_others(scores, fixed):
+        return scores
+    return names.of_mapping(scores, is_number(truth, position), position)
+
+
+cpdef tuple classes_beside(tuple classes, object truth, object position=None):
+    """Return what the classes of a row of scores are beside a true label, where any classes are allowed."""
+    if type(truth) is str:
+        return classes
+    for label in classes:
+        if not PyUnicode_Check(label):
+            return classes
+    return _OPEN.of_all(classes, is_number(truth, position), position)
+
+
+def rows_by_class(list rows, numeric, names):
+    """Return a list of scores of any form, each mapping by the classes that its keys name.
+
+    `numeric` tells for each row, or for all, whether the truth is a number.
+    """
+    cdef dict fixed = names.fixed
+    cdef list named = rows
+    cdef Py_ssize_t r
+    cdef bint every = numeric is True
+    for r in range(len(rows)):
+        row = rows[r]
+        if type(row) is float or not (type(row) is dict or isinstance(row, Mapping)):
+            continue
+        if (fixed is not None or every or numeric[r]) and may_name_others(row, fixed):
+            if named is rows:
+                named = list(rows)
+            named[r] = names.of_mapping(row, fixed is not None or every or numeric[r], r)
+    return named
 
 
 cdef class LabelIndex:
@@ -191,9 +257,15 @@ cdef class LabelIndex:
         raise LabelError(argument=argument, position=position, got=label, but=f"got {label!r}",
                          expected=f"to be one of the fixed labels {list(self.fixed_labels)}")
 
-    cdef object admit_prediction(self, object y_pred):
+    cdef object class_names(self):
+        """What keys of scores name."""
+        if self.names_of_keys is None:
+            self.names_of_keys = _OPEN if self.fixed_labels is None else _ClassNames(self.fixed_labels)
+        return self.names_of_keys
+
+    cdef object admit_prediction(self, object y_pred, object y_true):
         """The canonical label to count for a prediction: a label or the largest of a mapping; None for an
-        abstention."""
+        abstention. The truth beside it says what keys of text are."""
         if y_pred is None:
             return None
         if plain(y_pred) and (type(y_pred) is not float or y_pred == y_pred):
@@ -204,7 +276,9 @@ cdef class LabelIndex:
             return None
         if not soft and is_missing(y_pred):
             return None
-        return self.admitted(most_likely(y_pred) if soft else y_pred, "y_pred", None)
+        if soft:
+            y_pred = most_likely(by_class(y_pred, y_true, self.class_names()))
+        return self.admitted(y_pred, "y_pred", None)
 
     cdef int copy_from(self, LabelIndex other) except -1:
         """Copy the labels of an index of the same configuration, and their order if it is up to date."""

@@ -18,6 +18,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from stream_metrics._core.numeric.kernels cimport (
+    by_class,
     HASH_SEED, MOST_SAMPLES, Guarded, IdentityCacheEntry, LabelIndex, cache_entry, check_samples, most_type_count,
     numeric_kind, plain, refuse_samples, samples_left, split, sum_overflow,
 )
@@ -245,7 +246,7 @@ cdef class PairedCounts(Guarded):
                 labels.append(None)
                 continue
             if not plain(predicted) and isinstance(predicted, Mapping):
-                predicted = most_likely(predicted, name)
+                predicted = most_likely(by_class(predicted, y_true, self.label_index.class_names()), name)
             labels.append(self.label_index.admitted(predicted, name, None))
         return labels
 
@@ -431,6 +432,11 @@ cdef class PairedCounts(Guarded):
     def _shown_labels(self):
         """The labels; in a section."""
         return tuple([self.label_index.shown(i, self.classes[i].type_counts) for i in self.order()])
+
+    @property
+    def class_names(self):
+        """What keys of scores name."""
+        return self.label_index.class_names()
 
     @property
     def fixed_labels(self):

@@ -6,6 +6,7 @@ from typing_extensions import disjoint_base
 
 from stream_metrics._core.numeric.kernels import Guarded
 from stream_metrics.labels import Label
+from stream_metrics.labels.class_names import ClassNames
 
 @disjoint_base
 class PairedCounts(Guarded):
@@ -19,6 +20,8 @@ class PairedCounts(Guarded):
     def folds(self) -> int: ...
     @property
     def labels(self) -> tuple[Label, ...]: ...
+    @property
+    def class_names(self) -> ClassNames: ...
     @property
     def fixed_labels(self) -> tuple[Label, ...] | None: ...
     @property

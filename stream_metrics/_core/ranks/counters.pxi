@@ -14,7 +14,7 @@ cdef class RankCounters(Guarded):
     def __cinit__(self, buckets=1024, sample=512, pos_label=True, pairs=True):
         self.buckets, self.sample = whole_option(buckets, "buckets", 2, MOST_BUCKETS), whole_option(sample, "sample",
                                                                                                     1, MOST_BUCKETS)
-        self.pairs = pairs
+        self.pairs, self.reads_names = pairs, True
         self.pos_label = canonical(pos_label, "pos_label")
         self.label_index = LabelIndex.__new__(LabelIndex)
         forget_all(self)
@@ -91,6 +91,10 @@ cdef class RankCounters(Guarded):
     def check_revert(self, y_true, scores, w=1, classes=None):
         """Raise what `revert` would."""
         revert_sample(self, y_true, scores, w, classes, True)
+
+    def take_names_as_given(self):
+        """Count scores under their keys as they are: the caller has read what they name."""
+        self.reads_names = False
 
     def allow_binary_only(self):
         """Refuse every new label but 0 and 1, False and True; for a metric whose `pos_label` is the default."""

@@ -172,6 +172,7 @@ cdef class RankCounters(Guarded):
     cdef readonly bint pairs
     cdef readonly bint paired       # whether pairs are kept: `pairs`, and never more than MOST_PAIRED classes
     cdef readonly bint needs_pairs  # whether more classes are refused instead
+    cdef bint reads_names    # whether keys of scores that are text may name numbers; not if the caller read them
     cdef readonly bint binary_only  # whether new labels must be 0 or 1, False or True
     cdef readonly int64_t n
     cdef readonly int64_t abstained
@@ -189,6 +190,7 @@ cdef class RankCounters(Guarded):
 
 
 cdef tuple read_scores(object scores, object pos_label, object classes, object position)
+cdef tuple read_named(RankCounters self, object truth, object scores, object classes)
 
 
 cdef inline bint is_plain_type(object label):

@@ -161,6 +161,7 @@ cdef RankCounters duplicate(RankCounters self):
             if twin.classes[i].histogram == NULL:
                 raise MemoryError("no memory for the copy of a column")
     twin.label_index.copy_from(self.label_index)
+    twin.reads_names = self.reads_names
     twin.binary_only, twin.paired, twin.needs_pairs = self.binary_only, self.paired, self.needs_pairs
     twin.n, twin.abstained, twin.rounded = self.n, self.abstained, self.rounded
     twin.mass, twin.mass_part = self.mass, self.mass_part

@@ -19,9 +19,12 @@ from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.numeric.fixed cimport add_fixed, take_fixed
 from stream_metrics._core.numeric.scores cimport encode
-from stream_metrics._core.numeric.kernels cimport not_counted, numeric_kind, remove_type, split_some
+from stream_metrics._core.numeric.kernels cimport (
+    by_class, classes_beside, may_be_named, not_counted, numeric_kind, remove_type, split_some,
+)
 from stream_metrics.errors import ScoreError, WeightError
-from stream_metrics.labels.label import canonical
+from stream_metrics.labels.class_names import OPEN
+from stream_metrics.labels.label import canonical, unique
 
 cdef enum:
     FEW = 32  # scores that fit on the stack
@@ -47,7 +50,7 @@ cdef int count_one(RankCounters self, object y_true, object scores, object w, ob
         find_spare(self, 1)
     i = known_class(self, y_true)
     if i >= 0 and classes is None and (type(scores) is not float or self.classes[i].single):
-        n = read_plain_scores(self, scores, entry)
+        n = read_plain_scores(self, y_true, scores, entry)
     if n < 0:
         return count_slowly(self, y_true, scores, whole, part, rounded, classes)
     if whole | part:
@@ -73,7 +76,7 @@ cdef Py_ssize_t known_class(RankCounters self, object label) except -2:
     return i
 
 
-cdef Py_ssize_t read_plain_scores(RankCounters self, object scores, Entry *entry) except -2:
+cdef Py_ssize_t read_plain_scores(RankCounters self, object truth, object scores, Entry *entry) except -2:
     """Read a float, or a dict of floats by known labels; return the number of entries, -1 for anything else."""
     cdef PyObject *key
     cdef PyObject *value
@@ -85,6 +88,8 @@ cdef Py_ssize_t read_plain_scores(RankCounters self, object scores, Entry *entry
         entry.code, entry.kind = encode(x), 3
         return 1 if entry.class_index >= 0 and isfinite(x) else -1
     if type(scores) is not dict or len(<dict> scores) > FEW or not scores:
+        return -1
+    if self.reads_names and may_be_named(<dict> scores, truth):
         return -1
     while PyDict_Next(<dict> scores, &at, &key, &value):
         if type(<object> value) is not float or not is_plain_type(<object> key):
@@ -98,6 +103,16 @@ cdef Py_ssize_t read_plain_scores(RankCounters self, object scores, Entry *entry
     return n
 
 
+cdef tuple read_named(RankCounters self, object truth, object scores, object classes):
+    """What `read_scores` returns, by the classes that keys of text name beside the true label."""
+    if self.reads_names:
+        if isinstance(scores, Mapping):
+            scores = by_class(scores, truth, OPEN)
+        elif classes is not None:
+            classes = classes_beside(classes if type(classes) is tuple else unique(classes, "classes"), truth)
+    return read_scores(scores, self.pos_label, classes, None)
+
+
 cdef int count_slowly(RankCounters self, object y_true, object scores, int64_t whole, fraction_t part, bint rounded,
                       object classes) except -1:
     """Count a sample with a new label or a value of another type."""
@@ -105,7 +120,7 @@ cdef int count_slowly(RankCounters self, object y_true, object scores, int64_t w
     cdef Entry *entry = near
     cdef Py_ssize_t i, n, at
     truth = canonical(y_true, "y_true")
-    labels, values = read_scores(scores, self.pos_label, classes, None)
+    labels, values = read_named(self, truth, scores, classes)
     if self.holder != 0:
         self.wait()
     if labels is None:
@@ -205,7 +220,7 @@ cdef int revert_sample(RankCounters self, object y_true, object scores, object w
     cdef Py_ssize_t j
     cdef bint rounded = split_some(w, &whole, &part)
     truth = canonical(y_true, "y_true")
-    labels, values = read_scores(scores, self.pos_label, classes, None)
+    labels, values = read_named(self, truth, scores, classes)
     if self.holder != 0:
         self.wait()
     for j in range(self.used):

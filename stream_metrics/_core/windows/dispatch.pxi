@@ -91,7 +91,8 @@ cdef inline int deliver(object state, ConfusionCounters counts, object y_true, o
 cdef tuple plain_sample(ConfusionCounters counts, object y_true, object y_pred, object w):
     """Return a sample as plain values that counters of this configuration count alike."""
     weight = plain_weight(w)
-    return counts.label_index.admitted(y_true, "y_true", None), counts.label_index.admit_prediction(y_pred), weight
+    truth = counts.label_index.admitted(y_true, "y_true", None)
+    return truth, counts.label_index.admit_prediction(y_pred, y_true), weight
 
 
 cdef int64_t cost_of_weight(object w) except -1:

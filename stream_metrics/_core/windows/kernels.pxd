@@ -56,6 +56,8 @@ cdef class RollingUpdateBase(Guarded):
     cdef object live                # the state of the samples in the window; None if it must be built when it is read
     cdef ConfusionCounters counts   # the counters of `live` if it counts labels only
     cdef bint soft, hard            # whether a prediction may be scores, and then also a label
+    cdef object keys                # what keys of scores name
+    cdef bint fixed                 # whether these are fixed labels
     cdef bint slow                  # whether looking up a label of the ring may run Python code, as tuples do
 
     cdef int count_in_state(self, object truth, object predicted, object weight) except -1

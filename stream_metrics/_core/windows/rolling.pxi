@@ -14,7 +14,9 @@ from libc.math cimport isfinite
 from libc.stdint cimport int64_t, uint64_t
 
 from stream_metrics._core.confusion.kernels cimport ConfusionCounters, weight_fits
-from stream_metrics._core.numeric.kernels cimport Guarded, IdentityCacheEntry, LabelIndex, cache_entry, plain, split
+from stream_metrics._core.numeric.kernels cimport (
+    Guarded, IdentityCacheEntry, LabelIndex, by_class, cache_entry, may_be_named, plain, split,
+)
 from stream_metrics.errors import ScoreError
 from stream_metrics.labels.pos_label import counted_before
 
@@ -78,9 +80,9 @@ cdef class RollingUpdateBase(Guarded):
         """Count with this state from now on."""
         self.live, self.counts = live, counters_of(live)
 
-    def _set_reads(self, bint soft, bint hard):
-        """Set whether a prediction may be scores, and then whether it may also be a label."""
-        self.soft, self.hard = soft, hard
+    def _set_reads(self, bint soft, bint hard, keys):
+        """Set whether a prediction may be scores, then whether it may also be a label, and what keys of scores name."""
+        self.soft, self.hard, self.keys, self.fixed = soft, hard, keys, keys.fixed is not None
 
     def update(self, y_true, y_pred=MISSING, w=1, *, scores=None, classes=None, group=None, unit=None):
         """Count one sample, and remove the one that leaves the window.
@@ -121,7 +123,11 @@ cdef class RollingUpdateBase(Guarded):
                         self.count_plain_labels(y_true, y_pred, w)
                     return
             elif self.soft and plain(y_true):
-                stored = (<dict> y_pred).copy() if type(y_pred) is dict else y_pred
+                stored = y_pred
+                if type(y_pred) is dict:
+                    stored = (<dict> y_pred).copy()
+                    if self.fixed or may_be_named(<dict> stored, y_true):
+                        stored = by_class(stored, y_true, self.keys)
                 if (stored is None or type(stored) is float or (self.hard and plain(stored))
                         or (type(stored) is dict and are_clean(<dict> stored))):
                     if self.holder != 0 or not self.count_in_auc(y_true, stored, w):
@@ -221,7 +227,7 @@ cdef class RollingUpdateBase(Guarded):
         if (counts.label_index.fixed_labels is not None or type(truth) is float or type(predicted) is float
                 or (counts.label_index.binary and not (is_bit(truth) and is_bit(predicted)))):
             counts.label_index.admitted(truth, "y_true", None)
-            counts.label_index.admit_prediction(predicted)
+            counts.label_index.admit_prediction(predicted, truth)
         counts.uncount(<object> old.truth, <object> old.predicted, <object> old.weight)
         if other_weight and not weight_fits(counts, whole):
             counts.count(<object> old.truth, <object> old.predicted, <object> old.weight)
@@ -342,6 +348,7 @@ cdef class RollingUpdateBase(Guarded):
 
     cdef int copy_to(self, RollingUpdateBase twin) except -1:
         twin.ring.window, twin.inner, twin.soft, twin.hard = self.ring.window, self.inner, self.soft, self.hard
+        twin.keys, twin.fixed = self.keys, self.fixed
         twin.refill(None if self.live is None else self.live.copy(), ring_listed(&self.ring))
         return 0
 

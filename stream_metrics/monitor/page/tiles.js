@@ -59,6 +59,9 @@ export function showHeadline(view, window) {
   const tiles = sized(byId("tiles"), view.headline.length, newTile);
   view.headline.forEach((key, i) => showTile(tiles[i], view, part, key, window));
   showAssumption(part);
+  const doubts = part.warnings ?? [];
+  setText(byId("warnings"), doubts.map((text) => `Warning: ${text}.`).join(" "));
+  show(byId("warnings"), doubts.length > 0);
   showFacts(view, part);
   showWeakest(view, part);
 }

@@ -157,6 +157,18 @@ def test_bounds_of_missing_labels_are_shown_where_labels_are_missing(visit):
     assert page.locator("main .open:visible, #assumption:visible").all_inner_texts() == []
 
 
+def test_warnings_of_the_window_are_shown(visit):
+    """What looks wrong about the data stands below the tiles, and nothing where nothing does."""
+    view = make_view(3, 0)
+    view["by_window"]["1h"]["warnings"] = ["True labels and predictions have no class in common", "<b>"]
+    page, _ = visit(view)
+
+    shown = page.inner_text("#warnings")
+    assert shown == "Warning: True labels and predictions have no class in common. Warning: <b>."
+    page.check("#windows input[value='1d']", force=True)
+    assert page.locator("#warnings:visible").count() == 0
+
+
 def test_matrix_equals_the_api(visit):
     """Cells are the counts, in order, zeros empty; the largest confusions are those of the matrix."""
     view = make_view(6, 0, drift=0.5)
