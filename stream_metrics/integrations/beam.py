@@ -2,7 +2,7 @@
 
     import apache_beam as beam
     import stream_metrics as sm
-    from stream_metrics.integrations.beam import Accumulate
+    from stream_metrics.integrations.beam import Accumulate, SplitBad
 
     samples = [("fr", ("cat", "dog")), ("fr", ("cat", "cat")), ("de", ("dog", "dog"))]
     with beam.Pipeline() as pipeline:
@@ -21,27 +21,45 @@ A combiner returns the state, not values of it, because panes and keys can then 
 With accumulation_mode=ACCUMULATING every pane holds all samples of its window so far, so the last pane of a window is
 the one to keep; with DISCARDING it holds the samples since the pane before, and the panes are merged.
 
-Rows with other names are renamed by `beam.Select(y_true="label", y_pred="guess")`. A `TimeWindow` takes the time of an
-element if it is put in first:
+Columns with other names are named by `Fields`: `Accumulate(sm.MetricSet(), Fields("label", "guess"))`. A `TimeWindow`
+takes the time of an element if it is put in first:
 
     beam.Map(lambda sample, t=beam.DoFn.TimestampParam: {**sample, "t": t})
+
+A bad element fails its bundle. With on_bad="count" bad elements are left out, and the combiner returns the named tuple
+(state, bad) with their number, reasons and first examples. To keep the elements themselves, split them off before:
+
+    with beam.Pipeline() as pipeline:
+        split = pipeline | "more" >> beam.Create([("cat", "dog"), (None, "cat")]) | SplitBad(sm.MetricSet())
+        total = split.good | beam.CombineGlobally(Accumulate(sm.MetricSet()))
+        _ = total | "n" >> beam.Map(lambda state: print(state.n))
+        _ = split.bad | beam.MapTuple(lambda element, error: print(element))
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from stream_metrics.integrations.tables import Fields, count_table, empty_copy
+from stream_metrics.inputs.arguments import OTHER_NAMES
+from stream_metrics.integrations.tables import MOST_LABELS, Fields, check_columns, count_table, empty_copy
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.bad_rows import BadRows, Counted, OnBad, new_record
+from stream_metrics.tables.places import Place
+from stream_metrics.wire import decoded, encoded
 
 try:
     import apache_beam as beam
+    from apache_beam.typehints.decorators import IOTypeHints
     from apache_beam.utils.timestamp import Timestamp
 except ImportError as error:
     raise ImportError('Expected Apache Beam to be installed: pip install "stream-metrics[beam]"') from error
 
-__all__ = ["Accumulate"]
+__all__ = ["Accumulate", "SplitBad"]
+
+NOWHERE = Place(row=None)
+OFTEN = 1 << 16  # samples after which the number of labels is checked
 
 
 class Accumulate(beam.CombineFn):  # type: ignore[misc]
@@ -52,50 +70,215 @@ class Accumulate(beam.CombineFn):  # type: ignore[misc]
 
     An element is one sample. A tuple or a list holds the first arguments of `update` in their order (truth, prediction,
     weight); a mapping, a named tuple or a `beam.Row` holds arguments by name (`y_true`, `y_pred`, `w`, and `scores`,
-    `t`, `group` where the prototype takes them). A Timestamp of Beam is a time.
+    `t`, `group` where the prototype takes them). What else it holds is not read, but another usual name of an argument
+    that is missing, such as `weight`, raises TypeError. A Timestamp of Beam is a time.
 
-    With `fields` an element is a table whose columns they name: an Arrow table or record batch, as
-    `beam.io.ReadFromParquetBatched` gives them, a pandas data frame, or a mapping from name to column.
+    With `fields` these say what the arguments are called, and an element may be a table whose columns they name: an
+    Arrow table or record batch, as `beam.io.ReadFromParquetBatched` gives them, a pandas data frame, or a mapping from
+    name to column.
 
     A bad sample raises the error of `update` and fails its bundle. A bundle that Beam runs again starts from an empty
-    state, so that nothing is counted twice. Between workers states travel as `to_bytes()`.
+    state, so that nothing is counted twice. With on_bad="count" bad samples are left out, and the output is the named
+    tuple (state, bad), whose second is a `BadRows`. More distinct labels than `max_labels` are taken for a wrong
+    column; None is no limit. Between workers states travel as `to_bytes()`.
     """
 
-    def __init__(self, prototype: Accumulator, fields: Fields | None = None) -> None:
+    def __init__(
+        self,
+        prototype: Accumulator,
+        fields: Fields | None = None,
+        *,
+        on_bad: OnBad = "raise",
+        max_labels: int | None = MOST_LABELS,
+    ) -> None:
         super().__init__()
-        if fields is not None and not isinstance(fields, Fields):
-            raise ValueError(f"Expected `fields` to be Fields, or None, but got {fields!r}")
-        self.prototype, self.fields = empty_copy(prototype), fields
+        self._samples = _Samples(prototype, fields, max_labels)
+        self.prototype, self.fields, self.on_bad = self._samples.empty, fields, on_bad
+        new_record(on_bad)
 
-    def create_accumulator(self) -> Accumulator:
-        """Return an empty state."""
-        return self.prototype.copy()
+    def default_type_hints(self) -> IOTypeHints:
+        """Return that any element is taken, and what is returned."""
+        output = type(self.prototype) if self.on_bad == "raise" else Counted
+        return IOTypeHints.empty().with_input_types(Any).with_output_types(output)
 
-    def add_input(self, mutable_accumulator: Accumulator, element: Any) -> Accumulator:
-        """Count a sample, or with `fields` a table, and return the state."""
-        kind = type(element)
-        if self.fields is not None:
-            count_table(mutable_accumulator, element, self.fields)
-        elif kind is tuple or kind is list:
-            mutable_accumulator.update(*element)
+    def create_accumulator(self) -> Any:
+        """Return an empty state; with on_bad="count" and a record without bad rows."""
+        bad = new_record(self.on_bad)
+        return self.prototype.copy() if bad is None else Counted(self.prototype.copy(), bad)
+
+    def add_input(self, mutable_accumulator: Any, element: Any) -> Any:
+        """Count a sample or a table, and return the accumulator."""
+        if self.on_bad == "raise":
+            self._samples.count(mutable_accumulator, element)
         else:
-            mutable_accumulator.update(**_named(element))
+            self._samples.count(mutable_accumulator.state, element, mutable_accumulator.bad.add)
         return mutable_accumulator
 
-    def merge_accumulators(self, accumulators: Iterable[Accumulator]) -> Accumulator:
-        """Merge all states into the first and return it; the others stay as they are. Of none, an empty one."""
+    def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
+        """Merge all into the first and return it; the others stay as they are. Of none, an empty one."""
         total = None
-        for state in accumulators:
-            total = state if total is None else total.merge(state)
+        for accumulator in accumulators:
+            if total is None:
+                total = accumulator
+            elif self.on_bad == "raise":
+                total = total.merge(accumulator)
+            else:
+                total = Counted(total.state.merge(accumulator.state), total.bad.merge(accumulator.bad))
         return self.create_accumulator() if total is None else total
 
-    def extract_output(self, accumulator: Accumulator) -> Accumulator:
-        """Return a copy of the state, since Beam goes on counting into the state of a state cell."""
-        return accumulator.copy()
+    def extract_output(self, accumulator: Any) -> Any:
+        """Return a copy, since Beam goes on counting into the state of a state cell."""
+        if self.on_bad == "raise":
+            self._samples.check(accumulator)
+            return accumulator.copy()
+        self._samples.check(accumulator.state)
+        return Counted(accumulator.state.copy(), accumulator.bad.copy())
 
     def get_accumulator_coder(self) -> beam.coders.Coder:
         """Return the coder of states, `to_bytes()`."""
-        return _StateCoder(type(self.prototype))
+        kind = type(self.prototype)
+        return _StateCoder(kind) if self.on_bad == "raise" else _CountedCoder(kind)
+
+
+class SplitBad(beam.PTransform):  # type: ignore[misc]
+    """Splits elements into those that `Accumulate` can count, `result.good`, and the others, `result.bad`.
+
+    A bad element is a tuple of the element and the text of its error. Of a table the rows before, between and after bad
+    rows are tables, and each bad row is a table of its own. With `keyed` an element is a tuple of a key and of what is
+    counted, as `CombinePerKey` takes it.
+    """
+
+    def __init__(self, prototype: Accumulator, fields: Fields | None = None, *, keyed: bool = False) -> None:
+        super().__init__()
+        self.samples, self.keyed = _Samples(prototype, fields, None), keyed
+
+    def expand(self, elements: Any) -> Any:
+        """Return both collections, by the names good and bad."""
+        return elements | beam.ParDo(_Split(self.samples, self.keyed)).with_outputs("bad", main="good")
+
+
+class _Split(beam.DoFn):  # type: ignore[misc]
+    """Lets a state of its own, which is given up with the bundle, count what is good."""
+
+    def __init__(self, samples: _Samples, keyed: bool) -> None:
+        self.samples, self.keyed = samples, keyed
+        self.state = samples.empty
+
+    def start_bundle(self) -> None:
+        """Forget what the last bundle counted."""
+        self.state = self.samples.empty.copy()
+
+    def process(self, element: Any) -> Iterator[Any]:
+        """Yield an element, or its parts, tagged if they are bad."""
+        key, sample = element if self.keyed else (None, element)
+        for part, problem in self.samples.split(self.state, sample):
+            part = (key, part) if self.keyed else part
+            yield part if problem is None else beam.pvalue.TaggedOutput("bad", (part, problem))
+
+
+class _Samples:
+    """Counts elements of any form into states like an empty one."""
+
+    def __init__(self, prototype: Accumulator, fields: Fields | None, max_labels: int | None) -> None:
+        if fields is not None and not isinstance(fields, Fields):
+            raise ValueError(f"Expected `fields` to be Fields, or None, but got {fields!r}")
+        self.empty, self.in_tables, self.fields = empty_copy(prototype), fields is not None, fields or Fields()
+        self.names, self.max_labels = frozenset(inspect.signature(self.empty.update).parameters), max_labels
+        self.check(self.empty)
+
+    def check(self, state: Accumulator) -> None:
+        """Raise LabelError if a state has too many labels."""
+        limit = self.fields.limit(state, self.max_labels)
+        if limit is not None:
+            limit.check()
+
+    def count(self, state: Accumulator, element: Any, refuse: Callable[[Exception, Place], None] | None = None) -> None:
+        """Count an element; what cannot be counted raises, or is refused."""
+        if self._is_table(element):
+            place = Place() if refuse is None else NOWHERE
+            count_table(state, element, self.fields, place, refuse, self.fields.limit(state, self.max_labels))
+            self.check(state)
+            return
+        try:
+            self._count_one(state, element)
+        except (ValueError, TypeError) as error:
+            if refuse is None:
+                raise
+            refuse(error, NOWHERE)
+        if state.n % OFTEN == 0:
+            self.check(state)
+
+    def split(self, state: Accumulator, element: Any) -> Iterator[tuple[Any, str | None]]:
+        """Yield the good parts of an element with None, and the bad ones with the texts of their errors."""
+        refused: list[tuple[int, str]] = []
+
+        def refuse(error: Exception, place: Place) -> None:
+            refused.append((place.row or 0, str(error)))
+
+        if not self._is_table(element):
+            self.count(state, element, refuse)
+            yield element, refused[0][1] if refused else None
+            return
+        count_table(state, element, self.fields, Place(), refuse)
+        start = 0
+        for row, error in refused:
+            if row > start:
+                yield _rows(element, start, row), None
+            yield _rows(element, row, row + 1), error
+            start = row + 1
+        rest = _rows(element, start, None) if refused else element
+        if len(rest[self.fields.y_true]):
+            yield rest, None
+
+    def _is_table(self, element: Any) -> bool:
+        if not self.in_tables or hasattr(element, "_asdict"):
+            return False
+        if not isinstance(element, Mapping):
+            return hasattr(element, "columns")
+        truth = element.get(self.fields.y_true)
+        return hasattr(truth, "__len__") and not isinstance(truth, str | bytes)
+
+    def _count_one(self, state: Accumulator, element: Any) -> None:
+        if self.in_tables:  # a table of one row is read by the rules for tables
+            row = _named(element)
+            check_columns(self.fields.columns(), row, "element")
+            row = {name: [_moment(row[name])] for name in self.fields.columns()}
+            count_table(state, row, self.fields, NOWHERE)
+        elif type(element) is tuple or type(element) is list:
+            state.update(*element)
+        else:
+            state.update(**self._arguments(_named(element)))
+
+    def _arguments(self, named: Mapping[str, object]) -> Mapping[str, object]:
+        """Return what are arguments of `update`; TypeError for another name of one that is missing."""
+        if not self.names.issuperset(named):
+            for name in named:
+                meant = OTHER_NAMES.get(name)
+                if name not in self.names and meant in self.names and meant not in named:
+                    raise TypeError(f"Expected elements to have {meant!r}, but got {name!r}, which Fields can name")
+            named = {name: value for name, value in named.items() if name in self.names}
+        return {**named, "t": _moment(named["t"])} if "t" in named else named
+
+
+def _named(element: Any) -> Mapping[str, Any]:
+    """Return what an element holds by name."""
+    if isinstance(element, Mapping):
+        return element
+    if hasattr(element, "_asdict"):  # a named tuple, a Row
+        named: Mapping[str, Any] = element._asdict()
+        return named
+    raise TypeError(f"Expected elements to be tuples, mappings, named tuples or Rows, but got {element!r:.60}")
+
+
+def _moment(value: Any) -> Any:
+    return value.to_utc_datetime() if isinstance(value, Timestamp) else value
+
+
+def _rows(table: Any, start: int, stop: int | None) -> Any:
+    """Return some rows of a table."""
+    if isinstance(table, Mapping):
+        return {name: column[start:stop] for name, column in table.items()}
+    return table.iloc[start:stop] if hasattr(table, "iloc") else table[start:stop]
 
 
 class _StateCoder(beam.coders.Coder):  # type: ignore[misc]
@@ -117,13 +300,21 @@ class _StateCoder(beam.coders.Coder):  # type: ignore[misc]
         return self.kind
 
 
-def _named(element: Any) -> Mapping[str, object]:
-    """Return the arguments of `update` that an element holds by name."""
-    named = element
-    if not isinstance(element, dict):
-        if hasattr(element, "_asdict"):  # a named tuple, a Row
-            named = element._asdict()
-        elif not isinstance(element, Mapping):
-            raise TypeError(f"Expected elements to be tuples, mappings, named tuples or Rows, but got {element!r:.60}")
-    t = named.get("t")
-    return {**named, "t": t.to_utc_datetime()} if isinstance(t, Timestamp) else named
+class _CountedCoder(beam.coders.Coder):  # type: ignore[misc]
+    """States of one kind with records of bad rows."""
+
+    def __init__(self, kind: type[Accumulator]) -> None:
+        self.kind = kind
+
+    def encode(self, value: Counted) -> bytes:
+        return encoded([value.state.to_bytes(), value.bad.to_bytes()])
+
+    def decode(self, encoded: bytes) -> Counted:
+        state, bad = decoded(encoded)
+        return Counted(self.kind.from_bytes(state), BadRows.from_bytes(bad))
+
+    def is_deterministic(self) -> bool:
+        return True
+
+    def to_type_hint(self) -> type:
+        return Counted

@@ -19,9 +19,11 @@ from hypothesis import strategies as st
 
 import stream_metrics as sm
 from stream_metrics.integrations.tables import Fields
+from stream_metrics.tables.bad_rows import Counted
 
 beam = pytest.importorskip("apache_beam", reason="Apache Beam is not installed; .ci/run installs it")
 
+from apache_beam.testing.util import assert_that, equal_to  # noqa: E402
 from support.beam_samples import BUNDLES, CASES, FN_API, counted, labels, run  # noqa: E402
 
 from stream_metrics.integrations import beam as adapter  # noqa: E402
@@ -210,7 +212,8 @@ def test_what_is_refused(arguments: Any, message: str) -> None:
     [
         (5, TypeError, "Expected elements to be tuples, mappings, named tuples or Rows, but got 5"),
         ("ab", TypeError, "Expected elements to be tuples"),
-        ({"y_true": 1, "y_pred": 1, "id": 7}, TypeError, "'id'"),
+        ({"y_true": 1, "y_pred": 1, "weight": 7}, TypeError, "to have 'w', but got 'weight'"),
+        ({"y_true": 1, "prediction": 1}, TypeError, "to have 'y_pred', but got 'prediction'"),
         ((float("nan"), 1), sm.LabelError, "`y_true`"),
         ({"y_true": 1, "y_pred": 1, "w": -1}, sm.WeightError, "`w`"),
     ],
@@ -225,6 +228,129 @@ def test_bad_elements(element: Any, error: type[Exception], message: str) -> Non
     assert state == sm.MetricSet()
 
 
+def test_more_than_the_arguments_may_be_there() -> None:
+    """What is no argument of `update` is not read, in mappings, Rows and named tuples."""
+    fn, expected = Accumulate(sm.MetricSet()), counted(sm.MetricSet(), [("a", "b", 2), ("a", "b", 2)])
+    row = {"y_true": "a", "y_pred": "b", "w": 2, "id": 7, "t": 5, "group": "x"}
+    state = fn.add_inputs(fn.create_accumulator(), [row, beam.Row(**row)])
+
+    assert state == expected
+
+
+def test_fields_name_what_rows_hold() -> None:
+    """With Fields a Row, a mapping of values or a named tuple is one sample of labels, scores, groups or times."""
+    fields = Fields("label", "guess", weight="weight")
+    fn, whole = (
+        Accumulate(sm.MetricSet(), fields),
+        [{"label": t, "guess": p, "weight": w, "id": 1} for t, p, w in rows()],
+    )
+    state = fn.add_inputs(fn.create_accumulator(), [beam.Row(**row) if at % 2 else row for at, row in enumerate(whole)])
+    assert state.to_bytes() == counted(sm.MetricSet(), rows()).to_bytes()
+
+    soft = Fields("t", None, "s", classes=["a", "b"])
+    fn, expected = Accumulate(sm.MetricSet(scores=True), soft), sm.MetricSet(scores=True)
+    expected.update("a", scores={"a": 0.75, "b": 0.25})
+    assert fn.add_input(fn.create_accumulator(), beam.Row(t="a", s=[0.75, 0.25])) == expected
+
+    window = Accumulate(sm.ByGroup(sm.TimeWindow(sm.MCC(), "1h")), Fields("y", "p", group="g", time="at"))
+    moment = beam.utils.timestamp.Timestamp(1_700_000_000)
+    state = window.add_input(window.create_accumulator(), {"y": 1, "p": 1, "g": "x", "at": moment})
+    assert state.groups == ("x",)
+
+
+BAD = [("a", "a"), (None, "a"), ("b", "a"), 5, ("a",), ("b", "b", -1)]
+
+
+def test_bad_elements_are_counted(tmp_path: Path) -> None:
+    """The output is the state of the good elements and the record of the others, on workers and in one process."""
+    fn = Accumulate(sm.MetricSet(), on_bad="count")
+    coder, expected = fn.get_accumulator_coder(), counted(sm.MetricSet(), [("a", "a", 1), ("b", "a", 1)])
+    parts = [fn.add_inputs(fn.create_accumulator(), BAD[at::2]) for at in range(2)]
+    merged = fn.merge_accumulators([coder.decode(coder.encode(part)) for part in parts])
+    state, bad = fn.extract_output(merged)
+
+    assert state == expected
+    assert bad.n == 4
+    assert fn.merge_accumulators(iter([])) == (sm.MetricSet(), sm.BadRows())
+    found = run(
+        tmp_path,
+        lambda p: (
+            p
+            | beam.Create(BAD * 10)
+            | beam.Reshuffle()
+            | beam.CombineGlobally(fn).without_defaults()
+            | beam.Map(lambda result: result.bad)
+        ),
+    )
+    assert sm.from_bytes(found[None]).n == 40
+
+
+def test_bad_rows_of_tables_are_counted() -> None:
+    """Of a table the bad rows are left out."""
+    fn = Accumulate(sm.MetricSet(), Fields(), on_bad="count")
+    state, bad = fn.add_input(fn.create_accumulator(), {"y_true": ["a", None, "b"], "y_pred": ["a", "a", "a"]})
+
+    assert (state.n, bad.n) == (2, 1)
+    with pytest.raises(sm.LabelError, match="'y_pred' to be a column"):
+        fn.add_input(fn.create_accumulator(), {"y_true": ["a"]})
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_bad_elements_are_split_off(keyed: bool) -> None:
+    """Good elements go on, and bad ones come out tagged, with their errors and with their keys."""
+    elements = [("k", element) if keyed else element for element in BAD]
+    with beam.Pipeline(runner=BUNDLES) as pipeline:
+        split = pipeline | beam.Create(elements) | adapter.SplitBad(sm.MetricSet(), keyed=keyed)
+        texts = split.bad | beam.MapTuple(lambda element, error: (element, "`y_true`" in error))
+        assert_that(split.good, equal_to([elements[0], elements[2]]), "good")
+        assert_that(texts, equal_to([(elements[1], True), *((element, False) for element in elements[3:])]), "bad")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_bad_rows_of_tables_are_split_off(form: str) -> None:
+    """Tables go on in parts without the bad rows, of which each comes out as a table of its own."""
+    if form == "pandas":
+        pytest.importorskip("pandas", reason="needs pandas")
+    pa = pytest.importorskip("pyarrow", reason="needs Arrow")
+    whole = FORMS[form](pa.table({"y_true": [None, "a", "b", None, None, "a"], "y_pred": ["c"] * 6}))
+    samples = adapter.SplitBad(sm.MetricSet(), Fields()).samples
+    parts = list(samples.split(sm.MetricSet(), whole))
+
+    assert [(len(part["y_true"]), error is None) for part, error in parts] == [
+        (1, False), (2, True), (1, False), (1, False), (1, True),
+    ]  # fmt: skip
+    good = sm.count([part for part, error in parts if error is None])
+    assert good == counted(sm.MetricSet(), [("a", "c", 1), ("b", "c", 1), ("a", "c", 1)])
+    fine = FORMS[form](pa.table({"y_true": ["a"], "y_pred": ["c"]}))
+    assert next(samples.split(sm.MetricSet(), fine))[0] is fine
+
+
+def test_a_wrong_column_is_refused() -> None:
+    """Identifiers as labels raise, as samples, in tables and where states are merged, also where bad rows count."""
+    for on_bad in ("raise", "count"):
+        fn = Accumulate(sm.MetricSet(), Fields(), on_bad=on_bad, max_labels=100)
+        with pytest.raises(sm.LabelError, match="labels of column 'y_true' to be at most 100"):
+            fn.add_input(fn.create_accumulator(), {"y_true": list(range(200)), "y_pred": [1] * 200})
+        part = [{"y_true": list(range(at, at + 80)), "y_pred": [1] * 80} for at in (0, 80)]
+        states = [fn.add_input(fn.create_accumulator(), table) for table in part]
+        with pytest.raises(sm.LabelError, match="at most 100"):
+            fn.extract_output(fn.merge_accumulators(states))
+    single = Accumulate(sm.MetricSet(), max_labels=1000, on_bad="count")
+    with pytest.raises(sm.LabelError, match="at most 1,000"):
+        single.add_inputs(single.create_accumulator(), ((at, 1) for at in range(70_000)))
+
+
+def test_type_hints() -> None:
+    """A pipeline knows what the combiner returns."""
+    for on_bad, kind in (("raise", sm.MetricSet), ("count", Counted)):
+        output = (
+            beam.Pipeline()
+            | beam.Create([("a", "a")])
+            | beam.CombineGlobally(Accumulate(sm.MetricSet(), on_bad=on_bad))
+        )
+        assert output.element_type is kind
+
+
 def test_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
     """The example of the module runs and prints the accuracy of each key."""
     monkeypatch.setattr(beam, "Pipeline", functools.partial(beam.Pipeline, runner=FN_API))
@@ -232,7 +358,7 @@ def test_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(textwrap.dedent("\n".join(line for line in lines if line.startswith("    "))), {})
 
-    assert sorted(out.getvalue().splitlines()) == ["('de', 1.0)", "('fr', 0.5)"]
+    assert sorted(out.getvalue().splitlines()) == ["('de', 1.0)", "('fr', 0.5)", "(None, 'cat')", "1"]
 
 
 def test_without_beam(monkeypatch: pytest.MonkeyPatch) -> None:
