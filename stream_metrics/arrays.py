@@ -21,6 +21,9 @@ from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
+from stream_metrics.tables.bad_rows import OnBad, new_record
+from stream_metrics.tables.counting import count_columns
+from stream_metrics.tables.places import Place
 
 __all__ = ["classification_report", "evaluate"]
 
@@ -39,6 +42,7 @@ def evaluate(
     metrics: Iterable[str | type[Metric]] | None = None,
     pos_label: Label | None = None,
     labels: Iterable[Label] | None = None,
+    on_bad: OnBad = "raise",
 ) -> Snapshot: ...
 
 
@@ -54,6 +58,7 @@ def evaluate(
     metrics: Iterable[str | type[Metric]] | None = None,
     pos_label: Label | None = None,
     labels: Iterable[Label] | None = None,
+    on_bad: OnBad = "raise",
 ) -> GroupSnapshot: ...
 
 
@@ -68,6 +73,7 @@ def evaluate(
     metrics: Iterable[str | type[Metric]] | None = None,
     pos_label: Label | None = None,
     labels: Iterable[Label] | None = None,
+    on_bad: OnBad = "raise",
 ) -> Snapshot | GroupSnapshot:
     """Evaluate predictions, scores or both against the true labels.
 
@@ -92,6 +98,8 @@ def evaluate(
         The class whose score a single number is. By default 1, or True, where the labels are 0 and 1.
     labels : iterable of Label, optional
         All classes, in the order in which they are reported; any other label is an error.
+    on_bad : {"raise", "count"}, default "raise"
+        Whether a row that cannot be counted raises, or is left out and named in `warnings` of the result.
 
     Returns
     -------
@@ -156,9 +164,11 @@ def evaluate(
         del columns["group"]
     else:
         state = ByGroup(state)
-    state.update_many(**columns, classes=classes)
+    bad = new_record(on_bad)
+    count_columns(state, {**columns, "classes": classes}, Place(), None if bad is None else bad.add)
     snapshot: Snapshot | GroupSnapshot = state.snapshot()
-    return snapshot
+    sentence = None if bad is None else bad.sentence(state.n + state.abstained)
+    return snapshot if sentence is None else snapshot.with_warning(sentence)
 
 
 def _in_unit_interval(table: Any) -> bool:

@@ -250,3 +250,30 @@ def test_a_snapshot_draws_itself() -> None:
     y_true, y_pred, table = data()
     assert len(sm.evaluate(y_true, y_pred).plot().axes) >= 2
     assert len(sm.evaluate(y_true, scores=table, labels=range(4)).plot().axes) >= 4
+
+
+@pytest.mark.parametrize("group", [None, ["x", "y", "x", "y"]])
+def test_bad_rows_are_left_out_and_named(group: list[str] | None) -> None:
+    """With on_bad="count" the values are those of the good rows, and a warning says how many others there are."""
+    truth, predicted, w = ["a", None, "b", "b"], ["a", "a", "a", "b"], [1, 1, 1, -1]
+    good = sm.evaluate(["a", "b"], ["a", "a"], w=[1, 1], group=None if group is None else ["x", "x"])
+    result = sm.evaluate(truth, predicted, w=w, group=group, on_bad="count")
+
+    assert dict(result) == dict(good)
+    assert result.warnings[0].startswith(
+        "2 of 4 rows could not be counted; the first: row 1: Expected `y_true`"
+    )
+    assert sm.evaluate(["a", "b"], ["a", "a"], on_bad="count").warnings == ()
+    with pytest.raises(sm.LabelError, match="`y_true` at position 1"):
+        sm.evaluate(truth, predicted, w=w, group=group)
+    with pytest.raises(ValueError, match="`on_bad` to be 'raise' or 'count'"):
+        sm.evaluate(truth, predicted, on_bad="skip")  # type: ignore[call-overload]
+
+
+def test_bad_scores_are_left_out() -> None:
+    """A score that is nan, too many of them, and classes that do not fit."""
+    scores = [[0.5, 0.5], [np.nan, 0.5], [0.25, 0.75]]
+    result = sm.evaluate(["a", "b", "b"], scores=scores, classes=["a", "b"], on_bad="count")
+    assert result == sm.evaluate(["a", "b"], scores=scores[::2], classes=["a", "b"]).with_warning(result.warnings[0])
+    ragged = sm.evaluate(["a", "b"], scores=[[0.5, 0.5], [0.5]], classes=["a", "b"], on_bad="count")
+    assert ragged.n == 1

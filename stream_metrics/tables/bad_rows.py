@@ -212,8 +212,7 @@ class BadRows(Portable):
         """
         if not self.n:
             return None
-        bad = quantity(self.n, "row", ",")
-        return f"{bad} of {rows + self.n:,} were bad and are not counted; the first: {self.first[0]}"
+        return f"{self.n:,} of {rows + self.n:,} rows could not be counted; the first: {self.first[0]}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python types.

@@ -213,7 +213,7 @@ def test_texts() -> None:
         "  x.csv, row 12: Expected `y_pred` to be one of the fixed labels ['a'], but got 'b'",
     ]
     assert repr(bad) == "BadRows(2 rows)"
-    assert bad.sentence(1) == f"2 rows of 3 were bad and are not counted; the first: {bad.first[0]}"
+    assert bad.sentence(1) == f"2 of 3 rows could not be counted; the first: {bad.first[0]}"
     assert bad.to_dict()["first"][1] == {"file": "x.csv", "partition": None, "row": 12, "error": bad.first[1].error}
     assert str(BadRow(None, 2, None, "no")) == "partition 2: no"
     assert str(BadRow("f", 2, 1, "no")) == "partition 2 of f, row 1: no"
