@@ -91,6 +91,8 @@ def check(state: Any, kind: str, content: Any) -> None:
     if kind in CHECKS:
         CHECKS[kind](state, content)
     elif kind in ("metric", "set"):
+        if kind == "set" and len(content[0]) > 8:
+            assert content[0][8] == state.score_states
         for part, part_content in zip(state.states(), content[1:], strict=False):
             check(part, part.KIND, part_content)
         for fold, states in content[1 + len(state.states())] if len(content) > 1 + len(state.states()) else ():
@@ -253,12 +255,13 @@ STREAM = st.lists(st.tuples(st.sampled_from("abc"), ROWS, st.integers(0, 3), st.
     "make",
     [
         lambda: sm.MetricSet(scores=True),
+        lambda: sm.MetricSet(["roc_auc", "log_loss"]).reconfigured(metrics=["accuracy"]),
         lambda: sm.ByGroup(sm.MetricSet(scores=True), max_groups=2),
         lambda: sm.TimeWindow(sm.MetricSet(), period="1m", panes=6),
         lambda: sm.Fading(sm.MetricSet(), half_life=4),
         lambda: sm.Rolling(sm.MetricSet(), window=5),
     ],
-    ids=["set", "groups", "timed", "fading", "rolling"],
+    ids=["set", "set of less", "groups", "timed", "fading", "rolling"],
 )
 @given(samples=STREAM)
 def test_reads_random_sets_and_containers(make: Callable[[], Any], samples: list[Any]) -> None:

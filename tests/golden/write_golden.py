@@ -180,6 +180,9 @@ STATES: dict[str, Callable[[], Any]] = {
         ("b", "a"),
         ("a", None),
     ),
+    "set_v1_counts_more": lambda: counted(
+        sm.MetricSet(["roc_auc", "log_loss"]), ("a", {"a": 0.75, "b": 0.25}), ("b", {"a": 0.5, "b": 0.5})
+    ).reconfigured(metrics=["accuracy"]),
     "rolling_v1_labels": lambda: timed(sm.Rolling(sm.MetricSet(["accuracy"]), 3)),
     "rolling_v1_scores": lambda: counted(sm.Rolling(sm.ROCAUC(), 3), *((i % 2, i / 8) for i in range(6))),
     "timed_v1_set_weighted": lambda: timed(sm.TimeWindow(sm.MetricSet(["accuracy"]), "1m", 6, "10s"), t=True),
