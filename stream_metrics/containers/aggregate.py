@@ -431,8 +431,8 @@ class Aggregate(Portable):
                 raise MergeError("Expected at least one state to merge, but got none")
             with_states = [key for key, entry in self._entries.items() if entry.state is not None]
             names = [with_states[at] for at in ordering(with_states)[:1]]
-            first = self._entries[names[0]].state if names else self._base
-        return copy_like(emptied(first), total)
+            first: Any = self._entries[names[0]].state if names else self._base
+        return copy_like(first, total)
 
     def snapshot(self) -> Any:
         """Return a snapshot of all workers together.

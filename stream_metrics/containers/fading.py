@@ -49,6 +49,7 @@ from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import MOST, Load
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.states.reconfiguring import settled
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["Fading"]
@@ -392,6 +393,7 @@ class Fading(InRiver, Portable):
         TypeError
             If there is no such option.
         """
+        options = settled(options)
         inner = reconfigured_inner(self.inner, options, ("half_life",))
         twin: Self = type(self)(inner, self._half if self.by_count else f"{self._half}ns", self.clock)
         with self._lock.reading():

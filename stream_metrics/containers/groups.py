@@ -35,7 +35,7 @@ from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.states.batches import KeyedBatch, counts_labels, mergeable
 from stream_metrics.states.limits import MOST, Load, capacity_left, grown, load_of
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.states.reconfiguring import not_counted
+from stream_metrics.states.reconfiguring import not_counted, settled
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["ByGroup"]
@@ -376,6 +376,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         TypeError
             If there is no such option.
         """
+        options = settled(options)
         own = {name: options.pop(name) for name in ("max_groups", "other") if name in options}
         own = {"max_groups": self.max_groups, "other": self.other, **own}
         twin: Self = type(self)(reconfigured_inner(self.inner, options), **own)

@@ -86,9 +86,17 @@ def emptied(state: Any) -> Any:
     return empty
 
 
-def copy_like(empty: State, state: State) -> State:
-    """Return a copy of a state that counts what `empty` does, and that shows what `empty` does."""
-    return state.copy() if emptied(state) == empty else empty.copy().merge(state)
+def copy_like(like: State, state: State) -> State:
+    """Return a copy of a state that counts what another one does, and that shows what the other one does."""
+    copied: State = state.copy() if _shows_like(like, state) else emptied(like).merge(state)
+    return copied
+
+
+def _shows_like(mine: Any, theirs: Any) -> bool:
+    """Return whether two states that count the same show the same."""
+    if hasattr(mine, "inner"):
+        return bool(mine.inner == theirs.inner) and getattr(mine, "other", None) == getattr(theirs, "other", None)
+    return bool(mine.has_options_of(theirs) if hasattr(mine, "has_options_of") else emptied(mine) == emptied(theirs))
 
 
 def copier(inner: State, theirs: State) -> Callable[[State], State]:

@@ -35,6 +35,7 @@ from stream_metrics.snapshots.intervals import of_window
 from stream_metrics.states.batches import KeyedBatch, mergeable
 from stream_metrics.states.limits import Load, capacity_left, grown, load_of
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.states.reconfiguring import settled
 from stream_metrics.wire import Portable, packed, unpacked, written_as
 
 __all__ = ["TimeWindow"]
@@ -393,6 +394,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         TypeError
             If there is no such option.
         """
+        options = settled(options)
         inner = reconfigured_inner(self.inner, options, ("period", "panes", "lateness"))
         return self._copied(inner, lambda state: state.reconfigured(**options))
 

@@ -15,6 +15,7 @@ from stream_metrics.labels.pos_label import counted_before
 from stream_metrics.metrics.folds import batch_of, copied, merge_folds, revert_unit, update_unit, written
 from stream_metrics.states.limits import Load
 from stream_metrics.states.protocols import BatchState
+from stream_metrics.states.reconfiguring import settled
 from stream_metrics.wire import Portable, encoded
 
 __all__ = ["MetricBase"]
@@ -220,6 +221,7 @@ class MetricBase(UpdateBase, Portable):
         >>> wider.get(), metric.get()
         (1.0, 0.5)
         """
+        options = settled(options)
         twin: Self = self._like(options)
         with self.reading():
             self._count_again(twin)

@@ -309,10 +309,12 @@ class MetricSet(SetUpdateBase, MetricBase):
     def _check_same(self, other: object) -> None:
         super()._check_same(other)
         assert isinstance(other, MetricSet)
+        if self.scored is None and other.scored is None:
+            return
         if self.score_states != other.score_states:
             raise other_states(self, other)
         mine, theirs = ({name: getattr(each, name) for name in COUNTED} for each in (self, other))
-        if self.score_states and repr(mine) != repr(theirs):
+        if repr(mine) != repr(theirs):
             raise options_differ(mine, theirs, ("buckets", "sample"))
 
     def check_merge(self, other: Any) -> None:

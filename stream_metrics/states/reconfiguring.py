@@ -6,14 +6,14 @@ estimated: where the counts do not tell, `OptionError` says why.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from stream_metrics._core.confusion.kernels import ConfusionCounters
 from stream_metrics.errors import OptionError
 from stream_metrics.labels import Label, same_labels
 
-__all__ = ["check_fixed", "check_options", "not_counted", "renamed_labels"]
+__all__ = ["check_fixed", "check_options", "not_counted", "renamed_labels", "settled"]
 
 
 Labels: TypeAlias = "tuple[Label, ...] | None"  # fixed labels, or none
@@ -25,6 +25,11 @@ def check_options(state: object, options: Mapping[str, object], allowed: Iterabl
     for name in options:
         if name not in names:
             raise TypeError(f"Expected an option of a {type(state).__name__}, which are {names}, but got {name!r}")
+
+
+def settled(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of which each can be read more than once."""
+    return {name: list(value) if isinstance(value, Iterator) else value for name, value in options.items()}
 
 
 def not_counted(argument: str, before: object, after: object, reason: str) -> OptionError:

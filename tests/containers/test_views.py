@@ -175,6 +175,13 @@ def test_an_aggregate_goes_on_through_a_deploy() -> None:
     assert len(totals) == 1
     assert total == counted(NEW, ("a", "b"), ("b", "b"), ("a", "a"), ("a", "a"), ("b", "a"))
 
+    grouped = sm.Aggregate()
+    for name in ("w3", "w2", "w10"):
+        groups = sm.ByGroup(states[name], other=name)
+        groups.update("a", "b", group=name)
+        grouped.put(name, groups, 1)
+    assert (grouped.total().inner.metrics, grouped.total().other) == (("accuracy", "macro_f1"), "w10")
+
     halves = sm.Aggregate(), sm.Aggregate()
     for at, (name, state) in enumerate(states.items()):
         halves[at % 2].put(name, state, 1)

@@ -260,6 +260,18 @@ def test_labels_of_a_set_with_scores_become_more() -> None:
         mine.merge(theirs)
 
 
+def test_options_may_be_iterators() -> None:
+    """They are read for the set and for each fold."""
+    mine = sm.MetricSet()
+    mine.update_many(["a", "b"], ["a", "b"], unit=[1, 2])
+    again = mine.reconfigured(metrics=(key for key in ["accuracy"]), labels=iter("bca"))
+    assert again == mine.reconfigured(metrics=["accuracy"], labels=["b", "c", "a"])
+    assert (again.metrics, again.labels) == (("accuracy",), ("b", "c", "a"))
+    groups = sm.ByGroup(mine)
+    groups.update_many(["a", "b"], ["a", "b"], group=["x", "y"])
+    assert groups.reconfigured(metrics=iter(["accuracy"])) == groups.reconfigured(metrics=["accuracy"])
+
+
 def test_folds_take_the_order_of_labels_of_their_owner() -> None:
     """Those that only the other shard has, too."""
     mine, theirs = sm.MetricSet(labels=["a", "b"]), sm.MetricSet(["accuracy"], labels=["b", "a"])

@@ -110,6 +110,22 @@ def test_only_options_can_change(state: Any) -> None:
         state.reconfigured(metrics=["accuracy"])
 
 
+@pytest.mark.parametrize("weight", [None, 0.25])
+def test_many_labels_are_folded(weight: float | None) -> None:
+    """From a hashed matrix of 2,000 classes into a dense one of 50, with and without fractions of weights."""
+    truth, predicted = np.arange(6000) % 2000, np.arange(6000) * 7 % 2000
+    w = None if weight is None else np.full(6000, weight)
+    state, direct = sm.ConfusionMatrix(), sm.ConfusionMatrix(range(50), other="rest")
+    for each in (state, direct):
+        each.update_many(truth, predicted, w)
+
+    folded = state.reconfigured(labels=range(50), other="rest")
+    assert folded.to_bytes() == direct.to_bytes()
+    assert (folded.correct, folded.snapshot()["macro_f1"]) == (direct.correct, direct.snapshot()["macro_f1"])
+    assert direct.reconfigured(labels=range(10)) == state.reconfigured(labels=range(10), other="rest")
+    assert state.reconfigured(labels=range(2000)[::-1]).labels == tuple(range(2000)[::-1])
+
+
 @settings(deadline=None, max_examples=150)
 @given(data=st.data())
 def test_smaller_sketches_are_those_that_were_always_small(data: st.DataObject) -> None:

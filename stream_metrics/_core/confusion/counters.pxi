@@ -530,12 +530,13 @@ cdef class ConfusionCounters(ConfusionAggregates):
         if not isinstance(other, ConfusionCounters):
             raise MergeError(f"Expected to {verb} a ConfusionMatrix, but got {type(other).__name__}")
         cdef ConfusionCounters o = other
-        mine, theirs = self.label_index.fixed_labels, o.label_index.fixed_labels
-        if not same_labels(mine, theirs):
-            raise options_differ({"labels": mine}, {"labels": theirs}, ("labels",))
-        mine, theirs = self.label_index.other, o.label_index.other
-        if mine is not theirs and not same_labels((mine,), (theirs,)):
-            raise options_differ({"other": mine}, {"other": theirs}, ("other",))
+        cdef LabelIndex mine = self.label_index, theirs = o.label_index
+        same = {"labels": same_labels(mine.fixed_labels, theirs.fixed_labels),
+                "other": mine.other is theirs.other or same_labels((mine.other,), (theirs.other,))}
+        if not all(same.values()):
+            options = ({"labels": each.fixed_labels, "other": each.other} for each in (self, o))
+            raise options_differ(*[{name: each[name] for name in same if not same[name]} for each in options],
+                                 ("labels", "other"))
         return 0
 
     def check_merge(self, other):

@@ -94,10 +94,10 @@ cdef int add_types(RankCounters self, Py_ssize_t i, seen) except -1:
 cdef int check_same(RankCounters self, other) except -1:
     if not isinstance(other, RankCounters):
         raise MergeError(f"Expected to merge a RankSketch, but got {type(other).__name__}")
-    for name in ("buckets", "sample", "pos_label", "pairs"):
-        mine, theirs = getattr(self, name), getattr(other, name)
-        if mine != theirs or repr(mine) != repr(theirs):
-            raise options_differ({name: mine}, {name: theirs}, ("buckets", "sample", "pairs"))
+    mine, theirs = ({name: getattr(each, name) for name in ("buckets", "sample", "pos_label", "pairs")}
+                    for each in (self, other))
+    if repr(mine) != repr(theirs):
+        raise options_differ(mine, theirs, ("buckets", "sample", "pairs"))
     return 0
 
 
