@@ -16,10 +16,11 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import reduce
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar
 
 from stream_metrics._core.numeric.kernels import Lock
-from stream_metrics.containers.inner import copy_like, emptied
+from stream_metrics.containers.inner import copy_like, emptied, merge_unordered
 from stream_metrics.containers.partial_sums import PartialSums
 from stream_metrics.containers.workers import Entry, PutResult, Worker, newer, outcome
 from stream_metrics.errors import LabelError, MergeError, UnknownKeyError, quantity, with_article
@@ -237,9 +238,8 @@ class Aggregate(Portable):
     def _fold(self, states: Iterable[Accumulator | None]) -> None:
         """Add states to the base; copies of this object may share the base that there was."""
         parts = [state for state in (self._base, *states) if state is not None]
-        if parts:  # in an order that does not depend on when each was added: the first says what is shown
-            parts.sort(key=lambda state: emptied(state).to_bytes())
-            self._base = merge(parts)
+        if parts:
+            self._base = reduce(merge_unordered, (part.copy() for part in parts))
             self._sums.replace(BASE, self._base)
 
     def _replace(self, entries: Mapping[Label, Entry]) -> None:

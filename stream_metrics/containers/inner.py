@@ -17,6 +17,7 @@ __all__ = [
     "copy_like",
     "emptied",
     "empty_prototype",
+    "merge_unordered",
     "reconfigured_inner",
     "state_decoder",
     "walk_inner",
@@ -90,6 +91,13 @@ def copy_like(like: State, state: State) -> State:
     """Return a copy of a state that counts what another one does, and that shows what the other one does."""
     copied: State = state.copy() if _shows_like(like, state) else emptied(like).merge(state)
     return copied
+
+
+def merge_unordered(mine: State, theirs: State) -> State:
+    """Return the merge of two states, either of which may be changed; what it shows does not depend on their order."""
+    if not _shows_like(mine, theirs) and emptied(theirs).to_bytes() < emptied(mine).to_bytes():
+        mine, theirs = theirs, mine
+    return mine.merge(theirs)
 
 
 def _shows_like(mine: Any, theirs: Any) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from stream_metrics.catalog.table import find
+from stream_metrics.containers.inner import merge_unordered
 from stream_metrics.integrations.spark_keys import key_codes
 from stream_metrics.integrations.tables import Fields, count_table
 from stream_metrics.labels import Label
@@ -85,12 +86,12 @@ def merge_batches(batches: Batches) -> Batches:
 
 
 def merge_all(states: Iterable[bytes | None]) -> bytes | None:
-    """Return the merge of states as bytes; None if there is none."""
+    """Return the merge of states as bytes, the same in any order; None if there is none."""
     total: Accumulator | None = None
     for data in states:
         if data is not None:
             state = from_bytes(data)
-            total = state if total is None else total.merge(state)
+            total = state if total is None else merge_unordered(total, state)
     return None if total is None else bytes(total.to_bytes())
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any
 
 import pytest
 
 import stream_metrics as sm
+from stream_metrics.containers.inner import merge_unordered
 from stream_metrics.errors import OptionError
 
 SOFT = [("a", {"a": 0.9, "b": 0.1}), ("b", {"a": 0.4, "b": 0.5}), ("b", None), ("b", "a"), ("a", {"b": 1.0})] * 2
@@ -21,6 +23,9 @@ CONTAINERS: dict[str, Any] = {
     "fading by count": lambda state: sm.ByGroup(sm.Fading(state, 8)),
     "groups of windows": lambda state: sm.ByGroup(sm.TimeWindow(state, 60, 6)),
 }
+
+
+LIKE = [lambda options, make=make: fed(make(sm.MetricSet(**options))) for make in CONTAINERS.values()]
 
 
 def fed(container: Any, rows: list[Any] = SOFT, first: int = 0) -> Any:
@@ -186,6 +191,18 @@ def test_an_aggregate_goes_on_through_a_deploy() -> None:
     for at, (name, state) in enumerate(states.items()):
         halves[at % 2].put(name, state, 1)
     assert (halves[0] + halves[1]).total() == (halves[1] + halves[0]).total() == total
+
+
+@pytest.mark.parametrize("make", [lambda options: counted(options, ("a", "b")), *LIKE], ids=["set", *CONTAINERS])
+def test_states_can_merge_in_any_order_to_the_same_bytes(make: Any) -> None:
+    """Where nobody is first: what is shown is what one of them shows, always the same one."""
+    options = [OLD, NEW, {"labels": ["a", "b"]}, {**OLD, "zero_division": 0.0}]
+    totals = set()
+    for order in itertools.permutations(options):
+        a, b, c, d = (make(each) for each in order)
+        left = functools.reduce(merge_unordered, (a.copy(), b.copy(), c.copy(), d.copy()))
+        totals |= {left.to_bytes(), merge_unordered(merge_unordered(a, b), merge_unordered(c, d)).to_bytes()}
+    assert len(totals) == 1
 
 
 def test_retired_workers_of_two_versions_have_the_same_bytes_in_any_order() -> None:
