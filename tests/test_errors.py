@@ -170,7 +170,7 @@ def counted_groups() -> sm.ByGroup:
             (f"stream_metrics.integrations.{name}", package, f'pip install "stream-metrics[{name.partition("_")[0]}]"')
             for name, package in [
                 ("river", "river"), ("torch", "torch"), ("dask", "dask"), ("ray", "ray"), ("beam", "apache_beam"),
-                ("spark", "pyspark"), ("spark_streaming", "pyspark"),
+                ("spark", "pyspark"), ("spark_streaming", "pyspark"), ("spark_sql", "pyspark"),
             ]
         ),
     ],

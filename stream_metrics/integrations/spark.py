@@ -22,6 +22,8 @@
     whole = states.agg(merge_states("state").alias("state")).first()
     print(sm.from_bytes(whole.state).snapshot()["accuracy"])
 
+`register(spark)` gives SQL the functions `sm_merge`, `sm_metric` and `sm_n`; see `spark_sql`.
+
 Needs PySpark 3.5 or newer with pandas below 3 and PyArrow, and Java 17. On one machine `.config("spark.driver.host",
 "127.0.0.1")` spares Spark looking for the name of the host. On a cluster the package is installed on every machine, as
 it has compiled parts: `addPyFile` will not do.
@@ -69,10 +71,11 @@ try:
 
     from stream_metrics.integrations import spark_workers as workers
     from stream_metrics.integrations.spark_columns import Selected, countable, select
+    from stream_metrics.integrations.spark_sql import register
 except ImportError as error:
     raise ImportError('Expected PySpark, pandas and PyArrow: pip install "stream-metrics[spark]"') from error
 
-__all__ = ["accumulate", "accumulate_by", "evaluate", "evaluate_by", "merge_states", "partial_states"]
+__all__ = ["accumulate", "accumulate_by", "evaluate", "evaluate_by", "merge_states", "partial_states", "register"]
 
 State = TypeVar("State", bound=Accumulator)
 ColumnRef: TypeAlias = "str | Column"

@@ -283,4 +283,3 @@ def _as_bytes(row: pa.Table) -> bytes:
     with pa.ipc.new_stream(sink, row.schema) as stream:
         stream.write(row.combine_chunks())
     return bytes(sink.getvalue())
-

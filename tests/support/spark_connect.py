@@ -52,6 +52,12 @@ def main() -> None:
         states = adapter.accumulate_by(df, F.expr("id % 4").alias("four"), sm.MetricSet(), fields)
         merged = states.agg(adapter.merge_states("state").alias("state"), F.count(F.lit(1)).alias("n")).first()
         assert (bytes(merged.state), merged.n) == (total.to_bytes(), 4)
+    adapter.register(spark)
+    states.createOrReplaceTempView("states")
+    sql = "SELECT sm_n(sm_merge_list(collect_list(state))) AS n, count(*) AS rows FROM states"
+    assert tuple(spark.sql(sql).first()) == (60, 4)
+    f1 = spark.sql("SELECT sm_metric(sm_merge(state), 'macro_f1') AS f1 FROM states").first().f1
+    assert f1 == weighted.snapshot()["macro_f1"]
     with pytest.raises(sm.LabelError, match="Expected `y_true` to be a column of the table, but got 'nothing'"):
         adapter.accumulate(df, sm.MetricSet(), Fields("nothing", "guess"))
     spark.stop()

@@ -1,0 +1,100 @@
+"""States in Spark SQL: merged beside other aggregates, and read as numbers."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="needs PySpark")
+pytest.importorskip("pyarrow", reason="needs PyArrow")
+
+from pyspark.errors import PythonException
+from pyspark.sql import functions as F
+
+import stream_metrics as sm
+from stream_metrics.integrations import spark_sql
+from stream_metrics.integrations.spark import accumulate_by, merge_states
+from stream_metrics.integrations.tables import Fields
+
+RNG = random.Random(9)
+ROWS = [(RNG.choice(["fr", "de"]), RNG.randrange(4), RNG.choice("ab"), RNG.choice("abc")) for _ in range(200)]
+
+
+@pytest.fixture(scope="module")
+def states(spark: Any) -> Any:
+    """States of countries and days, and a null, as a view."""
+    spark_sql.register(spark)
+    df = spark.createDataFrame(ROWS, "country string, day int, truth string, guess string")
+    by_day = accumulate_by(df, ["country", "day"], sm.MetricSet(), Fields("truth", "guess"))
+    rows = [tuple(row) for row in by_day.collect()] + [("it", 0, None)]
+    view = spark.createDataFrame(rows, "country string, day int, state binary")
+    view.createOrReplaceTempView("states")
+    return view
+
+
+def expected(country: str) -> sm.MetricSet:
+    """Return what one process counts of a country."""
+    state = sm.MetricSet()
+    truth, guess = zip(*(row[2:] for row in ROWS if row[0] == country), strict=True)
+    state.update_many(truth, guess)
+    return state
+
+
+def test_states_are_merged_beside_other_aggregates(spark: Any, states: Any) -> None:
+    """In SQL and in `agg`, with `count(*)`, `HAVING`, functions around them and none at all."""
+    sql = spark.sql("""
+        SELECT country, count(*) AS days, max(day) AS last, sm_merge(state) AS state, sm_n(sm_merge(state)) AS n,
+            sm_metric(sm_merge(state), 'macro_f1') AS f1
+        FROM states GROUP BY country HAVING count(*) > 1 ORDER BY country
+    """).collect()
+    frame = states.groupBy("country").agg(
+        F.expr("sm_merge(state) AS state"), merge_states("state").alias("same"), F.count("*").alias("days")
+    )
+
+    for row in sql:
+        state = expected(row.country)
+        assert (row.days, row.last, row.n) == (4, 3, state.n)
+        assert bytes(row.state) == state.to_bytes()
+        assert row.f1 == state.snapshot()["macro_f1"]
+    assert [row.country for row in sql] == ["de", "fr"]
+    by_country = {row.country: row for row in frame.collect()}
+    assert by_country["it"].state is None
+    assert by_country["it"].same is None
+    for country in ("de", "fr"):
+        row = by_country[country]
+        assert bytes(row.state) == bytes(row.same) == expected(country).to_bytes()
+        assert row.days == 4
+
+
+def test_states_are_read_as_numbers(spark: Any, states: Any) -> None:
+    """Whole metrics, those of a class, and sizes; null of null, nan of a class that is none."""
+    row = spark.sql("""
+        SELECT sm_metric(m, 'accuracy'), sm_metric(m, 'recall', 'a'), sm_metric(m, 'recall', 'z'), sm_n(m),
+            sm_metric(null, 'accuracy'), sm_n(null), sm_merge_list(array(m, null, m))
+        FROM (SELECT sm_merge(state) AS m FROM states WHERE country = 'fr')
+    """).first()
+
+    snapshot = expected("fr").snapshot()
+    assert row[:2] == (snapshot["accuracy"], snapshot["recall", "a"])
+    assert math.isnan(row[2])
+    assert row[3:6] == (snapshot.n, None, None)
+    assert sm.from_bytes(bytes(row[6])).n == 2 * snapshot.n
+
+
+@pytest.mark.parametrize("call", ["'recall'", "'accuracy', 'a'", "'confusion_matrix'", "'majority_class'"])
+def test_what_is_no_number_is_refused(spark: Any, states: Any, call: str) -> None:
+    """A metric of classes needs a label, others take none, and matrices and labels are no numbers."""
+    with pytest.raises(PythonException, match="Expected `key` of sm_metric to be"):
+        spark.sql(f"SELECT sm_metric(state, {call}) FROM states").collect()
+
+
+def test_the_example_runs(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """The script in the docstring runs as it stands."""
+    lines = [line[4:] for line in str(spark_sql.__doc__).splitlines() if line.startswith("    ")]
+
+    exec("\n".join(lines), {})
+
+    assert capsys.readouterr().out.splitlines()[-1] == "1.0"
