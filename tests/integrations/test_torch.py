@@ -1,4 +1,4 @@
-"""torch.distributed: two gloo ranks give the bytes of one process, and tensors are read where they are."""
+"""torch.distributed: gloo ranks give the bytes of one process, and tensors are read where they are."""
 
 from __future__ import annotations
 
@@ -29,6 +29,54 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = tmp_path_factory.mktemp("ranks")
     torch.multiprocessing.spawn(ranks.rank_main, (str(folder),), nprocs=ranks.WORLD)
     return [pickle.loads((folder / f"rank{rank}").read_bytes()) for rank in range(ranks.WORLD)]
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """What each of five ranks got."""
+    folder = tmp_path_factory.mktemp("tree")
+    torch.multiprocessing.spawn(ranks.tree_main, (str(folder),), nprocs=ranks.TREE)
+    return [pickle.loads((folder / f"rank{rank}").read_bytes()) for rank in range(ranks.TREE)]
+
+
+def test_five_ranks_merge_in_a_tree(tree: Results) -> None:
+    """Every rank gets the bytes of one process; rank 0 merges three states, and no rank one from every other."""
+    whole = ranks.fed("scores", slice(None)).to_bytes()
+
+    assert [rank["total"] for rank in tree] == [whole] * 5
+    assert [rank["merges"] for rank in tree] == [[1, 2, 4], [1], [2, 3], [3], [4]]  # the own one is taken up first
+    for dst in range(5):
+        assert [rank[f"to {dst}"] for rank in tree] == [whole if at == dst else None for at in range(5)]
+
+
+@pytest.mark.parametrize("odd", range(5))
+def test_the_odd_rank_of_five_is_named_on_all(tree: Results, odd: int) -> None:
+    """Whichever rank brings another state or none, all ranks raise one message that names it."""
+    (of_kind,) = {rank[f"odd {odd}"] for rank in tree}
+    (of_none,) = {rank[f"none {odd}"] for rank in tree}
+
+    assert f"that of rank {odd or 1} does not: Expected to merge" in of_kind  # all others differ from rank 0
+    assert f"that of rank {odd} does not: Expected `state` to be an accumulator, but got a NoneType" in of_none
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("wrong", "to have counted 1001 samples together, but got 1003"),
+        ("others", "Expected `expect_n` to be the same on all ranks, but got 1003 on rank 0 and 1004 on rank 1"),
+        ("no number", "rank 1 does not: Expected `expect_n` to be a whole number from 0"),
+        ("text", "rank 0 does not: Expected `expect_n` to be a whole number from 0"),
+    ],
+)
+def test_expect_n_is_checked_on_every_rank(results: Results, name: str, message: str) -> None:
+    """Abstentions count; a wrong number, or one that is none on one rank, raises one message on all."""
+    whole = ranks.fed("labels", slice(None))
+    whole.update_many([0, 0], [None, None])
+    messages = {text for rank in results for text in rank[name]}
+
+    assert [rank["right"] for rank in results] == [whole.to_bytes()] * 2
+    assert len(messages) == 1
+    assert message in messages.pop()
 
 
 @pytest.mark.parametrize("name", ranks.STATES)
@@ -124,6 +172,10 @@ def test_without_a_process_group(exchange: Any) -> None:
 
     assert total == state
     assert total is not state
+    assert exchange(state, expect_n=ranks.ROWS) == state
+    with pytest.raises(sm.MergeError, match="to have counted 7 samples together") as refused:
+        exchange(state, expect_n=7)
+    assert (refused.value.argument, refused.value.got) == ("expect_n", ranks.ROWS)
     with pytest.raises(sm.MergeError, match="Rolling"):
         exchange(sm.Rolling(sm.MCC(), 10))
     with pytest.raises(sm.MergeError, match="Expected `state` to be an accumulator, but got a NoneType"):

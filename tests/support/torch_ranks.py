@@ -1,4 +1,4 @@
-"""Work of each of two ranks of torch.distributed in tests of the adapter; processes of torch import it by name."""
+"""Work of each rank of torch.distributed in tests of the adapter; processes of torch import it by name."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ import stream_metrics as sm
 from stream_metrics.integrations import torch as adapter
 
 WORLD = 2
+TREE = 5  # ranks of the tests of the tree
 ROWS = 1001  # odd, so that ranks of equal size would need a row twice
 CLASSES = (0, 1, 2)
 STATES: dict[str, Callable[[], Any]] = {
@@ -123,11 +124,52 @@ def rank_main(rank: int, folder: str) -> None:
     limits = {"world_size": WORLD, "timeout": timedelta(seconds=120)}
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, **limits)
     try:
-        got = {**_merges(rank), **_errors(rank), **_sampled(rank), **_grouped(rank)}
+        got = {**_merges(rank), **_errors(rank), **_sampled(rank), **_grouped(rank), **_counted(rank)}
         got["epochs"] = epochs(slice(0, 700) if rank == 0 else slice(700, None))
         (Path(folder) / f"rank{rank}").write_bytes(pickle.dumps(got))
     finally:
         dist.destroy_process_group()
+
+
+def tree_main(rank: int, folder: str) -> None:
+    """Let one of five ranks merge, count its merges and the states it has received, and meet errors of each other."""
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    torch.set_num_threads(1)
+    limits = {"world_size": TREE, "timeout": timedelta(seconds=120)}
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, **limits)
+    merges: list[int] = []
+    merge = adapter._merged
+
+    def counted(total: Any, shard: Any, sender: int) -> Any:
+        merges.append(sender)
+        return merge(total, shard, sender)
+
+    adapter._merged = counted
+    try:
+        state = fed("scores", slice(rank, None, TREE))
+        got: dict[str, Any] = {"total": adapter.all_reduce(state, expect_n=ROWS).to_bytes(), "merges": list(merges)}
+        for dst in range(TREE):
+            there = adapter.reduce(state, dst)
+            got[f"to {dst}"] = None if there is None else there.to_bytes()
+        for odd in range(TREE):
+            brought = sm.MCC() if rank == odd else sm.Accuracy()
+            got[f"odd {odd}"] = raised(partial(adapter.all_reduce, brought))
+            got[f"none {odd}"] = raised(partial(adapter.reduce, None if rank == odd else sm.MCC(), 2))
+        (Path(folder) / f"rank{rank}").write_bytes(pickle.dumps(got))
+    finally:
+        dist.destroy_process_group()
+
+
+def _counted(rank: int) -> dict[str, Any]:
+    """Return what `expect_n` says: of the right number, a wrong one, other ones on each rank, and of no number."""
+    state = fed("labels", slice(rank, None, WORLD))
+    state.update(0, None)  # an abstention
+    got: dict[str, Any] = {"right": adapter.all_reduce(state, expect_n=ROWS + WORLD).to_bytes()}
+    numbers = {"wrong": ROWS, "others": ROWS + WORLD + rank, "no number": -1 if rank else ROWS + WORLD, "text": "a"}
+    for name, number in numbers.items():
+        calls = partial(adapter.all_reduce, state), partial(adapter.reduce, state, 1)
+        got[name] = [raised(partial(call, expect_n=number)) for call in calls]
+    return got
 
 
 def _merges(rank: int) -> dict[str, Any]:
