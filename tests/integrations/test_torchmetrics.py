@@ -1,0 +1,218 @@
+"""torchmetrics: a metric of this package in its module, in collections, in state dictionaries and on several ranks."""
+
+from __future__ import annotations
+
+import copy
+import doctest
+import io
+import pickle
+import sys
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs PyTorch", exc_type=ImportError)
+torchmetrics = pytest.importorskip("torchmetrics", reason="needs torchmetrics", exc_type=ImportError)
+
+from support import torch_ranks as ranks  # noqa: E402
+from torchmetrics.utilities.exceptions import TorchMetricsUserError  # noqa: E402
+
+import stream_metrics as sm  # noqa: E402
+from stream_metrics.integrations import torchmetrics as adapter  # noqa: E402
+from stream_metrics.integrations.torchmetrics import TorchMetric  # noqa: E402
+
+HALF = slice(0, 500)
+REST = slice(500, None)
+
+
+def fed(metric: Any, *parts: slice, **options: Any) -> Any:
+    """Return a metric that was updated with parts of the rows."""
+    y, p = ranks.rows()
+    made = metric if isinstance(metric, TorchMetric) else TorchMetric(metric, **options)
+    for part in parts:
+        made.update(p[part], y[part])
+    return made
+
+
+def whole(*keys: str) -> Any:
+    """Return the values of all rows, by the package's own set."""
+    y, p = ranks.rows()
+    state = sm.MetricSet(list(keys), scores=True)
+    state.update_many(y, scores=p, classes=ranks.CLASSES)
+    return state.get()
+
+
+def test_values_are_those_of_the_set() -> None:
+    """A key, keys, a metric and a set give tensors of the exact values."""
+    expected = whole("macro_f1", "log_loss")
+    keys = ["macro_f1", "log_loss"]
+
+    assert fed("macro_f1", HALF, REST).compute().item() == expected["macro_f1"]
+    assert fed(sm.LogLoss(), HALF, REST).compute().item() == expected["log_loss"]
+    for metric in (keys, sm.MetricSet(keys)):
+        values = fed(metric, HALF, REST).compute()
+        assert {key: value.item() for key, value in values.items()} == {key: expected[key] for key in keys}
+    everything = fed(sm.MetricSet(scores=True), slice(None)).compute()
+    assert len(everything) > 50
+    assert all(torch.is_tensor(value) and value.ndim == 0 for value in everything.values())
+
+
+def test_forward_returns_the_batch_and_counts_it() -> None:
+    """Calling the module gives the value of the batch; the epoch has them all."""
+    y, p = ranks.rows()
+    metric = TorchMetric("accuracy")
+    for part in (HALF, REST):
+        right = (p[part].argmax(-1) == y[part]).double().mean().item()
+        assert metric(p[part], y[part]).item() == pytest.approx(right)
+    assert metric.compute().item() == whole("accuracy")["accuracy"]
+    assert metric.update_count == 2
+
+
+def test_a_bad_batch_leaves_everything_as_it_was() -> None:
+    """An error names the position, and neither counts nor number of updates of the batch stay."""
+    metric = fed("log_loss", HALF)
+    before = metric.counts.to_bytes()
+    bad = torch.tensor([[0.5, 0.5], [1.5, 0.5]])
+    for call in (metric.update, metric):
+        with pytest.raises(sm.ScoreError, match="position 1"):
+            call(bad, torch.tensor([0, 1]))
+    assert metric.counts.to_bytes() == before
+
+
+def test_reset_and_pickles_and_copies() -> None:
+    """An epoch that was reset starts from nothing; copies and pickles have the counts and are independent."""
+    metric = fed("macro_f1", HALF)
+    twins = copy.deepcopy(metric), metric.clone(), pickle.loads(pickle.dumps(metric))
+    metric.reset()
+    fed(metric, HALF, REST)
+
+    assert metric.compute().item() == whole("macro_f1")["macro_f1"]
+    for twin in twins:
+        assert twin.counts.n == 500
+        assert twin.compute().item() != metric.compute().item()
+
+
+def test_collections() -> None:
+    """Metrics in a collection share the call, keep their counts, and take prefixes."""
+    y, p = ranks.rows()
+    metrics = {"f1": TorchMetric("macro_f1"), "both": TorchMetric(["accuracy", "log_loss"])}
+    collection = torchmetrics.MetricCollection(metrics, prefix="val_")
+    collection.update(p[HALF], y[HALF])
+    collection(p[REST], y[REST])
+    expected = whole("macro_f1", "accuracy", "log_loss")
+
+    values = {key: value.item() for key, value in collection.compute().items()}
+    assert values["val_f1"] == expected["macro_f1"]
+    assert {expected["accuracy"], expected["log_loss"]} <= set(values.values())
+    collection.reset()
+    assert {metric.counts.n for metric in collection.values()} == {0}
+
+
+def test_state_dictionaries() -> None:
+    """Counts are a tensor of bytes in the dictionary of the module around, unless they are not to be kept."""
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer, self.metric = torch.nn.Linear(2, 2), TorchMetric("macro_f1")
+
+    net, other = Net(), Net()
+    fed(net.metric, HALF)
+    file = io.BytesIO()
+    torch.save(net.state_dict(), file)
+    file.seek(0)
+    other.load_state_dict(torch.load(file, weights_only=True))
+
+    assert other.metric.counts == net.metric.counts
+    assert fed(other.metric, REST).compute().item() == whole("macro_f1")["macro_f1"]
+    net.metric.persistent(False)
+    assert set(net.state_dict()) == {"layer.weight", "layer.bias"}
+    before = other.metric.counts.to_bytes()
+    with pytest.raises(RuntimeError, match="Expected to merge an Accuracy, but got a MacroF1"):
+        TorchMetric("accuracy").load_state_dict(other.metric.state_dict())
+    assert other.metric.counts.to_bytes() == before
+
+
+def test_devices_and_types() -> None:
+    """Values come back on the device of the module; `half` and `double` change no count."""
+    metric = fed("accuracy", slice(None))
+    expected = whole("accuracy")["accuracy"]
+
+    assert metric.half().double().to(torch.device("cpu")).compute().item() == expected
+    assert torch.nn.ModuleList([metric]).to("meta")[0].compute().device.type == "meta"
+
+
+def test_classes_that_indices_stand_for() -> None:
+    """With `classes`, targets and labels are indices, and columns are named."""
+    names = ["cat", "dog", "emu"]
+    metric = fed(sm.MetricSet(scores=True), slice(None), classes=names)
+    y, p = ranks.rows()
+    labels = TorchMetric("accuracy", classes=names)
+    labels.update(p.argmax(-1), y)
+
+    assert metric.counts.state.labels == ("cat", "dog", "emu")
+    assert metric.compute()["accuracy"] == labels.compute() == whole("accuracy")["accuracy"]
+    with pytest.raises(sm.LabelError, match=r"`target`.*indices of `classes`"):
+        metric.update(p, y.double())
+
+
+def test_weights_and_single_scores() -> None:
+    """Weights count, and a column of scores is that of class 1."""
+    y, p = ranks.rows()
+    truth, scores, w = (y == 1).long(), p[:, 1], torch.arange(ranks.ROWS).double() / 4
+    metric, own = TorchMetric(sm.ROCAUC()), sm.ROCAUC()
+    metric.update(scores, truth, w)
+    own.update_many(truth, scores, w)
+
+    assert metric.counts == own
+    assert metric.compute().item() == own.get()
+
+
+def test_merge_state() -> None:
+    """Counts of another metric are added; what is none is refused."""
+    metric, other = fed("macro_f1", HALF), fed("macro_f1", REST)
+    metric.merge_state(other)
+
+    assert metric.compute().item() == whole("macro_f1")["macro_f1"]
+    with pytest.raises(sm.MergeError, match="Expected to merge a TorchMetric, but got a dict"):
+        metric.merge_state({})
+
+
+@pytest.mark.parametrize(
+    ("metric", "options"), [("precision", {"dist_sync_fn": print}), (0.5, {}), ({"accuracy"}, {}), ("recall_at_k", {})]
+)
+def test_what_cannot_be_a_metric(metric: Any, options: Any) -> None:
+    """Something else, an unknown key, and a function that would gather states are refused."""
+    with pytest.raises((ValueError, KeyError)):
+        TorchMetric(metric, **options)
+
+
+def test_sync_without_ranks_and_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is one process nothing is synced; what is synced is not synced again, nor updated in between."""
+    metric = fed("accuracy", HALF)
+    metric.sync()
+    with pytest.raises(TorchMetricsUserError, match=r"that is synced, but it is not"):
+        metric.unsync()
+    monkeypatch.setattr(metric, "_all_reduce", lambda counts, group: counts.copy().merge(counts))
+    metric.sync(distributed_available=lambda: True)
+    assert metric.counts.n == 1000
+    with pytest.raises(TorchMetricsUserError):
+        metric.sync(distributed_available=lambda: True)
+    with pytest.raises(TorchMetricsUserError):
+        metric(torch.tensor([0]), torch.tensor([0]))
+    metric.unsync()
+    assert metric.counts.n == 500
+
+
+def test_the_example_of_the_class() -> None:
+    """The doctest of `TorchMetric` runs."""
+    assert doctest.testmod(adapter).failed == 0
+
+
+def test_missing_torchmetrics_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without torchmetrics the import says what to install."""
+    monkeypatch.setitem(sys.modules, "torchmetrics", None)
+    monkeypatch.delitem(sys.modules, "stream_metrics.integrations.torchmetrics")
+
+    with pytest.raises(ImportError, match=r"stream-metrics\[torchmetrics\]"):
+        import stream_metrics.integrations.torchmetrics  # noqa: F401
