@@ -98,7 +98,7 @@ COMMON = {
     "sample": ("int", "int", "Number of scores of each class that are kept in full beyond that."),
 }
 MEMORY = {
-    "counts": "8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.",
+    "counts": "at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.",
     "ranks": (
         f"bounded, whatever is counted: for a class against the rest at most {RankSketch().memory_bound() // 1024} KiB "
         "by default."

@@ -116,7 +116,7 @@ class Accuracy(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -166,7 +166,7 @@ class AverageAccuracy(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     The value is at least 1 - 2/K.
 
@@ -276,7 +276,7 @@ class BalancedAccuracy(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     Classes without samples are left out, whatever `zero_division` is. Adjusted for chance it is (BA - 1/K') / (1 -
     1/K'), in [-1, 1], which is 0/0 if K' = 1 (Brodersen et al. 2010).
@@ -386,7 +386,7 @@ class CohenKappa(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: one single class, both true and predicted.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     The value is 1 only if every sample is predicted right. It is -1 only for two equally frequent classes that are
     swapped. scikit-learn returns nan where this is 0/0.
@@ -440,7 +440,7 @@ class CramersV(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: fewer than two classes.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     The value is 1 for a perfect prediction and for every relabelling of it.
 
@@ -563,7 +563,7 @@ class DetectionPrevalence(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -684,7 +684,7 @@ class F1(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: class neither true nor predicted.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -739,7 +739,7 @@ class FBeta(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: class neither true nor predicted.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     Recall counts b times as much as precision.
 
@@ -794,7 +794,7 @@ class FalseDiscoveryRate(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no prediction of the class.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -847,7 +847,7 @@ class FalseNegativeRate(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no sample of the class.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -900,7 +900,7 @@ class FalseOmissionRate(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: all predictions are of the class.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -953,7 +953,7 @@ class FalsePositiveRate(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: all samples are of the class.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -1009,7 +1009,7 @@ class GeneralF1(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     The arithmetic mean is the macro F1.
 
@@ -1069,7 +1069,7 @@ class GeneralFowlkesMallows(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -1124,7 +1124,7 @@ class GeneralizedMCC(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: fewer than two classes, or a class never true or never predicted.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     Small values are usual: it shrinks like cramers_v^(K-1). It is also 1 for every even permutation of the labels.
 
@@ -1177,7 +1177,7 @@ class GeometricMean(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     It is 0 if one of these recalls is 0.
 
@@ -1344,7 +1344,7 @@ class Jaccard(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: class neither true nor predicted.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -1504,7 +1504,7 @@ class MCC(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: all samples, or all predictions, of one class.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     The value is 1 only if every sample is predicted right. For more than two classes the minimum depends on the truth
     and is above -1.
@@ -1694,7 +1694,7 @@ class MacroF1(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     The literature uses both variants under one name. The F1 of the means is never smaller than the mean F1.
 
@@ -1749,7 +1749,7 @@ class MacroFBeta(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -1800,7 +1800,7 @@ class MacroJaccard(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -1850,7 +1850,7 @@ class MacroPrecision(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -1959,7 +1959,7 @@ class MacroRecall(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     `BalancedAccuracy` leaves classes without samples out.
 
@@ -2012,7 +2012,7 @@ class MacroSpecificity(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -2188,7 +2188,7 @@ class MicroF1(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     Every wrong sample is one false positive and one false negative, so the value is the accuracy.
 
@@ -2242,7 +2242,7 @@ class MicroFBeta(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     Every wrong sample is one false positive and one false negative, so the value is the accuracy for every beta.
 
@@ -2294,7 +2294,7 @@ class MicroJaccard(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -2343,7 +2343,7 @@ class MicroPrecision(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     Every wrong sample is one false positive and one false negative, so the value is the accuracy.
 
@@ -2453,7 +2453,7 @@ class MicroRecall(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     Every wrong sample is one false positive and one false negative, so the value is the accuracy.
 
@@ -2507,7 +2507,7 @@ class NPV(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: all predictions are of the class.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -2560,7 +2560,7 @@ class NegativeF1(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: everything is true positive.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -2613,7 +2613,7 @@ class OvAAccuracy(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -2666,7 +2666,7 @@ class OvABalancedAccuracy(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     If all samples or none are of the class, the value is the rate that is defined.
 
@@ -2721,7 +2721,7 @@ class OvAMCC(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: all samples, or all predictions, of one class.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -2777,7 +2777,7 @@ class OvO(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: fewer than two classes.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     The range is that of the metric.
 
@@ -2831,7 +2831,7 @@ class OvOAccuracy(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: fewer than two classes.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -2882,7 +2882,7 @@ class OvOCohenKappa(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: fewer than two classes.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -2934,7 +2934,7 @@ class OvOF1(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: fewer than two classes.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -2985,7 +2985,7 @@ class OvOMCC(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: fewer than two classes.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -3037,7 +3037,7 @@ class P4(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: one single class, both true and predicted.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -3149,7 +3149,7 @@ class PRFowlkesMallows(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: class neither true nor predicted.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     The value is 0 if the class is either true or predicted, but not both. The clustering index of the same name is
     `PairFowlkesMallows`.
@@ -3203,7 +3203,7 @@ class PairFowlkesMallows(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no two samples share a class, or a prediction.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     This is the index of scikit-learn and river, and no measure of a classifier. A whole weight is as many samples;
     weights with a fraction raise `ValueError`.
@@ -3326,7 +3326,7 @@ class Precision(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no prediction of the class.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -3442,7 +3442,7 @@ class Prevalence(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -3549,7 +3549,7 @@ class Recall(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no sample of the class.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -3668,7 +3668,7 @@ class Specificity(OneClassMetric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: all samples are of the class.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -3947,7 +3947,7 @@ class WeightedBalancedAccuracy(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: all weights are 0.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     The weights may have any scale. Without weights it is the balanced accuracy.
 
@@ -4001,7 +4001,7 @@ class WeightedF1(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -4054,7 +4054,7 @@ class WeightedFBeta(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -4105,7 +4105,7 @@ class WeightedJaccard(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -4158,7 +4158,7 @@ class WeightedKappa(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: one single class, both true and predicted.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     The order of the labels must be the order of the classes; `labels` sets it.
 
@@ -4212,7 +4212,7 @@ class WeightedPrecision(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------
@@ -4321,7 +4321,7 @@ class WeightedRecall(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     The value is the accuracy.
 
@@ -4373,7 +4373,7 @@ class ZeroOneLoss(Metric):
     - Prediction (`y_pred` of `update` and `update_many`): the predicted label, or a mapping from label to score, whose
       largest is predicted. None is an abstention.
     - 0/0: no data.
-    - Memory: 8 bytes for each of K * K cells up to 1,024 classes, beyond that at most 43 for each occupied cell.
+    - Memory: at most 9 bytes for each of K * K cells up to 1,024 classes, else at most 43 for each occupied cell.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Square and sparse tables: the same readings and the same bytes on both sides of 1024 classes."""
+"""Square and sparse tables: the same readings and the same bytes, whichever a table is, and when it changes."""
 
 from __future__ import annotations
 
@@ -100,6 +100,53 @@ def test_a_table_that_was_sparse_is_the_same_state(fractions: bool) -> None:
     assert state.to_bytes() == never.to_bytes()
     assert np.array_equal(state.matrix, never.matrix)
     assert state.snapshot().to_json() == never.snapshot().to_json()
+
+
+@pytest.mark.parametrize("fractions", [False, True], ids=["whole", "fractions"])
+@pytest.mark.parametrize("classes", [31, 34, 60, 150, 400])
+def test_tables_that_change_their_form(classes: int, fractions: bool) -> None:
+    """Few cells, then many, then few again, in one state and in shards: all bytes are equal, and readings exact."""
+    samples = [*stream(classes, 20, 60, fractions), *stream(classes + 1, classes, 30_000, fractions)]
+    whole, shards = sm.ConfusionMatrix(), [sm.ConfusionMatrix() for _ in range(5)]
+    for at, sample in enumerate(samples):
+        whole.update(*sample)
+        shards[at % 5].update(*sample)
+        if at in (10, 60, 90, 200, 1000, 5000):
+            again = sm.ConfusionMatrix()
+            again.update_many(*(list(column) for column in zip(*samples[: at + 1], strict=True)))
+            merged = sm.merge(shards)
+            assert whole.to_bytes() == again.to_bytes() == merged.to_bytes() == whole.copy().to_bytes()
+            assert sm.from_bytes(whole.to_bytes()) == whole
+            assert np.array_equal(whole.matrix, merged.matrix)
+    assert_same_readings(whole, in_plain_python(samples))
+    rest = sm.merge(shards)
+    for sample in samples[100:]:
+        whole.revert(*sample)
+    for at in range(5):
+        later = sm.ConfusionMatrix()
+        for sample in samples[100:][at::5]:
+            later.update(*sample)
+        rest.subtract(sm.from_bytes(later.to_bytes()) if at % 2 else later)
+
+    assert_same_readings(whole, in_plain_python(samples[:100]))
+    assert rest.to_bytes() == whole.to_bytes()
+    assert rest.merge(rest).total == 2 * whole.total
+
+
+def test_cells_come_and_go_in_a_table_of_few() -> None:
+    """A window over many classes empties as many cells as it fills, and its table does not grow."""
+    names = [f"class {i}" for i in range(200)]
+    state, window = sm.ConfusionMatrix(), list[tuple[str, str]]()
+    rng = np.random.default_rng(8)
+    for truth, predicted in rng.integers(0, 200, (8000, 2)).tolist():
+        window.append((names[truth], names[predicted]))
+        state.update(*window[-1])
+        if len(window) > 100:
+            state.revert(*window.pop(0))
+    again = sm.ConfusionMatrix()
+    again.update_many(*(list(column) for column in zip(*window, strict=True)))
+
+    assert state.to_bytes() == again.to_bytes()
 
 
 @pytest.mark.parametrize("classes", [1023, 1024, 1025])

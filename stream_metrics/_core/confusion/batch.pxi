@@ -334,10 +334,11 @@ def count_codes(const int32_t[::1] t, const int32_t[::1] p, Py_ssize_t true_labe
     counts_true = np.zeros(max(true_labels, 1), np.int64)
     counts_predicted = np.zeros(max(predicted_labels, 1), np.int64)
     cdef int64_t[::1] counts_t = counts_true, counts_p = counts_predicted
-    cells.reserve(max(true_labels, predicted_labels, 1))
+    cells.reserve(max(true_labels, predicted_labels, 1), True)
     cells.used = max(true_labels, predicted_labels)
     if fractional:
         cells.make_fractional()
+    cells.expect(n)
     with nogil:
         for r in range(n):
             if t[r] < 0 or t[r] >= true_labels or p[r] >= predicted_labels:

@@ -4,23 +4,34 @@ A counter is a 128-bit fixed-point number: a signed 64-bit whole part and, once 
 64-bit part in units of 2^-64. Adding and subtracting such numbers is exact, so states form a commutative group: no
 order of updates, merges and reverts can leave a residue. There are no fraction arrays while all weights are whole.
 
-Cells form a square array while there are at most DENSE_CLASSES classes, and a hash of the occupied ones beyond. A
-class's totals fill one cache line, so that one sample touches at most three lines.
+Cells are a square array, or a hash of the occupied ones where that takes at most half as much memory. Up to SMALL
+classes they are always a square, beyond DENSE_CLASSES always a hash. In between, a hash becomes a square once it was
+used half as often as the square has cells, because a cell of a square is found sooner. A square turns into a hash only
+when classes are added, so that a sample of known classes never waits for it. Which of both it is shows in no result.
+
+A class's totals fill one cache line, so that one sample touches at most three lines.
 """
 
 cimport cython
 from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 
 import numpy as np
 
+from stream_metrics._core.numeric.hashing cimport home_slot
 from stream_metrics._core.numeric.kernels cimport HASH_SEED, Guarded, sum_overflow
-from stream_metrics._core.numeric.openmap cimport CounterMap, map_create, map_find, map_free, map_is_zero
+from stream_metrics._core.numeric.openmap cimport (
+    CounterMap, map_create, map_find, map_free, map_is_full, map_is_zero, map_move, map_rebuild, map_resize, probe,
+)
 
+cdef Py_ssize_t SMALL = 32            # 8 kB of cells
 cdef Py_ssize_t DENSE_CLASSES = 1024  # 8 MB of cells
-cdef Py_ssize_t FIRST_CAPACITY = 8
-cdef Py_ssize_t FIRST_SLOTS = 4096
+cdef Py_ssize_t FIRST_SLOTS = 64
+cdef Py_ssize_t MANY_SLOTS = 1024     # 16 kB; smaller hashes grow faster
+
+cdef enum:
+    PATIENCE = 1024  # how often a cell is found in a hash between looks at how often that was; a power of two
 
 
 cdef void *allocate(Py_ssize_t count, Py_ssize_t size) except NULL nogil:
@@ -41,6 +52,45 @@ cdef inline void minus(int64_t *whole, uint64_t *part, int64_t w, uint64_t f) no
     part[0] -= f
 
 
+cdef inline Py_ssize_t with_slack(Py_ssize_t classes, Py_ssize_t share) noexcept nogil:
+    """A larger number of classes, so that not every class that comes alone moves all others."""
+    return (classes + 3) & ~3 if classes <= 16 else classes + classes // share
+
+
+cdef inline int quarters_for(Py_ssize_t classes) noexcept nogil:
+    """How many quarters of the slots of a hash may be occupied: fewer where a square would take more memory."""
+    return 2 if classes <= DENSE_CLASSES else 3
+
+
+cdef inline Py_ssize_t slots_for(Py_ssize_t cells, Py_ssize_t classes) noexcept nogil:
+    """The slots of a hash that holds so many cells of so many classes."""
+    cdef Py_ssize_t slots = FIRST_SLOTS
+    while slots * quarters_for(classes) < (cells + 1) * 4:
+        slots *= 2
+    return slots
+
+
+cdef inline Py_ssize_t scattered(Py_ssize_t slot, Py_ssize_t slots) noexcept nogil:
+    """The position of the value of a slot, where the slots are taken in another order.
+
+    In their own order keys would crowd the first slots of another hash, since all hashes of a process are alike.
+    """
+    return 2 * <Py_ssize_t> ((<uint64_t> slot * <uint64_t> 0x9E3779B97F4A7C15 + 1) & <uint64_t> (slots - 1)) + 1
+
+
+cdef inline uint64_t cell_key(Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+    """The key of a cell in a hash; never 0."""
+    return ((<uint64_t> i << 32) | <uint64_t> j) + 1
+
+
+cdef inline Py_ssize_t row_of(uint64_t key) noexcept nogil:
+    return <Py_ssize_t> ((key - 1) >> 32)
+
+
+cdef inline Py_ssize_t column_of(uint64_t key) noexcept nogil:
+    return <Py_ssize_t> (((key - 1) << 32) >> 32)
+
+
 cdef class Cells(Guarded):
     """Weights by (row, column); the caller assigns the indices, and opens sections where they are needed."""
 
@@ -50,74 +100,119 @@ cdef class Cells(Guarded):
         map_free(&self.table)
 
     @cython.final
-    cdef int reserve(self, Py_ssize_t classes) except -1:
-        """Reserve memory for `classes` classes; on failure nothing has changed."""
-        cdef Py_ssize_t capacity = max(self.capacity, FIRST_CAPACITY), i
-        cdef Totals *totals
+    cdef int reserve(self, Py_ssize_t classes, bint exactly=False) except -1:
+        """Reserve memory for `classes` classes, and unless `exactly` for a few more; on failure nothing has changed."""
+        if self.table.key == NULL and classes > self.width:
+            if classes > SMALL and (classes > DENSE_CLASSES or self.few(self.live, classes)):
+                self.make_sparse(classes)
+            else:
+                self.resize_square(classes if exactly else with_slack(classes, 16))
+        if classes > self.capacity:
+            self.resize_totals(classes if exactly else with_slack(classes, 8))
+        return 0
+
+    cdef bint few(self, Py_ssize_t cells, Py_ssize_t classes) noexcept nogil:
+        """Whether so many occupied cells take less than half as much memory in a hash as in a square."""
+        return cells * 11 < classes * classes
+
+    cdef int resize_totals(self, Py_ssize_t capacity) except -1:
+        cdef Totals *totals = <Totals *> allocate(capacity, sizeof(Totals))
         cdef Fractions *fractions = NULL
-        cdef int64_t *value = NULL
-        cdef uint64_t *fraction = NULL
-        if classes <= self.capacity:
-            return 0
-        while capacity < classes:
-            capacity *= 2
-        if capacity > DENSE_CLASSES and self.table.key == NULL:
-            self.make_sparse(FIRST_SLOTS)
-        totals = <Totals *> allocate(capacity, sizeof(Totals))
-        try:
-            if self.fractions != NULL:
+        if self.fractions != NULL:
+            try:
                 fractions = <Fractions *> allocate(capacity, sizeof(Fractions))
-            if self.table.key == NULL:
-                value = <int64_t *> allocate(capacity * capacity, sizeof(int64_t))
-                if self.table.fraction != NULL:
-                    fraction = <uint64_t *> allocate(capacity * capacity, sizeof(uint64_t))
-        except MemoryError:
-            PyMem_RawFree(totals)
+            except MemoryError:
+                PyMem_RawFree(totals)
+                raise
+            memcpy(fractions, self.fractions, self.used * sizeof(Fractions))
+            self.fractions, fractions = fractions, self.fractions
             PyMem_RawFree(fractions)
-            PyMem_RawFree(value)
-            raise
         if self.used:
             memcpy(totals, self.totals, self.used * sizeof(Totals))
         self.totals, totals = totals, self.totals
         PyMem_RawFree(totals)
-        if fractions != NULL:
-            memcpy(fractions, self.fractions, self.used * sizeof(Fractions))
-            self.fractions, fractions = fractions, self.fractions
-            PyMem_RawFree(fractions)
-        if self.table.key == NULL:
-            for i in range(self.used):
-                memcpy(value + i * capacity, self.table.value + i * self.capacity, self.used * sizeof(int64_t))
-                if fraction != NULL:
-                    memcpy(fraction + i * capacity, self.table.fraction + i * self.capacity,
-                           self.used * sizeof(uint64_t))
-            self.table.value, value = value, self.table.value
-            self.table.fraction, fraction = fraction, self.table.fraction
-            PyMem_RawFree(value)
-            PyMem_RawFree(fraction)
         self.capacity = capacity
         return 0
 
-    @cython.final
-    cdef int make_sparse(self, Py_ssize_t slots) except -1:
-        """Move the cells of a square array into a hash of at least `slots` slots."""
-        cdef CounterMap dense = self.table, sparse
-        cdef Py_ssize_t i, j, at, to, filled = 0
-        for at in range(self.used * self.capacity):
-            filled += not map_is_zero(&dense, at)
-        while slots * 3 < filled * 8:
-            slots *= 2
+    cdef int resize_square(self, Py_ssize_t width) except -1:
+        cdef CounterMap old = self.table
+        cdef Py_ssize_t i
+        self.table = self.new_square(width)
+        for i in range(min(self.used, self.width)):
+            memcpy(self.table.value + i * width, old.value + i * self.width, self.width * sizeof(int64_t))
+            if old.fraction != NULL:
+                memcpy(self.table.fraction + i * width, old.fraction + i * self.width, self.width * sizeof(uint64_t))
+        self.width = width
+        map_free(&old)
+        return 0
+
+    cdef CounterMap new_square(self, Py_ssize_t width) except * nogil:
+        """Return empty cells for `width` classes, with fractions if there are any."""
+        cdef CounterMap square
+        memset(&square, 0, sizeof(CounterMap))
+        square.value = <int64_t *> allocate(width * width, sizeof(int64_t))
+        if self.fractions != NULL:
+            square.fraction = <uint64_t *> PyMem_RawCalloc(width * width, sizeof(uint64_t))
+            if square.fraction == NULL:
+                PyMem_RawFree(square.value)
+                with gil:
+                    raise MemoryError(f"no memory for the fractions of {width} classes")
+        return square
+
+    cdef int make_sparse(self, Py_ssize_t classes) except -1:
+        """Move the cells of the square into a hash, which is to have room for so many classes."""
+        cdef CounterMap square = self.table, sparse
+        cdef Py_ssize_t i, j, at, to, slots = slots_for(self.live, classes), width = self.width
         if map_create(&sparse, slots, self.fractions != NULL, HASH_SEED) < 0:
             raise MemoryError(f"no memory for {slots} cells")
-        self.table = sparse
-        for i in range(self.used):
-            for j in range(self.used):
-                at = i * self.capacity + j
-                if not map_is_zero(&dense, at):
-                    to = self.find(i, j)
-                    self.table.value[to] = dense.value[at]
-                    if dense.fraction != NULL:
-                        self.table.fraction[to] = dense.fraction[at]
-        map_free(&dense)
+        self.table, self.width, self.lookups = sparse, 0, 0
+        for i in range(min(self.used, width)):
+            for j in range(min(self.used, width)):
+                at = i * width + j
+                if not map_is_zero(&square, at):
+                    to = map_find(&self.table, cell_key(i, j), 3)
+                    self.table.value[to] = square.value[at]
+                    if square.fraction != NULL:
+                        self.table.fraction[to] = square.fraction[at]
+        map_free(&square)
+        return 0
+
+    cdef int make_square(self) except -1 nogil:
+        """Move the cells of the hash into a square."""
+        cdef CounterMap sparse = self.table, square = self.new_square(self.used)
+        cdef Py_ssize_t at, to
+        for at in range(1, 2 * sparse.slots, 2):
+            if not map_is_zero(&sparse, at):
+                to = row_of(sparse.key[at - 1]) * self.used + column_of(sparse.key[at - 1])
+                square.value[to] = sparse.value[at]
+                if square.fraction != NULL:
+                    square.fraction[to] = sparse.fraction[at]
+        self.table, self.width = square, self.used
+        map_free(&sparse)
+        return 0
+
+    @cython.final
+    cdef int expect(self, Py_ssize_t cells, bint distinct=False) except -1:
+        """Prepare for so many occupied cells more; unless `distinct`, some may be occupied already."""
+        if self.table.key == NULL:
+            return 0
+        if self.used <= DENSE_CLASSES and not self.few(self.live + cells, self.used):
+            self.make_square()
+        elif distinct and map_resize(&self.table, slots_for(self.live + cells, self.used)) < 0:
+            raise MemoryError(f"no memory for {cells} cells")
+        return 0
+
+    cdef int enlarge(self) except -1 nogil:
+        """Make room in the hash: without its empty cells, or as a larger one, or as a square if that is not twice as
+        large."""
+        cdef Py_ssize_t slots = self.table.slots
+        if self.live * 4 >= slots or self.used > DENSE_CLASSES:
+            slots *= 4 if slots < MANY_SLOTS else 2
+        if self.used <= DENSE_CLASSES and self.used * self.used <= 4 * slots:
+            return self.make_square()
+        if (map_rebuild(&self.table) if self.used > DENSE_CLASSES else map_move(&self.table, slots)) < 0:
+            with gil:
+                raise MemoryError(f"no memory for more than {self.table.occupied} cells")
         return 0
 
     @cython.final
@@ -139,16 +234,31 @@ cdef class Cells(Guarded):
     @cython.final
     cdef Py_ssize_t cell_slots(self) noexcept nogil:
         """The number of elements of `value`; in a hash, every other one is the key of the next."""
-        return 2 * self.table.slots if self.table.key != NULL else self.capacity * self.capacity
+        return 2 * self.table.slots if self.table.key != NULL else self.width * self.width
 
     @cython.final
     cdef Py_ssize_t find(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
-        """Return the position of the value of a cell in the hash; adds the cell if it is new."""
-        cdef Py_ssize_t at = map_find(&self.table, ((<uint64_t> i << 32) | <uint64_t> j) + 1, 3)
-        if at < 0:
-            with gil:
-                raise MemoryError(f"no memory for more than {self.table.occupied} cells")
-        return at
+        """Return the position of the value of a cell in the hash; adds the cell if it is new.
+
+        The hash may become a square, in which the position is then.
+        """
+        cdef uint64_t key = cell_key(i, j)
+        cdef Py_ssize_t at = probe(self.table.key, key, home_slot(key, self.table.seed, self.table.slots),
+                                   self.table.slots)
+        self.lookups += 1
+        if self.lookups & (PATIENCE - 1) == 0 and self.used <= min(DENSE_CLASSES, 2 * self.lookups // self.used):
+            self.make_square()
+            return i * self.width + j
+        if self.table.key[at] == key:
+            return at + 1
+        if map_is_full(&self.table, quarters_for(self.used)):
+            self.enlarge()
+            if self.table.key == NULL:
+                return i * self.width + j
+            at = probe(self.table.key, key, home_slot(key, self.table.seed, self.table.slots), self.table.slots)
+        self.table.key[at] = key
+        self.table.occupied += 1
+        return at + 1
 
     @cython.final
     cdef int check_weight(self, int64_t whole) except -1 nogil:
@@ -184,6 +294,20 @@ cdef class Cells(Guarded):
         if i == j:
             plus(&self.totals[i].diagonal, &self.fractions[i].diagonal, whole, part)
             plus(&self.hit, &self.hit_part, whole, part)
+        return 0
+
+    @cython.final
+    cdef int add_cell(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil:
+        """Count a weight in its cell only; the fraction arrays exist if `part` is not zero."""
+        cdef Py_ssize_t at = cell_index(self, i, j)
+        self.live += map_is_zero(&self.table, at)
+        if self.table.fraction == NULL:
+            self.table.value[at] += whole
+        else:
+            self.fractional_cells -= self.table.fraction[at] != 0
+            plus(&self.table.value[at], &self.table.fraction[at], whole, part)
+            self.fractional_cells += self.table.fraction[at] != 0
+        self.live -= map_is_zero(&self.table, at)
         return 0
 
     @cython.final
@@ -238,7 +362,7 @@ cdef class Cells(Guarded):
             memcpy(self.fractions, other.fractions, other.used * sizeof(Fractions))
             self.table.fraction = <uint64_t *> allocate(cells, sizeof(uint64_t))
             memcpy(self.table.fraction, other.table.fraction, cells * sizeof(uint64_t))
-        self.used, self.capacity = other.used, other.capacity
+        self.used, self.capacity, self.width, self.lookups = other.used, other.capacity, other.width, other.lookups
         self.table.slots, self.table.occupied = other.table.slots, other.table.occupied
         self.table.seed = other.table.seed
         self.fractional_cells, self.live = other.fractional_cells, other.live
@@ -250,29 +374,28 @@ cdef class Cells(Guarded):
         PyMem_RawFree(self.fractions)
         map_free(&self.table)
         self.totals, self.fractions = NULL, NULL
-        self.used, self.capacity, self.live = 0, 0, 0
+        self.used, self.capacity, self.width, self.live, self.lookups = 0, 0, 0, 0, 0
         self.fractional_cells, self.mass, self.mass_part, self.hit, self.hit_part = 0, 0, 0, 0, 0
 
     cdef tuple export(self):
         """Return the non-zero cells in any order: rows, columns, whole parts, fraction parts or None."""
-        cdef Py_ssize_t at, n = 0, first = self.table.key != NULL, step = 1 + first
-        cdef Py_ssize_t size = self.cell_slots() if first else self.used * self.capacity
-        cdef uint64_t key
-        for at in range(first, size, step):
-            n += not map_is_zero(&self.table, at)
+        cdef bint hashed = self.table.key != NULL
+        cdef Py_ssize_t s, at, n = 0, size = self.table.slots if hashed else min(self.used, self.width) * self.width
+        for s in range(size):
+            n += not map_is_zero(&self.table, 2 * s + 1 if hashed else s)
         rows, columns, wholes = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
         parts = None if self.table.fraction == NULL else np.empty(n, np.uint64)
         cdef int64_t[::1] row = rows, column = columns, whole = wholes
         cdef uint64_t[::1] part = parts
         n = 0
-        for at in range(first, size, step):
+        for s in range(size):
+            at = scattered(s, size) if hashed else s
             if map_is_zero(&self.table, at):
                 continue
-            if self.table.key == NULL:
-                row[n], column[n] = at // self.capacity, at % self.capacity
+            if hashed:
+                row[n], column[n] = row_of(self.table.key[at - 1]), column_of(self.table.key[at - 1])
             else:
-                key = self.table.key[at - 1] - 1
-                row[n], column[n] = key >> 32, key & 0xFFFFFFFF
+                row[n], column[n] = at // self.width, at % self.width
             whole[n] = self.table.value[at]
             if self.table.fraction != NULL:
                 part[n] = self.table.fraction[at]

@@ -52,6 +52,14 @@ def pack_cells(const int64_t[::1] rows, const int64_t[::1] columns, const int64_
     return out[:size].tobytes() + tail
 
 
+cdef inline Py_ssize_t count_numbers(const uint8_t *data, Py_ssize_t size) noexcept nogil:
+    """Count the numbers of a stream by their last bytes."""
+    cdef Py_ssize_t at, n = 0
+    for at in range(1, size):
+        n += data[at] < 128
+    return n
+
+
 cdef int read_cells(Cells table, bytes stream, Py_ssize_t classes) except -1:
     """Count the cells of a stream in an empty table; raise DecodeError if the stream is invalid."""
     cdef const uint8_t *data = <const uint8_t *> <const char *> stream
@@ -63,6 +71,7 @@ cdef int read_cells(Cells table, bytes stream, Py_ssize_t classes) except -1:
     cdef bint every = data[0] & 1, fractional = (data[0] & 2) != 0
     if fractional:
         table.make_fractional()
+    table.expect(count_numbers(data, size) // (1 + (not every) + fractional), True)
     while at < size:
         if not every:
             read_varint(data, size, &at, &skip)

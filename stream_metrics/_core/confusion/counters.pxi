@@ -204,12 +204,19 @@ cdef class ConfusionCounters(ConfusionAggregates):
 
     cdef object map_indices(self, ConfusionCounters other, dict renamed):
         """Map every index of `other` to that of the same label here, or of what it is renamed to; -1 if it is empty."""
-        cdef Py_ssize_t b
+        cdef Py_ssize_t b, new = 0
         cdef list names = other.label_index.names
         at = np.full(other.used, -1, np.int64)
         cdef int64_t[::1] to = at
         for b in range(other.used):
             if names[b] is not None and not is_empty(other, b):
+                to[b] = self.label_index.find(renamed.get(names[b], names[b]))
+                new += to[b] < 0
+        if new == 0:
+            return at
+        self.reserve(self.used + max(new - len(self.label_index.free), 0), True)
+        for b in range(other.used):
+            if to[b] < 0 and names[b] is not None and not is_empty(other, b):
                 to[b] = self.intern(renamed.get(names[b], names[b]))
         return at
 
@@ -452,6 +459,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         kinds_predicted = np.array([numeric_kind(label) for label in predicted], np.int64)
         if parts is not None:
             self.make_fractional()
+        self.expect(len(rows))
         self.add_all(to_row, to_column, rows, columns, wholes, parts)
         self.add_types(to_row, kinds_true, label_counts[0])
         self.add_types(to_column, kinds_predicted, label_counts[1])
@@ -495,6 +503,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
             raise ValueError("labels in the order of report")
         if len(labels) > 2 * len(cells):
             raise ValueError("a count for every label")
+        self.reserve(self.used + len(labels), True)
         for label in labels:
             if type(label) is not str and repr(canonical(label)) != repr(label):
                 raise ValueError("labels in their plain form")
@@ -591,11 +600,16 @@ cdef class ConfusionCounters(ConfusionAggregates):
         if o.fractions != NULL:
             self.make_fractional()
         to = self.map_indices(o, renamed)
-        if self.table.key != NULL or o.table.key != NULL or self.fractions != NULL or renamed:
+        self.expect(o.live)
+        if renamed:  # cells may come onto the diagonal
             rows, columns, wholes, parts = o.export()
             self.add_all(to, to, rows, columns, wholes, parts)
         else:
-            self.add_square(o, to)
+            if self.table.key != NULL or o.table.key != NULL or self.fractions != NULL:
+                self.add_each_cell(o, to)
+            else:
+                self.add_square(o, to)
+            self.add_totals(o, to)
         for a in range(to.shape[0]):
             if to[a] >= 0:
                 for kind in range(3):
@@ -606,8 +620,28 @@ cdef class ConfusionCounters(ConfusionAggregates):
         self.spare = 0
         return 0
 
+    cdef int add_each_cell(self, ConfusionCounters o, const int64_t[::1] to) except -1:
+        """Add the cells of another state one by one."""
+        cdef Py_ssize_t s, at, a, b
+        cdef uint64_t part = 0
+        if o.table.key == NULL:
+            for a in range(to.shape[0]):
+                for b in range(to.shape[0]):
+                    at = a * o.width + b
+                    if not map_is_zero(&o.table, at):
+                        part = 0 if o.table.fraction == NULL else o.table.fraction[at]
+                        self.add_cell(to[a], to[b], o.table.value[at], part)
+            return 0
+        for s in range(o.table.slots):
+            at = scattered(s, o.table.slots)
+            if not map_is_zero(&o.table, at):
+                part = 0 if o.table.fraction == NULL else o.table.fraction[at]
+                self.add_cell(to[row_of(o.table.key[at - 1])], to[column_of(o.table.key[at - 1])],
+                              o.table.value[at], part)
+        return 0
+
     cdef void add_square(self, ConfusionCounters o, const int64_t[::1] to) noexcept:
-        """Add the square array of another state to the one here, whole weights only."""
+        """Add the square of another state to the one here, whole weights only."""
         cdef Py_ssize_t a, b, n = to.shape[0]
         cdef bint identity = True
         cdef int64_t *source
@@ -617,7 +651,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         for a in range(n):
             if to[a] < 0:
                 continue
-            source, target = o.table.value + a * o.capacity, self.table.value + to[a] * self.capacity
+            source, target = o.table.value + a * o.width, self.table.value + to[a] * self.width
             if identity:
                 for b in range(n):
                     self.live += target[b] == 0 and source[b] != 0
@@ -627,11 +661,27 @@ cdef class ConfusionCounters(ConfusionAggregates):
                     if to[b] >= 0:
                         self.live += target[to[b]] == 0 and source[b] != 0
                         target[to[b]] += source[b]
-            self.totals[to[a]].actual += o.totals[a].actual
-            self.totals[to[a]].predicted += o.totals[a].predicted
-            self.totals[to[a]].diagonal += o.totals[a].diagonal
-        self.mass += o.mass
-        self.hit += o.hit
+
+    cdef void add_totals(self, ConfusionCounters o, const int64_t[::1] to) noexcept:
+        """Add the totals of the classes of another state."""
+        cdef Py_ssize_t a
+        cdef Totals *t
+        cdef Totals *c
+        cdef Fractions *f
+        for a in range(to.shape[0]):
+            if to[a] < 0:
+                continue
+            t, c = self.totals + to[a], o.totals + a
+            t.actual += c.actual
+            t.predicted += c.predicted
+            t.diagonal += c.diagonal
+            if o.fractions != NULL:
+                f = o.fractions + a
+                plus(&t.actual, &self.fractions[to[a]].actual, 0, f.actual)
+                plus(&t.predicted, &self.fractions[to[a]].predicted, 0, f.predicted)
+                plus(&t.diagonal, &self.fractions[to[a]].diagonal, 0, f.diagonal)
+        plus(&self.mass, &self.mass_part, o.mass, o.mass_part)
+        plus(&self.hit, &self.hit_part, o.hit, o.hit_part)
 
     def subtract(self, other):
         """Take the counts of another state out of this one.

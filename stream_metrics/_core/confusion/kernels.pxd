@@ -14,19 +14,29 @@ cdef struct Fractions:
 cdef class Cells(Guarded):
     cdef Totals *totals
     cdef Fractions *fractions
-    cdef CounterMap table  # its `key` is NULL, and its arrays are square, while the cells are dense
-    cdef Py_ssize_t used, capacity
+    cdef CounterMap table  # its `key` is NULL, and its arrays are a square, unless it is a hash
+    cdef Py_ssize_t used, capacity  # classes, and those that `totals` has room for
+    cdef Py_ssize_t width  # of a row of the square; 0 if there is none
+    cdef int64_t lookups   # of cells in the hash
     cdef Py_ssize_t live  # cells with a weight
     cdef int64_t mass, hit  # the sum of all cells, and of the diagonal
     cdef uint64_t mass_part, hit_part
     cdef Py_ssize_t fractional_cells  # cells whose weight has a fraction
 
-    cdef int reserve(self, Py_ssize_t classes) except -1
-    cdef int make_sparse(self, Py_ssize_t slots) except -1
+    cdef int reserve(self, Py_ssize_t classes, bint exactly=*) except -1
+    cdef bint few(self, Py_ssize_t cells, Py_ssize_t classes) noexcept nogil
+    cdef int resize_totals(self, Py_ssize_t capacity) except -1
+    cdef int resize_square(self, Py_ssize_t width) except -1
+    cdef CounterMap new_square(self, Py_ssize_t width) except * nogil
+    cdef int make_sparse(self, Py_ssize_t classes) except -1
+    cdef int make_square(self) except -1 nogil
+    cdef int expect(self, Py_ssize_t cells, bint distinct=*) except -1
+    cdef int enlarge(self) except -1 nogil
     cdef int make_fractional(self) except -1
     cdef Py_ssize_t cell_slots(self) noexcept nogil
     cdef Py_ssize_t find(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil
     cdef int add(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil
+    cdef int add_cell(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1 nogil
     cdef bint holds(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
     cdef bint is_all(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
     cdef bint remove_weight(self, Py_ssize_t i, Py_ssize_t j, int64_t whole, uint64_t part) except -1
@@ -37,9 +47,9 @@ cdef class Cells(Guarded):
 
 
 cdef inline Py_ssize_t cell_index(Cells cells, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
-    """Return the position of the cell (i, j) in `value`; a sparse table adds it if it is new."""
+    """Return the position of the cell (i, j) in `value`; a hash adds it if it is new."""
     if cells.table.key == NULL:
-        return i * cells.capacity + j
+        return i * cells.width + j
     return cells.find(i, j)
 
 
@@ -78,6 +88,7 @@ cdef class ConfusionAggregates(Cells):
     cdef tuple in_order(self)
     cdef tuple exact_totals(self)
     cdef tuple ordered_square(self)
+    cdef object order_of(self, rows, columns)
     cdef ConfusionAggregates against_rest(self, Py_ssize_t i)
 
 
@@ -116,7 +127,9 @@ cdef class ConfusionCounters(ConfusionAggregates):
     cdef int add_types(self, const int64_t[:] at, const int64_t[:] kinds, const int64_t[:] counts) except -1
     cdef int add_all(self, const int64_t[:] to_row, const int64_t[:] to_column, rows, columns, wholes, parts) except -1
     cdef int check_same(self, other, str verb) except -1
+    cdef int add_each_cell(self, ConfusionCounters o, const int64_t[::1] to) except -1
     cdef void add_square(self, ConfusionCounters o, const int64_t[::1] to) noexcept
+    cdef void add_totals(self, ConfusionCounters o, const int64_t[::1] to) noexcept
     cdef Py_ssize_t remove_cells(self, const int64_t[::1] to, tuple cells, bint check_only) except -2
 
 cdef class UpdateBase(Guarded):

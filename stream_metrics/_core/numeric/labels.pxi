@@ -182,7 +182,7 @@ cdef class LabelIndex:
         if self.cache == NO_CACHE:
             self.cache_resize(FIRST_CACHE_BITS)
         while len(self.names) >> (self.cache_bits - 3) and self.cache_bits < MOST_CACHE_BITS:
-            self.cache_resize(self.cache_bits + 2)
+            self.cache_resize(self.cache_bits + 1)
         second = cache_entry(self, label)
         first = self.cache + ((second - self.cache) ^ 1)
         entry = first if first.label == NULL else second

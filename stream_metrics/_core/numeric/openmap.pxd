@@ -47,12 +47,23 @@ cdef inline bint map_is_zero(const CounterMap *map, Py_ssize_t at) noexcept nogi
 
 cdef inline int map_rebuild(CounterMap *map) noexcept nogil:
     """Remove the zero counters, and double the slots until the load is at most 1/2; -1 if there is no memory."""
-    cdef CounterMap larger
-    cdef Py_ssize_t at, to, live = 0, slots = map.slots
+    cdef Py_ssize_t at, live = 0, slots = map.slots
     for at in range(1, 2 * map.slots, 2):  # without a branch that depends on the values
         live += (map.value[at] | (0 if map.fraction == NULL else <int64_t> map.fraction[at])) != 0
     while (live + 1) * 2 > slots:
         slots *= 2
+    return map_move(map, slots)
+
+
+cdef inline int map_resize(CounterMap *map, Py_ssize_t slots) noexcept nogil:
+    """Have at least so many slots, a power of two; -1 if there is no memory."""
+    return map_move(map, slots) if slots > map.slots else 0
+
+
+cdef inline int map_move(CounterMap *map, Py_ssize_t slots) noexcept nogil:
+    """Move the counters other than zero into a map of so many slots, which hold them; -1 if there is no memory."""
+    cdef CounterMap larger
+    cdef Py_ssize_t at, to, live = 0
     if map_create(&larger, slots, map.fraction != NULL, map.seed) < 0:
         return -1
     for at in range(1, 2 * map.slots, 2):
@@ -61,10 +72,16 @@ cdef inline int map_rebuild(CounterMap *map) noexcept nogil:
             larger.key[to], larger.value[to + 1] = map.key[at - 1], map.value[at]
             if map.fraction != NULL:
                 larger.fraction[to + 1] = map.fraction[at]
+            live += 1
     map_free(map)
     larger.occupied = live
     map[0] = larger
     return 0
+
+
+cdef inline bint map_is_full(const CounterMap *map, int quarters) noexcept nogil:
+    """Whether one more key would occupy more than `quarters` quarters of the slots."""
+    return (map.occupied + 1) * 4 > map.slots * quarters
 
 
 cdef inline Py_ssize_t map_find(CounterMap *map, uint64_t key, int quarters) noexcept nogil:
@@ -74,7 +91,7 @@ cdef inline Py_ssize_t map_find(CounterMap *map, uint64_t key, int quarters) noe
     """
     cdef Py_ssize_t at = probe(map.key, key, home_slot(key, map.seed, map.slots), map.slots)
     if map.key[at] == 0:
-        if (map.occupied + 1) * 4 > map.slots * quarters:
+        if map_is_full(map, quarters):
             if map_rebuild(map) < 0:
                 return -1
             at = probe(map.key, key, home_slot(key, map.seed, map.slots), map.slots)
