@@ -16,7 +16,7 @@ QUESTIONS = (
     "windows_rolling", "windows_timed",
     "intervals", "comparison", "detectors",
     "scale",
-    "monitor",
+    "monitor", "collector",
 )  # fmt: skip
 ENGINES = ("arrow_columns", "billion_pairs", "spark_overhead")  # in an environment of their own
 

@@ -15,6 +15,7 @@ import { showStatus } from "./status.js";
 import { Table } from "./tables.js";
 import { showHeadline } from "./tiles.js";
 import { Trends } from "./trends.js";
+import { showWorkers } from "./workers.js";
 
 const THEMES = ["auto", "light", "dark"];
 
@@ -135,6 +136,7 @@ function draw(view) {
   for (const show of [
     () => setLabel(byId("title"), view.title),
     () => showHeadline(view, window_),
+    () => showWorkers(view),
     () => trends.update(view, window_),
     () => showAlerts(view),
     () => matrix.update(part.matrix, part.classes),

@@ -109,21 +109,32 @@ function showDelays({ le, counts, sum }) {
 /** Show the reader of records: speed, lag, checkpoint, partitions, what was refused. */
 export function showOperation(view) {
   const { records, checkpoint } = view;
+  const source = view.workers
+    ? [["Reports", count(records.read), "since the start"]]
+    : [
+        ["Records read", count(records.read), rate(records.per_second)],
+        ["Lag", ...lag(view.lag)],
+        ["Newest event", moment(view.event_time, view.now), "by its own time"],
+      ];
+  setText(byId("rejected-title"), view.workers ? "Refused reports" : "Rejected records");
+  setText(byId("letters-title"), view.workers ? "The last refused reports" : "Dead letters");
   pairs("running", [
-    ["Records read", count(records.read), rate(records.per_second)],
-    ["Lag", ...lag(view.lag)],
-    ["Newest event", moment(view.event_time, view.now), "by its own time"],
+    ...source,
     ["Running", duration(view.now - view.started), `since ${moment(view.started, view.now)}`],
     [
       "Checkpoint",
       `${duration(checkpoint?.age)}`,
       checkpoint?.age == null ? "none yet" : `ago, ${bytes(checkpoint.bytes)} in ${duration(checkpoint.duration)}`,
     ],
-    [
-      "Counts",
-      view.incomplete.length === 0 ? "complete" : "incomplete",
-      view.incomplete.length === 0 ? "" : JSON.stringify(view.incomplete),
-    ],
+    ...(view.workers
+      ? []
+      : [
+          [
+            "Counts",
+            view.incomplete.length === 0 ? "complete" : "incomplete",
+            view.incomplete.length === 0 ? "" : JSON.stringify(view.incomplete),
+          ],
+        ]),
   ]);
   const reasons = Object.entries(records.rejected)
     .filter(([, number]) => number > 0)
@@ -135,7 +146,7 @@ export function showOperation(view) {
       : reasons.map(([reason, number]) => [reason, count(number), share(number / records.read)]),
   );
   showPartitions(view.partitions);
-  showLetters(view.dead_letters);
+  showLetters(view);
 }
 
 function showPartitions(partitions) {
@@ -157,14 +168,22 @@ function showPartitions(partitions) {
   ]);
 }
 
-function showLetters(letters) {
+function showLetters({ dead_letters: letters, workers }) {
+  const places = workers
+    ? [
+        { key: "topic", name: "Worker", kind: "label", value: (letter) => letter.topic },
+        { key: "offset", name: "Sequence", kind: "count", value: (letter) => letter.offset },
+      ]
+    : [
+        { key: "topic", name: "Topic", kind: "label", value: (letter) => letter.topic },
+        { key: "partition", name: "Part.", title: "Partition", kind: "count", value: (letter) => letter.partition },
+        { key: "offset", name: "Offset", kind: "count", value: (letter) => letter.offset },
+      ];
   tables.letters ??= new Table(byId("letters-table"), {
     caption: "Table of dead letters",
     tall: true,
     columns: [
-      { key: "topic", name: "Topic", kind: "label", value: (letter) => letter.topic },
-      { key: "partition", name: "Part.", title: "Partition", kind: "count", value: (letter) => letter.partition },
-      { key: "offset", name: "Offset", kind: "count", value: (letter) => letter.offset },
+      ...places,
       { key: "reason", name: "Reason", kind: "label", value: (letter) => letter.reason },
       { key: "detail", name: "Detail", kind: "label", wide: true, value: (letter) => letter.detail ?? "" },
     ],

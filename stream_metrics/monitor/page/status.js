@@ -5,6 +5,7 @@
 
 import { byId, setAttribute, setText, short } from "./dom.js";
 import { count, duration, moment, standing } from "./format.js";
+import { absent } from "./workers.js";
 
 // Icons of the tab, by state: shape and colour, as on the page.
 const TAB = {
@@ -28,6 +29,7 @@ export function judge(view, feed, now = Date.now()) {
   if (view === null) return { kind: "waiting", text: "Connecting", detail: "" };
   const of = (state) => view.alerts.filter((alert) => alert.state === state);
   const [firing, pending] = [of("firing"), of("pending")];
+  if (view.workers && view.checkpoint?.error) return notSaved(view);
   if (feed.stuck) {
     const also = firing.length > 0 ? ` ${plural(firing.length, "alert was", "alerts were")} firing.` : "";
     return {
@@ -37,9 +39,8 @@ export function judge(view, feed, now = Date.now()) {
     };
   }
   if (firing.length > 0) return alarm(view, firing);
-  if (view.checkpoint?.error) {
-    return { kind: "warn", text: "Not saved", detail: `The last checkpoint failed: ${short(view.checkpoint.error)}` };
-  }
+  if (view.checkpoint?.error) return notSaved(view);
+  if (view.workers) return collecting(view, now - feed.heardAt);
   if (view.incomplete.length > 0) {
     return {
       kind: "warn",
@@ -58,6 +59,19 @@ export function judge(view, feed, now = Date.now()) {
     text: "Well",
     detail: `No alert of ${plural(view.alerts.length, "rule", "rules")} is firing${slow}`,
   };
+}
+
+function notSaved(view) {
+  return { kind: "warn", text: "Not saved", detail: `The last checkpoint failed: ${short(view.checkpoint.error)}` };
+}
+
+function collecting(view, quiet) {
+  const away = absent(view.workers);
+  const slow = quiet > 10000 ? `; no news for ${duration(quiet / 1000)}` : `; numbers of ${moment(view.now)}`;
+  if (away) return { kind: "warn", text: "Workers away", detail: `${away}${slow}` };
+  if (empty(view) && view.workers.live === 0)
+    return { kind: "waiting", text: "Waiting", detail: "for the first report of a worker" };
+  return { kind: "live", text: "Live", detail: `${plural(view.workers.live, "worker reports", "workers report")}${slow}` };
 }
 
 function lost(view, feed, now) {

@@ -11,9 +11,9 @@
 // not sorted by; `wide: true` one whose labels get more space.
 
 import { el, labelNode, setAttribute, setLabel, setText, show, sized } from "./dom.js";
-import { count, DASH, interval, metric, open } from "./format.js";
+import { count, DASH, duration, interval, metric, open } from "./format.js";
 
-const TEXT = { metric, count, text: (value) => value, label: (value) => value };
+const TEXT = { metric, count, age: (value) => `${duration(value)} ago`, text: (value) => value, label: (value) => value };
 const FEW = 10; // rows that need no filter
 const WORDS = new Intl.Collator("en", { numeric: true });
 

@@ -23,6 +23,7 @@ import {
   share,
   windowSeconds,
 } from "./format.js";
+import { workerFacts } from "./workers.js";
 
 const WIDTH = 120;
 const HEIGHT = 32;
@@ -156,27 +157,7 @@ function showSpark(node, history, key) {
 }
 
 function showFacts(view, part) {
-  const rejected = Object.values(view.records.rejected).reduce((sum, n) => sum + n, 0);
-  const weight = part.weight === part.n ? "" : `weight ${count(part.weight)}`;
-  const abstained = part.abstained > 0 ? `${count(part.abstained)} abstained` : "";
-  const { ratio, labelled, due } = part.coverage;
-  const facts = [
-    ["Labelled predictions", count(part.n), [weight, abstained].filter(Boolean).join(", ") || "in this window"],
-    ["Label coverage", share(ratio), due > 0 ? `${compact(labelled)} of ${compact(due)} due` : "none due yet", ratio],
-    [
-      "Median label delay",
-      duration(part.delay.p50),
-      part.delay.p99 === null ? "no label yet" : `99 % within ${duration(part.delay.p99)}`,
-    ],
-    ["Throughput", rate(view.records.per_second), `${compact(view.records.read)} records read`],
-    ["Lag", ...lag(view.lag)],
-    ["Waiting for labels", compact(view.join.pending), "predictions pending"],
-    [
-      "Rejected",
-      compact(rejected),
-      rejected === 0 ? "records" : `records, ${share(rejected / view.records.read)} of all`,
-    ],
-  ];
+  const facts = view.workers ? workerFacts(view, part) : monitorFacts(view, part);
   const nodes = sized(byId("facts"), facts.length + 1, () =>
     el(
       "div",
@@ -195,6 +176,30 @@ function showFacts(view, part) {
     show(meter, filled !== undefined);
     setVariable(meter, "--value", `${(100 * (filled ?? 0)).toFixed(0)}%`);
   });
+}
+
+function monitorFacts(view, part) {
+  const rejected = Object.values(view.records.rejected).reduce((sum, n) => sum + n, 0);
+  const weight = part.weight === part.n ? "" : `weight ${count(part.weight)}`;
+  const abstained = part.abstained > 0 ? `${count(part.abstained)} abstained` : "";
+  const { ratio, labelled, due } = part.coverage;
+  return [
+    ["Labelled predictions", count(part.n), [weight, abstained].filter(Boolean).join(", ") || "in this window"],
+    ["Label coverage", share(ratio), due > 0 ? `${compact(labelled)} of ${compact(due)} due` : "none due yet", ratio],
+    [
+      "Median label delay",
+      duration(part.delay.p50),
+      part.delay.p99 === null ? "no label yet" : `99 % within ${duration(part.delay.p99)}`,
+    ],
+    ["Throughput", rate(view.records.per_second), `${compact(view.records.read)} records read`],
+    ["Lag", ...lag(view.lag)],
+    ["Waiting for labels", compact(view.join.pending), "predictions pending"],
+    [
+      "Rejected",
+      compact(rejected),
+      rejected === 0 ? "records" : `records, ${share(rejected / view.records.read)} of all`,
+    ],
+  ];
 }
 
 /** How far behind: records that wait, if the source tells, and the age of the newest event. */
