@@ -55,7 +55,8 @@ def score_table(scores: object) -> Values:
     if array.dtype.kind not in "fiub":
         if array.dtype.kind != "O" or array.ndim > 2:
             raise ScoreError(argument="scores", expected="to be numbers", but=f"got the type {array.dtype}")
-        return list(array)
+        rows = list(array)
+        return _stacked(rows) if array.ndim == 1 else rows
     if array.ndim not in (1, 2):
         if not array.ndim:
             as_container(scores, "scores")
@@ -73,7 +74,17 @@ def _rows_of_scores(scores: Any) -> Rows:
     if hasattr(container, "__array__"):
         return container
     rows = list(container)
-    return np.array(rows) if all(type(row) is float for row in rows) else rows
+    return np.array(rows) if all(type(row) is float for row in rows) else _stacked(rows)
+
+
+def _stacked(rows: list[Any]) -> Values:
+    """Return rows as a table if each is an array of floats, all of one length and type; otherwise as they are."""
+    first = rows[0] if rows else None
+    if type(first) is not np.ndarray or first.ndim != 1 or first.dtype.kind != "f":
+        return rows
+    shape, dtype = first.shape, first.dtype
+    alike = all(type(row) is np.ndarray and row.shape == shape and row.dtype == dtype for row in rows)
+    return np.ascontiguousarray(np.stack(rows), np.float32 if dtype == np.float32 else np.float64) if alike else rows
 
 
 def drop_null_rows(scores: object) -> tuple[Values, Array | None]:

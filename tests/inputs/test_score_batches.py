@@ -215,3 +215,27 @@ def test_few_scores_beside_a_truth_of_many_names() -> None:
         single.update(names[code], row)
 
     assert batch.to_bytes() == single.to_bytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+@pytest.mark.parametrize("form", ["list", "objects", "series"])
+def test_rows_that_are_arrays(form: str, dtype: Any) -> None:
+    """Arrays in a list or in a column of objects are read as one table; other rows among them change nothing."""
+    table = np.array([[0.5, 0.5], [0.25, 0.75], [1.0, 0.0]], dtype)
+    rows: Any = [*table, None]
+    objects = np.empty(4, object)
+    objects[:] = rows
+    forms = {"list": rows, "objects": objects, "series": pd.Series(rows)}
+    whole, mixed = sm.MetricSet(scores=True), sm.MetricSet(scores=True)
+    whole.update_many(["a", "b", "a"], scores=forms[form][:3], classes=["a", "b"])
+    mixed.update_many(["a", "b", "a", "b"], scores=forms[form], classes=["a", "b"])
+    expected = sm.MetricSet(scores=True)
+    expected.update_many(["a", "b", "a"], scores=table, classes=["a", "b"])
+
+    assert whole == expected
+    expected.update("b", None)
+    assert mixed == expected
+    with pytest.raises(sm.ScoreError):
+        whole.update_many(["a", "b"], scores=[table[0], table[1][:1]], classes=["a", "b"])
+    with pytest.raises(sm.ScoreError, match="position 1"):
+        whole.update_many(["a", "b"], scores=[table[0], table[1] * np.nan], classes=["a", "b"])

@@ -231,6 +231,25 @@ def test_errors_that_are_not_of_this_package() -> None:
     assert sm.from_bytes(bad.to_bytes()) == bad
 
 
+GOLDEN = bytes.fromhex(
+    "534d4554010b60c62792a86261645f726f777393029192bf45787065637465642060795f747275656020746f206265206120"
+    "6c6162656c029294a1660203d93245787065637465642060795f747275656020746f2062652061206c6162656c2c20627574"
+    "206974206973206d697373696e6794a16602c0d93245787065637465642060795f747275656020746f2062652061206c6162"
+    "656c2c20627574206974206973206d697373696e67"
+)
+
+
+def test_bytes_of_format_1() -> None:
+    """These bytes were written by the first version that had records, and every later one reads and writes them."""
+    bad = sm.BadRows()
+    error = sm.LabelError(argument="y_true", position=9, expected="to be a label", but="it is missing")
+    for row in (3, None):
+        bad.add(error, ("f", 2, row))
+
+    assert bad.to_bytes() == GOLDEN
+    assert sm.from_bytes(GOLDEN) == bad
+
+
 def test_another_kind_does_not_merge() -> None:
     """Only records merge with records, and the text says what came."""
     with pytest.raises(sm.MergeError, match="got an Accuracy"):
@@ -258,3 +277,12 @@ def test_damaged_bytes_are_refused(content: Any) -> None:
     body = encoded(["bad_rows", content])
     with pytest.raises(sm.DecodeError):
         sm.from_bytes(b"SMET\x01" + zlib.crc32(body).to_bytes(4, "little") + body)
+
+
+def test_a_record_is_reduced_over_ranks() -> None:
+    """`all_reduce` of torch merges records like states; here of the only rank."""
+    adapter = pytest.importorskip("stream_metrics.integrations.torch", reason="needs torch", exc_type=ImportError)
+    bad = sm.BadRows()
+    bad.count_into(sm.MetricSet(), ["a", None], ["a", "a"], partition=3)
+
+    assert adapter.all_reduce(bad) == bad
