@@ -26,14 +26,16 @@ CHUNK = 1 << 14  # compressed bytes of zstd that are read at once
 STATE = "a saved state: 'stream-metrics show' prints it, and 'run --resume' goes on counting into it"
 FOREIGN = (
     (b"PAR1", "Parquet: --input parquet reads it, from a file that is not compressed"),
+    (b"ARROW1", "Arrow IPC: --input arrow reads it, from a file that is not compressed"),
+    (b"ORC", "ORC: --input orc reads it, from a file that is not compressed"),
     (b"SMET", STATE),
     (b"PK\x03\x04", "a zip archive, as .npz and .xlsx are"),
     (b"\x93NUMPY", "a NumPy array"),
     (b"\x89HDF", "HDF5"),
     (b"SQLite format 3\x00", "a SQLite database"),
-    (b"ARROW1", "an Arrow (Feather) file"),
+    (b"\xff\xff\xff\xff", "an Arrow stream: write it as an Arrow IPC file"),
+    (b"FEA1", "Feather of version 1: write it as version 2"),
     (b"Obj\x01", "Avro"),
-    (b"ORC", "ORC"),
     (b"%PDF", "PDF"),
     (b"\x89PNG", "a PNG image"),
     (b"7z\xbc\xaf", "a 7z archive"),

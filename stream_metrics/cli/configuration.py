@@ -53,6 +53,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="scores are any numbers, not probabilities from 0 to 1: areas and curves are kept, losses are not",
     )
+    group.add_argument(
+        "--classes",
+        type=options.classes,
+        metavar="A,B",
+        help="classes of scores that are lists, in the order of the lists",
+    )
     group.add_argument("--buckets", type=options.positive, metavar="N", help="cells of a column (default: 1024)")
     group.add_argument("--sample", type=options.positive, metavar="N", help="scores kept per class (default: 512)")
     group.add_argument(
@@ -72,6 +78,8 @@ def check(arguments: argparse.Namespace) -> None:
     for name in SCORED:
         if name in given and arguments.scores is None and not (name == "pos_label" and arguments.every):
             raise UsageError(f"{_option(name)} needs --scores{' or --every' if name == 'pos_label' else ''}")
+    if arguments.classes is not None and arguments.scores is None:
+        raise UsageError("--classes needs --scores, which it names the classes of")
     if arguments.scores is not None and arguments.other is not None:
         raise UsageError("--other is for labels only and does not go with --scores")
     containers.check(arguments)
@@ -125,7 +133,7 @@ def _pos_label(arguments: argparse.Namespace) -> Label:
             raise UsageError(f"--pos-label {text} is none of --labels")
         return label
     value = number_named(text)
-    form = arguments.input or declared_format(arguments.files[0])
+    form = arguments.input or next((declared_format(file.path) for file in arguments.files), None)
     if value is not None and form is None:
         raise UsageError(f"--pos-label {text} is a number in JSON Lines and text in CSV: --input says which it is")
     return text if value is None or form == "csv" else value

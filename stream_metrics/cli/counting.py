@@ -8,37 +8,81 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from math import isfinite
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 import stream_metrics as sm
-from stream_metrics.cli.errors import CliError
+from stream_metrics.cli.errors import CliError, FileError
 from stream_metrics.cli.interrupts import defer_interrupts
+from stream_metrics.cli.ranges import is_within, without_ranges
 from stream_metrics.cli.reading import Fields, Row
 from stream_metrics.cli.scores import sample, table
-from stream_metrics.cli.sources import BadRecord
+from stream_metrics.cli.sources import BadRecord, InputFile, Range
+from stream_metrics.errors import quantity
 from stream_metrics.report.layout import number
 from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["Batch", "Counter", "SHOWN", "Skipped"]
+__all__ = ["Batch", "CountedPart", "Counter", "SHOWN", "Skipped", "StopCounting", "Tick"]
 
 CHUNK = 8192
 SHOWN = 5
+
+Tick: TypeAlias = "Callable[[], None] | None"
+
+
+class CountedPart(NamedTuple):
+    """The records of a file that were counted: those after a number, up to another or the end."""
+
+    file: InputFile
+    after: int
+    until: int | None
+
+
+class StopCounting(Exception):
+    """The rest of a piece is not wanted, since the run ends."""
 
 
 class Skipped:
     """The bad records: how many, and the first few with their reasons; unless ``allowed``, the first ends the run.
 
+    ``files`` are the files that could not be read, with the reasons; unless ``files_allowed``, the first ends the run.
     ``place`` is what a number counts: lines or rows.
     """
 
-    def __init__(self, allowed: bool, place: str = "line") -> None:
-        self.allowed = allowed
+    def __init__(self, allowed: bool, place: str = "line", files_allowed: bool = False) -> None:
+        self.allowed, self.files_allowed = allowed, files_allowed
         self.place = place
         self.count = 0
         self.first: list[dict[str, str | int]] = []
+        self.files: list[dict[str, str]] = []
+
+    def empty(self) -> Skipped:
+        """Return one that allows the same and has skipped nothing."""
+        return Skipped(self.allowed, self.place, self.files_allowed)
+
+    def extend(self, later: Skipped) -> None:
+        """Add what was skipped later."""
+        self.count += later.count
+        self.first = [*self.first, *later.first][:SHOWN]
+        self.files += later.files
+
+    def add_file(self, file: InputFile, error: FileError) -> None:
+        """Note a file that cannot be read, or raise the error."""
+        if not self.files_allowed:
+            raise error
+        self.files.append({"file": file.path, "reason": str(error).removeprefix(file.path).lstrip(":, ")})
+
+    def data(self) -> dict[str, object]:
+        """Return what was skipped, of what may be, as JSON has it."""
+        data: dict[str, object] = {}
+        if self.allowed:
+            data["skipped"] = {"count": self.count, "first": self.first}
+        if self.files_allowed:
+            data["skipped_files"] = self.files
+        return data
 
     def add(self, source: str, line: int, reason: str) -> None:
         """Note a bad record, or raise ``CliError``."""
@@ -50,11 +94,16 @@ class Skipped:
 
     def report(self) -> None:
         """Print to stderr what was skipped, if anything was."""
+        if self.files:
+            print(f"stream-metrics: skipped {quantity(len(self.files), 'bad file', ' ')}", file=sys.stderr)
+        for bad in self.files:
+            print(f"  {bad['file']}: {bad['reason']}", file=sys.stderr)
         if not self.count:
             return
         print(f"stream-metrics: skipped {number(self.count)} bad record{'s' * (self.count > 1)}", file=sys.stderr)
-        for bad in self.first:
-            print(f"  {bad['file']}, {self.place} {bad[self.place]}: {bad['reason']}", file=sys.stderr)
+        for record in self.first:
+            where = f"{record['file']}, {self.place} {record[self.place]}"
+            print(f"  {where}: {record['reason']}", file=sys.stderr)
         if self.count > len(self.first):
             print(f"  and {number(self.count - len(self.first))} more", file=sys.stderr)
 
@@ -65,6 +114,10 @@ class Batch(Protocol):
     @property
     def n(self) -> int:
         """The number of rows."""
+
+    @property
+    def first(self) -> int:
+        """The number of rows before them in the file."""
 
     def part(self, at: int, n: int) -> Batch:
         """Return `n` rows from row `at` on."""
@@ -86,6 +139,8 @@ class Counter:
         self.counted = 0
         self.passed = 0  # rows of tables that were counted or refused
         self.waiting: list[Row] = []
+        self.log: list[CountedPart] = []
+        self._position = 0  # of the last record that was counted or refused, in its file
         self._source = ""
         self._fields = fields
         self.skipped = skipped
@@ -104,10 +159,38 @@ class Counter:
             self.flush()
         self.skipped.add(source, line, reason)
 
-    def feed(self, source: str, rows: Iterable[Row], tick: Callable[[], None] | None = None) -> None:
-        """Count all rows of one source; ``tick`` is called after each."""
+    @contextmanager
+    def part(self, file: InputFile, after: int = 0, until: int | None = None) -> Iterator[None]:
+        """Count the records of a file after one number up to another, or its end; log those that were counted.
+
+        Nothing of a file that cannot be read is counted, if such files may be skipped. If the run is interrupted, the
+        log says how far it came.
+        """
+        skipped = self.skipped
+        before = (self.state.copy(), self.counted, skipped.count, skipped.first[:]) if skipped.files_allowed else None
+        self._position = after
+        try:
+            yield
+            with defer_interrupts():
+                self.log.append(CountedPart(file, after, until))
+        except FileError as error:
+            skipped.add_file(file, error)
+            if before is not None:
+                self.waiting.clear()
+                self.state, self.counted, skipped.count, skipped.first = before
+        except (KeyboardInterrupt, StopCounting):
+            try:
+                self.flush()
+            finally:
+                self.log.append(CountedPart(file, after, self._position))
+            raise
+
+    def feed(self, source: str, rows: Iterable[Row], tick: Tick = None, done: tuple[Range, ...] = ()) -> None:
+        """Count all rows of one source but for ranges of them; ``tick`` is called after each."""
         self._source = source
         for row in rows:
+            if done and any(is_within(row[4], some) for some in done):
+                continue
             self.waiting.append(row)
             if len(self.waiting) >= self._chunk:
                 self.flush()
@@ -115,23 +198,28 @@ class Counter:
                 tick()
         self.flush()
 
-    def feed_batches(self, source: str, batches: Iterable[Batch], tick: Callable[[], None] | None = None) -> None:
-        """Count all batches of one source; ``tick`` is called after each."""
+    def feed_batches(
+        self, source: str, batches: Iterable[Batch], tick: Tick = None, done: tuple[Range, ...] = ()
+    ) -> None:
+        """Count all batches of one source but for ranges of rows; ``tick`` is called after each."""
         self._source = source
         for batch in batches:
-            at = 0
-            while at < batch.n:
-                part = batch.part(at, min(batch.n - at, self._left() or batch.n))
-                self._count_batch(part)
-                at += part.n
-                self.passed += part.n
+            for first, last in without_ranges(batch.first, batch.first + batch.n, done):
+                at = first - batch.first
+                while at < last - batch.first:
+                    part = batch.part(at, min(last - batch.first - at, self._left() or batch.n))
+                    self._count_batch(part)
+                    at += part.n
+            self.passed += batch.n
             if tick is not None:
                 tick()
 
     def _count_batch(self, batch: Batch) -> None:
         with defer_interrupts():
             whole = batch.counted_by(self.state)
-            self.counted += batch.n if whole else 0
+            if whole:
+                self.counted += batch.n
+                self._position = batch.first + batch.n
         self._chunk = self._next_chunk()
         if not whole:
             self.feed(self._source, batch.rows(self._source, self.refuse))
@@ -142,8 +230,10 @@ class Counter:
         """Count the rows that wait."""
         before = self.counted
         with defer_interrupts():
-            self._count(self.waiting)
-            self.waiting.clear()
+            if self.waiting:
+                self._count(self.waiting)
+                self._position = self.waiting[-1][4]
+                self.waiting.clear()
         self._chunk = self._next_chunk()
         if self._every and self.counted > before and self.counted % self._every == 0:
             self._report()

@@ -6,13 +6,17 @@ import importlib
 from collections.abc import Iterable
 from types import ModuleType
 
-__all__ = ["CliError", "UsageError", "listed", "reason", "river"]
+__all__ = ["CliError", "FileError", "UsageError", "listed", "reason", "river"]
 
 
 class CliError(Exception):
     """The data or a file is at fault."""
 
     status = 1
+
+
+class FileError(CliError):
+    """A file cannot be read, is damaged, or does not have the fields; --skip-bad-files goes on without it."""
 
 
 class UsageError(CliError):

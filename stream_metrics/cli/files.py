@@ -8,6 +8,8 @@ from pathlib import Path
 
 import stream_metrics as sm
 from stream_metrics.cli.errors import CliError, UsageError
+from stream_metrics.cli.ledger import Ledger
+from stream_metrics.cli.storage import storage_of
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import MAGIC, write_file
 
@@ -43,24 +45,26 @@ def check_target(path: str) -> None:
 def refuse_input(output: str | None, inputs: Iterable[str]) -> None:
     """Refuse an output that is one of the inputs, which it would replace."""
     for path in inputs:
-        if output is not None and Path(path).resolve() == Path(output).resolve():
+        if output is not None and storage_of(path).resolved(path) == os.path.realpath(output):
             raise UsageError(f"{output} is read and would be overwritten: choose another name for the output")
 
 
 def refuse_repeated(inputs: Iterable[str]) -> None:
     """Refuse a file that is named twice, which would be counted twice."""
-    seen: dict[Path, str] = {}
+    seen: dict[str, str] = {}
     for path in inputs:
-        resolved = Path(path).resolve()
+        resolved = storage_of(path).resolved(path)
         if resolved in seen:
             raise UsageError(f"{path} is the same file as {seen[resolved]}: it would be counted twice")
         seen[resolved] = path
 
 
-def save(path: str, state: Accumulator) -> None:
-    """Write a state to ``path``, replacing what was there in one step."""
+def save(path: str, state: Accumulator, ledger: Ledger | None = None) -> None:
+    """Write a state to ``path``, replacing what was there in one step, after the list of what was counted."""
     check_target(path)
+    data = state.to_bytes()
     try:
-        write_file(path, state.to_bytes())
+        (ledger or Ledger()).save(path, data)
+        write_file(path, data)
     except OSError as error:
         raise CliError(f"{path}: {error.strerror or error}") from None

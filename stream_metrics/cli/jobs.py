@@ -1,4 +1,4 @@
-"""``run --jobs N``: row groups, or files, counted by several processes, each into a state of its own.
+"""``run --jobs N``: pieces of files, counted by several processes, each into a state of its own.
 
 A process takes the next piece when it has finished the last one, so pieces of uneven cost balance. It starts from an
 empty state with the configuration of the run and returns its state as bytes. The merge of all states equals
@@ -25,25 +25,26 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor
 from concurrent.futures import wait as wait_for
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext
 from multiprocessing.process import BaseProcess
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import stream_metrics as sm
-from stream_metrics.cli.counting import SHOWN, Counter, Skipped
+from stream_metrics.cli.counting import CountedPart, Counter, Skipped, StopCounting
 from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.interrupts import defer_interrupts
-from stream_metrics.cli.plans import Pieces
+from stream_metrics.cli.plans import Piece
 from stream_metrics.cli.progress import INTERVAL, Progress
 from stream_metrics.cli.reading import Fields, rows
-from stream_metrics.cli.sources import PARQUET, open_input
+from stream_metrics.cli.sources import TABLES, InputFile, Lines, open_input
 from stream_metrics.states.protocols import Accumulator
 
 if TYPE_CHECKING:
-    from stream_metrics.cli.parquet import Unit
+    from stream_metrics.cli.tables import Unit
 
 __all__ = ["Task", "WorkerPool"]
 
@@ -51,13 +52,13 @@ LINES = 4096  # of text between two looks at the shared numbers
 
 
 class Task(NamedTuple):
-    """The input of all workers: the format, the fields, the empty state as bytes, and if bad records are skipped."""
+    """The input of all workers: the format, the fields, the empty state as bytes, and what may be skipped."""
 
     form: str
     fields: Fields
     empty: bytes
-    skip: bool
-    pieces: Pieces
+    skipped: Skipped  # which has skipped nothing yet
+    pieces: list[Piece]
 
 
 class _Shared:
@@ -87,15 +88,12 @@ class _Shared:
 
 
 class _Result(NamedTuple):
-    """The result of a worker: its state, the bad records of each piece, and the error that ended it."""
+    """The result of a worker: its state, what it skipped of each piece, what it counted, the error that ended it."""
 
     state: bytes
     skipped: dict[int, Skipped]
+    log: list[CountedPart]
     failure: tuple[int, str, int] | None  # piece, message, exit status
-
-
-class _StopCounting(Exception):
-    """The piece at hand is no longer wanted."""
 
 
 class _Worker:
@@ -103,47 +101,48 @@ class _Worker:
 
     def __init__(self, task: Task, shared: _Shared, slot: int) -> None:
         self._task, self._shared, self._slot = task, shared, slot
-        self._place = "row" if task.form == PARQUET else "line"
-        self._counter = Counter(sm.from_bytes(task.empty), task.fields, Skipped(task.skip), 0, lambda: None)
+        self._counter = Counter(sm.from_bytes(task.empty), task.fields, task.skipped, 0, lambda: None)
         self._next_look = 0.0
         self._finished = 0  # of the work, by earlier pieces
-        if task.form == PARQUET:
-            from stream_metrics.cli.parquet import Reader
+        if task.form in TABLES:
+            from stream_metrics.cli.tables import Reader
 
-            self._reader = Reader(task.fields)
+            self._reader = Reader(task.fields, task.form)
 
     def run(self) -> _Result:
         """Count pieces until none is left."""
         skipped: dict[int, Skipped] = {}
         failure = None
         while (piece := self._shared.next_piece()) is not None:
-            skipped[piece] = self._counter.skipped = Skipped(self._task.skip, self._place)
+            skipped[piece] = self._counter.skipped = self._task.skipped.empty()
             try:
                 self._count(piece)
             except (CliError, MemoryError) as error:
                 self._shared.stop_at(piece)
                 failure = piece, str(error) or "out of memory", getattr(error, "status", CliError.status)
-        return _Result(self._counter.state.to_bytes(), skipped, failure)
+        return _Result(self._counter.state.to_bytes(), skipped, self._counter.log, failure)
 
-    def _count(self, piece: int) -> None:
-        content, size = self._task.pieces[piece]
-        try:
-            if isinstance(content, str):
-                self._count_text(content, piece)
+    def _count(self, number: int) -> None:
+        file, part, size, after, until = self._task.pieces[number]
+        with suppress(StopCounting), self._counter.part(file, after, until):
+            if part is None or isinstance(part, Lines):
+                self._count_text(file, part, number)
             else:
-                self._count_row_groups(content, piece)
-        except _StopCounting:
-            self._counter.flush()
+                self._count_row_groups(part, number)
         self._finished += size
         self._report_progress(0)
 
     def _count_row_groups(self, unit: Unit, piece: int) -> None:
         before = self._counter.passed
-        batches = self._reader.batches(unit)
-        self._counter.feed_batches(unit.path, batches, lambda: self._tick(piece, self._counter.passed - before))
+        self._counter.feed_batches(
+            unit.file.path,
+            self._reader.batches(unit),
+            lambda: self._tick(piece, self._counter.passed - before),
+            unit.file.done,
+        )
 
-    def _count_text(self, path: str, piece: int) -> None:
-        with open_input(path, self._task.form) as source:
+    def _count_text(self, file: InputFile, part: Lines | None, piece: int) -> None:
+        with open_input(file, self._task.form, part) as source:
             lines = 0
 
             def tick() -> None:
@@ -152,15 +151,15 @@ class _Worker:
                 if lines % LINES == 0:
                     self._tick(piece, source.position())
 
-            self._counter.feed(source.name, rows(source, self._task.fields, self._counter.refuse), tick)
+            self._counter.feed(source.name, rows(source, self._task.fields, self._counter.refuse), tick, file.done)
 
     def _tick(self, piece: int, position: int) -> None:
-        """Share the progress now and then; raise `_StopCounting` if the piece is no longer wanted."""
+        """Share the progress now and then; raise `StopCounting` if the piece is no longer wanted."""
         if (now := time.monotonic()) >= self._next_look:
             self._next_look = now + INTERVAL / 2
             self._report_progress(position)
         if not self._shared.wants(piece):
-            raise _StopCounting
+            raise StopCounting
 
     def _report_progress(self, position: int) -> None:
         self._shared.records[self._slot] = self._counter.seen
@@ -197,6 +196,7 @@ class WorkerPool:
     def __init__(self, task: Task, workers: int) -> None:
         context = multiprocessing.get_context("spawn")
         self._workers = workers
+        self.log: list[CountedPart] = []
         self._shared = _Shared(context, len(task.pieces), workers)
         self._executor = ProcessPoolExecutor(workers, context, _initialize, (task, self._shared))
         self._futures: list[Future[_Result]] = []
@@ -207,7 +207,7 @@ class WorkerPool:
         return sum(self._shared.records), sum(self._shared.work_done)
 
     def count(self, state: Accumulator, skipped: Skipped, progress: Progress) -> bool:
-        """Count all pieces into ``state``; return whether Ctrl-C ended it."""
+        """Count all pieces into ``state``; return whether Ctrl-C ended it. ``log`` has what was counted."""
         interrupted = False
         results: list[_Result] = []
         try:
@@ -231,9 +231,9 @@ class WorkerPool:
             for process in self._processes:
                 process.kill()  # an interpreter takes a tenth of a second to exit
             self._executor.shutdown()
-        pieces = sorted(chain.from_iterable(result.skipped.items() for result in results))
-        skipped.count += sum(bad.count for _, bad in pieces)
-        skipped.first = list(chain(skipped.first, *(bad.first for _, bad in pieces)))[:SHOWN]
+        for _, later in sorted(chain.from_iterable(result.skipped.items() for result in results), key=itemgetter(0)):
+            skipped.extend(later)
+        self.log = list(chain.from_iterable(result.log for result in results))
         return interrupted
 
     def _start(self) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import stream_metrics as sm
 from stream_metrics.cli import files, options
 from stream_metrics.cli.errors import CliError
+from stream_metrics.cli.ledger import Ledger, without_lists
 from stream_metrics.containers.inner import walk_inner
 from stream_metrics.errors import quantity
 from stream_metrics.states.batches import mergeable
@@ -19,8 +20,9 @@ __all__ = ["add"]
 HELP = """\
 The result is the same, byte for byte, as if one process had counted everything,
 whatever the order of the files. All files must have the same configuration. If
-files are bad, each of them is named and nothing is written. Files are read one
-after the other. A STATE in quotes may be a pattern, in which ** matches folders
+files are bad, each of them is named and nothing is written. Lists of counted
+files (STATE.files) are joined, and states into which one file was counted twice
+are refused. Files are read one after the other. A STATE in quotes may be a pattern, in which ** matches folders
 of any depth: more files than fit on a command line. Windows of time merge pane
 by pane, and groups one by one; the last N records of two workers do not merge,
 since their common order is unknown.
@@ -43,11 +45,11 @@ def add(commands: options.Commands) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Read, merge, write."""
     files.check_target(arguments.output)
-    paths = [path for named in arguments.states for path in _matching(named)]
+    paths = without_lists([path for named in arguments.states for path in _matching(named)])
     files.refuse_repeated(paths)
     files.refuse_input(arguments.output, paths)
-    total = _merged(paths)
-    files.save(arguments.output, total)
+    total, ledger = _merged(paths)
+    files.save(arguments.output, total, ledger)
     print(f"{arguments.output}: {quantity(len(paths), 'state')}, {quantity(total.n, 'sample', ' ')}")
     return 0
 
@@ -62,22 +64,27 @@ def _matching(named: str) -> list[str]:
     return matches
 
 
-def _merged(paths: list[str]) -> Accumulator:
+def _merged(paths: list[str]) -> tuple[Accumulator, Ledger]:
     total: Accumulator | None = None
+    ledger = Ledger()
     problems = []
     for path in paths:
         try:
             state = files.load(path)
             if len(paths) > 1 and any(isinstance(inner, sm.Rolling) for inner in walk_inner(state)):
                 problems.append(f"{path}: {mergeable(state)}")
-            elif total is None:
+                continue
+            if total is None:
                 total = state
             else:
                 total.merge(state)
+            twice = ledger.merge(Ledger.load(path) or Ledger())
+            if twice is not None:
+                problems.append(f"{path}: {twice} was counted into one of the states before it, too")
         except sm.MergeError as error:
             problems.append(f"{path}: {error}")
         except CliError as problem:
             problems.append(str(problem))
     if problems or total is None:
         raise CliError("\nstream-metrics: ".join(problems))
-    return total
+    return total, ledger

@@ -18,6 +18,7 @@ __all__ = [
     "add_format",
     "add_keys",
     "add_output",
+    "classes",
     "delimiter",
     "field",
     "labels",
@@ -89,6 +90,15 @@ def labels(text: str) -> list[Label]:
     except (RecursionError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no JSON list: {error}") from None
     return parsed
+
+
+def classes(text: str) -> tuple[str, ...]:
+    """Read the classes of lists of scores: as text, which scores are named by."""
+    parsed = labels(text)
+    keys = tuple(label if isinstance(label, str) else json.dumps(label) for label in parsed)
+    if not all(keys) or len(set(keys)) < len(keys):
+        raise argparse.ArgumentTypeError(f"expected distinct classes, but got {text!r}")
+    return keys
 
 
 def positive(text: str) -> int:

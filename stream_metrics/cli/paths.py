@@ -1,25 +1,32 @@
-"""The input files that the arguments of ``run`` stand for: files, folders, patterns, tables; stdin.
+"""The input files that the arguments of ``run`` stand for: files, folders, patterns, tables, by path or URL; stdin.
 
 A part of a path that begins with _ or . is hidden, as for Spark: `_SUCCESS`, `_temporary`, `.part-0.crc`. In a folder
 and where a pattern matched it, it is no data. A folder KEY=VALUE is a partition, whatever its name begins with, and
 what was written out is taken.
+
+A partition is a field of all records in the folder, as text; that of a Delta table has the type that the table says.
 """
 
 from __future__ import annotations
 
 import glob
-import os
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from os import sep
+from os.path import normpath
+from urllib.parse import unquote
 
 from stream_metrics.cli.errors import CliError
-from stream_metrics.cli.sources import FORMATS, STDIN, declared_format
+from stream_metrics.cli.sources import FORMATS, STDIN, InputFile, declared_format
+from stream_metrics.cli.storage import Storage, is_url, storage_of
 from stream_metrics.cli.table_formats import Tables
 
 __all__ = ["expand_paths"]
 
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # as Hive and Spark write null in a path
 
-def expand_paths(named: Iterable[str]) -> list[str]:
+
+def expand_paths(named: Iterable[str]) -> list[InputFile]:
     """Return the files that arguments stand for: files, stdin, patterns such as 'part-*', folders, Delta tables.
 
     Raises
@@ -31,29 +38,42 @@ def expand_paths(named: Iterable[str]) -> list[str]:
     return [file for name in named for file in _expand(name, tables)]
 
 
-def _expand(named: str, tables: Tables) -> list[str]:
+def _expand(named: str, tables: Tables) -> list[InputFile]:
     if named == STDIN:
-        return [named]
-    if glob.has_magic(named) and not os.path.exists(named):
-        matching = [path for path in sorted(glob.glob(named, recursive=True)) if not _has_hidden_match(path, named)]
+        return [InputFile(named)]
+    if named.startswith("file://"):
+        from urllib.request import url2pathname  # which takes long
+
+        named = url2pathname(named.removeprefix("file://"))
+    storage = storage_of(named)
+    matching = storage.matching(named)
+    if matching is None:
+        matching = [named]
+    else:
+        matching = [path for path in matching if not _has_hidden_match(path, named)]
         if not matching:
             raise CliError(f"{named}: no file is named so")
-    else:
-        matching = [named]
-    files: dict[str, str] = {}  # a pattern with ** matches a folder and what is in it
+    files: dict[str, InputFile] = {}  # a pattern with ** matches a folder and what is in it
     for path in matching:
-        if os.path.isdir(path):
-            inside = list(_walk(path, tables, frozenset()))
+        if storage.is_folder(path):
+            files |= {normpath(file.path): file for file in _walk(storage, path, tables, frozenset())}
         else:
             tables.refuse_part(path)
-            inside = [path]
-        files |= {os.path.normpath(file): file for file in inside}
+            files[normpath(path)] = InputFile(path, _partitions(path))
     if not files:
         raise CliError(f"{named}: Is a directory, and no file in it ends in {', '.join(FORMATS)}")
-    return list(files.values())
+    return [_with_size(storage, file) for file in files.values()]
 
 
-def _walk(folder: str, tables: Tables, above: frozenset[str]) -> Iterator[str]:
+def _with_size(storage: Storage, file: InputFile) -> InputFile:
+    try:
+        size, version = storage.stat(file.path)
+    except OSError:  # reported when it is opened to be counted
+        return file
+    return file._replace(size=size, version=version)
+
+
+def _walk(storage: Storage, folder: str, tables: Tables, above: frozenset[str]) -> Iterator[InputFile]:
     """Yield the files with data in a folder and in the folders in it, in order."""
     if not above:
         tables.refuse_part(folder)
@@ -61,19 +81,23 @@ def _walk(folder: str, tables: Tables, above: frozenset[str]) -> Iterator[str]:
     if table is not None:
         yield from table
         return
-    above |= {os.path.realpath(folder)}
-    with os.scandir(folder) as entries:
-        inside = sorted(entries, key=lambda entry: entry.name)
-    for entry in inside:
-        is_folder = entry.is_dir()
-        if _is_hidden(entry.name) and not (is_folder and "=" in entry.name):
+    above |= {storage.resolved(folder)}
+    for entry in storage.entries(folder):
+        if _is_hidden(entry.name) and not (entry.is_folder and "=" in entry.name):
             continue
-        if entry.is_symlink():
+        if entry.is_link:
             tables.refuse_part(entry.path)
-        if not is_folder and declared_format(entry.name):
-            yield entry.path
-        elif is_folder and os.path.realpath(entry.path) not in above:  # a link may lead back
-            yield from _walk(entry.path, tables, above)
+        if not entry.is_folder and declared_format(entry.name):
+            yield InputFile(entry.path, _partitions(entry.path))
+        elif entry.is_folder and storage.resolved(entry.path) not in above:  # a link may lead back
+            yield from _walk(storage, entry.path, tables, above)
+
+
+def _partitions(path: str) -> tuple[tuple[str, object], ...]:
+    """Return the fields that the folders of a path have."""
+    path = path.partition("?")[0] if is_url(path) else path.replace(sep, "/")
+    pairs = [part.partition("=")[::2] for part in path.split("/")[:-1] if part.find("=") > 0]
+    return tuple((unquote(key), None if value == NO_VALUE else unquote(value)) for key, value in pairs)
 
 
 def _is_hidden(name: str) -> bool:
@@ -83,7 +107,7 @@ def _is_hidden(name: str) -> bool:
 
 def _has_hidden_match(path: str, pattern: str) -> bool:
     """Tell whether a hidden part of a path was matched by a wildcard, and by none that begins like it."""
-    wanted, parts = pattern.split(os.sep), path.split(os.sep)
+    wanted, parts = pattern.replace(sep, "/").split("/"), path.replace(sep, "/").split("/")
     fixed = next(at for at, part in enumerate(wanted) if glob.has_magic(part))
     written = [part for part in wanted[fixed:] if _is_hidden(part)]
     return any(

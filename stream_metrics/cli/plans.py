@@ -1,65 +1,104 @@
-"""The input of ``run``: files of lines or of Parquet, in this process, or in pieces for several."""
+"""The input of ``run``: files of lines or of tables, in this process, or in pieces for several."""
 
 from __future__ import annotations
 
 import importlib
 import math
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from stream_metrics.cli.counting import Counter
-from stream_metrics.cli.errors import UsageError
+from stream_metrics.cli.counting import Counter, Skipped, Tick
+from stream_metrics.cli.errors import FileError, UsageError
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields, rows
-from stream_metrics.cli.sources import PARQUET, Reached, Source, open_input, total_size
+from stream_metrics.cli.sources import TABLES, InputFile, Lines, Reached, Source, open_input, total_size
+from stream_metrics.cli.splitting import split_lines
 
 if TYPE_CHECKING:
-    from stream_metrics.cli.parquet import Unit
+    from stream_metrics.cli.tables import Unit
 
-__all__ = ["MIXED", "count_here", "plan_jobs"]
+__all__ = ["MIXED", "Piece", "count_here", "plan_jobs"]
 
 PIECES = 64  # of each process, so that the last one to end does it at most that much later
 SMALLEST = 1 << 18  # rows of a piece: dealing one out takes as long as counting some thousands
+SMALLEST_BYTES = 1 << 22  # of a piece of lines
 MIXED = "their labels differ in type, so they cannot be counted in one run"
 
-Tick: TypeAlias = "Callable[[], None] | None"
 Feed: TypeAlias = Callable[[Tick], None]
-Pieces: TypeAlias = "list[tuple[str | Unit, int]]"  # units of work, and their sizes
 
 
-def count_here(paths: list[str], form: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
+class Piece(NamedTuple):
+    """A part of a file, or all of it if ``part`` is None: the records after one number up to another or the end."""
+
+    file: InputFile
+    part: Unit | Lines | None
+    size: int
+    after: int = 0
+    until: int | None = None
+
+
+def count_here(files: list[InputFile], form: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
     """Return a function that counts all files into ``counter``, and its progress."""
-    return (_tables if form == PARQUET else _lines)(paths, form, fields, counter)
+    return (_tables if form in TABLES else _lines)(files, form, fields, counter)
 
 
-def plan_jobs(paths: list[str], form: str | None, fields: Fields, jobs: int) -> tuple[str, Pieces]:
+def plan_jobs(
+    files: list[InputFile], form: str | None, fields: Fields, jobs: int, skipped: Skipped
+) -> tuple[str, list[Piece]]:
     """Return the format, and the pieces of all files, for this number of processes."""
-    if form == PARQUET:
-        parquet = _parquet()
-        units = parquet.units(paths, fields)
+    if form in TABLES:
+        tables = _table_module()
+        units = _units(files, form, fields, skipped)
         least = max(sum(unit.rows for unit in units) / jobs / PIECES, SMALLEST)
-        return PARQUET, [(unit, unit.rows) for unit in parquet.merge_units(units, least)]
-    for path in paths:
-        with open_input(path, form) as source:
-            form = _same_format(source, form, fields)
-    return form or "", [(path, os.path.getsize(path)) for path in paths]
+        units = tables.merge_units(units, math.inf if skipped.files_allowed else least)
+        return form or "", [
+            Piece(unit.file, unit, unit.rows, unit.first, last) for unit, last in zip(units, _ends(units), strict=True)
+        ]
+    least = max((total_size(files) or 0) / jobs / PIECES, SMALLEST_BYTES)
+    pieces: list[Piece] = []
+    for file in files:
+        try:
+            with open_input(file, form) as source:
+                form = _same_format(source, form, fields)
+            whole = skipped.files_allowed or source.compressed or file.size is None or file.size < 2 * least
+            parts = None if whole else split_lines(file, form, fields, least)
+        except FileError as error:
+            skipped.add_file(file, error)
+            continue
+        if not parts:
+            pieces.append(Piece(file, None, file.size or 0))
+        else:
+            ends = [*(later.before for _, later in pairwise(parts)), None]
+            pieces += [
+                Piece(file, part, part.end - part.start, part.before if at else 0, end)
+                for at, (part, end) in enumerate(zip(parts, ends, strict=True))
+            ]
+    return form or "", pieces
 
 
-def _lines(paths: list[str], form: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
+def _ends(units: list[Unit]) -> Iterable[int | None]:
+    """Return the last row of each unit, None of the last unit of a file."""
+    for unit, later in pairwise(units):
+        yield unit.first + unit.rows if later.first else None
+    if units:
+        yield None
+
+
+def _lines(files: list[InputFile], form: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
     reached = Reached()
 
     def feed(tick: Tick) -> None:
         known = form
-        for path in paths:
-            with open_input(path, form) as source:
+        for file in files:
+            with counter.part(file), open_input(file, form) as source:
                 known = _same_format(source, known, fields)
                 reached.enter(source)
-                counter.feed(source.name, rows(source, fields, counter.refuse), tick)
+                counter.feed(source.name, rows(source, fields, counter.refuse), tick, file.done)
                 reached.leave()
 
-    return feed, Progress(lambda: (counter.seen, reached.position()), total_size(paths))
+    return feed, Progress(lambda: (counter.seen, reached.position()), total_size(files))
 
 
 def _same_format(source: Source, form: str | None, fields: Fields) -> str:
@@ -71,21 +110,34 @@ def _same_format(source: Source, form: str | None, fields: Fields) -> str:
     return source.format
 
 
-def _tables(paths: list[str], _: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
-    parquet = _parquet()
-    units = parquet.merge_units(parquet.units(paths, fields), math.inf)
-    reader = parquet.Reader(fields)
+def _tables(files: list[InputFile], form: str | None, fields: Fields, counter: Counter) -> tuple[Feed, Progress]:
+    tables = _table_module()
+    units = tables.merge_units(_units(files, form, fields, counter.skipped), math.inf)
+    reader = tables.Reader(fields, form)
 
     def feed(tick: Tick) -> None:
         for unit in units:
-            counter.feed_batches(unit.path, reader.batches(unit), tick)
+            with counter.part(unit.file):
+                counter.feed_batches(unit.file.path, reader.batches(unit), tick, unit.file.done)
 
     return feed, Progress(lambda: (counter.seen, counter.passed), sum(unit.rows for unit in units))
 
 
-def _parquet() -> ModuleType:
-    """Return the module that reads Parquet; UsageError if the package for it is missing."""
+def _units(files: list[InputFile], form: str | None, fields: Fields, skipped: Skipped) -> list[Unit]:
+    """Return the row groups of all files, in order; every file is looked at before anything is counted."""
+    reader = _table_module().Reader(fields, form)
+    units: list[Unit] = []
+    for file in files:
+        try:
+            units += reader.units(file)
+        except FileError as error:
+            skipped.add_file(file, error)
+    return units
+
+
+def _table_module() -> ModuleType:
+    """Return the module that reads tables; UsageError if the package for it is missing."""
     try:
-        return importlib.import_module("stream_metrics.cli.parquet")
+        return importlib.import_module("stream_metrics.cli.tables")
     except ImportError as error:
         raise UsageError(str(error)) from None

@@ -14,13 +14,13 @@ import json
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from stream_metrics.cli.errors import CliError, UsageError, listed
+from stream_metrics.cli.errors import CliError, FileError, UsageError, listed
 from stream_metrics.cli.scores import BOTH, Classes, JsonScores, Scores, csv_columns, csv_reader
 from stream_metrics.cli.sources import BadRecord, Source
 from stream_metrics.containers.moments import nanoseconds
 from stream_metrics.inputs.field_names import Y_PRED, Y_TRUE, field_in, spellings
 
-__all__ = ["Fields", "Row", "hint", "rows", "weight_of"]
+__all__ = ["Fields", "Row", "hint", "row_scores_reader", "rows", "sniff_delimiter", "weight_of"]
 
 DELIMITERS = (",", ";", "\t")  # that the header of a CSV may tell
 HINTS = {
@@ -42,6 +42,12 @@ class Fields(NamedTuple):
     time: str | None = None
     group: str | None = None
     delimiter: str | None = None  # of CSV; None if the header tells it
+    listed: tuple[str, ...] | None = None  # the classes of scores that are lists
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all fields but the scores."""
+        return [name for name in (*self[:3], self.time, self.group) if name is not None]
 
 
 def rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
@@ -55,7 +61,8 @@ def _json_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
     prediction, weight, scores = (None if name is None else _getter(name) for name in fields[1:4])
     time = None if fields.time is None else _getter(fields.time)
     group = None if fields.group is None else _group_getter(fields.group)
-    read = JsonScores(fields.classes).read
+    read = row_scores_reader(fields)
+    partitions = {name: value for name, value in source.partitions.items() if name in fields.names}
     for line in source.text(bad):
         text = line.strip(" \t\r\n")
         if not text:
@@ -66,6 +73,8 @@ def _json_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
                 decoder.decode(line)  # raises the error
             if type(record) is not dict:
                 raise ValueError(f"expected a JSON object, but got {text[:40]}{_lines_of_json(text)}")
+            if partitions:
+                record = partitions | record
             true = truth(record)
             predicted = None if prediction is None else prediction(record)
             amount = 1 if weight is None else weight_of(weight(record))
@@ -79,6 +88,25 @@ def _json_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
             bad(source.name, source.line, str(error))
         else:
             yield row
+
+
+def row_scores_reader(fields: Fields) -> Callable[[object, object], Scores]:
+    """Return a function that reads the scores of a record, beside its truth; it raises ValueError."""
+    read, listed_classes = JsonScores(fields.classes).read, fields.listed
+
+    def read_list(value: object, truth: object) -> Scores:
+        if type(value) is not list:
+            return read(value, truth)
+        if listed_classes is None:
+            raise ValueError(
+                f"expected the scores to be an object or a number, but got {json.dumps(value)[:40]}; --classes A,B "
+                "names the classes of a list"
+            )
+        if len(value) != len(listed_classes):
+            raise ValueError(f"expected {len(listed_classes)} scores, as --classes has, but got {len(value)}")
+        return read(dict(zip(listed_classes, value, strict=True)), truth)
+
+    return read_list
 
 
 def _lines_of_json(text: str) -> str:
@@ -131,18 +159,25 @@ def _csv_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
     if header is None:
         return
     source.separator = delimiter
+    width = len(header)
+    constant = [name for name in source.partitions if name in fields.names and name not in header]
+    values_of_path = [str(source.partitions[name] or "") for name in constant]
+    header = header + constant
     true = _column(header, fields.true, source)
     prediction, weight = (None if name is None else _column(header, name, source) for name in fields[1:3])
     time, group = (None if name is None else _column(header, name, source) for name in (fields.time, fields.group))
     scores = None if fields.scores is None else _scores(header, fields, source)
+    source.leave_header()
     while True:
         start = source.line + 1
         try:
             values = next(reader)
             if not values:
                 continue
-            if len(values) != len(header):
-                raise ValueError(f"expected {len(header)} fields as in the header, but got {len(values)}")
+            if len(values) != width:
+                raise ValueError(f"expected {width} fields as in the header, but got {len(values)}")
+            if constant:
+                values += values_of_path
             if not values[true] or (group is not None and not values[group]):
                 raise ValueError(f"field {(fields.group if values[true] else fields.true)!r} is empty")
             predicted = None if prediction is None else values[prediction] or None
@@ -163,8 +198,12 @@ def _csv_rows(source: Source, fields: Fields, bad: BadRecord) -> Iterator[Row]:
 
 def _scores(header: list[str], fields: Fields, source: Source) -> Callable[[list[str]], Scores]:
     """Return a function that reads the scores of a record."""
-    taken = [name for name in (*fields[:3], fields.time, fields.group) if name is not None]
-    names, columns = csv_columns(fields.scores or "", header, taken, fields.classes.labels)
+    try:
+        names, columns = csv_columns(fields.scores or "", header, fields.names, fields.classes.labels)
+    except UsageError:
+        raise
+    except CliError as problem:
+        raise FileError(f"{source.name}: {problem}") from None
     places = [_column(header, column, source) for column in columns]
     if names is None and not (fields.classes.both and isinstance(fields.classes.both[1], str)):
         raise UsageError(f"one column of scores needs {BOTH}")
@@ -175,17 +214,16 @@ def _csv_reader(source: Source, fields: Fields, bad: BadRecord) -> tuple[str, It
     """Return the delimiter, and a reader of the header and all records after it."""
     lines = source.text(bad)
     first = next((line for line in lines if line.strip("\r\n")), "")
-    delimiter = fields.delimiter or _sniffed(first, fields)
+    delimiter = fields.delimiter or sniff_delimiter(first, fields)
     return delimiter, csv.reader(itertools.chain((first,), lines), strict=True, delimiter=delimiter)
 
 
-def _sniffed(header: str, fields: Fields) -> str:
+def sniff_delimiter(header: str, fields: Fields) -> str:
     """Return the delimiter by which most of the fields are columns, of several the one of most columns."""
 
     def columns(delimiter: str) -> tuple[int, int]:
         names = next(csv.reader((header,), delimiter=delimiter))
-        wanted = [name for name in (*fields[:3], fields.time, fields.group) if name is not None]
-        return sum(field_in(names, name) in names for name in wanted), len(names)
+        return sum(field_in(names, name) in names for name in fields.names), len(names)
 
     try:
         return max(DELIMITERS, key=columns)
@@ -197,7 +235,7 @@ def _header(reader: Iterator[list[str]], source: Source) -> list[str] | None:
     try:
         return next((values for values in reader if values), None)
     except csv.Error as error:
-        raise CliError(f"{source.name}, line {source.line}: not CSV: {error}") from None
+        raise FileError(f"{source.name}, line {source.line}: not CSV: {error}") from None
 
 
 def _column(header: list[str], name: str, source: Source) -> int:
@@ -206,7 +244,7 @@ def _column(header: list[str], name: str, source: Source) -> int:
         problem = "is there more than once in the header" if name in header else "is not in the header"
         separated = "" if len(header) < 2 else f", separated by {NAMES.get(source.separator, repr(source.separator))}"
         where = f"{source.name}, line {source.line}"
-        raise CliError(f"{where}: column {name!r} {problem}, which has {listed(header)}{separated}{hint(name)}")
+        raise FileError(f"{where}: column {name!r} {problem}, which has {listed(header)}{separated}{hint(name)}")
     return header.index(name)
 
 

@@ -7,9 +7,10 @@ import sys
 from typing import NamedTuple
 
 from stream_metrics.cli import configuration, drawing, files, options, plans
-from stream_metrics.cli.counting import Counter, Skipped
+from stream_metrics.cli.counting import CountedPart, Counter, Skipped
 from stream_metrics.cli.errors import CliError, UsageError
 from stream_metrics.cli.interrupts import interruptible
+from stream_metrics.cli.ledger import Ledger
 from stream_metrics.cli.output import (
     add_intervals,
     check_intervals,
@@ -21,7 +22,8 @@ from stream_metrics.cli.paths import expand_paths
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields
 from stream_metrics.cli.running import RunningValues, check_keys
-from stream_metrics.cli.sources import PARQUET, STDIN, format_of
+from stream_metrics.cli.sources import STDIN, TABLES, format_of
+from stream_metrics.errors import quantity
 from stream_metrics.inputs.field_names import SCORES, WEIGHT, Y_PRED, Y_TRUE
 from stream_metrics.report.layout import number
 from stream_metrics.states.batches import mergeable
@@ -30,11 +32,18 @@ from stream_metrics.states.protocols import Accumulator
 __all__ = ["add"]
 
 HELP = """\
-Records are JSON Lines, CSV with a header, or rows of Parquet. A prediction that
-is null, or an empty CSV field, is an abstention. FIELD is a key or column, or
-the keys of nested objects joined by dots. JSON and Parquet values keep their
-type and CSV values are text, so the 1 of a JSON file and the 1 of a CSV are two
-classes. Parquet needs the extra stream-metrics[parquet].
+Records are JSON Lines, CSV with a header, or rows of tables: Parquet, Arrow IPC
+(Feather) or ORC. A prediction that is null, or an empty CSV field, is an
+abstention. FIELD is a key or column, or the keys of nested objects joined by
+dots. Values of JSON and tables keep their type and CSV values are text, so the 1
+of a JSON file and the 1 of a CSV are two classes. Tables need the extra
+stream-metrics[parquet].
+
+FILE is a path or a URL (s3, gs, abfs, hdfs, https, ...), which needs the extra
+stream-metrics[remote] and the package that fsspec has for the scheme. A folder is
+all files of these formats in it and below; what begins with _ or . is no data. A
+Delta table is its current rows, by the extra stream-metrics[delta]. A folder
+KEY=VALUE is a field of all records in it, as text, unless they have it.
 
 --scores also counts the scores of each record, for ROC and PR areas, calibration
 and log loss. In JSON Lines, FIELD is an object {"cat": 0.7, "dog": 0.3}, or one
@@ -43,12 +52,18 @@ truth is a number, true or false, keys are read as such ("1", "true"); with
 --labels, each key is the label with that text. In CSV it is one column, the score
 of --pos-label, or a column for each class, named by a pattern in which * is the
 class or by a list class=column; if all fields are empty, there are no scores.
-Parquet has either; objects are structs or maps. A record with scores and without
-a prediction predicts the class with the largest score.
+Tables have either; objects are structs or maps. A record with scores and without
+a prediction predicts the class with the largest score. Scores that are lists, in
+JSON Lines or tables, need --classes.
 
 A record that cannot be counted ends the run with exit status 1: its file, line
 and reason are printed, and neither a result nor a state is written. Ctrl-C prints
 and saves what was counted so far and exits with status 130.
+
+--state writes the counts, and beside them OUT.files, the list of the files that
+were counted. With --resume, what is in that list is not counted again, also where
+the run was interrupted in the middle of a file. A file whose size or version has
+changed since it was counted ends the run.
 
 --window counts the last N records only or, with --time-field, those of the last
 5m; with --by, the last records of all groups together. A window of time ends at
@@ -64,10 +79,11 @@ look. All assume independent samples.
 --format csv prints a row for each value (metric, class, value) or, with --every, for
 each line of values, and then nothing else.
 
---jobs counts with several processes: they share the row groups of Parquet, or the
-files of other formats, and the merged counts equal those of one process, byte for
-byte. Records have no order then, so --every and a window of the last N are not
-possible, and records that come late are not recognised.
+--jobs counts with several processes: they share row groups of Parquet and pieces
+of large CSV and JSON Lines files that are not compressed, and else whole files.
+The merged counts equal those of one process, byte for byte. Records have no order
+then, so --every and a window of the last N are not possible, and records that come
+late are not recognised.
 
 examples:
   stream-metrics run predictions.jsonl
@@ -90,7 +106,7 @@ def add(commands: options.Commands) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="file, folder, or 'pattern-*'; - is stdin; gzip, bzip2, xz and zstd are decompressed",
+        help="file, folder, 'pattern-*', or URL; - is stdin; gzip, bzip2, xz and zstd are decompressed",
     )
     _add_input(parser)
     options.add_output(parser)
@@ -112,7 +128,7 @@ def add(commands: options.Commands) -> None:
 
 
 def _add_input(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--input", choices=("jsonl", "csv", PARQUET), help="format (default: by name, or first line)")
+    parser.add_argument("--input", choices=("jsonl", "csv", *TABLES), help="format (default: by name, or first line)")
     parser.add_argument(
         "--true", default=Y_TRUE, metavar="FIELD", help="field of the truth (default: y_true, or truth)"
     )
@@ -146,21 +162,30 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip-bad", action="store_true", help="skip and report bad records instead of ending, unless all are bad"
     )
+    parser.add_argument(
+        "--skip-bad-files",
+        action="store_true",
+        help="skip and report files that are damaged or lack a field instead of ending; no record of them is counted",
+    )
 
 
 class _End(NamedTuple):
-    """How counting ended: whether by Ctrl-C, and how many records were counted."""
+    """How counting ended: whether by Ctrl-C, how many records were counted, into which state, and which ones."""
 
     interrupted: bool
     counted: int
+    state: Accumulator
+    log: list[CountedPart]
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Count, save, print."""
     arguments.files = expand_paths(arguments.files)
     _check(arguments)
-    skipped = Skipped(arguments.skip_bad, "row" if arguments.input == PARQUET else "line")
+    place = "row" if arguments.input in TABLES else "line"
+    skipped = Skipped(arguments.skip_bad, place, arguments.skip_bad_files)
     state = configuration.make(arguments)
+    ledger = _without_counted(arguments)
     check_intervals(state, arguments)
     view(state, arguments.metrics)  # refuses metrics that the state cannot compute
     running = RunningValues(
@@ -171,13 +196,14 @@ def execute(arguments: argparse.Namespace) -> int:
         label=configuration.label_of_running_values(arguments),
     )
     count = _count if arguments.jobs == 1 else _count_in_processes
-    interrupted, counted = count(arguments, _fields(arguments, state), state, skipped, running)
-    if skipped.count and not counted and not interrupted:
+    interrupted, counted, state, log = count(arguments, _fields(arguments, state), state, skipped, running)
+    ledger.add(log)
+    if (skipped.count or skipped.files) and not counted and not interrupted:
         skipped.report()
         raise CliError("no record could be counted")
     if arguments.state:
-        files.save(arguments.state, state)
-    extra = {"skipped": {"count": skipped.count, "first": skipped.first}} if skipped.allowed else None
+        files.save(arguments.state, state, ledger)
+    extra = skipped.data() or None
     taken = with_intervals(view(state, arguments.metrics), arguments)
     if not (arguments.every and arguments.format == "csv"):  # a file has one table
         print_snapshot(taken, arguments.format, extra, indent=None if arguments.every else 2)
@@ -192,6 +218,21 @@ def execute(arguments: argparse.Namespace) -> int:
     return 130 if interrupted else 0
 
 
+def _without_counted(arguments: argparse.Namespace) -> Ledger:
+    """Leave out the files that were counted into the resumed state before; return what was counted."""
+    if not arguments.resume:
+        return Ledger()
+    ledger = Ledger.load(arguments.resume)
+    if ledger is None:
+        return Ledger()
+    given = len(arguments.files)
+    arguments.files = ledger.remaining(arguments.files)
+    if left_out := given - len(arguments.files):
+        what = quantity(left_out, "file", " ")
+        print(f"stream-metrics: {what} counted before, and not counted again", file=sys.stderr)
+    return ledger
+
+
 def _report_late(state: Accumulator) -> None:
     """Report on stderr how many records came after their time had left the window."""
     late = getattr(state, "dropped", 0)
@@ -200,30 +241,34 @@ def _report_late(state: Accumulator) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    formats = {arguments.input or format_of(path) for path in arguments.files} - {None}
-    if len(formats) > 1 and PARQUET in formats:
+    paths = [file.path for file in arguments.files]
+    formats = {form for path in paths if (form := arguments.input or format_of(path))}
+    tables = formats & set(TABLES)
+    if tables and formats - tables:
         raise UsageError("Parquet and other formats together: count them in two runs, by --state and --resume")
-    if len(formats) > 1:
+    if len(formats - tables) > 1:
         raise UsageError(f"CSV and JSON Lines together: {plans.MIXED}")
-    if arguments.files.count(STDIN) > 1:
+    if paths.count(STDIN) > 1:
         raise UsageError("stdin can be read once only")
     if arguments.every and arguments.jobs > 1:
         raise UsageError("--every does not go with --jobs: records that are counted in parallel have no order")
+    if arguments.every and arguments.skip_bad_files:
+        raise UsageError("--every does not go with --skip-bad-files: it prints values before a file is read to its end")
     if arguments.delimiter and formats - {"csv"}:
         raise UsageError(f"--delimiter is of CSV, but the input is {' and '.join(sorted(map(str, formats)))}")
-    if PARQUET in formats:
-        if STDIN in arguments.files:
+    if tables:
+        if STDIN in paths:
             raise UsageError("Parquet is read from files, not from stdin: its index is at its end")
-        arguments.input = PARQUET
+        arguments.input = min(tables)
     configuration.check(arguments)
     drawing.check(arguments)
     if arguments.every:
         check_keys(arguments.metrics)
     if arguments.state:
         files.check_target(arguments.state)
-    files.refuse_repeated(arguments.files)
+    files.refuse_repeated(paths)
     for output in (arguments.state, arguments.plot):
-        files.refuse_input(output, arguments.files)
+        files.refuse_input(output, paths)
 
 
 def _count(
@@ -233,7 +278,7 @@ def _count(
 
     def report() -> None:
         progress.clear()
-        running.print(state, counter.counted)
+        running.print(counter.state, counter.counted)
 
     counter = Counter(state, fields, skipped, arguments.every, report)
     feed, progress = plans.count_here(arguments.files, arguments.input, fields, counter)
@@ -242,10 +287,10 @@ def _count(
             feed(progress.tick)
         except KeyboardInterrupt:
             counter.flush()
-            return _End(True, counter.counted)
+            return _End(True, counter.counted, counter.state, counter.log)
         finally:
             progress.clear()
-    return _End(False, counter.counted)
+    return _End(False, counter.counted, counter.state, counter.log)
 
 
 def _count_in_processes(
@@ -257,19 +302,24 @@ def _count_in_processes(
     reason = mergeable(state)
     if reason is not None:
         raise UsageError(f"--jobs does not go with these counts: {reason}")
-    if STDIN in arguments.files:
+    if any(file.path == STDIN for file in arguments.files):
         raise UsageError("--jobs shares files between processes, and stdin is none")
-    form, pieces = plans.plan_jobs(arguments.files, arguments.input, fields, arguments.jobs)
+    unreadable = skipped.empty()
+    form, pieces = plans.plan_jobs(arguments.files, arguments.input, fields, arguments.jobs, unreadable)
     number = min(arguments.jobs, len(pieces))
     if number < 2:
         return _count(arguments, fields, state, skipped, running)
+    skipped.extend(unreadable)
     empty = state.copy()
     empty.reset()
-    pool = WorkerPool(Task(form, fields, empty.to_bytes(), skipped.allowed, pieces), number)
-    progress = Progress(pool.progress, sum(size for _, size in pieces))
+    pool = WorkerPool(Task(form, fields, empty.to_bytes(), skipped.empty(), pieces), number)
+    progress = Progress(pool.progress, sum(piece.size for piece in pieces))
     with interruptible():
         try:
-            return _End(pool.count(state, skipped, progress), pool.progress()[0])
+            interrupted = pool.count(state, skipped, progress)
+            order = [file.path for file in arguments.files]
+            skipped.files.sort(key=lambda item: order.index(item["file"]))
+            return _End(interrupted, pool.progress()[0], state, pool.log)
         finally:
             progress.clear()
 
@@ -280,5 +330,5 @@ def _fields(arguments: argparse.Namespace, state: Accumulator) -> Fields:
     if prediction is None and arguments.scores is None:
         prediction = Y_PRED
     classes = configuration.classes(state)
-    more = arguments.time_field, arguments.by, arguments.delimiter
+    more = arguments.time_field, arguments.by, arguments.delimiter, arguments.classes
     return Fields(arguments.true, prediction, arguments.weight, arguments.scores, classes, *more)

@@ -7,24 +7,32 @@ from its line, and the good lines before it in the block would be lost.
 from __future__ import annotations
 
 import codecs
+import io
 import itertools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple, TypeAlias
 
 from stream_metrics.cli.compression import READ_ERRORS, decompressed, foreign_kind, without_suffix
-from stream_metrics.cli.errors import CliError
+from stream_metrics.cli.errors import CliError, FileError
+from stream_metrics.cli.storage import is_url, storage_of
 
 __all__ = [
+    "ARROW",
     "BadRecord",
     "FORMATS",
+    "InputFile",
+    "Lines",
+    "ORC",
     "PARQUET",
+    "Range",
     "Reached",
     "STDIN",
     "Source",
+    "TABLES",
     "declared_format",
     "format_of",
     "open_input",
@@ -32,33 +40,90 @@ __all__ = [
 ]
 
 STDIN = "-"
-PARQUET, MAGIC = "parquet", b"PAR1"
-FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": PARQUET, ".pq": PARQUET}
+PARQUET, ARROW, ORC = TABLES = ("parquet", "arrow", "orc")
+MAGIC = {b"PAR1": PARQUET, b"ARROW1": ARROW, b"ORC": ORC}
+FORMATS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".parquet": PARQUET,
+    ".pq": PARQUET,
+    ".arrow": ARROW,
+    ".feather": ARROW,
+    ".ipc": ARROW,
+    ".orc": ORC,
+}
 
 BadRecord = Callable[[str, int, str], None]  # (source, line, reason)
+Range: TypeAlias = "tuple[int, int | None]"  # of records: those after the first number, up to the second or the end
+
+
+class InputFile(NamedTuple):
+    """A file to count: ``partitions`` are the fields that its path has, ``done`` the records counted before."""
+
+    path: str
+    partitions: tuple[tuple[str, object], ...] = ()
+    size: int | None = None
+    version: str | None = None
+    table: str | None = None  # the Delta table that the file is of
+    done: tuple[Range, ...] = ()
+
+
+class Lines(NamedTuple):
+    """Some lines of a file: bytes from ``start`` to ``end``, after so many lines and a header of so many bytes."""
+
+    start: int
+    end: int
+    before: int
+    header: int
 
 
 class Source:
     """One open input: ``name`` for messages, ``format`` jsonl or csv, ``line`` the number of lines read so far.
 
-    ``separator`` is what separates the columns of CSV, once the header was read.
+    ``separator`` is what separates the columns of CSV, once the header was read. Of a file in pieces only the header
+    and the ``lines`` are read.
     """
 
-    def __init__(self, name: str, raw: IO[bytes], declared: str | None) -> None:
-        self.name = name
+    def __init__(self, file: InputFile, raw: IO[bytes], declared: str | None, lines: Lines | None = None) -> None:
+        self.name = "stdin" if file.path == STDIN else file.path
+        self.partitions = dict(file.partitions)
         self.line = 0
         self.separator = ","
         self._raw = raw
+        self._part = lines
         try:
             self._content = content = decompressed(raw)
-            first = content.readline()
+            self.first = first = content.readline()
         except READ_ERRORS as error:
             raise self._unreadable(error) from None
         kind = foreign_kind(first)
         if kind is not None:
-            raise CliError(f"{name}: expected JSON Lines or CSV, but the file is {kind}")
+            raise FileError(f"{self.name}: expected JSON Lines or CSV, but the file is {kind}")
+        self.compressed = content is not raw
         self.format = declared or ("jsonl" if _bare(first).lstrip().startswith((b"{", b"[{")) else "csv")
-        self._lines: Iterable[bytes] = itertools.chain((first,) if first else (), content)
+        rest = itertools.chain((first,) if first else (), content)
+        self._lines: Iterable[bytes] = rest if lines is None else self._lines_of(lines)
+
+    def _lines_of(self, lines: Lines) -> Iterator[bytes]:
+        """Yield the lines of the header and those of a piece of the file."""
+        self._raw.seek(0)
+        yield from io.BytesIO(self._raw.read(lines.header))
+        self._raw.seek(lines.start)
+        self.leave_header()
+        at = lines.start
+        while at < lines.end:
+            line = self._raw.readline()
+            if not line:
+                raise EOFError("the file has become shorter")
+            at += len(line)
+            yield line
+
+    def leave_header(self) -> None:
+        """Go on with the line numbers of the piece, after the header was read."""
+        if self._part is not None:
+            self.line = self._part.before
 
     def text(self, bad: BadRecord) -> Iterator[str]:
         """Yield the lines as text; a line that is not UTF-8 goes to ``bad``."""
@@ -78,10 +143,11 @@ class Source:
 
     def position(self) -> int:
         """Return how many bytes of the file were read."""
-        return self._raw.tell() if self._raw.seekable() else 0
+        start = 0 if self._part is None else self._part.start
+        return self._raw.tell() - start if self._raw.seekable() else 0
 
-    def _unreadable(self, error: Exception) -> CliError:
-        return CliError(f"{self.name}, after line {self.line}: {error}")
+    def _unreadable(self, error: Exception) -> FileError:
+        return FileError(f"{self.name}, after line {self.line}: {error}")
 
 
 def _bare(line: bytes) -> bytes:
@@ -90,36 +156,40 @@ def _bare(line: bytes) -> bytes:
 
 def declared_format(path: str) -> str | None:
     """Return the format that the extension of ``path`` declares, if it declares one."""
+    path = path.partition("?")[0] if is_url(path) else path
     return FORMATS.get(Path(without_suffix(path)).suffix.lower())
 
 
 def format_of(path: str) -> str | None:
-    """Return the format that ``path`` declares, or Parquet if it begins so; None if only its lines can tell."""
+    """Return the format that ``path`` declares, or that of tables if it begins so; None if its lines have to tell."""
     declared = declared_format(path)
-    if declared is None and os.path.isfile(path):
+    if declared is None and path != STDIN and (is_url(path) or os.path.isfile(path)):
         try:
-            with open(path, "rb") as file:
-                return PARQUET if file.read(len(MAGIC)) == MAGIC else None
-        except OSError:  # said when it is opened to be counted
+            with storage_of(path).open(path) as file:
+                first = file.read(max(map(len, MAGIC)))
+        except OSError:  # reported when it is opened to be counted
             return None
+        return next((form for magic, form in MAGIC.items() if first.startswith(magic)), None)
     return declared
 
 
 @contextmanager
-def open_input(path: str, declared: str | None) -> Iterator[Source]:
-    """Open ``path``, or stdin for ``-``."""
-    declared = declared or declared_format(path)
-    if path == STDIN:
+def open_input(file: InputFile, declared: str | None, lines: Lines | None = None) -> Iterator[Source]:
+    """Open a file, or some lines of it, or stdin for ``-``."""
+    declared = declared or declared_format(file.path)
+    if file.path == STDIN:
         if sys.stdin is None:
             raise CliError("stdin: is closed")
-        yield Source("stdin", sys.stdin.buffer, declared)
+        yield Source(file, sys.stdin.buffer, declared)
         return
     try:
-        raw = open(path, "rb")  # noqa: SIM115 - closed below, so that errors of opening and of use stay apart
+        raw = storage_of(file.path).open(file.path)
+    except FileNotFoundError as error:  # a wrong name, and no damaged file
+        raise CliError(f"{file.path}: {error.strerror}") from None
     except OSError as error:
-        raise CliError(f"{path}: {error.strerror or error}") from None
+        raise FileError(f"{file.path}: {error.strerror or error}") from None
     with raw:
-        yield Source(path, raw, declared)
+        yield Source(file, raw, declared, lines)
 
 
 class Reached:
@@ -142,11 +212,7 @@ class Reached:
         return self._done + (self._source.position() if self._source else 0)
 
 
-def total_size(paths: Iterable[str]) -> int | None:
-    """Return the size of all files in bytes, None where one is no regular file."""
-    total = 0
-    for path in paths:
-        if path == STDIN or not os.path.isfile(path):
-            return None
-        total += os.path.getsize(path)
-    return total
+def total_size(files: Iterable[InputFile]) -> int | None:
+    """Return the size of all files in bytes, None where one is not known."""
+    sizes = [file.size for file in files]
+    return None if None in sizes else sum(size or 0 for size in sizes)

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+import stream_metrics as sm
+
 LINE = '{"y_true": "a", "y_pred": "a"}\n'
 
 
@@ -135,3 +137,60 @@ def test_tables_in_a_folder_and_behind_links(cli, tmp_path):
         assert (result.status, result.out) == (1, "")
         assert "Iceberg" in result.err
     assert count(cli("run", tmp_path / "lake" / "plain", "--format", "json")) == 1
+
+
+def write(path, text):
+    """Write a file and the folders that it is in."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+PARTITIONED = {
+    "land=fi/day=2024-05-01/a": ("fi", [("a", "a"), ("b", "a")]),
+    "land=d%20e/day=2024-05-02/b": ("d e", [("b", "b")]),
+    "land=/day=2024-05-02/c": ("", []),
+    "_h=1/land=007/day=2024-05-03/d": ("007", [("a", "b")]),
+}
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_partitions_are_fields(cli, tmp_path, form, jobs):
+    """A folder KEY=VALUE gives its records a group or a time, as text; text in a path is unquoted."""
+    expected = sm.TimeWindow(sm.ByGroup(sm.MetricSet()), "9d", 9)
+    for name, (land, pairs) in PARTITIONED.items():
+        lines = [f"{a},{b}\n" if form == "csv" else f'{{"y_true": "{a}", "y_pred": "{b}"}}\n' for a, b in pairs]
+        write(tmp_path / "data" / f"{name}.{form}", "y_true,y_pred\n" * (form == "csv") + "".join(lines))
+        for a, b in pairs:
+            expected.update(a, b, t=name.partition("day=")[2][:10], group=land)
+    options = "--by", "land", "--time-field", "day", "--window", "9d", "--panes", "9", "--jobs", jobs
+
+    result = cli("run", tmp_path / "data", *options, "--state", tmp_path / "s")
+
+    assert (result.status, result.err) == (0, "")
+    assert expected.to_bytes() == (tmp_path / "s").read_bytes()
+
+
+def test_a_field_of_the_file_goes_before_a_partition(cli, tmp_path):
+    """A column or a key with the name of a partition is taken; the partition fills in where a record has none."""
+    write(tmp_path / "land=x" / "a.csv", "land,y_true,y_pred\nfi,a,a\n")
+    write(tmp_path / "land=x" / "a.jsonl", LINE + LINE.replace("{", '{"land": "fi", '))
+
+    for form, groups in (("csv", {"fi"}), ("jsonl", {"fi", "x"})):
+        result = cli("run", tmp_path / "land=x" / f"a.{form}", "--by", "land", "--format", "json")
+
+        assert set(json.loads(result.out)["groups"]) == groups
+
+
+def test_a_partition_that_is_missing(cli, tmp_path):
+    """A file outside the partitions, and a partition that is null, are no group."""
+    write(tmp_path / "land=fi" / "a.csv", "y_true,y_pred\na,a\n")
+    write(tmp_path / "land=__HIVE_DEFAULT_PARTITION__" / "b.csv", "y_true,y_pred\na,a\n")
+    write(tmp_path / "c.csv", "y_true,y_pred\na,a\n")
+    reasons = {"c.csv": "column 'land' is not in the header", "land=__*/b.csv": "field 'land' is empty"}
+    for name, reason in reasons.items():
+        result = cli("run", tmp_path / "land=fi", tmp_path / name, "--by", "land")
+
+        assert (result.status, result.out) == (1, "")
+        assert reason in result.err
+        assert name[-5:] in result.err

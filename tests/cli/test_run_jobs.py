@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,9 +20,11 @@ import stream_metrics as sm
 from stream_metrics.cli import plans
 from stream_metrics.cli.counting import Skipped
 from stream_metrics.cli.jobs import Task, WorkerPool
+from stream_metrics.cli.plans import Piece
 from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields
 from stream_metrics.cli.scores import Classes
+from stream_metrics.cli.sources import InputFile
 
 pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow with Parquet")
@@ -92,7 +95,8 @@ def test_parquet_counts_as_in_one_process(cli, tmp_path, data, case):
     expected.update_many(TRUTHS, ANSWERS, WEIGHTS, **more)
 
     result = cli("run", *options, *configuration, "--state", tmp_path / "once")
-    cli("run", *options, "--resume", tmp_path / "once", "--state", tmp_path / "twice")
+    copies = [shutil.copy(path, tmp_path / f"copy-{path.name}") for path in data]
+    cli("run", *copies, *fields, "--jobs", "2", "--resume", tmp_path / "once", "--state", tmp_path / "twice")
 
     assert (result.status, result.err) == (0, "")
     assert expected.to_bytes() == (tmp_path / "once").read_bytes()
@@ -281,8 +285,8 @@ def test_an_unexpected_error_in_a_process_ends_the_others(tmp_path):
     """An unexpected exception in a worker ends the run at once, although another worker waits for its input."""
     os.mkfifo(tmp_path / "endless")
     fields = Fields("y_true", "y_pred", None, None, Classes(None, None))
-    pieces = [(str(tmp_path / "endless"), 1), (("no", "file"), 1)]
-    task = Task("jsonl", fields, sm.ConfusionMatrix().to_bytes(), False, pieces)
+    pieces = [Piece(InputFile(str(tmp_path / "endless")), None, 1), Piece(("no", "file"), None, 1)]
+    task = Task("jsonl", fields, sm.ConfusionMatrix().to_bytes(), Skipped(False), pieces)
     pool = WorkerPool(task, 2)
 
     with pytest.raises(AttributeError):

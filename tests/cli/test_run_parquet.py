@@ -15,7 +15,7 @@ import stream_metrics as sm
 pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow with Parquet")
 
-from stream_metrics.cli import parquet  # noqa: E402 - needs pyarrow
+from stream_metrics.cli import tables  # noqa: E402 - needs pyarrow
 
 RNG = random.Random(5)
 N = 60
@@ -61,8 +61,8 @@ def pairs(y_true, y_pred):
 @pytest.fixture(params=[8, 10**6], ids=["small batches", "one batch"])
 def _batches(monkeypatch, request):
     """Read in batches of a few rows, and in one."""
-    monkeypatch.setattr(parquet, "LEAST", 1)
-    monkeypatch.setattr(parquet, "BATCH", 2 * request.param)
+    monkeypatch.setattr(tables, "LEAST", 1)
+    monkeypatch.setattr(tables, "BATCH", 2 * request.param)
 
 
 LABELS = {
@@ -394,7 +394,7 @@ SCHEMAS = {
     "timestamps": ({"y_true": TIMES}, (), "but its type is timestamp[us, tz=UTC]"),
     "text weights": ({"y_true": TEXT, "w": TEXT}, ("--weight", "w"), "expected column 'w' to hold a weight"),
     "times": ({"y_true": TEXT, "t": [True] * N}, ("--time-field", "t", "--window", "1h"), "to hold a time"),
-    "list of scores": ({"y_true": TEXT, "scores": [[0.5]] * N}, ("--scores",), "structs or maps of numbers"),
+    "list of scores": ({"y_true": TEXT, "scores": [[0.5]] * N}, ("--scores",), "'scores' holds lists: --classes A,B"),
     "structs of text": ({"y_true": TEXT, "scores": [{"a": "b"}] * N}, ("--scores",), "'scores' to hold numbers"),
     "no pattern": ({"y_true": TEXT}, ("--scores", "p_*"), "no column is like 'p_*'"),
     "classes of text": (
@@ -474,7 +474,7 @@ def test_what_parquet_does_not_go_with(cli, tmp_path):
 def test_without_pyarrow(cli, tmp_path, monkeypatch):
     """Where pyarrow is missing, the extra is named."""
     path = stored(tmp_path / "a.parquet", y_true=TEXT, y_pred=TEXT)
-    monkeypatch.delitem(sys.modules, "stream_metrics.cli.parquet")
+    monkeypatch.delitem(sys.modules, "stream_metrics.cli.tables")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
     result = cli("run", path)

@@ -1,4 +1,4 @@
-"""Batches of Parquet to counts: whole, or where that fails row by row.
+"""Batches of tables to counts: whole, or where that fails row by row.
 
 Null means the same as in JSON Lines. A class that is null in a struct is not there, because Arrow fills in null for the
 keys that a record lacks; null in a column of a class is no score.
@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stream_metrics.cli.parquet_columns import NUMBER, Layout
-from stream_metrics.cli.reading import Row, weight_of
-from stream_metrics.cli.scores import JsonScores, Scores
+from stream_metrics.cli.reading import Row, row_scores_reader, weight_of
+from stream_metrics.cli.scores import Scores
 from stream_metrics.cli.sources import BadRecord
+from stream_metrics.cli.table_columns import NUMBER, Layout, is_list
 from stream_metrics.containers.moments import nanoseconds
 from stream_metrics.inputs.score_tables import score_table
 from stream_metrics.inputs.times import to_epoch_ns
@@ -112,8 +112,11 @@ class Batch(NamedTuple):
         """Return the scores of all rows, and a function that reads those of one."""
         layout = self.layout
         if layout.single is not None:
-            reader = JsonScores(layout.fields.classes)
-            return layout.single.of(self.table).to_pylist(), lambda value, truth: reader.read(_object(value), truth)
+            read_row = row_scores_reader(layout.fields)
+            values = layout.single.of(self.table).to_pylist()
+            if is_list(layout.single.type):
+                return values, read_row
+            return values, lambda value, truth: read_row(_object(value), truth)
         if not layout.scores:
             return [None] * self.n, lambda value, truth: None
         pack = struct.Struct(f"{len(layout.classes)}d").pack

@@ -1,9 +1,9 @@
-"""Columns of Parquet: which columns of a file are the fields, and their types.
+"""Columns of tables: which columns of a file are the fields, and their types.
 
 A field is a column, or a path of names joined by dots into nested columns. Labels and groups are text, numbers,
 decimals, true or false, dates, or bytes; nothing else is turned into a label, so a time is refused before anything is
-counted. Scores are a column of structs or maps, a column of numbers, or columns for each class. As in JSON Lines the
-names of classes are text where the truth is, and else numbers.
+counted. Scores are a column of structs, maps or lists, a column of numbers, or columns for each class. As in JSON Lines
+the names of classes are text where the truth is, and else numbers. What no column has may be a partition of the path.
 """
 
 from __future__ import annotations
@@ -13,19 +13,21 @@ from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from stream_metrics.cli.errors import CliError, UsageError, listed
+from stream_metrics.cli.errors import CliError, FileError, UsageError, listed
 from stream_metrics.cli.reading import Fields, hint
 from stream_metrics.cli.scores import JsonScores, csv_columns
+from stream_metrics.cli.sources import InputFile
 from stream_metrics.inputs.field_names import field_in
 from stream_metrics.labels import Label
 
-__all__ = ["Column", "Layout", "NUMBER"]
+__all__ = ["Column", "Layout", "NUMBER", "is_list"]
 
 is_ = pa.types
 Kinds: TypeAlias = tuple[Callable[[pa.DataType], bool], ...]
 BYTES = (is_.is_binary, is_.is_large_binary, is_.is_fixed_size_binary)
 TEXT = (is_.is_string, is_.is_large_string, getattr(is_, "is_string_view", is_.is_string))
 NUMBER = (is_.is_integer, is_.is_floating)
+LIST = (is_.is_list, is_.is_large_list, is_.is_fixed_size_list)
 LABEL = (*TEXT, *NUMBER, *BYTES, is_.is_boolean, is_.is_null, is_.is_decimal, is_.is_date)
 TIME = (*TEXT, *NUMBER, is_.is_timestamp, is_.is_date)
 
@@ -35,6 +37,7 @@ class Column(NamedTuple):
 
     path: tuple[str, ...]
     type: pa.DataType
+    constant: pa.Scalar | None = None  # of a partition
 
     @property
     def name(self) -> str:
@@ -48,17 +51,25 @@ class Column(NamedTuple):
 
     def of(self, table: pa.RecordBatch) -> pa.Array:
         """Return this column of a batch; where the struct that it is in is null, it is null."""
+        if self.constant is not None:
+            values = pa.array([self.constant.as_py()], self.type)
+            return pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int8()), table.num_rows), values)
         values = table.column(self.path[0])
         for name in self.path[1:]:
             values = values.flatten()[values.type.get_field_index(name)]
         return values
 
 
+def is_list(kind: pa.DataType) -> bool:
+    """Tell whether a type is that of lists."""
+    return any(is_kind(kind) for is_kind in LIST)
+
+
 class Layout:
     """Where the fields are in files of one schema; ``source`` names the file in errors."""
 
-    def __init__(self, schema: pa.Schema, fields: Fields, source: str) -> None:
-        self._schema, self._source = schema, source
+    def __init__(self, schema: pa.Schema, fields: Fields, file: InputFile) -> None:
+        self._schema, self._source, self._partitions = schema, file.path, dict(file.partitions)
         self.fields = fields
         self.truth = self._column(fields.true, LABEL, "a label (text, a number, true or false)")
         self.prediction = self._optional(fields.prediction, LABEL, "a label (text, a number, true or false)")
@@ -74,13 +85,13 @@ class Layout:
     def _column(self, name: str, kinds: Kinds, what: str) -> Column:
         name = field_in(self._schema.names, name)
         if self._schema.names.count(name) > 1:
-            raise CliError(f"{self._source}: column {name!r} is there more than once")
-        column = self._find((name,)) or self._find(tuple(name.split(".")))
+            raise FileError(f"{self._source}: column {name!r} is there more than once")
+        column = self._find((name,)) or self._find(tuple(name.split("."))) or self._partition(name)
         if column is None:
             there = listed(self._schema.names)
-            raise CliError(f"{self._source}: column {name!r} is not in the file, which has {there}{hint(name)}")
+            raise FileError(f"{self._source}: column {name!r} is not in the file, which has {there}{hint(name)}")
         if not any(is_kind(column.value_type) for is_kind in kinds):
-            raise CliError(f"{self._source}: expected column {name!r} to hold {what}, but its type is {column.type}")
+            raise FileError(f"{self._source}: expected column {name!r} to hold {what}, but its type is {column.type}")
         return column
 
     def _optional(self, name: str | None, kinds: Kinds, what: str) -> Column | None:
@@ -95,6 +106,13 @@ class Layout:
             field = field.field(index).type
         return Column(path, field)
 
+    def _partition(self, name: str) -> Column | None:
+        """Return the column that a partition of the path is."""
+        if name not in self._partitions:
+            return None
+        value = pa.scalar(self._partitions[name])
+        return Column((name,), value.type, value)
+
     def _find_scores(self, spec: str) -> None:
         used = [column.name for column in (self.truth, self.prediction, self.weight, self.time, self.group) if column]
         try:
@@ -102,24 +120,30 @@ class Layout:
         except UsageError:
             raise
         except CliError as problem:
-            raise CliError(f"{self._source}: {problem}") from None
+            raise FileError(f"{self._source}: {problem}") from None
         if keys is None:
-            kinds = (*NUMBER, is_.is_struct, is_.is_map)
-            self.single = self._column(columns[0], kinds, "scores (numbers, or structs or maps of numbers)")
+            kinds = (*NUMBER, *LIST, is_.is_struct, is_.is_map)
+            self.single = self._column(columns[0], kinds, "scores (numbers, or structs, maps or lists of numbers)")
             keys = self._keys(self.single)
         else:
             self.scores = [self._column(column, NUMBER, "scores (numbers)") for column in columns]
         self.classes = self._named(keys)
 
     def _keys(self, column: Column) -> tuple[str, ...]:
-        """Return the keys of a struct; none of a map, where each row has its own, and of a number."""
+        """Return the keys of a struct or list; none of a map, where each row has its own, and of a number."""
         value_type = column.type
         if any(is_kind(value_type) for is_kind in NUMBER):
             return ()
-        kinds = [value_type.item_type] if is_.is_map(value_type) else [field.type for field in value_type]
+        in_lists = is_list(value_type)
+        if in_lists and self.fields.listed is None:
+            raise FileError(f"{self._source}: column {column.name!r} holds lists: --classes A,B names their classes")
+        one = value_type.value_type if in_lists else value_type.item_type if is_.is_map(value_type) else None
+        kinds = [field.type for field in value_type] if one is None else [one]
         if not all(any(is_kind(kind) for is_kind in (*NUMBER, is_.is_null)) for kind in kinds):
             message = f"expected column {column.name!r} to hold numbers, but its type is {value_type}"
-            raise CliError(f"{self._source}: {message}")
+            raise FileError(f"{self._source}: {message}")
+        if in_lists:
+            return self.fields.listed or ()
         return () if is_.is_map(value_type) else tuple(field.name for field in value_type)
 
     def _named(self, keys: tuple[str, ...]) -> tuple[Label, ...]:
@@ -130,25 +154,33 @@ class Layout:
         try:
             scores = JsonScores(self.fields.classes).read(dict.fromkeys(keys, 0.0), 0 if number else "")
         except ValueError as error:
-            raise CliError(f"{self._source}: {error}") from None
+            raise FileError(f"{self._source}: {error}") from None
         return scores[0] if isinstance(scores, tuple) else ()
 
     @property
     def columns(self) -> list[str]:
         """The columns to read, each once."""
         one = (self.truth, self.prediction, self.weight, self.time, self.group, self.single)
-        return list(dict.fromkeys(column.name for column in (*one, *self.scores) if column is not None))
+        there = [column for column in (*one, *self.scores) if column is not None and column.constant is None]
+        return list(dict.fromkeys(column.name for column in there))
+
+    @property
+    def tops(self) -> list[str]:
+        """The columns to read, each once, with all that is nested in them."""
+        return list(dict.fromkeys(name if name in self._schema.names else name.split(".")[0] for name in self.columns))
 
     @property
     def encoded(self) -> list[str]:
         """The columns to read as dictionaries: labels and groups of text. In structs Arrow does not join them."""
         labels = [column for column in (self.truth, self.prediction, self.group) if column is not None]
         kinds = (*TEXT, *BYTES[:2])
-        return [c.name for c in labels if len(c.path) == 1 and any(is_kind(c.type) for is_kind in kinds)]
+        there = [c for c in labels if len(c.path) == 1 and c.constant is None]
+        return [c.name for c in there if any(is_kind(c.type) for is_kind in kinds)]
 
     @property
     def width(self) -> int:
         """How many values a row has, about."""
         single = self.single
         inside = 0 if single is None else 64 if is_.is_map(single.type) else max(single.type.num_fields, 1)
-        return len(self.columns) + inside
+        inside = max(inside, len(self.classes))
+        return max(len(self.columns) + inside, 1)

@@ -1,0 +1,172 @@
+"""The files that were counted into a saved state, so that a repeated or resumed run counts no record twice.
+
+They are listed in a file beside the state, OUT.files, and not in it: the bytes of a state depend on the records only.
+It is JSON Lines. The first line names the state by its SHA-256, and each other line a file by its path, its size and
+what its storage says of its version (the time of the last change, or an ETag), with the ranges of records that were
+counted.
+
+The list is written before the state. If the run ends between the two, the list has the digests of both states, and how
+many of its lines each had, so it fits the state that is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from stream_metrics.cli.counting import CountedPart
+from stream_metrics.cli.errors import CliError
+from stream_metrics.cli.ranges import WHOLE, joined, overlap
+from stream_metrics.cli.sources import STDIN, InputFile, Range
+from stream_metrics.cli.storage import is_url, storage_of
+from stream_metrics.wire import write_file
+
+__all__ = ["Ledger", "without_lists"]
+
+FORMAT = 1
+SUFFIX = ".files"
+
+
+class _Head(msgspec.Struct):
+    """The first line: how many of the lines after it are of the state with a digest."""
+
+    format: int
+    states: dict[str, int]
+
+
+class _File(msgspec.Struct, frozen=True):
+    """A file, and the records of it that were counted."""
+
+    path: str
+    size: int | None
+    version: str | None
+    ranges: tuple[Range, ...]
+
+
+class Ledger:
+    """What was counted into a state; ``state`` is the digest of the state that it was read with."""
+
+    def __init__(self, files: Iterable[_File] = (), state: str | None = None) -> None:
+        self._lines = list(files)  # a later line replaces an earlier one of the same file
+        self._before = (state, len(self._lines))
+
+    @classmethod
+    def load(cls, path: str) -> Ledger | None:
+        """Return the ledger beside a state; None if there is none. CliError if it is of another state."""
+        beside = _beside(path)
+        try:
+            head, *lines = beside.read_bytes().splitlines()
+            states = msgspec.json.decode(head, type=_Head)
+            files = [msgspec.json.decode(line, type=_File) for line in lines]
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise CliError(f"{beside}: {error.strerror or error}") from None
+        except (ValueError, msgspec.DecodeError) as error:
+            raise CliError(f"{beside}: is no list of counted files: {error}") from None
+        state = _digest(Path(path).read_bytes())
+        n = states.states.get(state)
+        if states.format != FORMAT or n is None or n > len(files):
+            raise CliError(
+                f"{beside}: lists the files of another state than {path}; without this list, files that were counted "
+                "before are not recognised"
+            )
+        return cls(files[:n], state)
+
+    def remaining(self, files: Sequence[InputFile]) -> list[InputFile]:
+        """Return the files that are still to be counted, with the ranges of those counted in part.
+
+        CliError if a file has changed since it was counted, or its table no longer has a file that was counted.
+        """
+        counted: dict[str, dict[tuple[int | None, str | None], _File]] = {}
+        for line in self._lines:
+            counted.setdefault(line.path, {})[line.size, line.version] = line
+        remaining: list[InputFile] = []
+        present: dict[str, set[str]] = {}
+        for file in files:
+            path = _name(file)
+            if path is None:
+                remaining.append(file)
+                continue
+            if file.table is not None:
+                present.setdefault(file.table, set()).add(path)
+            earlier = counted.get(path, {})
+            same = earlier.get((file.size, file.version))
+            if earlier and same is None:
+                raise _changed(file, list(earlier.values())[-1])
+            if same is None or same.ranges != WHOLE:
+                remaining.append(file if same is None else file._replace(done=same.ranges))
+        for table, paths in present.items():
+            gone = [path for path in counted if path.startswith(f"{table.rstrip('/')}/") and path not in paths]
+            if gone:
+                raise CliError(
+                    f"{table}: {gone[0]} was counted before and is no longer a file of the table, so that its rows "
+                    "were deleted, replaced or moved; count the table into a new state"
+                )
+        return remaining
+
+    def add(self, parts: Iterable[CountedPart]) -> None:
+        """Add what was counted."""
+        by_file: dict[InputFile, list[Range]] = {}
+        for file, after, until in parts:
+            by_file.setdefault(file, list(file.done)).append((after, until))
+        for file, ranges in by_file.items():
+            path = _name(file)
+            whole = [(after, until) for after, until in ranges if until is None or after < until]
+            if path is not None and whole:
+                self._lines.append(_File(path, file.size, file.version, joined(whole)))
+
+    def merge(self, other: Ledger) -> str | None:
+        """Add what was counted into another state; return the file that has records in both, None if there is none."""
+        ours = {(line.path, line.size, line.version): line.ranges for line in self._lines}
+        theirs = {(line.path, line.size, line.version): line.ranges for line in other._lines}
+        for identity, ranges in theirs.items():
+            before = ours.get(identity, ())
+            if overlap(before, ranges):
+                return identity[0]
+            self._lines.append(_File(*identity, joined((*before, *ranges))))
+        return None
+
+    def save(self, path: str, state: bytes) -> None:
+        """Write the list beside a state that is about to be written."""
+        beside = _beside(path)
+        if not self._lines and not beside.exists():
+            return
+        digest, n = self._before
+        states = {_digest(state): len(self._lines)}
+        if digest is not None:
+            states.setdefault(digest, n)
+        lines = [_Head(FORMAT, states), *self._lines]
+        write_file(beside, msgspec.json.Encoder().encode_lines(lines))
+
+
+def without_lists(paths: list[str]) -> list[str]:
+    """Return paths without the lists beside others of them, which a pattern of states matches, too."""
+    return [path for path in paths if not (path.endswith(SUFFIX) and path.removesuffix(SUFFIX) in paths)]
+
+
+def _beside(path: str) -> Path:
+    return Path(path + SUFFIX)
+
+
+def _digest(state: bytes) -> str:
+    return hashlib.sha256(state).hexdigest()
+
+
+def _name(file: InputFile) -> str | None:
+    """Return the path that identifies a file; None of a stream, which is read once."""
+    if file.path == STDIN or (file.size is None and not is_url(file.path)):
+        return None
+    return storage_of(file.path).resolved(file.path)
+
+
+def _changed(file: InputFile, before: _File) -> CliError:
+    if file.size is not None and before.size is not None and file.size != before.size:
+        how = "grown" if file.size > before.size else "become shorter"
+        how += f" since it was counted, from {before.size} to {file.size} bytes"
+    else:
+        how = "changed since it was counted"
+    return CliError(f"{file.path}: has {how}: its records cannot be told from those counted before")

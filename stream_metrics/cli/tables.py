@@ -1,0 +1,150 @@
+"""Tables in pieces: files of Parquet, Arrow IPC (Feather) and ORC, their row groups, and rows in batches.
+
+Only the columns of the fields are read, and labels of text as the dictionary that Parquet has them with. Memory depends
+neither on the number of rows nor on the size of the row groups of Parquet, which is why its files are read here and not
+as fragments of `pyarrow.dataset`: these hold whole row groups, and cost a tenth more time. Others are read as such, and
+each of their files is one piece. One process reads with one thread, so that --jobs says how many processors are used.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from stream_metrics.cli.errors import CliError, FileError
+from stream_metrics.cli.reading import Fields
+from stream_metrics.cli.sources import ARROW, PARQUET, TABLES, InputFile, format_of
+from stream_metrics.cli.storage import storage_of
+
+try:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ImportError as missing:
+    raise ImportError('Parquet, Arrow and ORC need pyarrow: pip install "stream-metrics[parquet]"') from missing
+
+from stream_metrics.cli.table_columns import Layout
+from stream_metrics.cli.table_rows import Batch
+
+__all__ = ["Reader", "Unit", "merge_units"]
+
+BUFFER = 1 << 20  # bytes of a column that are read at once
+BATCH = 1 << 19  # values that are counted at once: more leave the cache, of fewer the fixed cost of a call shows
+LEAST = 1 << 10  # rows of a batch, however many columns
+
+
+class Unit(NamedTuple):
+    """Consecutive row groups of one file, in which ``rows`` rows follow the ``first`` of the file."""
+
+    file: InputFile
+    groups: tuple[int, ...]
+    first: int
+    rows: int
+
+
+class Reader:
+    """Reads units one after another; a file stays open for the next unit of it."""
+
+    def __init__(self, fields: Fields, form: str | None = None) -> None:
+        self._fields, self._form = fields, form
+        self._path = ""
+        self._table: _Parquet | _Dataset
+
+    def units(self, file: InputFile) -> list[Unit]:
+        """Return the row groups of a file, one by one; FileError if it does not have the fields."""
+        self._open(file)
+        units: list[Unit] = []
+        first = 0
+        for group, rows in enumerate(self._table.group_rows):
+            units.append(Unit(file, (group,), first, rows))
+            first += rows
+        return units
+
+    def batches(self, unit: Unit) -> Iterator[Batch]:
+        """Yield the rows of a unit."""
+        self._open(unit.file)
+        layout = self._table.layout
+        first = unit.first
+        try:
+            for batch in self._table.batches(unit.groups, max(BATCH // layout.width, LEAST)):
+                yield Batch(layout, batch, first)
+                first += batch.num_rows
+        except (pa.ArrowException, OSError) as error:
+            raise FileError(f"{unit.file.path}, after row {first}: {_reason(error)}") from None
+
+    def _open(self, file: InputFile) -> None:
+        if file.path == self._path:
+            return
+        form = format_of(file.path)
+        form = form if form in TABLES else self._form
+        try:
+            self._table = _Parquet(file, self._fields) if form == PARQUET else _Dataset(file, self._fields, form)
+        except FileNotFoundError as error:  # a wrong name, and no damaged file
+            raise CliError(f"{file.path}: {os.strerror(error.errno or errno.ENOENT)}") from None
+        except (OSError, pa.ArrowException) as error:
+            raise FileError(f"{file.path}: {_reason(error)}") from None
+        self._path = file.path
+
+
+class _Parquet:
+    """A file of Parquet."""
+
+    def __init__(self, file: InputFile, fields: Fields) -> None:
+        opened = pq.ParquetFile(_source(file), buffer_size=BUFFER)
+        self.layout = layout = Layout(opened.schema_arrow, fields, file)
+        if layout.encoded:
+            more = {"metadata": opened.metadata, "read_dictionary": layout.encoded}
+            opened = pq.ParquetFile(_source(file), buffer_size=BUFFER, **more)
+        self._file = opened
+        metadata = opened.metadata
+        self.group_rows = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+
+    def batches(self, groups: tuple[int, ...], rows: int) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of some row groups, so many at a time."""
+        yield from self._file.iter_batches(rows, groups, self.layout.columns, use_threads=False)
+
+
+class _Dataset:
+    """A file that `pyarrow.dataset` reads."""
+
+    def __init__(self, file: InputFile, fields: Fields, form: str | None) -> None:
+        import pyarrow.dataset as ds
+        from pyarrow.fs import LocalFileSystem
+
+        kind: Callable[[], Any] = ds.IpcFileFormat if form == ARROW else ds.OrcFileFormat
+        source = _source(file)
+        system = LocalFileSystem() if isinstance(source, str) else None
+        self._fragment = kind().make_fragment(source, filesystem=system)
+        self.layout = Layout(self._fragment.physical_schema, fields, file)
+        self.group_rows = [self._fragment.count_rows()]
+
+    def batches(self, _: tuple[int, ...], rows: int) -> Iterator[pa.RecordBatch]:
+        """Yield all rows, at most so many at a time."""
+        yield from self._fragment.to_batches(columns=self.layout.tops, batch_size=rows, use_threads=False)
+
+
+def _source(file: InputFile) -> Any:
+    """Return what pyarrow reads a file from."""
+    storage = storage_of(file.path)
+    if file.size is None and storage.exists(file.path) and storage.is_local:
+        raise OSError("is no regular file, as a table has to be")
+    return file.path if storage.is_local else storage.open(file.path, seek=True)
+
+
+def merge_units(units: list[Unit], least: float) -> list[Unit]:
+    """Return the same row groups in units of at least `least` rows, if files have as many."""
+    joint: list[Unit] = []
+    for unit in units:
+        last = joint[-1] if joint else None
+        if last is not None and last.rows < least and unit.first:
+            joint[-1] = Unit(last.file, last.groups + unit.groups, last.first, last.rows + unit.rows)
+        else:
+            joint.append(unit)
+    return joint
+
+
+def _reason(error: Exception) -> str:
+    """Return the reason of an error in one line."""
+    lines = str(getattr(error, "strerror", None) or error).splitlines()
+    return lines[0] if lines else type(error).__name__
