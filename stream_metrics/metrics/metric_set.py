@@ -20,7 +20,7 @@ from stream_metrics.labels.pos_label import check_possible, counted_before, is_d
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.folds import batch_of, copied, read_folds, written
 from stream_metrics.metrics.metric import Metric
-from stream_metrics.metrics.needs import in_order, needed_states, other_states, reads_pairs, states_of
+from stream_metrics.metrics.needs import in_order, named_states, needed_states, other_states
 from stream_metrics.snapshots.snapshot import Snapshot, Values
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.limits import Load, sample_cost
@@ -398,11 +398,9 @@ class MetricSet(SetUpdateBase, MetricBase):
         if "threshold" not in options:
             twin._set_threshold(self.threshold)
         if "scores" not in options:
-            counted = {*names} | states_of(twin.metrics or ())
+            counted = {*names} | named_states(twin.metrics, twin.pairs)
             if "pairs" in options:
                 counted = counted - {"pairs"} | {"pairs"} & {*twin._needed()}
-            elif twin.pairs and reads_pairs(twin.metrics):
-                counted |= {"pairs"}
             twin._start_scores(in_order(counted))
         return twin
 
@@ -447,7 +445,7 @@ class MetricSet(SetUpdateBase, MetricBase):
                 metrics, labels=counts.fixed_labels, other=counts.other, zero_division=zero_division, **options
             )
         for names in score_states:
-            if not {*states_of(metric_set.metrics or ()), "ranks"} <= {*names}:
+            if not {"ranks"} | named_states(metric_set.metrics, metric_set.pairs) <= {*names}:
                 raise ValueError("the states that the metrics need")
             metric_set.scores = "any" if scores == "any" else bool(scores)
             metric_set._start_scores(names)

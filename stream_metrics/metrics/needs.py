@@ -11,7 +11,7 @@ from stream_metrics.errors import MergeError, options_differ
 if TYPE_CHECKING:
     from stream_metrics.metrics.metric_set import MetricSet
 
-__all__ = ["in_order", "needed_states", "other_states", "reads_pairs", "states_of"]
+__all__ = ["in_order", "named_states", "needed_states", "other_states"]
 
 NAMES = ("ranks", "pairs", "confidence", "losses")  # the states, and whether the first has pairs, in order
 OF_STATES = ("scores", "metrics", "pairs")  # options that say which states are needed
@@ -21,7 +21,7 @@ STATES_OF_SCORES = {True: {"ranks", "confidence", "losses"}, "any": {"ranks"}, F
 def needed_states(scores: object, metrics: Iterable[str] | None, pairs: bool) -> tuple[str, ...]:
     """Return what is counted of scores for these options, in the order of `NAMES`; nothing for labels alone."""
     keys = None if metrics is None else list(metrics)
-    states = STATES_OF_SCORES[scores] | states_of(keys or ())
+    states = STATES_OF_SCORES[scores] | named_states(keys, False)
     paired = pairs and (keys is None or any(CATALOG[key].quadratic for key in keys))
     return in_order(states | {"ranks"} | ({"pairs"} if paired else set())) if states else ()
 
@@ -31,25 +31,25 @@ def in_order(names: set[str]) -> tuple[str, ...]:
     return tuple(name for name in NAMES if name in names)
 
 
-def states_of(keys: Iterable[str]) -> set[str]:
-    """Return the states of scores that metrics read."""
-    return {str(CATALOG[key].state) for key in keys} - {"counts"}
-
-
-def reads_pairs(keys: Iterable[str] | None) -> bool:
-    """Return whether some of the metrics that are named compare pairs of classes by their scores."""
-    return any(CATALOG[key].quadratic and CATALOG[key].state == "ranks" for key in keys or ())
+def named_states(metrics: Iterable[str] | None, pairs: bool) -> set[str]:
+    """Return what the metrics that are named read of scores; pairs only if they are wanted."""
+    rows = [CATALOG[key] for key in metrics or ()]
+    paired = pairs and any(row.quadratic and row.state == "ranks" for row in rows)
+    return {str(row.state) for row in rows} - {"counts"} | ({"pairs"} if paired else set())
 
 
 def other_states(mine: MetricSet, theirs: MetricSet) -> MergeError:
     """Return the error of a merge of two sets that do not count the same of scores."""
     if not (mine.score_states and theirs.score_states):
         but = "got two of which one keeps scores, the other labels only; reconfigured(scores=False) is what both have"
+        metrics = (mine if mine.score_states else theirs).metrics
+        if named_states(metrics, False):
+            but += ", together with metrics=... of labels"
         return MergeError(argument="scores", expected="to be the same in both", got=theirs.scores, but=but)
-    names = [name for name in OF_STATES if getattr(mine, name) != getattr(theirs, name)] or ["score_states"]
-    before, after = ({name: getattr(each, name) for name in names} for each in (mine, theirs))
-    note = (
-        f", where {list(mine.score_states)} and {list(theirs.score_states)} are counted of scores; "
-        f"reconfigured(scores=..., metrics=..., pairs=...) with the options of a set that counts less drops the rest"
-    )
+    names = [name for name in OF_STATES if getattr(mine, name) != getattr(theirs, name)]
+    before, after = ({name: getattr(each, name) for name in names or ["score_states"]} for each in (mine, theirs))
+    states = list(mine.score_states), list(theirs.score_states)
+    note = "; reconfigured(scores=..., metrics=..., pairs=...) with the options of the one with less drops the rest"
+    if names:
+        note = f", where {states[0]} and {states[1]} are counted of scores{note}"
     return options_differ(before, after, note=note)

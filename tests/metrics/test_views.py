@@ -219,6 +219,9 @@ def test_sets_that_need_other_states_say_so() -> None:
     assert labels + large.reconfigured(scores=False) == fed(sm.MetricSet(), SOFT * 2)
     with pytest.raises(OptionError, match=r"`scores` .* True in place of False: this needs \['ranks', 'pairs', "):
         labels.reconfigured(scores=True)
+    with pytest.raises(sm.MergeError, match=r"reconfigured\(scores=False\) .*, together with metrics=... of labels$"):
+        labels.merge(small)
+    assert small.reconfigured(metrics=["accuracy"], scores=False) == fed(sm.MetricSet(["accuracy"]), SOFT)
     with pytest.raises(OptionError, match=r"`metrics` .* needs \['losses'\] of scores, which were not counted"):
         small.reconfigured(metrics=["log_loss"])
 
@@ -305,8 +308,9 @@ def test_only_sets_that_count_more_than_they_show_have_more_in_their_bytes() -> 
     for names in wrong:
         with pytest.raises(DecodeError):
             sm.MetricSet.from_content(content(*head, names))
-    with pytest.raises(DecodeError):
-        sm.MetricSet.from_content(content(("roc_auc_ovo",), *head[1:], ("ranks", "confidence", "losses")))
+    for metric, names in (("roc_auc_ovo", ("ranks", "confidence", "losses")), ("log_loss", ("ranks", "pairs"))):
+        with pytest.raises(DecodeError):
+            sm.MetricSet.from_content(content((metric,), *head[1:], names))
     with pytest.raises(DecodeError):
         sm.MetricSet.from_content(content(*head, written, written))
 
