@@ -19,10 +19,12 @@ __all__ = ["add"]
 
 HELP = """\
 The result is the same, byte for byte, as if one process had counted everything,
-whatever the order of the files. All files must have the same configuration. If
-files are bad, each of them is named and nothing is written. Lists of counted
+whatever the order of the files. All files must count the same; if they show
+other metrics, or labels in another order, the result shows what the first does.
+If files are bad, each of them is named and nothing is written. Lists of counted
 files (STATE.files) are joined, and states into which one file was counted twice
-are refused. Files are read one after the other. A STATE in quotes may be a pattern, in which ** matches folders
+are refused. Files are read one after the other. A STATE in quotes may be a
+pattern, in which ** matches folders
 of any depth: more files than fit on a command line. Windows of time merge pane
 by pane, and groups one by one; the last N records of two workers do not merge,
 since their common order is unknown.

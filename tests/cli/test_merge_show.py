@@ -37,6 +37,23 @@ def test_merge_in_any_order(cli, tmp_path, shards):
         assert whole.to_bytes() == (tmp_path / "all").read_bytes()
 
 
+def test_the_first_file_says_what_is_shown(cli, tmp_path):
+    """Files of two versions merge; the counts do not depend on which is first."""
+    paths = []
+    for key in ("accuracy", "macro_f1"):
+        state = sm.MetricSet([key])
+        state.update("cat", "dog")
+        paths.append(tmp_path / key)
+        paths[-1].write_bytes(state.to_bytes())
+    totals = []
+    for order in (paths, paths[::-1]):
+        assert cli("merge", *order, "-o", tmp_path / "all").status == 0
+        totals.append(sm.MetricSet.from_bytes((tmp_path / "all").read_bytes()))
+
+    assert [total.metrics for total in totals] == [("accuracy",), ("macro_f1",)]
+    assert totals[0].reconfigured(metrics=["macro_f1"]) == totals[1]
+
+
 def test_every_bad_file_is_named(cli, tmp_path, shards):
     """Damaged, missing and unmergeable files are each named with a reason, and nothing is written."""
     paths, _ = shards
