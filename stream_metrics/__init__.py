@@ -110,6 +110,7 @@ from stream_metrics.metrics.classes import (
 )
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
+from stream_metrics.scoring import scorer
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Estimate, Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
@@ -249,6 +250,7 @@ __all__ = [
     "power",
     "samples_for_power",
     "samples_needed",
+    "scorer",
 ]
 
 _LAZY = {"integrations", "plots", "testing"}  # loaded when they are asked for: they need other packages

@@ -26,11 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from stream_metrics.catalog.table import find
 from stream_metrics.errors import LabelError, MergeError, with_article
 from stream_metrics.inputs.columns import Categorical
 from stream_metrics.labels import Label, unique
-from stream_metrics.metrics.metric import METRIC_CLASSES, Metric
+from stream_metrics.metrics.by_key import metric_of_key
+from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.wire import from_bytes
 
@@ -342,11 +342,7 @@ def _empty(metric: Any) -> Metric | MetricSet:
         empty.reset()
         return empty
     if isinstance(metric, str):
-        row = find(metric)
-        named = METRIC_CLASSES.get(row.key)
-        if named is None and row.kind != "whole":
-            raise ValueError(f"Expected `metric` to be one number, but {row.key!r} has one for each class")
-        return MetricSet([row.key]) if named is None else named()
+        return metric_of_key(metric)
     if isinstance(metric, Sequence):
         return MetricSet(metric)
     raise ValueError(f"Expected `metric` to be a key, keys, a metric or a set, but got {metric!r:.60}")

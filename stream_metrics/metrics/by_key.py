@@ -1,0 +1,37 @@
+"""A metric by its key, for callers that know keys only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stream_metrics.catalog.table import find
+from stream_metrics.metrics import classes as _classes
+from stream_metrics.metrics.metric import METRIC_CLASSES, Metric
+from stream_metrics.metrics.metric_set import MetricSet
+
+__all__ = ["metric_of_key", "value_of"]
+
+assert _classes.__all__  # importing it fills METRIC_CLASSES
+
+
+def metric_of_key(key: str, **options: Any) -> Metric | MetricSet:
+    """Return a metric whose value is one number: of the class of the key, or else a set of this metric alone.
+
+    Raises UnknownMetricError for no key, ValueError for values of each class and options that do not fit.
+    """
+    row = find(key)
+    named = METRIC_CLASSES.get(row.key)
+    if named is not None:
+        return named(**options)
+    if row.kind != "whole":
+        raise ValueError(f"Expected the key of one number, but {row.key!r} has one for each class")
+    unfit = sorted(options.keys() - {"zero_division"})
+    if unfit:
+        raise ValueError(f"Expected no option {unfit[0]!r} for {row.key!r}, which has no class of its own")
+    return MetricSet([row.key], **options)
+
+
+def value_of(metric: Metric | MetricSet) -> float:
+    """Return the value of what `metric_of_key` made."""
+    value = metric.get()
+    return float(next(iter(value.values())) if isinstance(value, dict) else value)

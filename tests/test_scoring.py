@@ -1,0 +1,168 @@
+"""Scorers for scikit-learn: the values of its own, in cross-validation and searches, with weights, text and margins."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn", reason="needs scikit-learn")
+
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import make_classification
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, make_scorer, precision_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+import stream_metrics as sm
+
+X, CODES = make_classification(240, n_informative=5, n_classes=3, random_state=0)
+TEXT = np.array(["ant", "bee", "cat"])[CODES]
+BINARY = (CODES == 1).astype(int)
+WEIGHTS = np.random.default_rng(0).random(240)
+MODEL = LogisticRegression(max_iter=1000)
+
+
+@pytest.fixture
+def routing() -> Iterator[None]:
+    """Metadata routing is on."""
+    with config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.mark.parametrize(
+    ("key", "theirs"),
+    [
+        ("macro_f1", "f1_macro"),
+        ("accuracy", "accuracy"),
+        ("log_loss", "neg_log_loss"),
+        ("roc_auc_ovr", "roc_auc_ovr"),
+        ("roc_auc_ovo", "roc_auc_ovo"),
+        ("mcc", "matthews_corrcoef"),
+    ],
+)
+def test_values_are_those_of_scikit_learn(key: str, theirs: str) -> None:
+    """Each fold has the score that scikit-learn's own scorer gives, text labels included; what is lower is negative."""
+    for y in (CODES, TEXT):
+        ours = cross_val_score(MODEL, X, y, scoring=sm.scorer(key))
+        assert ours == pytest.approx(cross_val_score(MODEL, X, y, scoring=theirs), rel=1e-9)
+
+
+@pytest.mark.parametrize("model", [LinearSVC(), MODEL, make_pipeline(StandardScaler(), MODEL)], ids=str)
+def test_binary_areas_read_margins_or_probabilities(model: Any) -> None:
+    """`decision_function` is enough for an area, through a pipeline too."""
+    ours = cross_val_score(model, X, BINARY, scoring=sm.scorer("roc_auc"))
+
+    assert ours == pytest.approx(cross_val_score(model, X, BINARY, scoring="roc_auc"), rel=1e-9)
+
+
+def test_the_class_of_a_metric_of_one_class() -> None:
+    """`pos_label` names it; without it text is refused, as it may not be the class that is meant."""
+    fitted = MODEL.fit(X, TEXT)
+    theirs = make_scorer(precision_score, average=None, labels=["bee"])(fitted, X, TEXT)
+    first, second = (np.where(CODES == 0, "no", "yes"), np.where(CODES == 0, "yes", "no"))
+
+    assert sm.scorer("precision", pos_label="bee")(fitted, X, TEXT) == pytest.approx(theirs.item())
+    with pytest.raises(sm.LabelError, match="pos_label"):
+        sm.scorer("precision")(fitted, X, TEXT)
+    areas = [
+        sm.scorer("roc_auc", pos_label="yes")(LinearSVC().fit(X, y), X, y) for y in (first, second)
+    ]  # "yes" is the class of positive margins in both, as "no" sorts before it
+    assert min(areas) > 0.8
+    other = sm.scorer("roc_auc", pos_label="no")(LinearSVC().fit(X, first), X, first)
+    assert other == pytest.approx(areas[0])
+
+
+def test_searches_with_several_scorers() -> None:
+    """A grid search refits by one of them; its clone has equal scorers."""
+    scoring = {"f1": sm.scorer("macro_f1"), "loss": sm.scorer("log_loss"), "theirs": "accuracy"}
+    search = GridSearchCV(MODEL, {"C": [0.01, 1.0]}, scoring=scoring, refit="f1", cv=3).fit(X, TEXT)
+    theirs = GridSearchCV(MODEL, {"C": [0.01, 1.0]}, scoring="f1_macro", cv=3).fit(X, TEXT)
+
+    assert search.best_score_ == pytest.approx(theirs.best_score_)
+    assert search.best_params_ == theirs.best_params_
+    assert (search.cv_results_["mean_test_loss"] < 0).all()
+    assert repr(clone(search).scoring["f1"]) == "scorer('macro_f1')"
+
+
+def test_copies_pickles_and_processes() -> None:
+    """A scorer travels to other processes."""
+    score = sm.scorer("fbeta", beta=2.0, pos_label="ant")
+    fitted = MODEL.fit(X, TEXT)
+
+    values = {twin(fitted, X, TEXT) for twin in (score, copy.deepcopy(score), pickle.loads(pickle.dumps(score)))}
+    assert len(values) == 1
+    parallel = cross_val_score(MODEL, X, TEXT, scoring=score, n_jobs=2)
+    assert parallel.tolist() == cross_val_score(MODEL, X, TEXT, scoring=score).tolist()
+
+
+def test_weights_of_a_call() -> None:
+    """Weights count exactly as scikit-learn's."""
+    fitted = MODEL.fit(X, TEXT)
+    theirs = f1_score(TEXT, fitted.predict(X), average="macro", sample_weight=WEIGHTS)
+
+    assert sm.scorer("macro_f1")(fitted, X, TEXT, sample_weight=WEIGHTS) == pytest.approx(theirs)
+    assert sm.scorer("macro_f1")(fitted, X, TEXT) != pytest.approx(theirs)
+
+
+@pytest.mark.usefixtures("routing")
+def test_metadata_routing() -> None:
+    """Weights that are requested reach the scorer, alone and among several; others raise, or are not passed."""
+    model = LogisticRegression(max_iter=1000).set_fit_request(sample_weight=True)
+
+    def folds(scoring: Any) -> Any:
+        found = cross_validate(model, X, TEXT, params={"sample_weight": WEIGHTS}, scoring=scoring)
+        return found.get("test_score", found.get("test_f1"))
+
+    theirs = make_scorer(f1_score, average="macro")
+    for wanted in (True, False):
+        expected = folds(copy.deepcopy(theirs).set_score_request(sample_weight=wanted))
+        ours = sm.scorer("macro_f1").set_score_request(sample_weight=wanted)
+        assert folds(ours) == pytest.approx(expected)
+        assert folds({"f1": ours, "more": copy.deepcopy(ours)}) == pytest.approx(expected)
+    with pytest.raises(UnsetMetadataPassedError):
+        folds(sm.scorer("macro_f1"))
+    search = GridSearchCV(model, {"C": [1.0]}, scoring=sm.scorer("macro_f1").set_score_request(sample_weight=True))
+    search.fit(X, TEXT, sample_weight=WEIGHTS)
+    assert search.best_score_ == pytest.approx(
+        folds(copy.deepcopy(theirs).set_score_request(sample_weight=True)).mean()
+    )
+
+
+class Rude(ClassifierMixin, BaseEstimator):
+    """A classifier that only predicts, always the same."""
+
+    def fit(self, X: Any, y: Any) -> Rude:
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.repeat(self.classes_[:1], len(X))
+
+
+def test_what_cannot_be_scored() -> None:
+    """A model without scores, a loss of margins, and metrics without direction or value are refused by name."""
+    with pytest.raises(sm.ScoreError, match="`estimator` to have `classes_` and predict_proba or decision_function"):
+        sm.scorer("roc_auc_ovr")(Rude().fit(X, TEXT), X, TEXT)
+    with pytest.raises(sm.ScoreError, match="predict_proba, which 'log_loss' reads, but got LinearSVC"):
+        sm.scorer("log_loss")(LinearSVC().fit(X, TEXT), X, TEXT)
+    with pytest.raises(ValueError, match="'prevalence' has no direction"):
+        sm.scorer("prevalence")
+    with pytest.raises(ValueError, match="one for each class"):
+        sm.scorer("power_mean_four_rates")
+    with pytest.raises(sm.UnknownMetricError, match="macro_f1"):
+        sm.scorer("macro_f")
+    with pytest.raises(TypeError):
+        sm.scorer("macro_f1", betta=2)
+    assert sm.scorer("macro_f1")(Rude().fit(X, TEXT), X, TEXT) == pytest.approx(
+        f1_score(TEXT, np.repeat("ant", 240), average="macro")
+    )
