@@ -59,6 +59,25 @@ def many_workers() -> Iterator[Line]:
         for name, what in (("states", "of their states"), ("bytes", "of their bytes")):
             yield Line(f"`merge` {what}, {workers} workers", ns[name] / 1e6, "ms", limit)
         yield Line(f"`Aggregate.put` of their bytes, then `total`, {workers} workers", ns["aggregate"] / 1e6, "ms")
+    yield reading_after_each()
+
+
+def reading_after_each() -> Line:
+    """Return what reading the total after each state costs with 10,000 workers, beside 100."""
+    few, many = received([worker(number).to_bytes() for number in range(100)]), sm.Aggregate()
+    sent = worker(0).to_bytes()
+    for number in range(10_000):
+        many.put(number, sent, 1)
+    sequences = iter(range(2, 10**9))
+
+    def read(total: sm.Aggregate) -> object:
+        total.put(7, sent, next(sequences))
+        return total.total()
+
+    ns = best({"few": lambda: read(few), "many": lambda: read(many)}, 200)
+    figures = f"{ns['many'] / 1e3:.0f} / {ns['few'] / 1e3:.0f} us"
+    what = "`put` of one state and `total`, 10,000 workers / 100 workers"
+    return Line(what, ns["many"] / ns["few"], target=4, figures=figures)
 
 
 def worker(number: int) -> sm.ConfusionMatrix:

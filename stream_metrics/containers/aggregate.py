@@ -146,6 +146,7 @@ class Aggregate(Portable):
         self._base: Accumulator | None = None  # what workers have counted that were retired
         self._floor: int | None = None  # epochs up to this one of unknown workers are over
         self._newest = 0  # the largest epoch so far
+        self._first: Label | None = None  # the first worker by the order of names; None if that is to be found out
         self._empty: Accumulator | None = None  # as the states are configured
         self.merge_load: Load = (0, 0, 0)  # of all entries and the base
         self._lock = Lock()
@@ -247,6 +248,11 @@ class Aggregate(Portable):
         for key, entry in entries.items():
             self._sums.replace(key, entry.state)
             self._newest = max(self._newest, entry.epoch)
+            if self._first is not None:
+                if entry.state is None:
+                    self._first = None if key == self._first else self._first
+                elif ordering([key, self._first])[0] == 0:
+                    self._first = key
 
     def _load_with(self, fresh: Mapping[Label, Entry], more: Iterable[Entry] = ()) -> Load:
         """Return what all entries count together once these replace their workers'; WeightError if that is too much."""
@@ -429,9 +435,10 @@ class Aggregate(Portable):
             total = self._sums.total()
             if total is None:
                 raise MergeError("Expected at least one state to merge, but got none")
-            with_states = [key for key, entry in self._entries.items() if entry.state is not None]
-            names = [with_states[at] for at in ordering(with_states)[:1]]
-            first: Any = self._entries[names[0]].state if names else self._base
+            if self._first is None:
+                names = [key for key, entry in self._entries.items() if entry.state is not None]
+                self._first = next((names[at] for at in ordering(names)[:1]), None)
+            first: Any = self._base if self._first is None else self._entries[self._first].state
         return copy_like(first, total)
 
     def snapshot(self) -> Any:
@@ -525,7 +532,7 @@ class Aggregate(Portable):
         """Forget every worker, dropped and retired ones too."""
         with self._lock:
             self._entries, self._outcomes, self._sums, self.merge_load = {}, {}, PartialSums(), (0, 0, 0)
-            self._base = self._floor = self._empty = None
+            self._base = self._floor = self._empty = self._first = None
 
     def _ordered(self) -> list[tuple[Label, Entry]]:
         with self._lock.reading():

@@ -278,3 +278,28 @@ def test_totals_of_scores_and_groups(seed: int) -> None:
         assert total.put(worker, state, sequence)
         states[worker] = state
         assert total.total() == sm.merge(states.values())
+
+
+def test_the_first_worker_by_name_says_what_is_shown() -> None:
+    """Also after others came, were dropped, were retired or came back."""
+    total = sm.Aggregate()
+    sets = {name: sm.MetricSet([key]) for name, key in (("a", "accuracy"), ("b", "macro_f1"), (1, "micro_f1"))}
+
+    def shown() -> str:
+        return str(total.total().metrics[0])
+
+    for name, key in (("b", "macro_f1"), ("a", "accuracy"), (1, "micro_f1")):
+        assert total.put(name, sets[name], 1)
+        assert shown() == sm.from_bytes(total.to_bytes()).total().metrics[0] == key
+    total.drop(1)
+    assert shown() == "accuracy"
+    total.retire("a")
+    assert shown() == total.copy().total().metrics[0] == "macro_f1"
+    assert total.put("a", sets["a"], 1, total.register("a"))
+    assert shown() == "accuracy"
+    other = sm.Aggregate()
+    other.put(0, sets["b"], 1)
+    assert other.merge(total).total().metrics == ("macro_f1",)
+    total.reset()
+    assert total.put("b", sets["b"], 1)
+    assert shown() == "macro_f1"
