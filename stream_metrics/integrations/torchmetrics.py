@@ -24,12 +24,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
-from stream_metrics.errors import LabelError, MergeError, with_article
-from stream_metrics.inputs.columns import Categorical
+from stream_metrics.errors import MergeError, with_article
+from stream_metrics.inputs.tensors import tensor_to_numpy
+from stream_metrics.integrations.class_indices import count_outputs, empty_of, numbers_of
 from stream_metrics.labels import Label, unique
-from stream_metrics.metrics.by_key import metric_of_key
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.wire import from_bytes
@@ -108,7 +106,7 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
             raise ValueError("Expected no `dist_sync_fn`: the states of all ranks are merged by `all_reduce`")
         self.single = isinstance(metric, str | Metric)
         self.classes = None if classes is None else unique(classes, "classes")
-        self._empty: Any = _empty(metric)
+        self._empty: Any = empty_of(metric)
         self.counts: Any = self._empty.copy()
         self._is_synced: bool = False
         self._update_count: int = 0
@@ -122,7 +120,8 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
         ----------
         preds : Tensor of shape (n,) or (n, K)
             Predictions: labels as integers, scores of each class, or the score of `pos_label`. A metric of labels takes
-            the class of the largest score. Scores of metrics of probabilities are probabilities, and not logits.
+            the class of the largest score, or class 1 from a probability of 0.5 on. Scores of metrics of probabilities
+            are probabilities, and not logits.
         target : Tensor of shape (n,)
             True labels.
         weight : Tensor of shape (n,), optional
@@ -303,46 +302,17 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
 
     def _count(self, counts: Any, preds: Any, target: Any, weight: Any = None) -> None:
         """Let a state count a batch."""
-        preds, target, w = (None if x is None else x.detach().cpu() for x in (preds, target, weight))
-        truth = self._labels(target, "target")
-        if not preds.is_floating_point():
-            counts.update_many(truth, self._labels(preds, "preds"), w)
-        elif counts.reads == "labels" and preds.ndim == 2:
-            counts.update_many(truth, self._labels(preds.argmax(-1), "preds"), w)
-        elif counts.reads == "labels":
-            counts.update_many(truth, self._labels(preds, "preds"), w)
-        else:
-            columns = tuple(range(preds.shape[1])) if preds.ndim == 2 and self.classes is None else self.classes
-            counts.update_many(truth, scores=preds, w=w, classes=columns if preds.ndim == 2 else None)
-
-    def _labels(self, values: Any, argument: str) -> Any:
-        """Return a column of labels or of indices of classes."""
-        if self.classes is None:
-            return values
-        if values.is_floating_point():
-            raise LabelError(argument=argument, expected="to be indices of `classes`", but=f"got {values.dtype}")
-        return Categorical(values.numpy().astype(np.int64), self.classes)
+        outputs, targets = (
+            tensor_to_numpy(x.detach().cpu(), name) for x, name in ((preds, "preds"), (target, "target"))
+        )
+        w = None if weight is None else weight.detach().cpu()
+        count_outputs(counts, outputs, targets, w, self.classes, ("preds", "target"))
 
     def _values(self, counts: Any) -> Any:
         """Return the values of a state as tensors."""
-        if isinstance(counts, Metric):
-            return self._tensor(counts.get())
-        values = {key: self._tensor(value) for key, value in counts.get().items() if isinstance(value, float | int)}
+        values = {key: self._tensor(value) for key, value in numbers_of(counts).items()}
         return next(iter(values.values())) if self.single else values
 
     def _tensor(self, value: float) -> torch.Tensor:
         exact = torch.float32 if self.device.type == "mps" else torch.float64  # mps has no other
         return torch.tensor(value, dtype=exact, device=self.device)
-
-
-def _empty(metric: Any) -> Metric | MetricSet:
-    """Return a metric or a set that has counted nothing."""
-    if isinstance(metric, Metric | MetricSet):
-        empty = metric.copy()
-        empty.reset()
-        return empty
-    if isinstance(metric, str):
-        return metric_of_key(metric)
-    if isinstance(metric, Sequence):
-        return MetricSet(metric)
-    raise ValueError(f"Expected `metric` to be a key, keys, a metric or a set, but got {metric!r:.60}")
