@@ -42,7 +42,8 @@ MODULES = (  # path, title, introduction, modules
     ("integrations", "Integrations", "One module for each engine; each needs its extra.",
      ["integrations.river", "integrations.tables", "tables.fields", "integrations.spark",
       "integrations.spark_sql", "integrations.spark_streaming", "integrations.beam", "integrations.dask",
-      "integrations.ray", "integrations.torch"]),
+      "integrations.ray", "integrations.torch", "integrations.torchmetrics", "integrations.transformers",
+      "integrations.keras"]),
     ("monitor", "Monitor", "The monitor as a library: `from stream_metrics.monitor import Monitor`.", MONITOR),
     ("testing", "Testing", "The laws of a mergeable accumulator, for states of your own.", ["testing"]),
 )  # fmt: skip

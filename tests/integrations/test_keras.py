@@ -116,7 +116,7 @@ def test_what_is_refused() -> None:
         net.fit(X, X, verbose=0, callbacks=[EvaluateAtEpochEnd("log_loss", (X * 9, Y))])
     with pytest.raises(sm.LabelError, match="rows of one 1 among zeros"):
         net.fit(X, X, verbose=0, callbacks=[EvaluateAtEpochEnd("accuracy", (X, X))])
-    with pytest.raises(sm.LabelError, match="to have rows in every epoch.*generator"):
+    with pytest.raises(sm.LabelError, match=r"to have rows in every epoch.*generator"):
         model().fit(X, Y, epochs=2, verbose=0, callbacks=[EvaluateAtEpochEnd("accuracy", iter([(X, Y)]))])
     with pytest.raises(ValueError, match="a tuple of 1"):
         EvaluateAtEpochEnd("accuracy", (X,))
