@@ -36,9 +36,9 @@ A null prediction, or null scores without a prediction, is an abstention. A null
 job, and what is raised on the driver ends with the reason; positions in it count from the start of a block of rows.
 
 Labels without fractional weights are counted by Spark itself, as `groupBy(keys, y_true, y_pred).count()`, and Python
-sees the counts only. Scores are counted by Python: a task holds at most 32 MiB of rows and as much of states, and a
-group whose state would be no smaller than its rows travels as rows. `MetricSet(scores=True, buckets=64)` makes smaller
-states.
+sees the counts only. Scores are counted by Python: a task holds at most 32 MiB of rows and 128 MiB of states of groups,
+and a small group, whose state would be no smaller than its rows, travels as rows. `MetricSet(scores=True, buckets=64)`
+makes smaller states.
 
 A task that Spark runs again starts from an empty state, so whatever fails, the merged states have the bytes of one
 process that has seen all rows once. The states of partitions are merged by 16 tasks and then by one, whatever the
@@ -50,7 +50,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from stream_metrics.catalog.table import LABEL_VALUED, find
 from stream_metrics.errors import LabelError
@@ -70,7 +70,7 @@ try:
     from pyspark.sql.types import BinaryType, DoubleType, LongType, StructField, StructType
 
     from stream_metrics.integrations import spark_workers as workers
-    from stream_metrics.integrations.spark_columns import Selected, countable, select
+    from stream_metrics.integrations.spark_columns import ColumnRef, Selected, countable, select
     from stream_metrics.integrations.spark_sql import register
 except ImportError as error:
     raise ImportError('Expected PySpark, pandas and PyArrow: pip install "stream-metrics[spark]"') from error
@@ -78,7 +78,6 @@ except ImportError as error:
 __all__ = ["accumulate", "accumulate_by", "evaluate", "evaluate_by", "merge_states", "partial_states", "register"]
 
 State = TypeVar("State", bound=Accumulator)
-ColumnRef: TypeAlias = "str | Column"
 
 FIELDS = Fields()
 STATE = StructField("state", BinaryType())
@@ -202,7 +201,7 @@ def partial_states(
     Works on streaming data frames too.
     """
     selected = select(df, keys, fields, classes)
-    return selected.restored(_counted(selected, empty_copy(prototype)), ["state"])
+    return selected.restored(selected.counted(empty_copy(prototype)), ["state"])
 
 
 def _prototype(
@@ -237,15 +236,8 @@ def _partial(selected: Selected, empty: Accumulator) -> DataFrame:
     """Return states of all rows, one for each partition."""
     labels = countable(selected, empty)
     if labels is None:
-        return _counted(selected, empty)
+        return selected.counted(empty)
     return labels.mapInArrow(partial(workers.merge_counts, empty.to_bytes(), []), StructType([STATE]))
-
-
-def _counted(selected: Selected, empty: Accumulator) -> DataFrame:
-    """Return states of the rows of each partition and key."""
-    schema = StructType([*selected.rows.schema[: len(selected.keys)], STATE])
-    count = partial(workers.count, empty.to_bytes(), selected.keys, selected.fields, False)
-    return selected.rows.mapInArrow(count, schema)
 
 
 def _merge_lists(lists: pd.Series) -> pd.Series:

@@ -7,20 +7,23 @@ they are, so that no name of the caller can clash with one of ours, and none has
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, DecimalType, MapType, StringType, StructField, StructType
 
 from stream_metrics.errors import LabelError, ScoreError
-from stream_metrics.integrations.spark_workers import label_counts
+from stream_metrics.integrations.spark_workers import count, label_counts
 from stream_metrics.integrations.tables import Fields
 from stream_metrics.labels import Label
 from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["Selected", "countable", "free_names", "select"]
+__all__ = ["ColumnRef", "Selected", "countable", "free_names", "select"]
+
+ColumnRef: TypeAlias = "str | Column"
 
 SESSION = "spark.sessionWindow"  # in the metadata of a column that Spark would merge by sessions in a `groupBy` only
 WHOLE = {"tinyint", "smallint", "int", "bigint"}
@@ -35,6 +38,11 @@ class Selected(NamedTuple):
     keys: list[str]
     fields: Fields
     named_keys: list[StructField]
+
+    def counted(self, empty: Accumulator) -> DataFrame:
+        """Return states of the rows, one or more for each partition and key."""
+        schema = StructType([*self.rows.schema[: len(self.keys)], StructField("state", BinaryType())])
+        return self.rows.mapInArrow(partial(count, empty.to_bytes(), self.keys, self.fields, False), schema)
 
     def restored(self, df: DataFrame, names: Iterable[str]) -> DataFrame:
         """Return a result with the keys as the caller knows them, and these names for its other columns.

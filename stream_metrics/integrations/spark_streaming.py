@@ -20,7 +20,15 @@ are read, so only states are shuffled and kept. Spark keeps them in its checkpoi
 source, so a micro-batch that fails, or is run again after a restart, is counted once. A sink that may see a micro-batch
 twice sees the same states twice.
 
-Groups are kept for ever. The prototype decides which samples are forgotten: a `TimeWindow` keeps its last panes.
+Without a limit groups are kept for ever. Two limits, which may be combined with a prototype that forgets, as a
+`TimeWindow` does:
+
+- Windows of event time: a key is `F.window("at", "10 minutes")`, and `stream.withWatermark("at", "5 minutes")` says how
+  late a row may be. Spark drops rows of windows that the watermark has passed, and their states. With
+  `output_mode="append"` each window is written once, when it is complete.
+- `ttl=3600`: a group without rows for so many seconds is dropped, and begins again with its next row. Spark then runs
+  micro-batches without rows, so a query that is to end, as with `availableNow`, also needs the option
+  `spark.sql.streaming.noDataMicroBatches.enabled` to be false.
 
 Spark hands states to Python by way of pandas, where a time is what a clock shows, so that of the hour which comes twice
 in autumn two keys would become one. So a row with its key goes through as the bytes of an Arrow stream.
@@ -29,10 +37,11 @@ in autumn two keys would become one. So a row with its key goes through as the b
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Literal, NamedTuple
 
 from stream_metrics.containers.aggregate import merge
-from stream_metrics.integrations.spark import partial_states
-from stream_metrics.integrations.tables import Fields
+from stream_metrics.integrations.tables import Fields, empty_copy
 from stream_metrics.labels import Label
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import from_bytes
@@ -44,6 +53,7 @@ try:
     from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
     from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
+    from stream_metrics.integrations.spark_columns import ColumnRef, select
     from stream_metrics.integrations.spark_workers import Batches
 except ImportError as error:
     raise ImportError('Expected PySpark, pandas and PyArrow: pip install "stream-metrics[spark]"') from error
@@ -52,33 +62,61 @@ __all__ = ["accumulate_stream"]
 
 FIELDS = Fields()
 ROW = StructField("row", BinaryType())
+WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column with a watermark
 
 
 def accumulate_stream(
     df: DataFrame,
-    keys: str | Sequence[str],
+    keys: ColumnRef | Sequence[ColumnRef],
     prototype: Accumulator,
     fields: Fields = FIELDS,
     *,
     classes: Iterable[Label] | None = None,
+    output_mode: Literal["update", "append"] = "update",
+    ttl: float | None = None,
 ) -> DataFrame:
-    """Return a streaming data frame of `keys`, `n` and `state`, for an output in the mode "update".
+    """Return a streaming data frame of `keys`, `n` and `state`, for an output in the same `output_mode`.
 
     After each micro-batch it has a row for each combination of `keys` that was in it: how many samples the state has
-    counted since the start of the query, and its bytes. Null is a key. Arguments are those of `accumulate_by`. A query
-    that is restarted with a prototype that counts the same, but shows other metrics, goes on: states then show what the
-    new one does. A prototype that counts something else fails with MergeError.
+    counted since the start of the query, and its bytes. In the mode "append" it has a row for each combination that
+    will not come again, since the watermark has passed its window. Null is a key. `ttl` is in seconds. Other arguments
+    are those of `accumulate_by`. A query that is restarted with a prototype that counts the same, but shows other
+    metrics, goes on: states then show what the new one does. A prototype that counts something else fails with
+    MergeError. ValueError for options that do not go together.
     """
-    parts = partial_states(df, keys, prototype, fields, classes=classes)
-    names = parts.columns[:-1]
+    selected = select(df, keys, fields, classes)
+    if not selected.keys:
+        raise ValueError("Expected `keys` to be one column or more, but got none")
+    parts = selected.counted(empty_copy(prototype))
     *columns, state = parts.schema
-    if not columns or "n" in names:
-        raise ValueError(f"Expected `keys` to be one column or more, but none called 'n', but got {names}")
+    times = [field.name for field in columns if WATERMARK in field.metadata]
+    if output_mode not in ("update", "append") or (output_mode == "append" and not times):
+        raise ValueError(
+            f"Expected `output_mode` to be 'update', or 'append' with a window of a column with a watermark among the "
+            f"keys, but got {output_mode!r}"
+        )
+    if ttl is not None and (times or not ttl > 0):
+        raise ValueError(f"Expected `ttl` to be seconds above 0, and no watermark on a key, but got {ttl!r}")
+    limit = Limit(times[0] if times else None, output_mode == "append", None if ttl is None else int(ttl * 1000))
+    timeout = GroupStateTimeout.EventTimeTimeout if times else GroupStateTimeout.ProcessingTimeTimeout
     packed = parts.mapInArrow(_pack, StructType([*columns, ROW]))
-    update = packed.groupBy(*names).applyInPandasWithState(
-        _update, StructType([ROW]), StructType([state]), "update", GroupStateTimeout.NoTimeout
+    update = packed.groupBy(*selected.keys).applyInPandasWithState(
+        partial(_update, limit),
+        StructType([ROW]),
+        StructType([state]),
+        output_mode,
+        timeout if times or ttl is not None else GroupStateTimeout.NoTimeout,
     )
-    return update.mapInArrow(_unpack, StructType([*columns, StructField("n", LongType()), state]))
+    shown = update.mapInArrow(_unpack, StructType([*columns, StructField("n", LongType()), state]))
+    return selected.restored(shown, ["n", "state"])
+
+
+class Limit(NamedTuple):
+    """When a group is dropped, the watermark passing a key or after milliseconds, and whether it is written then."""
+
+    time: str | None
+    at_end: bool
+    ttl: int | None
 
 
 def _pack(batches: Batches) -> Batches:
@@ -89,24 +127,51 @@ def _pack(batches: Batches) -> Batches:
         yield pa.RecordBatch.from_pydict({**columns, "row": pa.array(rows, pa.binary())})
 
 
-def _update(key: tuple[object, ...], frames: Iterator[pd.DataFrame], stored: GroupState) -> Iterator[pd.DataFrame]:
-    """Merge new states of a group into the one that Spark holds, and yield its row."""
+def _update(
+    limit: Limit, key: tuple[object, ...], frames: Iterator[pd.DataFrame], stored: GroupState
+) -> Iterator[pd.DataFrame]:
+    """Merge new states of a group into the one that Spark holds, and yield its row, or drop a group that has ended."""
+    if stored.hasTimedOut:
+        if limit.at_end:
+            yield pd.DataFrame({"row": [_with_n(_table(bytes(stored.get[0])))]})
+        stored.remove()
+        return
     rows = [_table(data) for frame in frames for data in frame["row"]]
     # the new states come first, so that the prototype of today says what is shown
-    states = [row["state"][0].as_py() for row in rows] + ([bytes(stored.get[0])] if stored.exists else [])
-    total = merge(map(from_bytes, states))
-    merged = total.to_bytes()
-    stored.update((merged,))
-    keys = rows[0].drop_columns("state")
-    row = keys.append_column("n", pa.array([total.n])).append_column("state", pa.array([merged], pa.binary()))
-    yield pd.DataFrame({"row": [_written(row)]})
+    states = [row["state"][0].as_py() for row in rows]
+    if stored.exists:
+        before = bytes(stored.get[0])
+        states.append(_table(before)["state"][0].as_py() if limit.at_end else before)
+    merged = pa.array([merge(states).to_bytes()], pa.binary())
+    total = rows[0].drop_columns("state").append_column("state", merged)
+    stored.update((_written(total) if limit.at_end else merged[0].as_py(),))
+    if limit.time is not None:
+        stored.setTimeoutTimestamp(_end(total[limit.time]))
+    elif limit.ttl is not None:
+        stored.setTimeoutDuration(limit.ttl)
+    if not limit.at_end:
+        yield pd.DataFrame({"row": [_with_n(total)]})
+
+
+def _end(times: pa.ChunkedArray) -> int:
+    """Return the time of a key, or the end of the window that it is, in milliseconds."""
+    time = times.chunk(0).field("end") if pa.types.is_struct(times.type) else times.chunk(0)
+    return int(time.cast(pa.int64())[0].as_py()) // 1000
+
+
+def _with_n(row: pa.Table) -> bytes:
+    """Return a row with the number of samples of its state, as bytes."""
+    state = row["state"][0].as_py()
+    columns = row.drop_columns("state").append_column("n", pa.array([from_bytes(state).n], pa.int64()))
+    return _written(columns.append_column("state", row["state"]))
 
 
 def _unpack(batches: Batches) -> Batches:
     """Yield rows of keys, counts and states."""
     for batch in batches:
-        tables = [_table(data.as_py()) for data in batch.column("row")]
-        yield from pa.concat_tables(tables).combine_chunks().to_batches()
+        if batch.num_rows:
+            tables = [_table(data.as_py()) for data in batch.column("row")]
+            yield from pa.concat_tables(tables).combine_chunks().to_batches()
 
 
 def _written(row: pa.Table | pa.RecordBatch) -> bytes:

@@ -29,7 +29,9 @@ Batches: TypeAlias = "Iterator[pa.RecordBatch]"
 Count: TypeAlias = Callable[[Accumulator, int, int], None]  # some rows of a block into a state
 
 BLOCK_BYTES = 1 << 22  # bytes of rows that are counted at once
-MOST_BYTES = 1 << 25  # bytes of rows, and of states, of keys that a task holds before it lets them go
+MOST_ROWS = 1 << 25  # bytes of rows of keys that a task holds before it lets them go
+MOST_STATES = 1 << 27  # bytes of their states
+LARGE = 1 << 18  # bytes of rows of a key, of those that a task holds, that become a state: more of them will come
 BATCH_STATES = 1_000  # states in a batch
 FEW = 64  # samples that are counted faster one by one than from a table of counts
 
@@ -131,23 +133,23 @@ class _Task:
         self.schema = pa.schema([*(field.with_nullable(True) for field in fields), ("state", pa.binary())])
         self.waiting.append(pa.Table.from_batches([batch]))
         self.waiting_bytes += batch.nbytes
-        if self.waiting_bytes > MOST_BYTES:
-            self._count()
-            if self.waiting_bytes > MOST_BYTES // 2:
+        if self.waiting_bytes > MOST_ROWS:
+            self._count(LARGE)
+            if self.waiting_bytes > MOST_ROWS // 2:
                 yield from self._raw_rows()
-            if self.state_bytes > MOST_BYTES:
+            if self.state_bytes > MOST_STATES:
                 yield from self._held_states()
 
     def finish(self) -> Batches:
         """Yield everything that is left."""
         if self.waiting:
-            self._count()
+            self._count(None)
         yield from self._raw_rows()
         yield from self._held_states()
 
-    def _count(self) -> None:
-        """Turn rows into states, the largest keys first, as long as a state is smaller than its rows."""
-        table = pa.concat_tables(self.waiting).combine_chunks()
+    def _count(self, large: int | None) -> None:
+        """Turn rows into states, the largest keys first, as long as rows are `large`, or their state is smaller."""
+        table, self.waiting = pa.concat_tables(self.waiting).combine_chunks(), []
         codes = key_codes(table.select(self.keys))
         order, sizes = np.argsort(codes, kind="stable"), np.bincount(codes)
         table, ends = table.take(order), np.cumsum(sizes)
@@ -157,7 +159,8 @@ class _Task:
             state: Accumulator = from_bytes(self.empty)
             count_table(state, part, self.fields)
             data = state.to_bytes()
-            if self.keeps_rows and len(data) >= sizes[code] * row_bytes:
+            is_large = large is not None and sizes[code] * row_bytes >= large
+            if self.keeps_rows and not is_large and len(data) >= sizes[code] * row_bytes:
                 break
             counted[code] = True
             self._hold(part.select(self.keys).slice(0, 1), data)

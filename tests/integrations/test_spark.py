@@ -452,7 +452,8 @@ def states_and_rows(
     monkeypatch: pytest.MonkeyPatch, most: int, key: str, case: Case
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return what a task that may hold `most` bytes yields for all samples in four batches: states, and rows."""
-    monkeypatch.setattr(spark_workers, "MOST_BYTES", most)
+    monkeypatch.setattr(spark_workers, "MOST_ROWS", most)
+    monkeypatch.setattr(spark_workers, "MOST_STATES", most)
     monkeypatch.setattr(spark_workers, "BATCH_STATES", 1)
     columns = [key, *case.fields.columns()]
     batches = iter(table().select(columns).to_batches(400))

@@ -1,4 +1,4 @@
-"""Spark sessions that need a process of their own: Spark Connect, and a driver that accepts little."""
+"""What needs a process of its own: Spark Connect, a driver that accepts little, and the memory of a task."""
 
 from __future__ import annotations
 
@@ -34,6 +34,12 @@ def test_spark_connect() -> None:
     for module in ("grpc", "grpc_status", "google.rpc"):
         pytest.importorskip(module, reason="needs what Spark Connect needs")
     run("spark_connect.py")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a process as Linux gives it")
+def test_small_groups_of_scores_need_little_memory() -> None:
+    """A task holds a fixed number of bytes, not a sketch for each group."""
+    run("spark_memory.py")
 
 
 def test_one_state_reaches_the_driver() -> None:

@@ -15,6 +15,7 @@ pytest.importorskip("pyspark", reason="needs PySpark")
 pa = pytest.importorskip("pyarrow", reason="needs PyArrow")
 
 from pyspark.errors import StreamingQueryException  # noqa: E402
+from pyspark.sql import functions as F  # noqa: E402
 
 import stream_metrics as sm  # noqa: E402
 from stream_metrics.integrations import spark_streaming  # noqa: E402
@@ -149,24 +150,42 @@ def test_the_example_of_the_adapter_runs(spark: Any, stream: Stream, capsys: pyt
 
 
 class Stored:
-    """What Spark keeps of a group, of which it hands out the state."""
+    """What Spark keeps of a group."""
 
-    exists = True
+    hasTimedOut = False  # as Spark calls it
 
-    def __init__(self, state: sm.MetricSet) -> None:
-        self.get = (bytearray(state.to_bytes()),)
+    def __init__(self, data: bytes | None = None) -> None:
+        self.get = (bytearray(data),) if data is not None else None
+        self.duration: int | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a state."""
+        return self.get is not None
 
     def update(self, value: tuple[bytes]) -> None:
         """Keep another state."""
         self.get = (bytearray(value[0]),)
+
+    def remove(self) -> None:
+        """Keep none."""
+        self.get = None
+
+    def setTimeoutDuration(self, milliseconds: int) -> None:
+        """Set how long the group is kept."""
+        self.duration = milliseconds
+
+
+FOR_EVER = spark_streaming.Limit(None, False, None)
 
 
 def restarted(stored: sm.MetricSet, fresh: sm.MetricSet) -> sm.MetricSet:
     """Return what Spark keeps of a group after the first micro-batch of a query that was restarted."""
     part = pa.record_batch({"site": [1], "state": [fresh.to_bytes()]})
     frames = [batch.to_pandas() for batch in spark_streaming._pack(iter([part]))]
-    group = Stored(stored)
-    list(spark_streaming._update((1,), iter(frames), group))
+    group = Stored(stored.to_bytes())
+    list(spark_streaming._update(FOR_EVER, (1,), iter(frames), group))
+    assert group.get is not None
     return sm.MetricSet.from_bytes(bytes(group.get[0]))
 
 
@@ -187,10 +206,88 @@ def test_a_restart_that_counts_something_else_fails() -> None:
         restarted(sm.MetricSet(scores=True), sm.MetricSet())
 
 
-@pytest.mark.parametrize("keys", [[], ["n"]])
-def test_what_is_wrong_with_keys_is_said_before_anything_runs(spark: Any, keys: list[str]) -> None:
-    """There is a key, and none has the name of a column of the result."""
+def test_a_group_without_rows_is_dropped() -> None:
+    """Each row sets the time anew; after it the state is gone, and the next row begins with an empty one."""
+    limit = spark_streaming.Limit(None, False, 5000)
+    state = sm.MetricSet()
+    state.update("cat", "cat")
+    part = pa.record_batch({"site": [1], "state": [state.to_bytes()]})
+
+    def frames() -> Iterator[Any]:
+        return iter([batch.to_pandas() for batch in spark_streaming._pack(iter([part]))])
+
+    def counts(frame: Any) -> int:
+        return int(spark_streaming._table(frame["row"][0])["n"][0].as_py())
+
+    stored = Stored()
+    first, second = (next(spark_streaming._update(limit, (1,), frames(), stored)) for _ in range(2))
+    stored.hasTimedOut = True
+    dropped = list(spark_streaming._update(limit, (1,), iter([]), stored))
+    stored.hasTimedOut = False
+    third = next(spark_streaming._update(limit, (1,), frames(), stored))
+
+    assert [counts(frame) for frame in (first, second, third)] == [1, 2, 1]
+    assert dropped == []
+    assert stored.duration == 5000
+
+
+HOURS = [
+    [(10, "cat"), (10, "dog"), (11, "cat")],
+    [(12, "cat"), (10, "cat")],
+    [(14, "dog")],
+    [(10, "cat"), (16, "dog")],
+    [],
+]
+
+
+@pytest.mark.parametrize(("mode", "ttl"), [("append", None), ("update", None), ("update", 3600)])
+def test_windows_of_event_time_end_at_the_watermark(spark: Any, tmp_path: Path, mode: Any, ttl: float | None) -> None:
+    """Complete windows are written once, in the mode "append"; late rows are not counted, unless the limit is a ttl."""
+    no_data = "spark.sql.streaming.noDataMicroBatches.enabled"
+    spark.conf.set(no_data, str(ttl is None).lower())  # with a ttl they would go on for ever
+    (tmp_path / "in").mkdir()
+    out: list[tuple[int, int, int]] = []
+    for number, rows in enumerate(HOURS):
+        lines = [
+            json.dumps({"at": f"2026-01-05T{hour}:30:00Z", "truth": "cat", "guess": guess}) for hour, guess in rows
+        ]
+        (tmp_path / "in" / f"{number}.json").write_text("\n".join(lines))
+        stream = spark.readStream.schema("at timestamp, truth string, guess string").json(str(tmp_path / "in"))
+        stream = stream if ttl else stream.withWatermark("at", "30 minutes")
+        states = accumulate_stream(
+            stream, F.window("at", "1 hour"), sm.MetricSet(), Fields("truth", "guess"), output_mode=mode, ttl=ttl
+        )
+
+        def take(batch: Any, number: int) -> None:
+            for row in batch.selectExpr("extract(hour FROM window.start) - 1 AS hour", "n", "state").collect():
+                out.append((int(row.hour), row.n, sm.from_bytes(bytes(row.state)).n))
+
+        writer = states.writeStream.outputMode(mode).option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer.trigger(availableNow=True).foreachBatch(take).start().awaitTermination()
+
+    spark.conf.unset(no_data)
+    sizes = {hour: [n for h, n, _ in out if h == hour] for hour in (10, 11, 12, 14, 16)}
+    assert all(n == counted for _, n, counted in out)
+    if mode == "append":
+        assert sizes == {10: [2], 11: [1], 12: [1], 14: [1], 16: []}
+    elif ttl:
+        assert sizes == {10: [2, 3, 4], 11: [1], 12: [1], 14: [1], 16: [1]}
+    else:
+        assert sizes == {10: [2], 11: [1], 12: [1], 14: [1], 16: [1]}
+
+
+@pytest.mark.parametrize(
+    ("named", "reason"),
+    [
+        ({"keys": []}, "Expected `keys` to be one column or more"),
+        ({"output_mode": "append"}, "Expected `output_mode` to be 'update', or 'append' with a window"),
+        ({"output_mode": "complete"}, "but got 'complete'"),
+        ({"ttl": 0}, "Expected `ttl` to be seconds above 0"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_runs(spark: Any, named: dict[str, Any], reason: str) -> None:
+    """Options that do not go together, and a stream without keys, are refused."""
     df = spark.createDataFrame([], "n long, y_true string, y_pred string")
 
-    with pytest.raises(ValueError, match="Expected `keys` to be one column or more, but none called 'n'"):
-        accumulate_stream(df, keys, sm.MetricSet())
+    with pytest.raises(ValueError, match=reason):
+        accumulate_stream(df, **{"keys": "n", "prototype": sm.MetricSet(), **named})
