@@ -34,7 +34,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def pages(site: Path) -> Iterator[tuple[str, str]]:
     """Yield name and text of every page."""
-    for path in site.rglob("*.html"):
+    for path in sorted(site.rglob("*.html")):
         yield path.relative_to(site).as_posix(), path.read_text(encoding="utf-8")
 
 
