@@ -57,7 +57,7 @@ def merge(states: Iterable[State | bytes]) -> State:
     Raises
     ------
     MergeError
-        If there is no state, or kinds or configurations differ.
+        If there is no state, or two of them count differently.
     DecodeError
         If bytes are damaged.
 

@@ -330,7 +330,7 @@ class Fading(InRiver, Portable):
         Parameters
         ----------
         other : same class
-            A state with the same configuration. It stays as it is.
+            A state that counts the same. It stays as it is.
 
         Returns
         -------
@@ -340,7 +340,7 @@ class Fading(InRiver, Portable):
         Raises
         ------
         MergeError
-            If kinds or configurations differ. The message names the difference.
+            If the two count differently. The message names the options that differ.
         """
         check_same(self, other, CONFIGURATION)
         with self._lock.merging(other._lock):

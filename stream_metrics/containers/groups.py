@@ -312,7 +312,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         Parameters
         ----------
         other : same class
-            A state with the same configuration. It stays as it is.
+            A state that counts the same. It stays as it is.
 
         Returns
         -------
@@ -322,7 +322,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         Raises
         ------
         MergeError
-            If kinds or configurations differ. The message names the difference.
+            If the two count differently. The message names the options that differ.
         """
         check_same(self, other, CONFIGURATION)
         reason = mergeable(self.inner)

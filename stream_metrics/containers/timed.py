@@ -306,7 +306,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         Parameters
         ----------
         other : same class
-            A state with the same configuration. It stays as it is.
+            A state that counts the same. It stays as it is.
 
         Returns
         -------
@@ -316,7 +316,7 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         Raises
         ------
         MergeError
-            If kinds or configurations differ. The message names the difference.
+            If the two count differently. The message names the options that differ.
 
         Notes
         -----

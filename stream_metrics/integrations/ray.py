@@ -193,7 +193,7 @@ def accumulate_by(
 def tree_merge(refs: Iterable[ray.ObjectRef], fan_in: int = 8) -> Any:
     """Return the merge of the states that `refs` refer to, states or their bytes; tasks merge `fan_in` of them at once.
 
-    Raises ``MergeError`` if there is none, or if kinds or configurations differ.
+    Raises ``MergeError`` if there is none, or if two of them count differently.
     """
     last = merge_in_tree(refs, lambda parts: _merging.remote(*parts), fan_in)
     return merge(map(ray.get, last))

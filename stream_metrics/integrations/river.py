@@ -163,7 +163,7 @@ class RiverMetric(ClassificationMetric):  # type: ignore[misc]
         return self._live.snapshot()
 
     def merge(self, other: RiverMetric) -> Self:
-        """Add the samples of another shard and return self; MergeError if the accumulators differ in configuration."""
+        """Add the samples of another shard and return self; MergeError if they count differently."""
         self._live.merge(other._live)
         self._value = None
         return self

@@ -89,7 +89,7 @@ def all_reduce(state: State, group: dist.ProcessGroup | None = None, *, expect_n
     Raises
     ------
     MergeError
-        On every rank, if a rank brought something else, or a state of another configuration, or one that does not
+        On every rank, if a rank brought something else, or a state that counts something else, or one that does not
         merge; the message names the rank and both configurations. Also if the number of samples is not `expect_n`.
     """
     if not _is_distributed(group):

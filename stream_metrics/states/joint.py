@@ -346,7 +346,7 @@ class Comparison(PairedCounts, Portable):
         Parameters
         ----------
         other : same class
-            A state with the same configuration. It stays as it is.
+            A state that counts the same. It stays as it is.
 
         Returns
         -------
@@ -356,7 +356,7 @@ class Comparison(PairedCounts, Portable):
         Raises
         ------
         MergeError
-            If kinds or configurations differ. The message names the difference.
+            If the two count differently. The message names the options that differ.
         """
         if not isinstance(other, Comparison):
             raise MergeError(f"Expected to merge a Comparison, but got {type(other).__name__}")

@@ -562,7 +562,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         Parameters
         ----------
         other : same class
-            A state with the same configuration. It stays as it is.
+            A state that counts the same. It stays as it is.
 
         Returns
         -------
@@ -572,9 +572,13 @@ cdef class ConfusionCounters(ConfusionAggregates):
         Raises
         ------
         MergeError
-            If kinds or configurations differ. The message names the difference.
+            If the two count differently. The message names the options that differ.
         WeightError
             If the sum of all weights would reach 2**63.
+
+        Notes
+        -----
+        Fixed labels may be in another order in the other state; here they keep theirs.
         """
         self.check_same(other, "merge")
         self.enter_merging(other)
@@ -689,7 +693,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         Parameters
         ----------
         other : same class
-            A state with the same configuration. It stays as it is.
+            A state that counts the same. It stays as it is.
 
         Returns
         -------
@@ -699,7 +703,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         Raises
         ------
         MergeError
-            If kinds or configurations differ. The message names the difference.
+            If the two count differently. The message names the options that differ.
         WeightError
             If the other state has samples that this one does not have. Nothing changes then.
         """

@@ -328,7 +328,7 @@ cdef class LossSums(Guarded):
         Parameters
         ----------
         other : same class
-            A state with the same configuration. It stays as it is.
+            A state that counts the same. It stays as it is.
 
         Returns
         -------
@@ -338,7 +338,7 @@ cdef class LossSums(Guarded):
         Raises
         ------
         MergeError
-            If kinds or configurations differ. The message names the difference.
+            If the two count differently. The message names the options that differ.
         """
         self.check_same(other, "merge")
         cdef Sums theirs = (<LossSums> other).sums
@@ -351,7 +351,7 @@ cdef class LossSums(Guarded):
         Parameters
         ----------
         other : same class
-            A state with the same configuration. It stays as it is.
+            A state that counts the same. It stays as it is.
 
         Returns
         -------
@@ -361,7 +361,7 @@ cdef class LossSums(Guarded):
         Raises
         ------
         MergeError
-            If kinds or configurations differ. The message names the difference.
+            If the two count differently. The message names the options that differ.
         WeightError
             If the other state has samples that this one does not have. Nothing changes then.
         """

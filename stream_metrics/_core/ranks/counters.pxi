@@ -140,7 +140,7 @@ cdef class RankCounters(Guarded):
         Parameters
         ----------
         other : same class
-            A state with the same configuration. It stays as it is.
+            A state that counts the same. It stays as it is.
 
         Returns
         -------
@@ -150,7 +150,7 @@ cdef class RankCounters(Guarded):
         Raises
         ------
         MergeError
-            If kinds or configurations differ. The message names the difference.
+            If the two count differently. The message names the options that differ.
         """
         check_same(self, other)
         self.enter_merging(other)
