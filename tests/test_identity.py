@@ -119,3 +119,30 @@ def test_counts_merge_whatever_is_shown(container: str, data: st.DataObject) -> 
     for state, view in zip(family, chosen, strict=True):
         whole = count(wrap(state.copy()), stream)
         assert total.reconfigured(**view).to_bytes() == whole.to_bytes()
+
+
+OF_TABLES = [sm.Accuracy, sm.MCC, sm.MacroF1, sm.CohenKappa, sm.MacroFBeta]
+
+
+@settings(deadline=None, max_examples=100)
+@given(data=st.data())
+def test_metrics_of_several_classes_are_one_count(data: st.DataObject) -> None:
+    """The result is of the class on the left edge, and any class reads what one process would have counted."""
+    labels = data.draw(st.sampled_from([None, LABELS]))
+    orders = st.none() if labels is None else st.permutations(labels)
+    shards = [
+        data.draw(st.sampled_from(OF_TABLES))(labels=data.draw(orders), zero_division=data.draw(zero_divisions))
+        for _ in range(data.draw(st.integers(2, 5)))
+    ]
+    stream = [(truth, predicted, weight) for truth, predicted, weight, *_ in data.draw(st.lists(samples, max_size=30))]
+    prototypes = [shard.copy() for shard in shards]
+    for sample in stream:
+        data.draw(st.sampled_from(shards)).update(*sample)
+    total, left = merged(data, shards)
+
+    assert type(total) is type(left)
+    for prototype in prototypes:
+        whole = prototype.copy()
+        for sample in stream:
+            whole.update(*sample)
+        assert (prototype + total).to_bytes() == whole.to_bytes()

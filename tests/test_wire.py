@@ -100,6 +100,14 @@ def test_bytes_of_metrics_that_lost_their_class_are_read_as_ever(key: str) -> No
     assert type(again) is type(metric)
 
 
+@pytest.mark.parametrize("name", MANIFEST)
+def test_golden_states_can_be_reconfigured(name: str) -> None:
+    """With no other option a state of any earlier version stays what it is."""
+    state = sm.from_bytes((GOLDEN / f"{name}.bin").read_bytes())
+    if hasattr(state, "reconfigured"):  # neither detectors nor aggregates have options that can change
+        assert state.reconfigured().to_bytes() == state.to_bytes()
+
+
 def test_every_golden_file_is_in_the_manifest() -> None:
     """No state is without its file, no file without its state."""
     assert (
