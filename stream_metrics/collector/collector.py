@@ -28,6 +28,7 @@ from itertools import islice
 from typing import Any, NamedTuple, Self
 
 from stream_metrics.collector.store import Base, Life, Standing, Store, StoreError
+from stream_metrics.collector.widening import Labels, fixed_labels, widened, widest
 from stream_metrics.containers.aggregate import Aggregate, PutResult, merge
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.labels import Label
@@ -98,6 +99,7 @@ class Collector:
         self._lock = threading.Lock()  # of these two
         self._aggregate, self._base = Aggregate(), Base()
         self._sum: Any = None  # the state of the base
+        self._labels: Labels | None = None  # the most that states are fixed to
         self._stale = False  # whether memory is ahead of the file
         self._load()
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
@@ -261,13 +263,15 @@ class Collector:
         )
 
     def _put(self, report: Report) -> PutResult:
-        name, epoch = report.worker, report.epoch
+        name, epoch, state = report.worker, report.epoch, self._fitted(from_bytes(report.state))
         if self._comes_back(report):
             self._revive({name})
         life = self._lives.get(name)
-        result = self._aggregate.put(name, report.state, report.sequence, epoch, fold=report.fold)
+        result = self._aggregate.put(name, state, report.sequence, epoch, fold=report.fold)
         if not result:
             return result
+        if self._labels is None:
+            self._labels = fixed_labels(state)
         replaced = life is not None and epoch > life.epoch
         if replaced and report.fold:
             self._add_to_base([name])
@@ -275,6 +279,19 @@ class Collector:
         if replaced and not report.fold and life is not None and life.standing != "live":
             self._rebase()  # the new state contains what the base has of the old one
         return result
+
+    def _fitted(self, state: Any) -> Any:
+        """Return a state as it merges with the others; if it is fixed to more labels, all others are widened."""
+        labels = fixed_labels(state)
+        if labels is not None and self._labels is not None and set(labels) > set(self._labels):
+            try:
+                self._load(labels)
+            except StreamMetricsError:  # what was counted does not tell
+                self._load()
+        return widened(state, self._labels)
+
+    def _decoded(self, data: bytes) -> Any:
+        return widened(from_bytes(data), self._labels)
 
     def _set(self, name: str, life: Life, state: bytes) -> None:
         self._store.write(name, life, state)
@@ -293,13 +310,16 @@ class Collector:
     def _rebase(self, back: Mapping[str, bytes] = NOBODY) -> None:
         """Make the base in memory again, without the workers that are live again."""
         over = [name for name, life in self._lives.items() if life.standing != "live"]
-        parts = [*([] if self._sum is None else [self._sum]), *(from_bytes(self._store.state(name)) for name in over)]
-        states: dict[Label, Any] = {name: from_bytes(state) for name, state in back.items()}
+        parts = [
+            *([] if self._sum is None else [self._sum]),
+            *(self._decoded(self._store.state(name)) for name in over),
+        ]
+        states: dict[Label, Any] = {name: self._decoded(state) for name, state in back.items()}
         self._aggregate.restore_base(merge(parts) if parts else None, self._base.floor, states)
 
     def _add_to_base(self, names: Sequence[str]) -> None:
         """Add the stored states of workers to the stored base."""
-        states = [from_bytes(self._store.state(name)) for name in names]
+        states = [self._decoded(self._store.state(name)) for name in names]
         self._sum = merge([*([] if self._sum is None else [self._sum]), *states])
         self._base = self._base._replace(state=self._sum.to_bytes(), lives=self._base.lives + len(names))
         self._store.write_base(self._base)
@@ -357,19 +377,23 @@ class Collector:
                 for name in names:
                     del self._lives[name]
 
-    def _load(self) -> None:
-        """Take over what the file has."""
+    def _load(self, labels: Labels | None = None) -> None:
+        """Take over what the file has, widened to `labels` if they are given."""
         base, lives, aggregate = self._store.base(), self._store.lives(), Aggregate()
-        self._base, self._sum = base, None if base.state is None else from_bytes(base.state)
+        states = {name: from_bytes(self._store.state(name)) for name in lives}
+        total = None if base.state is None else from_bytes(base.state)
+        every = [*states.values(), *([] if total is None else [total])]
+        labels = widest(every) if labels is None else labels
         for live in (False, True):
             for name, life in lives.items():
                 if (life.standing == "live") is live:
-                    aggregate.put(name, self._store.state(name), life.sequence, life.epoch)
+                    aggregate.put(name, widened(states[name], labels), life.sequence, life.epoch)
             if not live:
                 aggregate.expire(0.0)
+        total = None if total is None else widened(total, labels)
         now = time.monotonic()
         with self._lock:
-            self._lives = lives
-            self._heard = {name: now for name, life in lives.items() if life.standing == "live"}
-        self._aggregate = aggregate
+            heard = {name: self._heard.get(name, now) for name, life in lives.items() if life.standing == "live"}
+            self._lives, self._heard = lives, heard
+        self._labels, self._base, self._sum, self._aggregate = labels, base, total, aggregate
         self._rebase()

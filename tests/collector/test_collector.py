@@ -292,3 +292,44 @@ def test_many_at_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert collector.total() == counted(sum(range(60)))
     assert sum(sizes) == 60
     assert max(sizes) <= module.LARGEST_BATCH
+
+
+def groups(labels: Any) -> Any:
+    """Return groups of sets with fixed labels."""
+    return sm.ByGroup(sm.MetricSet(labels=labels))
+
+
+@pytest.mark.parametrize("make", [sm.MetricSet, sm.ConfusionMatrix, sm.MacroF1, groups])
+def test_a_deploy_with_one_more_fixed_label(file: Path, make: Callable[..., Any]) -> None:
+    """Old workers, retired ones and new ones go on together, in any order and after a restart; others are refused."""
+    more: dict[str, Any] = {"group": "g"} if isinstance(make(labels=["a"]), sm.ByGroup) else {}
+    versions = [["a", "b"], ["a", "c", "b"], ["a", "b"], ["d", "b", "c", "a"], ["c", "a", "b"]]
+    epochs, states = {}, {}
+
+    def send(collector: Collector, name: str, sequence: int, last: bool = False) -> PutResult:
+        states[name].update("a", "b", **more)
+        return collector.report(Report(name, epochs[name], sequence, states[name].to_bytes(), last=last))
+
+    with collecting(file) as collector:
+        for at, labels in enumerate(versions):
+            name = f"w{at}"
+            epochs[name], states[name] = collector.register(name), make(labels=labels)
+            assert send(collector, name, 1, last=at == 0) is ACCEPTED
+        assert collector.total().n == 5
+    with collecting(file) as collector:
+        for name in states:
+            assert send(collector, name, 2) is ACCEPTED
+        assert send(collector, "w1", 3, last=True) is ACCEPTED
+        epochs["w1"] = collector.register("w1")
+        states["w1"] = make(labels=versions[0])
+        assert send(collector, "w1", 1) is ACCEPTED
+        total = collector.total()
+        assert total.n == 12
+        for labels in (None, ["a", "e"]):
+            with pytest.raises(sm.MergeError, match="labels"):
+                collector.report(Report("other", collector.register("other"), 1, make(labels=labels).to_bytes()))
+        assert collector.total() == total
+    whole = [state.reconfigured(labels=versions[3]) for state in states.values()]
+    assert total.n == sm.merge(whole).n + 3
+    with collecting(file) as collector:
+        assert collector.total() == total
