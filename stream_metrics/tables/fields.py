@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from stream_metrics.containers.inner import walk_inner
-from stream_metrics.errors import LabelError, StreamMetricsError
+from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.states.batches import mergeable
@@ -104,6 +104,9 @@ def count_table(
 def columns_of(state: Accumulator, table: Any, fields: Fields) -> dict[str, Any]:
     """Return the columns of a table as arguments of `update_many` of a state, by name."""
     fields.check(names_of(table), "table")
+    if fields.classes is not None and not isinstance(fields.scores, str):
+        but = f"got `scores` {fields.scores!r}"
+        raise ScoreError(argument="classes", expected="with one column of arrays of scores only", but=but)
     named = {"y_true": fields.y_true, "y_pred": fields.y_pred, "w": fields.weight, "group": fields.group}
     columns = {name: _column(table, field) for name, field in {**named, "t": fields.time}.items() if field is not None}
     if fields.scores is not None:

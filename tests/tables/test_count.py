@@ -183,6 +183,9 @@ def test_scores_in_every_form() -> None:
         assert sm.count({"y_true": truth, "s": arrays}, scores="s", classes=["a", "b"]) == expected
     frame = pd.DataFrame({"y_true": truth, "s": [np.array(row) for row in rows]})
     assert sm.count(frame, scores="s", classes=["a", "b"]) == expected
+    for scores in (None, both):
+        with pytest.raises(sm.ScoreError, match="`classes` with one column of arrays of scores only"):
+            sm.count(apart, y_pred="y_true", scores=scores, classes=["a", "b"], on_bad="count")
     single = sm.count({"y": [0, 1], "s": [0.25, 0.75]}, sm.ROCAUC(), y_true="y", scores="s")
     assert single.get() == 1.0
 
