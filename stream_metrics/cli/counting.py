@@ -141,6 +141,7 @@ class Counter:
         self.waiting: list[Row] = []
         self.log: list[CountedPart] = []
         self._position = 0  # of the last record that was counted or refused, in its file
+        self._done: tuple[Range, ...] = ()  # of the file, before this run
         self._source = ""
         self._fields = fields
         self.skipped = skipped
@@ -155,9 +156,14 @@ class Counter:
 
     def refuse(self, source: str, line: int, reason: str) -> None:
         """Note a record that cannot be read, after the rows before it, so that the first bad record is reported."""
+        if self._is_done(line):
+            return
         if len(self.skipped.first) < SHOWN:
             self.flush()
         self.skipped.add(source, line, reason)
+
+    def _is_done(self, line: int) -> bool:
+        return any(is_within(line, some) for some in self._done)
 
     @contextmanager
     def part(self, file: InputFile, after: int = 0, until: int | None = None) -> Iterator[None]:
@@ -168,7 +174,7 @@ class Counter:
         """
         skipped = self.skipped
         before = (self.state.copy(), self.counted, skipped.count, skipped.first[:]) if skipped.files_allowed else None
-        self._position = after
+        self._position, self._done = after, file.done
         try:
             yield
             with defer_interrupts():
@@ -185,11 +191,11 @@ class Counter:
                 self.log.append(CountedPart(file, after, self._position))
             raise
 
-    def feed(self, source: str, rows: Iterable[Row], tick: Tick = None, done: tuple[Range, ...] = ()) -> None:
-        """Count all rows of one source but for ranges of them; ``tick`` is called after each."""
+    def feed(self, source: str, rows: Iterable[Row], tick: Tick = None) -> None:
+        """Count all rows of one source but for those counted before; ``tick`` is called after each."""
         self._source = source
         for row in rows:
-            if done and any(is_within(row[4], some) for some in done):
+            if self._done and self._is_done(row[4]):
                 continue
             self.waiting.append(row)
             if len(self.waiting) >= self._chunk:
@@ -198,13 +204,11 @@ class Counter:
                 tick()
         self.flush()
 
-    def feed_batches(
-        self, source: str, batches: Iterable[Batch], tick: Tick = None, done: tuple[Range, ...] = ()
-    ) -> None:
-        """Count all batches of one source but for ranges of rows; ``tick`` is called after each."""
+    def feed_batches(self, source: str, batches: Iterable[Batch], tick: Tick = None) -> None:
+        """Count all batches of one source but for rows counted before; ``tick`` is called after each."""
         self._source = source
         for batch in batches:
-            for first, last in without_ranges(batch.first, batch.first + batch.n, done):
+            for first, last in without_ranges(batch.first, batch.first + batch.n, self._done):
                 at = first - batch.first
                 while at < last - batch.first:
                     part = batch.part(at, min(last - batch.first - at, self._left() or batch.n))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import stream_metrics as sm
 from stream_metrics.cli.errors import CliError, UsageError
-from stream_metrics.cli.ledger import Ledger
+from stream_metrics.cli.ledger import Ledger, check_list
 from stream_metrics.cli.storage import storage_of
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.wire import MAGIC, write_file
@@ -40,6 +40,7 @@ def check_target(path: str) -> None:
         raise CliError(f"{path}: there is no folder {str(target.parent)!r}")
     if not os.access(target.parent, os.W_OK):
         raise CliError(f"{path}: the folder is not writable")
+    check_list(path)
 
 
 def refuse_input(output: str | None, inputs: Iterable[str]) -> None:

@@ -134,12 +134,8 @@ class _Worker:
 
     def _count_row_groups(self, unit: Unit, piece: int) -> None:
         before = self._counter.passed
-        self._counter.feed_batches(
-            unit.file.path,
-            self._reader.batches(unit),
-            lambda: self._tick(piece, self._counter.passed - before),
-            unit.file.done,
-        )
+        batches = self._reader.batches(unit)
+        self._counter.feed_batches(unit.file.path, batches, lambda: self._tick(piece, self._counter.passed - before))
 
     def _count_text(self, file: InputFile, part: Lines | None, piece: int) -> None:
         with open_input(file, self._task.form, part) as source:
@@ -151,7 +147,7 @@ class _Worker:
                 if lines % LINES == 0:
                     self._tick(piece, source.position())
 
-            self._counter.feed(source.name, rows(source, self._task.fields, self._counter.refuse), tick, file.done)
+            self._counter.feed(source.name, rows(source, self._task.fields, self._counter.refuse), tick)
 
     def _tick(self, piece: int, position: int) -> None:
         """Share the progress now and then; raise `StopCounting` if the piece is no longer wanted."""

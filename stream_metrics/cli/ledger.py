@@ -24,7 +24,7 @@ from stream_metrics.cli.sources import STDIN, InputFile, Range
 from stream_metrics.cli.storage import is_url, storage_of
 from stream_metrics.wire import write_file
 
-__all__ = ["Ledger", "without_lists"]
+__all__ = ["Ledger", "check_list", "without_lists"]
 
 FORMAT = 1
 SUFFIX = ".files"
@@ -141,6 +141,20 @@ class Ledger:
             states.setdefault(digest, n)
         lines = [_Head(FORMAT, states), *self._lines]
         write_file(beside, msgspec.json.Encoder().encode_lines(lines))
+
+
+def check_list(path: str) -> None:
+    """Refuse a state whose list would replace a file that is no list."""
+    beside = _beside(path)
+    try:
+        with beside.open("rb") as file:
+            msgspec.json.decode(file.readline(), type=_Head)
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, msgspec.DecodeError):
+        raise CliError(
+            f"{beside}: is no list of counted files, which {path} would have there: choose another name"
+        ) from None
 
 
 def without_lists(paths: list[str]) -> list[str]:

@@ -95,7 +95,7 @@ def _lines(files: list[InputFile], form: str | None, fields: Fields, counter: Co
             with counter.part(file), open_input(file, form) as source:
                 known = _same_format(source, known, fields)
                 reached.enter(source)
-                counter.feed(source.name, rows(source, fields, counter.refuse), tick, file.done)
+                counter.feed(source.name, rows(source, fields, counter.refuse), tick)
                 reached.leave()
 
     return feed, Progress(lambda: (counter.seen, reached.position()), total_size(files))
@@ -118,7 +118,7 @@ def _tables(files: list[InputFile], form: str | None, fields: Fields, counter: C
     def feed(tick: Tick) -> None:
         for unit in units:
             with counter.part(unit.file):
-                counter.feed_batches(unit.file.path, reader.batches(unit), tick, unit.file.done)
+                counter.feed_batches(unit.file.path, reader.batches(unit), tick)
 
     return feed, Progress(lambda: (counter.seen, counter.passed), sum(unit.rows for unit in units))
 

@@ -69,6 +69,44 @@ def test_files_of_a_table_are_refused(cli, table):
         assert "Delta table" in result.err
 
 
+def test_partitions_have_the_types_of_the_table(cli, tmp_path):
+    """A partition of numbers or dates is that, and text is unquoted; a null is no group."""
+    rows = pa.table({**ROWS, "year": pa.array([1, 2, 3, 1], pa.int32()), "day": pa.array([0, 1, 2, 0], pa.date32())})
+    deltalake.write_deltalake(tmp_path / "t", rows, partition_by=["year", "land", "day"])
+    groups = {"year": [1, 2, 3, 1], "land": ROWS["land"]}
+    for name, values in groups.items():
+        expected = sm.ByGroup(sm.MetricSet())
+        expected.update_many(ROWS["y_true"], ROWS["y_pred"], group=values)
+
+        result = cli("run", tmp_path / "t", "--by", name, "--state", tmp_path / "s")
+
+        assert (result.status, result.err) == (0, "")
+        assert expected.to_bytes() == (tmp_path / "s").read_bytes()
+    window = sm.TimeWindow(sm.MetricSet(), "2d", 2)
+    window.update_many(ROWS["y_true"], ROWS["y_pred"], t=[0, 86400, 2 * 86400, 0])
+    options = "--time-field", "day", "--window", "2d", "--panes", "2"
+    cli("run", tmp_path / "t", *options, "--state", tmp_path / "s")
+    assert window.n == sm.from_bytes((tmp_path / "s").read_bytes()).n
+
+
+def test_a_resumed_run_of_a_table(cli, tmp_path, table):
+    """New files of a table are counted; if files that were counted are gone, the counts are wrong, and it ends."""
+    state = tmp_path / "state"
+    cli("run", table, "--state", state)
+    deltalake.write_deltalake(table, pa.table(ROWS), mode="append")
+    more = cli("run", table, "--resume", state, "--state", state)
+    assert "counted before" in more.err
+    expected = counted()
+    expected.update_many(ROWS["y_true"], ROWS["y_pred"])
+    assert expected.to_bytes() == state.read_bytes()
+
+    deltalake.DeltaTable(table).optimize.compact()
+    gone = cli("run", table, "--resume", state, "--state", state)
+    assert (gone.status, gone.out) == (1, "")
+    assert "is no longer a file of the table" in gone.err
+    assert expected.to_bytes() == state.read_bytes()
+
+
 def test_what_deltalake_does_not_read(cli, tmp_path, table):
     """A log that is empty or damaged, and features that would change which rows there are, end the run."""
     protocol = {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7}}

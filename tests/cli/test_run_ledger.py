@@ -132,6 +132,44 @@ def test_a_list_of_another_state(cli, tmp_path, parts):
         assert "t.files: is no list of counted files" in damaged.err
 
 
+@pytest.mark.parametrize("content", [b"my notes", b"", b"[1]"])
+def test_a_file_that_is_no_list_is_not_replaced(cli, tmp_path, parts, content):
+    """Where a file of another kind lies in the place of the list, the run is refused before it counts."""
+    (tmp_path / "s.files").write_bytes(content)
+
+    for command in (("run", parts[0], "--state", tmp_path / "s"), ("merge", tmp_path / "s", "-o", tmp_path / "s")):
+        result = cli(*command)
+
+        assert (result.status, result.out) == (1, "")
+        assert "s.files: is no list of counted files" in result.err
+    assert (tmp_path / "s.files").read_bytes() == content
+
+
+def test_bad_records_are_reported_once(cli, tmp_path, monkeypatch):
+    """A run that goes on after Ctrl-C does not report, or end at, the bad records of the part that was read."""
+    path = fill(tmp_path / "a.jsonl", PAIRS)
+    lines = path.read_text().splitlines(keepends=True)
+    lines[5] = lines[500] = "[]\n"
+    path.write_text("".join(lines))
+    monkeypatch.setattr(counting, "CHUNK", 50)
+    usual = counting.Counter._count
+
+    def interrupt(self, rows):
+        usual(self, rows)
+        if self.counted > 200:
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(counting.Counter, "_count", interrupt)
+        assert cli("run", path, "--skip-bad", "--state", tmp_path / "s").status == 130
+
+    ended = cli("run", path, "--resume", tmp_path / "s")
+    assert f"{path}, line 501: " in ended.err
+    rest = cli("run", path, "--resume", tmp_path / "s", "--skip-bad", "--format", "json")
+    assert json.loads(rest.out)["skipped"]["count"] == 1
+    assert json.loads(rest.out)["n"] == 598
+
+
 def test_a_crash_between_the_list_and_the_state(cli, tmp_path, parts, monkeypatch):
     """If the list was written and the state was not, the list fits the old state, and the run can be repeated."""
     state = tmp_path / "s"
