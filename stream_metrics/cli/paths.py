@@ -35,7 +35,13 @@ def expand_paths(named: Iterable[str]) -> list[InputFile]:
         If a folder or a pattern has no file, or a file belongs to a table, whose log says which files are current.
     """
     tables = Tables()
-    return [file for name in named for file in _expand(name, tables)]
+    files: list[InputFile] = []
+    for name in named:
+        try:
+            files += _expand(name, tables)
+        except OSError as error:
+            raise CliError(f"{error.filename or name}: {error.strerror or error}") from None
+    return files
 
 
 def _expand(named: str, tables: Tables) -> list[InputFile]:

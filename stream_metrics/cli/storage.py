@@ -152,9 +152,9 @@ class _Remote:
         system, inside = self._at(path)
         with _os_errors():
             if not self._web:
-                return io.BufferedReader(_Translated(system.open(inside, "rb")))
+                return io.BufferedReader(_Translated(system.open(inside, "rb"), system))
             if not seek:
-                return io.BufferedReader(_Translated(system.open(inside, "rb", block_size=0)))
+                return io.BufferedReader(_Translated(system.open(inside, "rb", block_size=0), system))
             file = system.open(inside, "rb")
             try:
                 file.seek(-1, os.SEEK_END)
@@ -162,7 +162,7 @@ class _Remote:
                 file.seek(0)
             except ValueError:  # a server that sends files whole only
                 file = system.open(inside, "rb", block_size=max(file.size or 0, 1), cache_type="all")
-            return io.BufferedReader(_Translated(file))
+            return io.BufferedReader(_Translated(file, system))
 
     def stat(self, path: str) -> Stat:
         system, inside = self._at(path)
@@ -213,8 +213,9 @@ class _Remote:
 class _Translated(io.RawIOBase):
     """A file of fsspec, whose errors are OSError."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: Any, system: Any) -> None:
         self._file = file
+        self._system = system  # that of an archive closes its files when it is collected
 
     def readable(self) -> bool:
         return True

@@ -7,6 +7,7 @@ import json
 import random
 import sys
 import threading
+import zipfile
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
@@ -229,6 +230,8 @@ def test_what_is_not_there(cli, memory, web):
         f"{address}/nothing.csv": 1,
         f"{address}/nothing.parquet": 1,
         "http://127.0.0.1:9/a.csv": 1,
+        "http://127.0.0.1:9/*.csv": 1,
+        "http://127.0.0.1:9/": 1,
         "nonsense://a.csv": 2,
     }
     for url, status in wrong.items():
@@ -245,6 +248,17 @@ def test_files_by_url(cli, tmp_path):
 
     for url in ((tmp_path / "a b.csv").as_uri(), f"file://{tmp_path}/a b.csv", f"file://{tmp_path}/*.csv"):
         assert json.loads(cli("run", url, "--format", "json").out)["n"] == len(PAIRS)
+
+
+def test_archives(cli, tmp_path):
+    """A chain of URLs reads a file in an archive."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("in/a.csv", lines(PAIRS, "csv"))
+
+    result = cli("run", f"zip://in/a.csv::{tmp_path}/a.zip", "--state", tmp_path / "s")
+
+    assert (result.status, result.err) == (0, "")
+    assert counted(PAIRS) == (tmp_path / "s").read_bytes()
 
 
 def test_without_fsspec(cli, monkeypatch):
