@@ -210,7 +210,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         cdef int64_t[::1] to = at
         for b in range(other.used):
             if names[b] is not None and not is_empty(other, b):
-                to[b] = self.label_index.find(renamed.get(names[b], names[b]))
+                to[b] = self.label_index.find(renamed.get(names[b], names[b]) if renamed else names[b])
                 new += to[b] < 0
         if new == 0:
             return at
@@ -540,6 +540,8 @@ cdef class ConfusionCounters(ConfusionAggregates):
             raise MergeError(f"Expected to {verb} a ConfusionMatrix, but got {type(other).__name__}")
         cdef ConfusionCounters o = other
         cdef LabelIndex mine = self.label_index, theirs = o.label_index
+        if mine.fixed_labels is theirs.fixed_labels and mine.other is theirs.other:
+            return 0
         same = {"labels": same_labels(mine.fixed_labels, theirs.fixed_labels),
                 "other": mine.other is theirs.other or same_labels((mine.other,), (theirs.other,))}
         if not all(same.values()):
@@ -646,7 +648,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
 
     cdef void add_square(self, ConfusionCounters o, const int64_t[::1] to) noexcept:
         """Add the square of another state to the one here, whole weights only."""
-        cdef Py_ssize_t a, b, n = to.shape[0]
+        cdef Py_ssize_t a, b, n = to.shape[0], live = 0
         cdef bint identity = True
         cdef int64_t *source
         cdef int64_t *target
@@ -658,13 +660,14 @@ cdef class ConfusionCounters(ConfusionAggregates):
             source, target = o.table.value + a * o.width, self.table.value + to[a] * self.width
             if identity:
                 for b in range(n):
-                    self.live += target[b] == 0 and source[b] != 0
+                    live += target[b] == 0 and source[b] != 0
                     target[b] += source[b]
             else:
                 for b in range(n):
                     if to[b] >= 0:
-                        self.live += target[to[b]] == 0 and source[b] != 0
+                        live += target[to[b]] == 0 and source[b] != 0
                         target[to[b]] += source[b]
+        self.live += live
 
     cdef void add_totals(self, ConfusionCounters o, const int64_t[::1] to) noexcept:
         """Add the totals of the classes of another state."""
