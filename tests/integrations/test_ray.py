@@ -332,7 +332,7 @@ def test_an_actor_is_an_accumulator() -> None:
     assert (report[1], after[1]) == (3, 4)
     assert sm.from_bytes(after[0]) == sm.Accuracy()
     with pytest.raises(sm.MergeError):
-        ray.get(worker.merge.remote(sm.MCC()))
+        ray.get(worker.merge.remote(sm.ConfusionMatrix()))
 
 
 def test_the_example_of_the_docstring(tmp_path: Path) -> None:
