@@ -248,8 +248,9 @@ cdef inline bint same_text(object a, object b):
 def encode_objects(list values, str argument, bint may_abstain, named=None):
     """Number the distinct labels of a list: (codes, canonical labels); -1 stands for an abstention.
 
-    Mappings of scores become their largest label, after `named` has returned them by class. LabelError and ScoreError name the position. Objects are recognised
-    by identity, short texts by their bytes: Python would otherwise hash each new text object of a decoder.
+    Mappings of scores become their largest label, after `named` has returned them by class. LabelError and ScoreError
+    name the position. Objects are recognised by identity, short texts by their bytes: Python would otherwise hash each
+    new text object of a decoder.
     """
     cdef Py_ssize_t n = len(values), r
     cdef PyObject *cached[256]

@@ -63,7 +63,7 @@ cpdef bint is_number(object truth, object position=None) except -1:
 
 
 cdef bint may_name_others(object scores, dict fixed) except -1:
-    """Whether keys of a mapping may name other classes: all are text or, with fixed labels, one is text and no label."""
+    """Whether keys of a mapping may name other classes: all are text or, if labels are fixed, one text is no label."""
     cdef PyObject *key
     cdef PyObject *value
     cdef Py_ssize_t at = 0
