@@ -79,8 +79,8 @@ class LabelRule:
         scores = finite_scores(scores)
         if type(scores) is float:
             return scores
-        if self.labels is None and type(truth) is str:
-            return scores
+        if self.labels is None:
+            return scores if type(truth) is str else by_class(scores, truth, OPEN)
         named: Mapping[Label, float] = by_class(scores, truth, self.names)
         fixed = self.names.fixed
         if fixed is not None:

@@ -32,6 +32,7 @@ cdef int FIRST_CACHE_BITS = 8  # 256 entries, 4 kB
 cdef int MOST_CACHE_BITS = 18  # 4 MB
 cdef IdentityCacheEntry[2] NO_CACHE  # the cache of an index that has cached nothing yet; contains no label
 cdef tuple NUMERIC_KINDS = (bool, int, float)
+cdef object ANY_CLASS = _OPEN
 assert LONGEST == _LONGEST
 
 
@@ -82,7 +83,10 @@ cdef bint may_name_others(object scores, dict fixed) except -1:
 
 cpdef object by_class(object scores, object truth, object names, object position=None):
     """Return the scores of a mapping by the classes that its keys name, which `names` knows, beside a true label."""
-    cdef dict fixed = names.fixed
+    cdef dict fixed
+    if names is ANY_CLASS and type(scores) is dict and not may_be_named(<dict> scores, truth):
+        return scores
+    fixed = names.fixed
     if (fixed is None and type(truth) is str) or not may_name_others(scores, fixed):
         return scores
     return names.of_mapping(scores, is_number(truth, position), position)

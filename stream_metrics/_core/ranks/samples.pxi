@@ -20,7 +20,7 @@ from libc.stdint cimport int64_t, uint64_t
 from stream_metrics._core.numeric.fixed cimport add_fixed, take_fixed
 from stream_metrics._core.numeric.scores cimport encode
 from stream_metrics._core.numeric.kernels cimport (
-    by_class, classes_beside, may_be_named, not_counted, numeric_kind, remove_type, split_some,
+    by_class, classes_beside, not_counted, numeric_kind, remove_type, split_some,
 )
 from stream_metrics.errors import ScoreError, WeightError
 from stream_metrics.labels.class_names import OPEN
@@ -89,8 +89,6 @@ cdef Py_ssize_t read_plain_scores(RankCounters self, object truth, object scores
         return 1 if entry.class_index >= 0 and isfinite(x) else -1
     if type(scores) is not dict or len(<dict> scores) > FEW or not scores:
         return -1
-    if self.reads_names and may_be_named(<dict> scores, truth):
-        return -1
     while PyDict_Next(<dict> scores, &at, &key, &value):
         if type(<object> value) is not float or not is_plain_type(<object> key):
             return -1
@@ -100,6 +98,8 @@ cdef Py_ssize_t read_plain_scores(RankCounters self, object truth, object scores
         if not isfinite(x) or (entry[n].class_index < 0 and (x != 0.0 or entry[n].kind == 2)):
             return -1
         n += x != 0.0
+    if entry.kind == 3 and self.reads_names and numeric_kind(truth) != 3:  # the keys may be text that names numbers
+        return -1
     return n
 
 
