@@ -33,7 +33,7 @@ that a column has comes first. Groups are those of Spark's `groupBy`, whatever t
 the name of a column of the result, that column gets another: `sm_state` beside a key `state`.
 
 A null prediction, or null scores without a prediction, is an abstention. A null or bad truth, score or weight fails the
-job, and what is raised on the driver ends with the reason; positions in it count from the start of a block of rows.
+job, and what is raised on the driver ends with the reason; with on_bad="count" such rows are left out and recorded.
 
 Labels without fractional weights are counted by Spark itself, as `groupBy(keys, y_true, y_pred).count()`, and Python
 sees the counts only. Scores are counted by Python: a task holds at most 32 MiB of rows and 128 MiB of states of groups,
@@ -61,6 +61,7 @@ from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.report.headlines import REPORT, TABLE_OF_SCORES
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.bad_rows import Counted, OnBad, new_record
 from stream_metrics.wire import from_bytes
 
 try:
@@ -94,6 +95,7 @@ def evaluate(
     weight: ColumnRef | None = None,
     group_by: ColumnRef | Sequence[ColumnRef] | None = None,
     metrics: Iterable[str | type[Metric]] | None = None,
+    on_bad: OnBad = "raise",
     **options: Any,
 ) -> Snapshot | DataFrame:
     """Return a snapshot of all rows, or with `group_by` what `evaluate_by` returns.
@@ -101,15 +103,22 @@ def evaluate(
     `scores` names columns as `Fields` does, a column of numbers, maps, structs, or arrays and vectors, whose elements
     are the scores of `classes`. They are probabilities; for others, `accumulate` into `MetricSet(scores="any")`. With
     y_pred=None labels are left to them. `metrics` and `options` (labels, pos_label, zero_division, ...) go to
-    `MetricSet`. LabelError for a column that `df` has not.
+    `MetricSet`. LabelError for a column that `df` has not. With on_bad="count" bad rows are left out, and a warning of
+    the snapshot says how many there are and where the first is; ValueError for that with `group_by`.
     """
     named = {"y_true": y_true, "y_pred": y_pred, "scores": scores, "classes": classes, "weight": weight}
+    bad = new_record(on_bad)
     if group_by is not None:
+        if bad is not None:
+            raise ValueError('Expected on_bad="raise" with `group_by`, but got "count"')
         return evaluate_by(df, group_by, metrics=metrics, **named, **options)
     prototype, _ = _prototype(metrics, scores is not None, options)
     fields = Fields(y_true, y_pred, scores, weight)
-    snapshot: Snapshot = accumulate(df, prototype, fields, classes=classes).snapshot()
-    return snapshot
+    if bad is None:
+        return accumulate(df, prototype, fields, classes=classes).snapshot()
+    state, bad = accumulate(df, prototype, fields, classes=classes, on_bad=on_bad)
+    sentence = bad.sentence(state.n + state.abstained)
+    return state.snapshot() if sentence is None else state.snapshot().with_warning(sentence)
 
 
 def evaluate_by(
@@ -145,21 +154,32 @@ def evaluate_by(
 
 
 def accumulate(
-    df: DataFrame, prototype: State, fields: Fields = FIELDS, *, classes: Iterable[Label] | None = None
-) -> State:
+    df: DataFrame,
+    prototype: State,
+    fields: Fields = FIELDS,
+    *,
+    classes: Iterable[Label] | None = None,
+    on_bad: OnBad = "raise",
+) -> Any:
     """Return a new state like `prototype` that has counted all rows; of no rows, an empty one.
 
     `prototype` is the configuration, any accumulator that merges: its counts are ignored. ValueError if
     it is none, or does not merge. Memory: on each worker a state and a block of rows, on the driver one state.
+
+    With on_bad="count" rows that cannot be counted are left out, and the result is the named tuple (state, bad), whose
+    second is a `BadRows` with the partition and the row of the first ones. All rows then go through Python.
     """
-    empty = empty_copy(prototype)
-    parts = _partial(select(df, (), fields, classes), empty)
+    bad, empty = new_record(on_bad), empty_copy(prototype)
+    selected = select(df, (), fields, classes)
+    parts = _partial(selected, empty) if bad is None else _with_bad(selected, empty)
     for tasks in (TASKS, 1):
         parts = parts.repartition(tasks).mapInArrow(workers.merge_batches, parts.schema)
     total: State = empty
     for row in parts.collect():
         total.merge(from_bytes(row.state))
-    return total
+        if bad is not None:
+            bad.merge(from_bytes(row.bad))
+    return total if bad is None else Counted(total, bad)
 
 
 def accumulate_by(
@@ -238,6 +258,12 @@ def _partial(selected: Selected, empty: Accumulator) -> DataFrame:
     if labels is None:
         return selected.counted(empty)
     return labels.mapInArrow(partial(workers.merge_counts, empty.to_bytes(), []), StructType([STATE]))
+
+
+def _with_bad(selected: Selected, empty: Accumulator) -> DataFrame:
+    """Return states of the good rows and records of the bad ones, one of each for each partition."""
+    schema = StructType([STATE, StructField("bad", BinaryType())])
+    return selected.rows.mapInArrow(partial(workers.count_all, empty.to_bytes(), selected.fields, "count"), schema)
 
 
 def _merge_lists(lists: pd.Series) -> pd.Series:

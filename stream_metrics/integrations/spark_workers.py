@@ -12,18 +12,32 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 
 from stream_metrics.catalog.table import find
 from stream_metrics.containers.inner import merge_unordered
+from stream_metrics.integrations.group_states import merge_records
 from stream_metrics.integrations.spark_keys import key_codes
 from stream_metrics.integrations.tables import Fields, count_table
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.protocols import Accumulator
+from stream_metrics.tables.bad_rows import OnBad, new_record
+from stream_metrics.tables.places import Place
 from stream_metrics.wire import from_bytes
 
-__all__ = ["Batches", "count", "label_counts", "merge_all", "merge_batches", "merge_counts", "merge_runs", "read"]
+__all__ = [
+    "Batches",
+    "count",
+    "count_all",
+    "label_counts",
+    "merge_all",
+    "merge_batches",
+    "merge_counts",
+    "merge_runs",
+    "read",
+]
 
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
 Count: TypeAlias = Callable[[Accumulator, int, int], None]  # some rows of a block into a state
@@ -42,12 +56,26 @@ def count(empty: bytes, keys: list[str], fields: Fields, keeps_rows: bool, batch
     With `keeps_rows`, keys whose state would be no smaller than their rows are let go as rows, which have no state.
     """
     if not keys:
-        yield from _counted(empty, fields, batches)
+        yield from count_all(empty, fields, "raise", batches)
         return
     task = _Task(empty, keys, fields, keeps_rows)
     for batch in batches:
         yield from task.add(batch)
     yield from task.finish()
+
+
+def count_all(empty: bytes, fields: Fields, on_bad: OnBad, batches: Batches) -> Batches:
+    """Yield one state of all rows, if there are any, and with on_bad="count" the record of those that are bad."""
+    state, bad = from_bytes(empty), new_record(on_bad)
+    task, row = TaskContext.get(), 0
+    for table in _in_blocks(batches):
+        place = Place(partition=None if task is None else task.partitionId(), row=row)
+        count_table(state, table, fields, place, None if bad is None else bad.add)
+        row += len(table)
+    if row:
+        parts = {"state": state} if bad is None else {"state": state, "bad": bad}
+        columns = {name: pa.array([part.to_bytes()], pa.binary()) for name, part in parts.items()}
+        yield pa.RecordBatch.from_pydict(columns)
 
 
 def merge_runs(empty: bytes, keys: list[str], fields: Fields, batches: Batches) -> Batches:
@@ -81,10 +109,15 @@ def label_counts(state: Accumulator) -> ConfusionMatrix | None:
 
 
 def merge_batches(batches: Batches) -> Batches:
-    """Yield the merge of all states of a partition, if there is one."""
-    merged = merge_all(state.as_py() for batch in batches for state in batch.column("state"))
-    if merged is not None:
-        yield pa.RecordBatch.from_pydict({"state": pa.array([merged], pa.binary())})
+    """Yield the merge of all states of a partition, if there is one, and that of records of bad rows beside them."""
+    state, bad = None, None
+    for batch in batches:
+        state = merge_all([state, *batch.column("state").to_pylist()])
+        if "bad" in batch.schema.names:
+            bad = merge_records([*([] if bad is None else [bad]), *batch.column("bad").to_pylist()])
+    if state is not None:
+        columns = {"state": state} if bad is None else {"state": state, "bad": bad.to_bytes()}
+        yield pa.RecordBatch.from_pydict({name: pa.array([data], pa.binary()) for name, data in columns.items()})
 
 
 def merge_all(states: Iterable[bytes | None]) -> bytes | None:
@@ -193,16 +226,6 @@ class _Task:
             every = [columns.get(field.name, pa.nulls(len(keys), field.type)) for field in self.schema]
             yield from pa.Table.from_arrays(every, schema=self.schema).to_batches(BATCH_STATES)
         self.states, self.state_bytes = {}, 0
-
-
-def _counted(empty: bytes, fields: Fields, batches: Batches) -> Batches:
-    """Yield one state of all rows, if there is one."""
-    state: Accumulator = from_bytes(empty)
-    table = None
-    for table in _in_blocks(batches):
-        count_table(state, table, fields)
-    if table is not None:
-        yield pa.RecordBatch.from_pydict({"state": pa.array([state.to_bytes()], pa.binary())})
 
 
 def _by_runs(empty: bytes, keys: list[str], counter: Callable[[pa.Table], Count], batches: Batches) -> Batches:

@@ -364,6 +364,34 @@ def test_a_null_truth_reaches_the_driver(df: Any) -> None:
         evaluate(df.coalesce(1), y_true="guess", y_pred="truth")
 
 
+@pytest.mark.parametrize("fields", [LABELS, Fields("truth", None, "list", weight="weight")], ids=["labels", "scores"])
+def test_bad_rows_are_left_out_and_recorded(spark: Any, fields: Fields) -> None:
+    """What is counted is what one process counts of the good rows; the record names partition, row and reason."""
+    fields = fields._replace(classes=NAMES if fields.scores else None)
+    prototype = sm.MetricSet(scores=fields.scores is not None)
+    rows = [(name, guess, row, w) for name, guess, row, w in zip(*(DATA[n] for n in BAD_COLUMNS), strict=True)][:90]
+    rows[3], rows[50] = (None, *rows[3][1:]), (None, *rows[50][1:])
+    df = spark.createDataFrame(rows, "truth string, guess string, list array<double>, weight double").coalesce(1)
+
+    state, bad = accumulate(df.repartition(3), prototype, fields, on_bad="count")
+    snapshot = evaluate(df, y_true="truth", y_pred="guess", on_bad="count")
+
+    good = [row for row in rows if row[0] is not None]
+    truth, guess, lists, w = (list(column) for column in zip(*good, strict=True))
+    arguments = (truth, None, w) if fields.scores else (truth, guess)
+    scores = {"scores": [None if row is None else dict(zip(NAMES, row, strict=True)) for row in lists]}
+    assert state.to_bytes() == counted(prototype, *arguments, **(scores if fields.scores else {})).to_bytes()
+    assert (bad.n, len(bad.first)) == (2, 2)
+    assert bad.first[0].partition in (0, 1, 2)
+    assert isinstance(bad.first[0].row, int)
+    assert "y_true" in bad.first[0].error
+    assert isinstance(snapshot, sm.Snapshot)
+    assert ["2 of 90 rows" in warning for warning in snapshot.warnings] == [True]
+
+
+BAD_COLUMNS = ("truth", "guess", "list", "weight")
+
+
 def test_arrays_of_another_length_are_refused() -> None:
     """The scores of a row are as many as the classes."""
     batches = iter(table().to_batches())
@@ -382,6 +410,8 @@ def test_arrays_of_another_length_are_refused() -> None:
         ({"scores": "list"}, sm.ScoreError, "Expected `classes` with one column of arrays of scores"),
         ({"scores": "p", "classes": NAMES}, sm.ScoreError, "and only then"),
         ({"group_by": "country", "metrics": ["confusion_matrix"]}, ValueError, "but 'confusion_matrix' is none"),
+        ({"group_by": "country", "on_bad": "count"}, ValueError, 'Expected on_bad="raise" with `group_by`'),
+        ({"on_bad": "ignore"}, ValueError, "Expected `on_bad` to be 'raise' or 'count'"),
         ({"group_by": "country", "metrics": ["majority_class"]}, ValueError, "but 'majority_class' is none"),
     ],
 )
