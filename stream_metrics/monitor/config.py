@@ -31,6 +31,7 @@ class Source:
     kind: str = _key("file", "where records come from", "file", "stdin", "kafka", "memory")
     path: str = _key("", "the file of JSON Lines; - is standard input")
     follow: bool = _key(False, "wait for more at the end of the file")
+    idle: str = _key("5m", "without an event for so long, or for the shortest window, the source counts as silent")
     servers: str = _key("127.0.0.1:9092", "addresses of the Kafka brokers; this and what follows is of Kafka")
     group: str = _key("stream-metrics", "the consumer group")
     predictions: str = _key("", "the topic of predictions, or of predictions and labels")

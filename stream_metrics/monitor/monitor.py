@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from stream_metrics.inputs.times import parse_duration
+from stream_metrics.monitor.arrivals import reading_time
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.decoding import Decoder
@@ -36,7 +37,7 @@ from stream_metrics.monitor.partition import Partition, by_part
 from stream_metrics.monitor.records import Record, Rejected
 from stream_metrics.monitor.store import StaleOwner, Store, StoreError
 from stream_metrics.monitor.view import operation_view, view
-from stream_metrics.monitor.view_types import Alert, Checkpoint, DeadLetter, View
+from stream_metrics.monitor.view_types import Alert, Checkpoint, DeadLetter, SourceState, View
 from stream_metrics.monitor.window_reading import read
 from stream_metrics.wire import decoded, encoded
 
@@ -65,6 +66,10 @@ class Monitor:
         self.started = clock()
         self.last_error: str | None = None
         self._lag: Mapping[tuple[str, int], int] | None = None  # records behind, as last reported by the source
+        self._source_problem: str | None = None
+        self._source_ended = False
+        lengths = [parse_duration(each, "windows") / 1e9 for each in config.counting.windows]
+        self._idle = min([parse_duration(config.source.idle, "idle") / 1e9, *lengths])
         self._decoder = Decoder(config.fields, config.counting, config.join.ahead)
         self._partitions: dict[int, Partition] = {}
         self._lock = threading.Lock()
@@ -97,6 +102,10 @@ class Monitor:
     def report_lag(self, lag: Mapping[tuple[str, int], int] | None) -> None:
         """Set how many records behind the source is, by (topic, partition); None if that is unknown."""
         self._lag = lag
+
+    def report_source(self, problem: str | None = None, ended: bool = False) -> None:
+        """Set why the source cannot deliver records now, None if it can, and whether no more will come."""
+        self._source_problem, self._source_ended = problem, ended
 
     def show_alerts(self, alerts: list[Alert]) -> None:
         """Set the alerts that the view shows."""
@@ -182,10 +191,11 @@ class Monitor:
         unread = partition.unread(records)
         if not unread:
             return
-        events, bad = self._decoder.read(unread, self.clock())
+        now = self.clock()
+        events, bad = self._decoder.read(unread, now)
         with self._lock:
             try:
-                self._dead_letters.extend(partition.take(unread, events, bad))
+                self._dead_letters.extend(partition.take(unread, events, bad, now))
             except BaseException as error:  # discard the partition: it is only partly updated
                 del self._partitions[partition.number]
                 if not isinstance(error, StaleOwner):
@@ -282,12 +292,15 @@ class Monitor:
         with self._lock:
             partitions = [partition for _, partition in sorted(self._partitions.items())]
             counts = [each.counts for each in partitions] or [Counts(self.config.counting, self.config.join.due)]
-            readings = read(counts)
+            now = self.clock()
+            lag = None if self._lag is None else sum(self._lag.values())
+            at = reading_time((each.arrivals for each in partitions), now, lag, self._source_ended)
+            readings = read(counts, at)
             operation = operation_view(partitions, self._lag)
+            operation.source = self._source_state(partitions, now, at)
             operation.dead_letters = [DeadLetter(*letter) for letter in reversed(self._dead_letters)]
         operation.started, operation.alerts = self.started, self._alerts
         with self._showing:
-            now = self.clock()
             operation.records.per_second = self._per_second()
             if operation.event_time is not None:
                 operation.lag.seconds = max(now - operation.event_time, 0.0)
@@ -299,6 +312,20 @@ class Monitor:
             if now - self._kept_history[0] >= HISTORY_EVERY:
                 self._kept_history = now, self.history.to_data()
         return shown
+
+    def _source_state(self, partitions: Sequence[Partition], now: float, at: float | None) -> SourceState:
+        """Return how the source does."""
+        last = max((each.arrivals.last for each in partitions if each.arrivals.last is not None), default=None)
+        silence = None if last is None else max(now - last, 0.0)
+        if self._source_problem is not None:
+            state = "away"
+        elif self._source_ended:
+            state = "ended"
+        elif silence is None:
+            state = "waiting"
+        else:
+            state = "silent" if silence >= self._idle else "live"
+        return SourceState(state, self._source_problem, silence, self._idle, at)
 
     def _per_second(self) -> float:
         then, read_then = self._rate[0]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from stream_metrics.errors import StreamMetricsError
+from stream_metrics.monitor.arrivals import Arrivals
 from stream_metrics.monitor.changes import DriftDetectors, changed_rules
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counting import Counts
@@ -48,6 +49,7 @@ class Partition:
         self.letters: list[Rejected] = []  # since the last checkpoint
         self.incomplete: list[str] = []
         self.event_time: float | None = None
+        self.arrivals = Arrivals()
         self.changed = False
         self._spill = None if rows is None else Spill(rows, number)
         self.joiner = Joiner(config.join, self._spill)
@@ -68,8 +70,11 @@ class Partition:
             following[topic] = at
         return unread
 
-    def take(self, records: Sequence[Record], events: Events, bad: list[Rejected]) -> list[Rejected]:
-        """Process records that were not read before, with their events; return all that is rejected."""
+    def take(self, records: Sequence[Record], events: Events, bad: list[Rejected], now: float) -> list[Rejected]:
+        """Process records that were not read before, with their events; return all that is rejected.
+
+        `now` is the time of the clock, of which nothing that is counted depends.
+        """
         if not self.good:
             self._check_hope(records, events.origins, bad)
         self.changed = True
@@ -79,6 +84,7 @@ class Partition:
         bad = bad + self.joiner.feed(events, self.counts)
         if events.ids:
             self.event_time = self.joiner.watermark
+            self.arrivals.note(events.times, now)
         for letter in bad:
             self.rejected[letter.reason] = self.rejected.get(letter.reason, 0) + 1
         self.letters = (self.letters + bad)[-LETTERS:]
@@ -112,7 +118,10 @@ class Partition:
         done = self.joiner.done.prepared(self.joiner.number)
         following = offsets(self.next)
         state = self.state(len(waiting.moves.added))
-        return Change(self.number, self._epoch, self._previous, following, state, changed, dropped, waiting, done)
+        came = 0.0 if self.event_time is None else self.event_time + self.arrivals.behind
+        return Change(
+            self.number, self._epoch, self._previous, following, state, changed, dropped, waiting, done, came
+        )
 
     def state(self, moving: int = 0) -> bytes:
         """Return everything but counts and entries as bytes; `moving` entries are about to be moved to rows."""
@@ -144,6 +153,7 @@ class Partition:
         self.counts = Counts.from_parts(self.counts.config, row.parts, self.counts.due)
         self.counts.watch = self.changes.watch
         self.changes.load(*changes)
+        self.arrivals.restore(self.event_time, row.written)
         self._parts = self.counts.parts()
         self.rejected, self.incomplete = dict(rejected), list(incomplete)
         self.joiner.load(content, row.waiting, row.done)

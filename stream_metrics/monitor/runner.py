@@ -57,8 +57,9 @@ class Served(Protocol):
 
 
 class Runner:
-    """Runs a monitor. `server` makes a `Served` of (config.serve, view, alive=, ready=); without, nothing is served.
+    """Runs a monitor.
 
+    `server` makes a `Served` of (config.serve, view, alive=, ready=, not_ready=); without, nothing is served.
     `show` is called with each view. With `stay` it goes on serving when the source has ended, until it is stopped; with
     `once` it ends as soon as nothing more is there to be read. `latest` is the newest view, `counts` what was counted
     in the end, `ended` whether the source ended by itself, or with `once` was read as far as it went, `share` the part
@@ -92,7 +93,9 @@ class Runner:
         self._began = time.monotonic()
         self._failure: BaseException | None = None
         self._server = (
-            None if server is None else server(config.serve, self.view, alive=self.alive, ready=self.ready)
+            None
+            if server is None
+            else server(config.serve, self.view, alive=self.alive, ready=self.ready, not_ready=self.not_ready)
         )
         self._serving: Served | None = None  # the server, once it is started
 
@@ -114,8 +117,16 @@ class Runner:
         return time.monotonic() - self._polled < STALE
 
     def ready(self) -> bool:
-        """Whether it also has partitions to read, and the source says of no problem."""
-        return self.alive() and bool(self.monitor.partitions) and getattr(self.source, "problem", None) is None
+        """Whether it also has partitions to read, and the source reports no problem."""
+        return self.not_ready() is None
+
+    def not_ready(self) -> str | None:
+        """Return why it is not ready, None if it is."""
+        if not self.alive():
+            return f"the source was not read for {STALE:.0f} s"
+        if not self.monitor.partitions:
+            return "no partitions are assigned"
+        return self._problem()
 
     def run(self) -> None:
         """Run until the source ends or `stop` is called, then write a last checkpoint and close everything.
@@ -166,7 +177,7 @@ class Runner:
     def _count(self, records: Sequence[Record]) -> None:
         """Count records, also if another process has taken over the partition of some of them."""
         if self._polled - self._asked >= LOOK:
-            self.monitor.report_lag(self.source.lag())
+            self._report()
             self._asked = self._polled
         while True:
             try:
@@ -179,6 +190,15 @@ class Runner:
                 LOG.warning("%s", stale)
                 ours = set(self.monitor.partitions)
                 records = [record for record in records if record[1] in ours]
+
+    def _report(self) -> None:
+        """Report to the monitor how the source does."""
+        problem = self._problem()
+        self.monitor.report_lag(None if problem is not None else self.source.lag())
+        self.monitor.report_source(problem, self.ended or self.source.ended)
+
+    def _problem(self) -> str | None:
+        return getattr(self.source, "problem", None)
 
     def _caught_up(self) -> bool:
         lag = self.source.lag()
@@ -217,7 +237,7 @@ class Runner:
 
     def _settle(self) -> None:
         """Make the last view, while the partitions are still ours."""
-        self.monitor.report_lag(self.source.lag())
+        self._report()
         if self.monitor.partitions:
             self.counts = self.monitor.counts()
             self._look()

@@ -54,6 +54,7 @@ class Row(NamedTuple):
     restored: bool
     waiting: list[Segment]
     done: list[Segment]
+    written: float  # as the change that was written last says
 
 
 class Change(NamedTuple):
@@ -68,6 +69,7 @@ class Change(NamedTuple):
     dropped: list[str]  # the names of parts that are gone
     waiting: Written
     done: Written
+    written: float = 0.0  # the time of the clock at which the newest event came
 
     @property
     def size(self) -> int:
@@ -145,17 +147,17 @@ class Store:
                 self._run("select * from log where part = ? and shelf = ? order by number", part, shelf).fetchall()
                 for shelf in (0, 1)
             ]
-        _, epoch, following, state, crc, restored, _ = row
+        _, epoch, following, state, crc, restored, written = row
         self._check_crc(f"the state of partition {part}", crc, following, state)
         for name, body, crc in parts:
             self._check_crc(f"{name!r} of partition {part}", crc, body)
         for log in logs:
             for _, _, number, _, _, body, crc in log:
                 self._check_crc(f"segment {number} of the log of partition {part}", crc, body)
-        segments = [[Segment(*entry[2:6]) for entry in log] for log in logs]
+        waiting, done = ([Segment(*entry[2:6]) for entry in log] for log in logs)
         bodies = {name: body for name, body, _ in parts}
         self._epochs[part] = epoch
-        return Row(part, epoch, dict(decoded(following)), state, bodies, bool(restored), *segments)
+        return Row(part, epoch, dict(decoded(following)), state, bodies, bool(restored), waiting, done, written)
 
     def _check_crc(self, what: str, crc: int, *data: bytes) -> None:
         if _crc(*data) != crc:
@@ -186,7 +188,7 @@ class Store:
             change.next,
             change.state,
             _crc(change.next, change.state),
-            time.time(),
+            change.written,
             change.part,
             change.epoch,
             change.previous,

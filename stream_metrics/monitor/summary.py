@@ -54,6 +54,10 @@ def facts(view: View) -> list[tuple[str, str]]:
         ("join", ", ".join(f"{number(n)} {JOIN[key]}" for key, n in joined.items() if n or key in ALWAYS)),
         ("records", f"{number(records.read)} read, {f'rejected {reasons}' if reasons else 'none rejected'}"),
     ]
+    if view.source.problem is not None:
+        lines.append(("blind", f"the source cannot be read: {visible(view.source.problem)}"))
+    elif view.source.state == "silent":
+        lines.append(("no data", f"no event for {duration(view.source.silence)}"))
     if view.lag.records:
         lines.append(("lag", f"{number(view.lag.records)} records still to be read"))
     if view.checkpoint.error:

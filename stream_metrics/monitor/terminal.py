@@ -31,7 +31,23 @@ BARS = "▁▂▃▄▅▆▇█"
 FLAT = 0.02  # a trend that spans less is drawn as if it spanned this: noise should not look like a landslide
 MOST_CELLS = 12
 NAME = 16
-COLOURS = {"firing": "bold white on red", "pending": "bold black on yellow", "ok": "green"}
+WORDS = {
+    "firing": "ALERT",
+    "away": "BLIND",
+    "silent": "NO DATA",
+    "pending": "PENDING",
+    "unknown": "UNKNOWN",
+    "ok": "WELL",
+    "live": "LIVE",
+}
+COLOURS = {
+    "firing": "bold white on red",
+    "away": "bold white on red",
+    "silent": "bold white on magenta",
+    "pending": "bold black on yellow",
+    "unknown": "black on yellow",
+    "ok": "green",
+}
 Part = Callable[[int], RenderableType | None]  # drawn in at most so many lines; None if there are too few
 CLASS = {"support": "samples", "precision": "precision", "recall": "recall", "f1": "F1"}
 
@@ -97,10 +113,11 @@ def _height(drawn: RenderableType, width: int) -> int:
 
 def _title(view: View) -> Text:
     states = [alert.state for alert in view.alerts]
-    worst = next((state for state in ("firing", "pending", "ok") if state in states), None)
-    words = {"firing": " ALERT ", "pending": " PENDING ", "ok": " WELL ", None: " LIVE "}
+    states += [view.source.state]
+    order = ("firing", "away", "silent", "pending", "unknown", "ok")
+    worst = next((state for state in order if state in states), "live")
     line = Text(no_wrap=True, overflow="ellipsis")
-    line.append(words[worst], COLOURS.get(worst or "", "bold white on blue"))
+    line.append(f" {WORDS[worst]} ", COLOURS.get(worst, "bold white on blue"))
     line.append(f" {visible(view.title)}", "bold")
     rate = view.records.per_second
     line.append(f"  {number(view.records.read)} records", "dim")

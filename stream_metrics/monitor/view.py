@@ -59,7 +59,7 @@ def operation_view(partitions: Sequence[Partition], lag: Mapping[tuple[str, int]
     for partition in partitions:
         rejected.update(partition.rejected)
     return View(
-        event_time=max((each.event_time for each in partitions if each.event_time is not None), default=None),
+        event_time=max((each.arrivals.newest for each in partitions if each.arrivals.newest is not None), default=None),
         join=JoinCounts(*(getattr(stats, name) for name in JoinCounts.__struct_fields__)),
         delays=stats.delays,
         records=Records(sum(partition.read for partition in partitions), dict(sorted(rejected.items()))),

@@ -40,6 +40,7 @@ __all__ = [
     "Number",
     "PartitionRow",
     "Records",
+    "SourceState",
     "VERSION",
     "View",
     "WindowView",
@@ -206,8 +207,23 @@ class Records(Struct):
     per_second: float | None = None
 
 
+class SourceState(Struct):
+    """How the source does.
+
+    `state` is "waiting" before the first event, "live", "silent" after `idle` seconds without an event, "away" while
+    the source cannot be read, for which `problem` has the reason, or "ended". `silence` is how long ago the last event
+    came, in seconds; `time` is the time at which windows end: it passes also without events.
+    """
+
+    state: str = "waiting"
+    problem: str | None = None
+    silence: float | None = None
+    idle: float | None = None
+    time: float | None = None
+
+
 class Lag(Struct):
-    """How many records are still to be read, and the age of the newest event."""
+    """How many records are still to be read, None if that is unknown, and the age of the newest event."""
 
     records: int | None = None
     seconds: float | None = None
@@ -231,7 +247,11 @@ class PartitionRow(Struct):
 
 
 class Alert(Struct, omit_defaults=True):
-    """An alert rule: "ok", "pending" or "firing", since when, and its value; `note` is of rules about changes."""
+    """An alert rule: "ok", "pending", "firing" or "unknown", since when, and its value.
+
+    A rule is unknown if its value is, unless it fires already: a value that goes missing ends no alert. `note` says
+    why, or how a rule about changes stands.
+    """
 
     rule: str
     state: str
@@ -333,6 +353,7 @@ class View(Struct, kw_only=True):
     join: JoinCounts = msgspec.field(default_factory=JoinCounts)
     delays: Delays = msgspec.field(default_factory=Delays)
     records: Records = msgspec.field(default_factory=Records)
+    source: SourceState = msgspec.field(default_factory=SourceState)
     lag: Lag = msgspec.field(default_factory=Lag)
     checkpoint: Checkpoint = msgspec.field(default_factory=Checkpoint)
     partitions: list[PartitionRow] = []

@@ -112,7 +112,11 @@ def test_it_serves_until_it_is_stopped() -> None:
     until(lambda: 30 in shown)
 
     assert served[0].view() is runner.latest
-    assert all(answer() for answer in served[0].asked.values())
+    assert {name: answer() for name, answer in served[0].asked.items()} == {
+        "alive": True,
+        "ready": True,
+        "not_ready": None,
+    }
     assert served[0].published > 0
     runner.stop()
     thread.join(PATIENCE)

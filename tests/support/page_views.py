@@ -84,6 +84,7 @@ def make_view(
         "delays": DELAYS,
         "records": {"read": 2_412_345 + 1_200 * step, "rejected": {"decode": 41, "no id": 3}, "per_second": 1_204.0},
         "lag": {"records": 240, "seconds": 0.2},
+        "source": {"state": "live", "problem": None, "silence": 0.2, "idle": 300.0, "time": now - 0.4},
         "checkpoint": {"age": 0.8, "duration": 0.0042, "bytes": 1_234_560, "error": None},
         "partitions": [_partition(i, step) for i in range(4)],
         "incomplete": [],
@@ -130,6 +131,7 @@ def empty_view() -> View:
     view["join"] = dict.fromkeys(view["join"], 0)
     view["records"] = {"read": 0, "rejected": {}, "per_second": 0.0}
     view["lag"] = {"records": None, "seconds": None}
+    view["source"] |= {"state": "waiting", "silence": None, "time": None}
     return view | {"event_time": None, "alerts": [], "dead_letters": [], "partitions": []}
 
 

@@ -1,7 +1,8 @@
 """Which rules are broken, for how long, and what changed: ok -> pending -> firing -> ok.
 
 Time is the monitor's clock, and only time between two evaluations counts, so that neither a restart nor a value that is
-not known makes a rule older than it was seen to be. States are kept with the checkpoint: a rule that fires goes on
+not known makes a rule older than it was seen to be. A rule whose value is not known is shown as unknown, with the
+reason, unless it fires: then it goes on firing. States are kept with the checkpoint: a rule that fires goes on
 firing after a restart, without being told again. A rule that the configuration no longer has is forgotten.
 
 A rule about changes fires with every alarm that a partition has raised since it was seen last, or since it was loaded
@@ -19,9 +20,9 @@ from typing import Any, NamedTuple
 from stream_metrics.monitor.alerts.rules import Changed, Rule
 from stream_metrics.monitor.view_types import Alert, DriftRow, View
 
-__all__ = ["FIRING", "OK", "PENDING", "Change", "Engine"]
+__all__ = ["FIRING", "OK", "PENDING", "UNKNOWN", "Change", "Engine"]
 
-OK, PENDING, FIRING = "ok", "pending", "firing"
+OK, PENDING, FIRING, UNKNOWN = "ok", "pending", "firing", "unknown"
 STATES = (OK, PENDING, FIRING)
 
 
@@ -50,7 +51,12 @@ class _Alert:
     value: float | None = None
     counting: bool = False  # whether the value before was one that counts towards `elapsed`
     told: dict[str, int] = field(default_factory=dict)  # alarms of changes that were seen, by partition
-    note: str | None = None  # of a rule about changes, in words
+    note: str | None = None  # why the value is not known, or how a rule about changes stands
+
+    @property
+    def shown(self) -> str:
+        """The state as a view shows it."""
+        return UNKNOWN if self.value is None and self.state != FIRING else self.state
 
 
 class Engine:
@@ -75,7 +81,9 @@ class Engine:
         for rule in self.rules:
             alert = self._alerts[rule.text]
             if isinstance(rule, Rule):
-                change = self._step(rule, alert, rule.read(view), now, elapsed)
+                value = rule.read(view)
+                alert.note = rule.why_unknown(view) if value is None else None
+                change = self._step(rule, alert, value, now, elapsed)
             else:
                 change = self._look(rule, alert, view.changes, now)
             if change is not None:
@@ -121,7 +129,7 @@ class Engine:
     def _look(self, rule: Changed, alert: _Alert, changes: Sequence[DriftRow], now: float) -> Change | None:
         """Let an alert fire with an alarm that was not seen yet, and end when no change holds."""
         change = next((row for row in changes if row.rule == rule.text), None)
-        alert.value, alert.note = (None, None) if change is None else (change.evidence, change.note)
+        alert.value, alert.note = (None, "not known yet") if change is None else (change.evidence, change.note)
         if change is None:
             return None
         alarms = {str(row.partition): row.alarms for row in change.partitions}
@@ -147,7 +155,7 @@ class Engine:
     def shown(self) -> list[Alert]:
         """Return the alerts as a view shows them."""
         return [
-            Alert(rule, alert.state, alert.since, alert.value, alert.note) for rule, alert in self._alerts.items()
+            Alert(rule, alert.shown, alert.since, alert.value, alert.note) for rule, alert in self._alerts.items()
         ]
 
     def state(self) -> dict[str, list[object]]:

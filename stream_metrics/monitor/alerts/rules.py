@@ -94,6 +94,10 @@ class Rule:
         """Return its number in a view, None if that is not known."""
         return self.value.read(view, self.least)
 
+    def why_unknown(self, view: View) -> str:
+        """Return in words why `read` returns None."""
+        return self.value.why_unknown(view, self.least)
+
 
 @dataclass(frozen=True)
 class Changed:

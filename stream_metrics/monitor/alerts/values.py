@@ -4,10 +4,14 @@
     recall["cat"][1h]              of a class: precision, recall, f1, roc_auc, support or predicted
     max_gap(recall, country)[1d]   the largest difference between two groups; the second name is for the reader
     n[1h]  abstained[1h]  coverage[1h]  delay_p50[1h]  delay_p90[1h]  delay_p99[1h]
-    lag  lag_seconds  checkpoint_age  rejected  pending  records_per_second
+    source_up  silence  lag  lag_seconds  checkpoint_age  rejected  pending  records_per_second
 
 `precision`, `recall` and `f1` without a class are the mean over classes (`macro_recall`). A number that is not known,
 or 0/0, is None.
+
+`source_up` is 1, or 0 while the source cannot be read; `silence` is for how many seconds no event has come, whatever
+its time; `lag_seconds` is how old the newest event is by its own time. While the source cannot be read, `lag` is not
+known.
 """
 
 from __future__ import annotations
@@ -29,6 +33,8 @@ METRICS |= {name: CATALOG[mean] for name, mean in MEANS.items()}
 DELAYS = {"delay_p50": "p50", "delay_p90": "p90", "delay_p99": "p99"}
 WINDOW = ("n", "abstained", "coverage", *DELAYS)
 OPERATION: dict[str, Callable[[View], float | None]] = {
+    "source_up": lambda view: int(view.source.state != "away"),
+    "silence": lambda view: view.source.silence,
     "lag": lambda view: view.lag.records,
     "lag_seconds": lambda view: view.lag.seconds,
     "checkpoint_age": lambda view: view.checkpoint.age,
@@ -66,6 +72,21 @@ class Value:
             return self._gap(part.groups.rows, least)
         value, samples = self._of_class(part) if self.label is not None else self._of_window(part)
         return value if samples >= least else None
+
+    def why_unknown(self, view: View, least: int = 0) -> str:
+        """Return in words why `read` returns None."""
+        part = view.by_window.get(self.window or "")
+        if part is None:
+            return "the source cannot be read" if view.source.state == "away" else "not known yet"
+        if self.gap:
+            enough = sum(row.n >= max(least, 1) for row in part.groups.rows)
+            return f"{enough} of the two groups that a gap needs have samples enough"
+        if self.label is not None and all(row.label != self.label for row in part.classes):
+            return f"no class {self.label!r} so far"
+        samples = (self._of_class(part) if self.label is not None else self._of_window(part))[1]
+        if samples < max(least, 1):
+            return f"{samples:,.12g} of {least:,} samples" if least > 1 else "no samples"
+        return "undefined, 0/0"
 
     def _of_class(self, part: WindowView) -> tuple[float | None, float]:
         row = next((row for row in part.classes if row.label == self.label), None)

@@ -5,7 +5,14 @@ import { bound, bytes, count, DASH, duration, metric, moment, rate, share, stand
 import { Table } from "./tables.js";
 import { lag } from "./tiles.js";
 
-const URGENCY = { firing: 0, pending: 1, ok: 2 };
+const URGENCY = { firing: 0, pending: 1, unknown: 2, ok: 3 };
+const SOURCES = {
+  waiting: "waiting for the first event",
+  live: "live",
+  silent: "silent",
+  away: "cannot be read",
+  ended: "read to its end",
+};
 const JOINED = [
   ["joined", "Joined", "predictions that met their label"],
   ["pending", "Waiting for a label", "predictions, in memory or spilled to the state file"],
@@ -22,7 +29,7 @@ const tables = {};
 
 /** Show alerts: firing ones first. */
 export function showAlerts(view) {
-  const alerts = [...view.alerts].sort((a, b) => (URGENCY[a.state] ?? 3) - (URGENCY[b.state] ?? 3));
+  const alerts = [...view.alerts].sort((a, b) => (URGENCY[a.state] ?? 4) - (URGENCY[b.state] ?? 4));
   const nodes = sized(byId("alerts-list"), Math.max(1, alerts.length), newAlert);
   alerts.forEach((alert, i) => {
     const [state, rule, text] = nodes[i].children;
@@ -108,18 +115,19 @@ function showDelays({ le, counts, sum }) {
 
 /** Show the reader of records: speed, lag, checkpoint, partitions, what was refused. */
 export function showOperation(view) {
-  const { records, checkpoint } = view;
-  const source = view.workers
+  const { records, checkpoint, source } = view;
+  const reading = view.workers
     ? [["Reports", count(records.read), "since the start"]]
     : [
         ["Records read", count(records.read), rate(records.per_second)],
-        ["Lag", ...lag(view.lag)],
+        ["Source", SOURCES[source.state] ?? source.state, source.problem ?? lastCame(source)],
+        ["Lag", ...lag(view)],
         ["Newest event", moment(view.event_time, view.now), "by its own time"],
       ];
   setText(byId("rejected-title"), view.workers ? "Refused reports" : "Rejected records");
   setText(byId("letters-title"), view.workers ? "The last refused reports" : "Dead letters");
   pairs("running", [
-    ...source,
+    ...reading,
     ["Running", duration(view.now - view.started), `since ${moment(view.started, view.now)}`],
     [
       "Checkpoint",
@@ -148,6 +156,9 @@ export function showOperation(view) {
   showPartitions(view.partitions);
   showLetters(view);
 }
+
+const lastCame = ({ silence, idle }) =>
+  silence === null ? "" : `last event ${duration(silence)} ago; silent from ${duration(idle)} on`;
 
 function showPartitions(partitions) {
   const topics = [...new Set(partitions.flatMap((part) => Object.keys(part.next)))];

@@ -1,10 +1,11 @@
 // The one sentence at the top: is the model well? The worst of what is known decides, in this order: no connection,
-// nothing read any more, an alert firing, a checkpoint that failed, counts that lack records, an alert pending. Without
-// rules nothing defines what "well" means, so the page says only that it is live. The sentence is spoken to screen
+// nothing read any more, an alert firing, a source that cannot be read (blind), no data, a checkpoint that failed, counts
+// that lack records, an alert pending, a rule whose value is unknown. Without rules nothing defines what "well" means, so
+// the page says only that it is live. The sentence is spoken to screen
 // readers when its kind or the alerts change, not whenever a number in it does.
 
 import { byId, setAttribute, setText, short } from "./dom.js";
-import { count, duration, moment, standing } from "./format.js";
+import { count, duration, moment, standing, windowName } from "./format.js";
 import { absent } from "./workers.js";
 
 // Icons of the tab, by state: shape and colour, as on the page.
@@ -15,6 +16,8 @@ const TAB = {
   stale: ["#9a6700", "M16 8v9l6 3"],
   lost: ["#6b7280", "M10 10l12 12M22 10L10 22"],
   live: ["#2563eb", "M10 16h12"],
+  blind: ["#a63d00", "M7 16q9-10 18 0q-9 10-18 0M9 24L23 8"],
+  nodata: ["#6b3fa0", "M11 16h.1M16 16h.1M21 16h.1"],
 };
 
 let spoken = "";
@@ -23,12 +26,13 @@ let tab = "";
 const rules = (alerts) => alerts.map((alert) => short(alert.rule)).join("; ");
 const plural = (number, one, many) => `${count(number)} ${number === 1 ? one : many}`;
 
-/** What is known, as {kind, text, detail}. Kinds: lost, stale, firing, warn, waiting, live, well. */
+/** What is known, as {kind, text, detail}. Kinds: lost, stale, firing, blind, nodata, warn, waiting, live, well. */
 export function judge(view, feed, now = Date.now()) {
   if (feed.state === "lost") return lost(view, feed, now);
   if (view === null) return { kind: "waiting", text: "Connecting", detail: "" };
   const of = (state) => view.alerts.filter((alert) => alert.state === state);
-  const [firing, pending] = [of("firing"), of("pending")];
+  const [firing, pending, unknown] = [of("firing"), of("pending"), of("unknown")];
+  const blind = view.source.state === "away";
   if (view.workers && view.checkpoint?.error) return notSaved(view);
   if (feed.stuck) {
     const also = firing.length > 0 ? ` ${plural(firing.length, "alert was", "alerts were")} firing.` : "";
@@ -39,8 +43,17 @@ export function judge(view, feed, now = Date.now()) {
     };
   }
   if (firing.length > 0) return alarm(view, firing);
+  if (view.workers) return view.checkpoint?.error ? notSaved(view) : collecting(view, now - feed.heardAt);
+  if (blind) {
+    return {
+      kind: "blind",
+      text: "Blind",
+      detail: `The source cannot be read: ${short(view.source.problem ?? "", 200)}; ${lastEvent(view)}`,
+    };
+  }
+  const missing = missingData(view);
+  if (missing !== null) return { kind: "nodata", text: "No data", detail: missing };
   if (view.checkpoint?.error) return notSaved(view);
-  if (view.workers) return collecting(view, now - feed.heardAt);
   if (view.incomplete.length > 0) {
     return {
       kind: "warn",
@@ -50,9 +63,14 @@ export function judge(view, feed, now = Date.now()) {
   }
   if (pending.length > 0)
     return { kind: "warn", text: plural(pending.length, "alert pending", "alerts pending"), detail: rules(pending) };
+  if (unknown.length > 0 && !empty(view)) {
+    const reasons = unknown.map((alert) => `${short(alert.rule)} (${alert.note ?? "no value"})`).join("; ");
+    return { kind: "warn", text: plural(unknown.length, "rule unknown", "rules unknown"), detail: reasons };
+  }
   if (empty(view)) return { kind: "waiting", text: "Waiting", detail: "for the first prediction with a label" };
   const quiet = now - feed.heardAt;
-  const slow = quiet > 10000 ? `; no news for ${duration(quiet / 1000)}` : `; numbers of ${moment(view.now)}`;
+  const ended = view.source.state === "ended" ? "; the source was read to its end" : "";
+  const slow = ended || quiet <= 10000 ? `${ended}; numbers of ${moment(view.now)}` : `; no news for ${duration(quiet / 1000)}`;
   if (view.alerts.length === 0) return { kind: "live", text: "Live", detail: `No alert rules are set${slow}` };
   return {
     kind: "well",
@@ -85,8 +103,27 @@ function alarm(view, firing) {
   const [first] = firing;
   const more = firing.length > 1 ? ` and ${firing.length - 1} more` : "";
   const long = typeof first.since === "number" ? ` · for ${duration(view.now - first.since)}` : "";
-  const detail = `${short(first.rule)} · ${standing(first)}${long}${more}`;
+  const source = view.source.state === "away" ? " · blind: the source cannot be read" : "";
+  const detail = `${short(first.rule)} · ${standing(first)}${long}${more}${source}`;
   return { kind: "firing", text: plural(firing.length, "alert firing", "alerts firing"), detail };
+}
+
+/** When the last event came, in words. */
+function lastEvent(view) {
+  const { silence } = view.source;
+  if (silence === null) return "no event has come yet";
+  return `the last event came ${duration(silence)} ago (${moment(view.now - silence, view.now)})`;
+}
+
+/** Why nothing is known of the present, or null: the source is silent, or every window is empty. */
+function missingData(view) {
+  if (empty(view)) return null;
+  const { state, silence } = view.source;
+  if (state === "silent") return `No event for ${duration(silence)}, since ${moment(view.now - silence, view.now)}`;
+  const windows = view.windows.filter((name) => name !== "total");
+  if (windows.length === 0 || windows.some((name) => view.by_window[name].n > 0)) return null;
+  const longest = windows[windows.length - 1];
+  return `No labelled prediction in the ${windowName(longest)}; ${lastEvent(view)}`;
 }
 
 const described = (part) => (typeof part === "string" ? part : JSON.stringify(part));

@@ -117,9 +117,9 @@ function showTile(tile, view, part, key, window) {
   const old = before(view.history[window], key, window);
   showChange(changed, now, old, part.better[key], Math.sqrt(2 / Math.max(1, part.n)));
   const alerts = alertsOn(view, key, window);
-  const firing = alerts.some((alert) => alert.state === "firing");
-  setAttribute(tile, "data-alarm", firing ? "firing" : alerts.length > 0 ? "pending" : null);
-  setText(alarm, firing ? "alert firing" : alerts.length > 0 ? "alert pending" : "");
+  const worst = ["firing", "pending", "unknown"].find((state) => alerts.some((alert) => alert.state === state)) ?? null;
+  setAttribute(tile, "data-alarm", worst);
+  setText(alarm, worst === null ? "" : `alert ${worst}`);
   showSpark(spark, view.history[window], key);
 }
 
@@ -192,7 +192,7 @@ function monitorFacts(view, part) {
       part.delay.p99 === null ? "no label yet" : `99 % within ${duration(part.delay.p99)}`,
     ],
     ["Throughput", rate(view.records.per_second), `${compact(view.records.read)} records read`],
-    ["Lag", ...lag(view.lag)],
+    ["Lag", ...lag(view)],
     ["Waiting for labels", compact(view.join.pending), "predictions pending"],
     [
       "Rejected",
@@ -203,10 +203,12 @@ function monitorFacts(view, part) {
 }
 
 /** How far behind: records that wait, if the source tells, and the age of the newest event. */
-export function lag(found) {
-  const [records, seconds] = [found?.records ?? null, found?.seconds ?? null];
-  if (records === null) return [duration(seconds), seconds === null ? "unknown" : "since the newest event"];
-  return [compact(records), seconds === null ? "records" : `records, ${duration(seconds)} behind`];
+export function lag(view) {
+  const { records, seconds } = view.lag;
+  const age = seconds === null ? "" : `newest ${duration(seconds)} old`;
+  if (view.source.state === "away") return ["unknown", age || "the source cannot be read"];
+  if (records === null) return [DASH, age || "unknown"];
+  return [compact(records), seconds === null ? "records" : `records, ${age}`];
 }
 
 /** The last fact: the group that does worst by the first headline metric, or the class of the lowest recall. */

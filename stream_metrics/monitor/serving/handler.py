@@ -65,6 +65,7 @@ class Site(NamedTuple):
     alive: Callable[[], bool]
     ready: Callable[[], bool]
     routes: Routes = Routes()
+    not_ready: Callable[[], str | None] = lambda: None
 
 
 class TooLong(Exception):
@@ -154,7 +155,8 @@ class Handler(BaseHTTPRequestHandler):
         elif path == "/healthz":
             self._tell(site.alive(), "ok", "stale: the source is no longer read")
         elif path == "/readyz":
-            self._tell(site.ready(), "ready", "not ready")
+            reason = site.not_ready()
+            self._tell(site.ready(), "ready", f"not ready: {reason}" if reason else "not ready")
         elif path in site.routes.read:
             reply = site.routes.read[path]()
             self._answer(reply.kind, reply.body, reply.status)
@@ -215,7 +217,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _tell(self, good: bool, yes: str, no: str) -> None:
         status = HTTPStatus.OK if good else HTTPStatus.SERVICE_UNAVAILABLE
-        self._answer(TEXT, f"{yes if good else no}\n".encode(), status)
+        self._answer(TEXT, f"{yes if good else no}\n".encode(errors="backslashreplace"), status)
 
     def _answer(
         self, kind: str, body: bytes, status: HTTPStatus = HTTPStatus.OK, more: Mapping[str, str] = EMPTY

@@ -144,6 +144,12 @@ class Exporter:
             firing[rule] = max(int(alert.state == "firing"), firing.get(rule, 0))
         fires = [Sample(number, (("rule", rule),)) for rule, number in firing.items()]
         _write(lines, "alert_firing", "gauge", "Whether an alert of the monitor is firing.", fires)
+        unknown: dict[str, int] = {}
+        for alert in view.alerts:
+            rule = label_text(alert.rule)
+            unknown[rule] = max(int(alert.state == "unknown"), unknown.get(rule, 0))
+        blind = [Sample(number, (("rule", rule),)) for rule, number in unknown.items()]
+        _write(lines, "alert_unknown", "gauge", "Whether an alert rule has no value, so that it cannot fire.", blind)
         evidence = [Sample(row.evidence, (("rule", label_text(row.rule)),)) for row in view.changes]
         help_text = "Evidence of a change, which raises the alarm where it reaches the arl of the rule."
         _write(lines, "change_evidence", "gauge", help_text, evidence)
@@ -195,12 +201,15 @@ class Exporter:
 
 def _gauges(view: View) -> Iterable[tuple[str, str, Number | None]]:
     """Return name, help and value of the gauges without labels; unknown ones are left out."""
-    lag, checkpoint = view.lag, view.checkpoint
+    lag, checkpoint, source = view.lag, view.checkpoint, view.source
     gauges = (
         ("pending_predictions", "Predictions that wait for a label.", view.join.pending),
         ("unmatched_labels", "Labels without a prediction, waiting or given up.", view.join.labels_unmatched),
         ("last_event_timestamp_seconds", "The time of the newest event.", view.event_time),
         ("start_timestamp_seconds", "When the monitor was started.", view.started),
+        ("source_up", "Whether the source can be read.", int(source.state != "away")),
+        ("source_silence_seconds", "Time since the last event came.", source.silence),
+        ("window_end_timestamp_seconds", "The time at which windows end; it passes without events.", source.time),
         ("consumer_lag_records", "Records that are still to be read.", lag.records),
         ("consumer_lag_seconds", "Age of the newest event.", lag.seconds),
         ("checkpoint_age_seconds", "Time since the last checkpoint.", checkpoint.age),

@@ -65,6 +65,27 @@ ALERTS = (
     ),
     Alert("ModelMonitorGone", "absent(stream_metrics_monitor_info)", "5m", "critical", "No monitor is scraped"),
     Alert(
+        "ModelMonitorBlind",
+        "stream_metrics_source_up == 0",
+        "1m",
+        "critical",
+        "The monitor cannot read its source, so no other alert can be trusted",
+    ),
+    Alert(
+        "ModelEventsStopped",
+        "stream_metrics_source_silence_seconds > 900",
+        "0s",
+        "critical",
+        "No event has come for {{ $value | humanizeDuration }}",
+    ),
+    Alert(
+        "ModelAlertUnknown",
+        "stream_metrics_alert_unknown == 1",
+        "30m",
+        "warning",
+        "A rule of the monitor has had no value for half an hour: {{ $labels.rule }}",
+    ),
+    Alert(
         "ModelMonitorBehind",
         "time() - stream_metrics_last_event_timestamp_seconds > 900",
         "5m",

@@ -31,7 +31,9 @@ NO_ROUTES = Routes()
 
 
 class Server:
-    """Serves what `view` returns; `alive` is asked for /healthz, `ready` for /readyz; `routes` answer, too.
+    """Serves what `view` returns; `alive` is asked for /healthz, `ready` for /readyz, and `not_ready` why not.
+
+    `routes` are answered, too.
 
     ``ValueError`` for a host that others can reach without a token, or a port that is none.
     """
@@ -43,6 +45,7 @@ class Server:
         *,
         alive: Callable[[], bool],
         ready: Callable[[], bool],
+        not_ready: Callable[[], str | None] = lambda: None,
         streams: StreamOptions | None = None,
         routes: Routes = NO_ROUTES,
     ) -> None:
@@ -50,7 +53,7 @@ class Server:
             raise ValueError(f"Expected `port` to be from 0 to 65535, where 0 is any, but got {config.port!r}")
         self._config, self._gate = config, Gate(config)
         self._latest = ViewCache(view, Exporter(config))
-        self._alive, self._ready, self._routes = alive, ready, routes
+        self._alive, self._ready, self._not_ready, self._routes = alive, ready, not_ready, routes
         self._stream_options = streams
         self._streams: Streams | None = None
         self._listener: Listener | None = None
@@ -60,7 +63,8 @@ class Server:
         if self._listener is not None:
             raise RuntimeError("Expected a server that was not started yet")
         streams = Streams(self._latest, self._stream_options)
-        site = Site(_pages(), self._gate, self._latest, streams, self._alive, self._ready, self._routes)
+        health = self._alive, self._ready, self._routes, self._not_ready
+        site = Site(_pages(), self._gate, self._latest, streams, *health)
         try:
             self._listener = Listener(self._config, type("SiteHandler", (Handler,), {"site": site}))
         except OSError:

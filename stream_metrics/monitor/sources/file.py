@@ -61,6 +61,12 @@ class FileSource:
         self._began = b""  # how the open file begins, as far as it was read
         self._file: IO[bytes] | None = None
         self._taken = 0  # records
+        self._missing = False
+
+    @property
+    def problem(self) -> str | None:
+        """Why no records can come now."""
+        return f"{self.path} does not exist" if self._missing else None
 
     def start(self, monitor: Monitor) -> None:
         """Go on where the monitor stopped."""
@@ -145,7 +151,9 @@ class FileSource:
         try:
             there = os.stat(self.path)
         except FileNotFoundError:
+            self._missing = self._follow
             return None
+        self._missing = False
         if self._file is None:
             self._open(self.path, self._start)
             return []

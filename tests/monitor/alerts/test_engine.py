@@ -29,7 +29,7 @@ def made(text: str) -> Engine:
 
 
 def seen(engine: Engine, values: list[float | None], step: float = 1.0, start: float = 0.0) -> str:
-    """Return the state after each value of lag, one a step: o, p or f."""
+    """Return the state after each value of lag, one a step: o, p, f or u."""
     states = ""
     for at, value in enumerate(values):
         engine.evaluate(View(lag=Lag(value)), NOW + start + at * step)
@@ -46,8 +46,8 @@ def seen(engine: Engine, values: list[float | None], step: float = 1.0, start: f
         ("lag > 5 for 2s", [6, 6, 6, 1, 1, 6, 1, 1, 1], "ppffffffo"),
         ("lag > 5 until < 3", [6, 4, 5, 3, 2, 4, 6], "ffffoof"),
         ("lag > 5 for 2s until < 3", [6, 6, 6, 4, 2], "ppffo"),
-        ("lag > 5", [None, 6, None, 1], "offo"),
-        ("lag > 5 for 2s", [6, None, None, None, 6, 6, 6], "ppppppf"),
+        ("lag > 5", [None, 6, None, 1, None], "uffou"),
+        ("lag > 5 for 2s", [6, None, None, None, 6, 6, 6], "puuuppf"),
         ("lag > 5 for 2s", [6, 6, 6, 1, None, None, None, 1, 1, 1], "ppfffffffo"),
     ],
 )
@@ -100,7 +100,7 @@ def test_other_rules_and_other_data_are_refused() -> None:
     """The state of a rule that is gone is forgotten, and what is no state is refused."""
     engine = made("lag > 5")
     engine.restore({"lag > 6": ("firing", NOW, 0.0)})
-    assert engine.shown() == [Alert("lag > 5", "ok", None, None)]
+    assert engine.shown() == [Alert("lag > 5", "unknown", None, None)]
 
     for data in ({"lag > 5": ("wild", NOW, 0.0)}, {"lag > 5": 3}, 7):
         with pytest.raises(ValueError, match="Expected alerts as"):

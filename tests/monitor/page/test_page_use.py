@@ -50,6 +50,49 @@ CONTRAST = """() => {
 }"""
 
 
+SILENT = {"state": "silent", "silence": 724.0}
+AWAY = {"state": "away", "problem": "Connection refused", "silence": 41.0}
+UNKNOWN = {"rule": "n[1h] < 1", "state": "unknown", "since": None, "value": None, "note": "no samples"}
+
+
+def test_what_is_not_known_is_never_green(visit):
+    """No data, a source that is away and a rule without a value have words and colours of their own; firing wins."""
+    view = make_view(4, 3)
+    page, server = visit(view)
+    seen = {}
+    for kind, source, alerts in (
+        ("nodata", SILENT, [UNKNOWN]),
+        ("blind", AWAY, []),
+        ("warn", {}, [UNKNOWN]),
+        ("firing", AWAY, [UNKNOWN | {"state": "firing", "value": 0.0, "note": None}]),
+        ("well", {"state": "ended"}, []),
+    ):
+        shown = view | {"source": view["source"] | source, "alerts": view["alerts"] + alerts}
+        server.publish(shown)
+        page.wait_for_selector(f"#bar[data-kind={kind}]")
+        colour = page.evaluate("getComputedStyle(document.getElementById('bar')).getPropertyValue('--state')")
+        seen[kind] = page.inner_text("#state"), page.inner_text("#state-detail"), colour
+
+    assert [words for words, _, _ in seen.values()] == ["No data", "Blind", "1 rule unknown", "1 alert firing", "Well"]
+    assert "No event for 12 min" in seen["nodata"][1]
+    assert "Connection refused; the last event came 41 s ago" in seen["blind"][1]
+    assert seen["warn"][1] == "n[1h] < 1 (no samples)"
+    assert "blind: the source cannot be read" in seen["firing"][1]
+    assert "read to its end" in seen["well"][1]
+    assert len({colour for _, _, colour in seen.values()}) == 5
+
+
+def test_empty_windows_are_no_data(visit):
+    """Events come, but no label does: every window is empty, and the page does not say that all is well."""
+    view = make_view(4, 3)
+    for name in ("1h", "1d"):
+        view["by_window"][name] |= {"n": 0, "metrics": dict.fromkeys(view["by_window"][name]["metrics"])}
+    page, _ = visit(view)
+
+    page.wait_for_selector("#bar[data-kind=nodata]")
+    assert page.inner_text("#state-detail").startswith("No labelled prediction in the last 1d")
+
+
 def test_state_is_told_in_words_and_aloud(visit):
     """Well and firing are words, in the page and on its tab; the polite region speaks when they change, once."""
     page, server = visit(make_view(4, 3))

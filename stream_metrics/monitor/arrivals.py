@@ -1,0 +1,85 @@
+"""When events came, by the clock of the monitor, and how time passes without them.
+
+Counts and the join know the time of events only, so that they are the same whenever records are read. What is *read*
+of them must not stand still with the last event, or a window would show its samples for ever once the source falls
+silent. So windows are read at a time that goes on:
+
+- While records come and more are known to wait, that is the time of the newest event.
+- Once the source is read to its end, or has delivered nothing for `IDLE` seconds, time passes with the clock: the
+  windows end as far behind the clock as the freshest events were when they came.
+- A source that has ended lets no time pass.
+
+Events whose delay does not fit the others do not say how late it is: see `credible`. None of this is part of a state
+or changes a count. Only how far behind the clock events are is stored, so that time also passes over a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["IDLE", "Arrivals", "reading_time"]
+
+IDLE = 5.0  # seconds without an event, after which time passes also if records seem to wait
+RECENT = 256  # events whose delays are known
+FEW = 8  # events, below which no delay can be told to be wrong
+FENCE = 4.0  # times the interquartile range, and
+SLACK = 1.0  # seconds: what is as far below the quartiles is not credible
+
+Seconds = NDArray[np.float64]
+
+
+def credible(delays: Seconds) -> NDArray[np.bool_]:
+    """Return which delays, in seconds between an event and its arrival, come from clocks that can be right.
+
+    An event ahead of the clock is not credible unless most are. Nor is one that is far fresher than most of the others.
+    """
+    ahead = delays < 0
+    usable = np.ones(len(delays), bool) if ahead.mean() > 0.5 else ~ahead
+    if len(delays) >= FEW:
+        low, high = np.quantile(delays, (0.25, 0.75))
+        usable &= delays >= low - FENCE * (high - low) - SLACK
+    return usable
+
+
+class Arrivals:
+    """The last events of one partition: when the last one came, and how far the freshest were behind the clock."""
+
+    def __init__(self) -> None:
+        self.last: float | None = None  # when the last event came, by the clock
+        self.newest: float | None = None  # the time of the newest credible event
+        self.behind = 0.0  # the least credible delay so far, in seconds
+        self._times: Seconds = np.empty(0)
+        self._delays: Seconds = np.empty(0)
+
+    def note(self, times: Sequence[float], now: float) -> None:
+        """Take note of the times of events that have just come."""
+        times_now = np.array(times[-RECENT:], np.float64)
+        self._times = np.concatenate([self._times, times_now])[-RECENT:]
+        self._delays = np.concatenate([self._delays, now - times_now])[-RECENT:]
+        usable = credible(self._delays)
+        behind = max(float(self._delays[usable].min()), 0.0)
+        self.behind = behind if self.last is None else min(self.behind, behind)
+        self.last, self.newest = now, float(self._times[usable].max())
+
+    def restore(self, newest: float | None, last: float) -> None:
+        """Go on from the newest event and the clock when it came, as they were stored."""
+        if newest is not None:
+            self.newest, self.last, self.behind = newest, last, max(last - newest, 0.0)
+
+
+def reading_time(arrivals: Iterable[Arrivals], now: float, lag: int | None, ended: bool) -> float | None:
+    """Return the time at which windows are read; None if there was no event.
+
+    `lag` is how many records wait to be read, None if that is unknown; `ended` whether no more will come.
+    """
+    seen = [each for each in arrivals if each.last is not None]
+    newest = max((each.newest for each in seen if each.newest is not None), default=None)
+    if newest is None or ended:
+        return newest
+    silence = now - max(each.last for each in seen if each.last is not None)
+    if lag != 0 and silence < IDLE:
+        return newest
+    return max(newest, now - min(each.behind for each in seen))
