@@ -10,7 +10,7 @@ silent. So windows are read at a time that goes on:
 - A source that has ended lets no time pass.
 
 Events whose delay does not fit the others do not say how late it is: see `credible`. None of this is part of a state
-or changes a count. Only how far behind the clock events are is stored, so that time also passes over a restart.
+or changes a count. When the last event came is stored beside the state, so that time also passes over a restart.
 """
 
 from __future__ import annotations
@@ -63,11 +63,6 @@ class Arrivals:
         behind = max(float(self._delays[usable].min()), 0.0)
         self.behind = behind if self.last is None else min(self.behind, behind)
         self.last, self.newest = now, float(self._times[usable].max())
-
-    def restore(self, newest: float | None, last: float) -> None:
-        """Go on from the newest event and the clock when it came, as they were stored."""
-        if newest is not None:
-            self.newest, self.last, self.behind = newest, last, max(last - newest, 0.0)
 
 
 def reading_time(arrivals: Iterable[Arrivals], now: float, lag: int | None, ended: bool) -> float | None:

@@ -69,7 +69,8 @@ class Join:
     max_pending: int = _key(1_000_000, "maximum pending entries; older ones expire early")
     max_joined: int = _key(1_000_000, "maximum joined entries kept; older ones are forgotten early")
     in_memory: int = _key(250_000, "pending entries kept in memory; older ones are in the state file only")
-    ahead: str = _key("1h", "an event that is further ahead of the clock is rejected")
+    ahead: str = _key("10m", "an event that is further ahead of the clock is rejected")
+    votes: int = _key(256, "the last events of a partition that tell its time, a quarter of them; 1 trusts every clock")
     due: str = _key("0s", "the age from which a prediction should have a label: what coverage is measured of")
 
 

@@ -37,7 +37,7 @@ def corrected(counts: Counts, old: Pair, new: Pair) -> bool:
         change()
     counts.total.merge(batch)
     counts.put(batch, after, later)
-    counts.move(int(counts.clock(later)[0]))
+    counts.follow(int(counts.clock(later)[0]))
     return True
 
 

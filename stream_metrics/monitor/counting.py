@@ -101,6 +101,7 @@ class Counts:
             self.coverage[name] = Coverage(window.length, window.panes, age)
         self.late = dict.fromkeys(config.windows, 0)
         self.watch: Watch | None = None  # told of the rows of every chunk, and the places of those that were refused
+        self.driven = False  # whether the time is what `move` says, and not that of the newest pair
         self._advanced: int | None = None
         self._written: dict[str, bytes] = {}
 
@@ -123,7 +124,7 @@ class Counts:
         """Count predictions made at these times, each once, for coverage."""
         instants = nanoseconds(np.array(times, np.float64))
         for coverage in self.coverage.values():
-            coverage.predictions(instants)
+            coverage.predictions(instants, move=not self.driven)
 
     def add(self, pairs: Sequence[Pair]) -> list[Rejected]:
         """Count all pairs that can be counted, and return the others with the reason."""
@@ -226,13 +227,21 @@ class Counts:
             predicted, clock, seconds = predicted[in_time], clock[in_time], seconds[in_time]
         if len(clock):
             for coverage in self.coverage.values():
-                coverage.labels(predicted, clock, seconds)
-            self.move(int(clock.max()))
+                coverage.labels(predicted, clock, seconds, move=not self.driven)
+            self.follow(int(clock.max()))
+
+    def follow(self, seen: int) -> None:
+        """Let the windows move on to the time of a pair, unless somebody else says what time it is."""
+        if not self.driven:
+            for window in self._panes():
+                window.settle(seen)
 
     def move(self, seen: int) -> None:
-        """Let the windows move on to a time."""
+        """Let everything move on to a time, in nanoseconds since 1970."""
         for window in self._panes():
             window.settle(seen)
+        for coverage in self.coverage.values():
+            coverage.move(seen)
 
     def _panes(self) -> list[AnyPanes]:
         return [*self.windows.values(), *self.groups.values()]

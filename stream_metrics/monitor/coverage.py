@@ -47,14 +47,19 @@ class Coverage:
         keep = (0 if length is None else self.panes) - due // -pane + 1
         self.predicted = Tallies(2, pane, keep, all_time=self.all_time)
 
-    def predictions(self, times: Times) -> None:
-        """Count predictions made at these times."""
-        self.predicted.add(times, MADE)
+    def predictions(self, times: Times, *, move: bool = True) -> None:
+        """Count predictions made at these times; without `move` the latest time stays as it is."""
+        self.predicted.add(times, MADE, move=move)
 
-    def labels(self, predicted: Times, clock: Times, seconds: NDArray[np.float64]) -> None:
+    def labels(self, predicted: Times, clock: Times, seconds: NDArray[np.float64], *, move: bool = True) -> None:
         """Count labels: when their predictions were made, when they count, and how long they took."""
-        self.predicted.add(predicted, LABELLED)
-        self.delays.add(clock, delay_classes(seconds))
+        self.predicted.add(predicted, LABELLED, move=move)
+        self.delays.add(clock, delay_classes(seconds), move=move)
+
+    def move(self, seen: int) -> None:
+        """Forget what is too old at a time."""
+        self.predicted.move(seen)
+        self.delays.move(seen)
 
     def read(self, at: int) -> Covered:
         """Return the numbers of the window at a time."""

@@ -35,7 +35,7 @@ class Decoder:
     Raises ``ValueError`` if there is no decoder of the name that `fields` has, or more than one.
     """
 
-    def __init__(self, fields: Fields, counting: Counting, ahead: str = "1h") -> None:
+    def __init__(self, fields: Fields, counting: Counting, ahead: str = "10m") -> None:
         parser = ScoreParser(counting)
         self._check = checker(counting, parser)
         self._ahead = parse_duration(ahead, "ahead", zero=True) / 1e9

@@ -116,7 +116,7 @@ class EntryLog:
             return []
         step = int(watermark // self._step)
         self.edge = (step + 1) * self._step
-        self.edges.append((step, number))
+        self.edges.append((step, number if self.edges else 0))  # what came before there was a time came at the first
         while self.edges[0][0] < step - STEPS:
             self.edges.popleft()
         return self.oldest(self.edges[0][1], 0)

@@ -1,8 +1,8 @@
 """Predictions meet their labels, by id, in either order.
 
-A prediction waits for its label, or a label for its prediction, until the largest event time seen has moved on by `ttl`
+A prediction waits for its label, or a label for its prediction, until the time of the partition has moved on by `ttl`
 (in steps of a 64th of it, see ``entry_log``), or until there are more than `max_pending` of them. Age is counted from
-the event time reached when an entry came, not from its own time. So an entry that arrives late waits as long as others,
+the time reached when an entry came, not from its own time. So an entry that arrives late waits as long as others,
 and the oldest always expire first. A prediction that expires leaves its id behind, by which a late label is recognised.
 
 Joined pairs are kept for `keep_joined`, at most `max_joined` of them. A second label with the same truth is a
@@ -16,8 +16,9 @@ every correction is made in turn, after all pairs before it were counted and bef
     labels = labels_waiting + joined + labels_expired + labels_late + labels_duplicate
              + corrections + corrections_refused + refused + labels_refused
 
-The time of an event may be at most `ahead` of the clock; events beyond that were rejected earlier, since one time far
-in the future would expire everything at once. A time in the past delays nothing.
+The time of a partition is what a quarter of its last `votes` events have reached (see ``Votes``), so a few clocks that
+are wrong expire nothing and make nothing late, whatever they say. Events further than `ahead` of the clock of the
+monitor were rejected earlier.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from typing import Any
 import numpy as np
 
 from stream_metrics.errors import StreamMetricsError
-from stream_metrics.inputs.times import parse_duration
+from stream_metrics.inputs.times import parse_duration, to_epoch_ns
 from stream_metrics.labels import Label
-from stream_metrics.monitor._core.kernels import Joins, first_of
+from stream_metrics.monitor._core.kernels import Joins, Votes, first_of
 from stream_metrics.monitor.config import Join
 from stream_metrics.monitor.counting import Columns, Counts, Pair
 from stream_metrics.monitor.delays import DelayCounts
@@ -60,7 +61,7 @@ class Joiner:
         self.done = EntryLog(keep, most, drop_values=True)
         self.spill = spill
         self.counters = JoinCounters()
-        self.watermark = -math.inf
+        self.votes = Votes(config.votes)
         self.number = 0  # of events
         self.delays = DelayCounts()
         self._joins = Joins(self, MISSING, self.waiting.removed)  # with the pairs that are to be counted
@@ -71,9 +72,8 @@ class Joiner:
         self._rejected = []
         self._look(events.ids)
         self._joins.logged = self.waiting.logged
-        predicted, self.watermark, alone, labels, both = self._joins.run(
-            tuple(events), self.number, self.watermark, counts
-        )
+        counts.driven = True
+        predicted, alone, labels, both = self._joins.run(tuple(events), self.number, self.votes, counts)
         self.counters.predictions += alone + both
         self.counters.labels += labels + both
         self.counters.pending += alone - labels
@@ -81,9 +81,20 @@ class Joiner:
         self.number += len(events.ids)
         if predicted:
             counts.predictions(predicted)
+        self._move(counts)
         if self.spill is not None:
             self.spill.forget()
         return self._rejected
+
+    @property
+    def watermark(self) -> float:
+        """The time of the partition, -inf before there is one."""
+        return self.votes.time
+
+    def _move(self, counts: Counts) -> None:
+        """Let the windows move on to the time of the partition."""
+        if self.watermark > -math.inf:
+            counts.move(to_epoch_ns(self.watermark))
 
     def _look(self, ids: Sequence[Label]) -> None:
         """Prefetch from the state file the entries of these ids that are not in memory."""
@@ -204,6 +215,7 @@ class Joiner:
     def _correct(self, event: Checked, number: int, origin: Origin, counts: Counts) -> None:
         """Take a pair back and count the one with the new label, or leave it as it is."""
         self._count(counts)
+        self._move(counts)
         entry = self.done.get(event.id)
         if entry is None or entry[1] != JOINED:
             self.counters.labels_duplicate += 1
@@ -250,11 +262,13 @@ class Joiner:
         """Return everything but the entries, as plain values, once so many entries have been moved to rows."""
         spill = [] if self.spill is None else self.spill.content(moving)
         edges = [list(self.waiting.edges), list(self.done.edges)]
-        return [list(vars(self.counters).values()), self.watermark, self.number, self.delays.content(), edges, spill]
+        counters, votes = list(vars(self.counters).values()), self.votes.content()
+        return [counters, self.watermark, self.number, self.delays.content(), edges, spill, votes]
 
     def load(self, content: Any, waiting: Iterable[Segment], done: Iterable[Segment]) -> None:
         """Take over what was written before."""
-        counters, self.watermark, self.number, delays, edges, spill = content
+        counters, watermark, self.number, delays, edges, spill, *votes = content
+        self.votes.load(votes[0] if votes else (), watermark)
         self.counters = JoinCounters(*counters)
         self.delays = DelayCounts(*delays)
         for shelf, segments, its_edges in zip((self.waiting, self.done), (waiting, done), edges, strict=True):

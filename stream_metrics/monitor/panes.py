@@ -19,7 +19,7 @@ from stream_metrics.containers.groups import ByGroup
 from stream_metrics.containers.timed import TimeWindow
 from stream_metrics.containers.two_stack import TwoStackAggregator
 from stream_metrics.errors import DecodeError, MergeError
-from stream_metrics.inputs.times import format_duration, parse_duration
+from stream_metrics.inputs.times import LIMIT, format_duration, parse_duration
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.pairs import Rows
 from stream_metrics.snapshots.groups import GroupSnapshot
@@ -194,9 +194,10 @@ class Panes(Generic[State]):
             twin.reset()
             if twin != self.inner or state == self.inner:
                 raise DecodeError(f"Expected panes with samples, configured as {self.inner!r}, but got {state!r}")
-            if newest is None or not newest - self.panes < number <= newest:
-                raise DecodeError(f"Expected panes up to the latest, {newest}, that are not gone, but got {number}")
-            if number == newest:
+            gone = newest is not None and number <= newest - self.panes
+            if gone or number > LIMIT // self.length:
+                raise DecodeError(f"Expected panes that are not gone at the latest, {newest}, but got {number}")
+            if newest is None or number >= newest:
                 self._open[number], self._written[number] = state, data
             else:
                 self._merges.frozen[number] = data

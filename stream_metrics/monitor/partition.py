@@ -83,7 +83,7 @@ class Partition:
         self.next |= {record[0]: record[3] for record in records}
         bad = bad + self.joiner.feed(events, self.counts)
         if events.ids:
-            self.event_time = self.joiner.watermark
+            self.event_time = self.joiner.votes.newest
             self.arrivals.note(events.times, now)
         for letter in bad:
             self.rejected[letter.reason] = self.rejected.get(letter.reason, 0) + 1
@@ -118,7 +118,7 @@ class Partition:
         done = self.joiner.done.prepared(self.joiner.number)
         following = offsets(self.next)
         state = self.state(len(waiting.moves.added))
-        came = 0.0 if self.event_time is None else self.event_time + self.arrivals.behind
+        came = self.arrivals.last or 0.0
         return Change(
             self.number, self._epoch, self._previous, following, state, changed, dropped, waiting, done, came
         )
@@ -153,10 +153,12 @@ class Partition:
         self.counts = Counts.from_parts(self.counts.config, row.parts, self.counts.due)
         self.counts.watch = self.changes.watch
         self.changes.load(*changes)
-        self.arrivals.restore(self.event_time, row.written)
         self._parts = self.counts.parts()
         self.rejected, self.incomplete = dict(rejected), list(incomplete)
         self.joiner.load(content, row.waiting, row.done)
+        recent = self.joiner.votes.content() or [t for t in (self.event_time,) if t is not None]
+        if recent:
+            self.arrivals.note(recent, row.written)
         if row.restored:
             lost = self.joiner.expire_all()
             self.mark_incomplete(f"restored from an export: {lost.pending} predictions that waited for labels are gone")

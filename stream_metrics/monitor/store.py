@@ -69,7 +69,7 @@ class Change(NamedTuple):
     dropped: list[str]  # the names of parts that are gone
     waiting: Written
     done: Written
-    written: float = 0.0  # the time of the clock at which the newest event came
+    written: float = 0.0  # the time of the clock when the last event came
 
     @property
     def size(self) -> int:

@@ -29,13 +29,14 @@ class Tallies:
         self.older = np.zeros(width, np.int64)
         self.latest: int | None = None
 
-    def add(self, times: Numbers, places: Numbers | int) -> None:
-        """Add 1 at the given place of the pane of each time; one place may be given for all."""
+    def add(self, times: Numbers, places: Numbers | int, *, move: bool = True) -> None:
+        """Add 1 at the given place of the pane of each time; one place may be given for all.
+
+        Without `move` the latest time stays as it is, and nothing is forgotten before `move` is called.
+        """
         if not len(times):
             return
         panes = times // self.length
-        latest = int(times.max())
-        self.latest = latest if self.latest is None else max(self.latest, latest)
         first, last = int(panes.min()), int(panes.max())
         for pane in [first] if first == last else np.unique(panes).tolist():
             inside: slice | NDArray[np.bool_] = slice(None) if first == last else panes == pane
@@ -43,6 +44,12 @@ class Tallies:
                 self._pane(pane)[places] += len(panes[inside])
             else:
                 self._pane(pane)[:] += np.bincount(places[inside], minlength=self.width)
+        if move:
+            self.move(int(times.max()))
+
+    def move(self, seen: int) -> None:
+        """Set the latest time, unless it was later, and forget what is too old."""
+        self.latest = seen if self.latest is None else max(self.latest, seen)
         self._expire()
 
     def _pane(self, pane: int) -> Numbers:

@@ -17,6 +17,7 @@ from stream_metrics.monitor.scores import packed
 from stream_metrics.monitor.spill import Spill
 
 SIZES = {"max_pending": st.integers(0, 8), "max_joined": st.integers(0, 8), "in_memory": st.integers(0, 4)}
+VOTES = {"votes": st.sampled_from([1, 2, 5, 9, 32])}
 LENGTHS = {"ttl": st.sampled_from(["1s", "10s", "1h"]), "keep_joined": st.sampled_from(["1s", "10s", "1h"])}
 
 
@@ -117,7 +118,7 @@ def check_law(stats: JoinStats) -> None:
 
 def test_many_that_expire_at_once_are_written() -> None:
     """One event can leave more behind than there were events since the last checkpoint."""
-    kept = Kept(Join(ttl="10s", keep_joined="1h"))
+    kept = Kept(Join(ttl="10s", keep_joined="1h", votes=1))
     waiting = [Checked(key, 1.7e9, MISSING, "a", None, None, None, None) for key in range(50)]
     kept.joiner.feed(Events.of(waiting, map(origin, range(50))), kept.counts)  # type: ignore[arg-type]
     kept.checkpoint()
@@ -130,7 +131,7 @@ def test_many_that_expire_at_once_are_written() -> None:
     assert len(kept.joiner.waiting) == 1
 
 
-@given(streams(), st.builds(Join, **SIZES, **LENGTHS), st.data())
+@given(streams(), st.builds(Join, **SIZES, **LENGTHS, **VOTES), st.data())
 def test_it_is_what_plain_python_makes_of_it(events: list[Checked], config: Join, data: st.DataObject) -> None:
     """Any cut into batches, with checkpoints and restarts in between: the same pairs, counters and delays."""
     oracle, kept = plain(events, config), Kept(config)

@@ -31,6 +31,8 @@ class FakeCounts:
     def __init__(self) -> None:
         self.pairs: list[Pair] = []
         self.predicted: list[float] = []
+        self.driven = False
+        self.time: int | None = None
 
     def add_columns(self, columns: Columns) -> list[Rejected]:
         """Take pairs, and return those that are refused."""
@@ -49,6 +51,10 @@ class FakeCounts:
         self.pairs[at] = new
         return True
 
+    def move(self, seen: int) -> None:
+        """Note the time."""
+        self.time = seen
+
     def predictions(self, times: Any) -> None:
         """Note times of predictions."""
         self.predicted += times
@@ -64,7 +70,7 @@ class Entry:
 
     kind: str
     key: Any
-    steps: tuple[int, int]  # the event time reached when it came, in steps of `ttl` and of `keep_joined`
+    steps: tuple[float, float]  # the event time reached when it came, in steps of `ttl` and of `keep_joined`
     pair: Pair
 
 
@@ -78,9 +84,21 @@ class Oracle:
     delays: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     entries: list[Entry] = field(default_factory=list)
     watermark: float = float("-inf")
+    last: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.grains = [parse_duration(text, "") / 1e9 / 64 for text in (self.config.ttl, self.config.keep_joined)]
+
+    def steps(self) -> tuple[float, float]:
+        """Return the time in steps of `ttl` and of `keep_joined`."""
+        return self.watermark // self.grains[0], self.watermark // self.grains[1]
+
+    def vote(self, time: float) -> float:
+        """Return the time that a quarter of the last events have reached, if there are eight or all that may be."""
+        self.last = [*self.last, time][-self.config.votes :]
+        if len(self.last) < min(8, self.config.votes):
+            return self.watermark
+        return max(self.watermark, sorted(self.last, reverse=True)[len(self.last) // 4])
 
     def of_kinds(self, *kinds: str) -> list[Entry]:
         """Return the entries of some kinds, the oldest first."""
@@ -92,7 +110,7 @@ class Oracle:
 
     def put(self, kind: str, key: Any, pair: Pair) -> None:
         """Have a new entry, the newest; if there are too many of its sort, the oldest go."""
-        steps = int(self.watermark // self.grains[0]), int(self.watermark // self.grains[1])
+        steps = self.steps()
         self.entries.append(Entry(kind, key, steps, pair))
         for kinds, most in ((("P", "L"), self.config.max_pending), (("J", "X", "R"), self.config.max_joined)):
             there = self.of_kinds(*kinds)
@@ -115,8 +133,11 @@ class Oracle:
 
     def feed(self, event: Checked, origin: Any) -> None:
         """Take one event."""
-        if event.time > self.watermark:
-            self.watermark = event.time
+        before, self.watermark = self.watermark, self.vote(event.time)
+        if self.watermark > before:
+            if before == float("-inf"):
+                for entry in self.entries:
+                    entry.steps = self.steps()
             for which, kinds in enumerate((("P", "L"), ("J", "X", "R"))):
                 now = int(self.watermark // self.grains[which])
                 for entry in self.of_kinds(*kinds):

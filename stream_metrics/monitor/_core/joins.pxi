@@ -110,7 +110,7 @@ cdef class Joins:
         PyList_Append(self.classes, classes)
         return 0
 
-    def run(self, tuple events, long long number, double watermark, counts):
+    def run(self, tuple events, long long number, Votes votes, counts):
         """Take one event after another; return the times of new predictions, and how many came alone, as labels, as
         both."""
         cdef list ids = events[0], times = events[1], truths = events[2], predictions = events[3], scores = events[4]
@@ -119,15 +119,14 @@ cdef class Joins:
         cdef dict prefetched = self.joiner.prefetched()
         cdef long long alone = 0, labels = 0, both = 0
         cdef Py_ssize_t i, room = self.joiner.waiting.capacity(), room_done = self.joiner.done.capacity()
-        cdef double time, edge = self.joiner.edge()
+        cdef double watermark, edge = self.joiner.edge()
         cdef tuple entry
         cdef object key, truth, prediction, body, missing = self.missing
         for i in range(len(ids)):
-            key, truth, prediction, time = ids[i], truths[i], predictions[i], times[i]
-            if time > watermark:
-                watermark = time
-                if time >= edge:
-                    edge = self.joiner.advance(time, number + i)
+            key, truth, prediction = ids[i], truths[i], predictions[i]
+            watermark = votes.see(times[i])
+            if watermark >= edge and watermark > -INFINITY:
+                edge = self.joiner.advance(watermark, number + i)
             body = lookup(waiting, key)
             entry = None if body is None or prediction is not missing else self.prediction(<bytes> body)
             if entry is not None:
@@ -157,7 +156,7 @@ cdef class Joins:
                 both += 1
             if PyDict_Size(done) > room_done:
                 room_done = self.joiner.evict_overflow_done()
-        return predicted, watermark, alone, labels, both
+        return predicted, alone, labels, both
 
     cdef tuple prediction(self, bytes body):
         """Return an entry that waits if it is a prediction, else None."""

@@ -5,3 +5,4 @@
 include "events.pxi"
 include "joins.pxi"
 include "lines.pxi"
+include "votes.pxi"
