@@ -171,8 +171,8 @@ class Monitor:
     def step(self, records: Sequence[Record]) -> None:
         """Decode, join and count records that were not read before; make a checkpoint if one is due.
 
-        Raises ``Unreadable`` if none of the first 100 records is an event, and at the end ``StaleOwner`` if a partition
-        belongs to another process by now: one can go on. A partition in which anything is raised is forgotten.
+        Raises ``StaleOwner`` at the end if a partition belongs to another process by now: one can go on. A partition in
+        which anything is raised is forgotten.
         """
         parts = by_part(records)
         unknown = parts.keys() - self._partitions.keys()
@@ -193,6 +193,7 @@ class Monitor:
             return
         now = self.clock()
         events, bad = self._decoder.read(unread, now)
+        before = partition.unreadable
         with self._lock:
             try:
                 self._dead_letters.extend(partition.take(unread, events, bad, now))
@@ -203,6 +204,8 @@ class Monitor:
                 self._stale = [error]
             self._events += len(unread)
             self._read += len(unread)
+        if before is None and partition.unreadable is not None:
+            LOG.error("%s", partition.unreadable)
 
     def _if_due(self) -> None:
         now = time.monotonic()

@@ -11,26 +11,21 @@ import operator
 from collections.abc import Sequence
 from operator import itemgetter
 
-from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.arrivals import Arrivals
 from stream_metrics.monitor.changes import DriftDetectors, changed_rules
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.joining import Joiner
-from stream_metrics.monitor.records import Events, Origin, Record, Rejected
+from stream_metrics.monitor.records import Events, Record, Rejected
 from stream_metrics.monitor.spill import Rows, Spill
 from stream_metrics.monitor.store import LETTERS, Change, Row, StoreError, offsets
 from stream_metrics.wire import decoded, encoded
 
-__all__ = ["Partition", "Unreadable", "by_part", "validate"]
+__all__ = ["Partition", "by_part", "validate"]
 
 FORMAT = 1
 HOPELESS = 100
 INCOMPLETE = 100
-
-
-class Unreadable(StreamMetricsError):
-    """None of the first records was an event: the topic, or how it is to be decoded, must be wrong."""
 
 
 class Partition:
@@ -50,6 +45,7 @@ class Partition:
         self.incomplete: list[str] = []
         self.event_time: float | None = None
         self.arrivals = Arrivals()
+        self._first_bad: Rejected | None = None
         self.changed = False
         self._spill = None if rows is None else Spill(rows, number)
         self.joiner = Joiner(config.join, self._spill)
@@ -75,8 +71,8 @@ class Partition:
 
         `now` is the time of the clock, of which nothing that is counted depends.
         """
-        if not self.good:
-            self._check_hope(records, events.origins, bad)
+        if bad and not self.good and self._first_bad is None:
+            self._first_bad = bad[0]
         self.changed = True
         self.read += len(records)
         self.good += len(events.ids)
@@ -90,18 +86,19 @@ class Partition:
         self.letters = (self.letters + bad)[-LETTERS:]
         return bad
 
-    def _check_hope(self, records: Sequence[Record], origins: Sequence[Origin], bad: list[Rejected]) -> None:
-        """Raise ``Unreadable`` if the first 100 records hold no event."""
-        leading = len(records)
-        if origins:
-            leading = next(at for at, record in enumerate(records) if record[:3] == origins[0])
-        if self.read + leading >= HOPELESS:
-            first = (self.letters + bad)[0]
-            raise Unreadable(
-                f"Expected events, but none of the first {self.read + leading} records of {first.topic!r}, partition "
-                f"{first.partition}, holds one; the record at {first.offset} is refused for its {first.reason!r}: "
-                f"{first.detail}"
-            )
+    @property
+    def unreadable(self) -> str | None:
+        """Why none of the records so far was an event, if these are at least a hundred.
+
+        They are in no checkpoint, so that they are read again once the configuration was mended.
+        """
+        if self.good or self.read < HOPELESS:
+            return None
+        text = f"none of the first {self.read:,} records of partition {self.number} holds an event"
+        if self._first_bad is None:
+            return text
+        topic, _, offset, reason, detail = self._first_bad
+        return f"{text}; the record at {offset} of {topic!r} is refused for its {reason!r}: {detail}"
 
     def mark_incomplete(self, what: str) -> None:
         """Note something that the counts lack."""

@@ -17,6 +17,7 @@ they cannot copy back. Not on network file systems, where locks are no locks.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 import zlib
@@ -93,6 +94,7 @@ class Store:
     def __init__(self, path: str, shared: bool = False) -> None:
         self.path = str(path)
         self._epochs: dict[int, int] = {}  # of the partitions claimed
+        self._identity: tuple[int, int] | None = None  # device and inode of the file
         try:
             self._lock = Lock(self.path, shared)
         except Locked as error:
@@ -101,6 +103,7 @@ class Store:
             raise StoreError(f"{self.path}: {error.strerror}") from None
         try:
             self._connection = self._opened()
+            self._identity = self._found()
         except BaseException:
             self._lock.close()
             raise
@@ -108,6 +111,22 @@ class Store:
     def _opened(self) -> sqlite3.Connection:
         with self._named_errors(), self._lock.turn():
             return connect(self.path)
+
+    def _found(self) -> tuple[int, int] | None:
+        """Return device and inode of what is at the path, None if nothing is."""
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def _check_there(self) -> None:
+        """Raise ``StoreError`` if the file is no longer at its path: what is written to it would be lost."""
+        if self._found() != self._identity:
+            raise StoreError(
+                f"{self.path}: the state file was deleted or replaced while it was in use; what was counted cannot be "
+                f"saved until it is put back, or the monitor is started again"
+            )
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -126,6 +145,7 @@ class Store:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._named_errors(), self._lock.turn():
+            self._check_there()
             try:
                 self._run("begin immediate")
                 yield
@@ -266,6 +286,7 @@ class Store:
         with self._named_errors(), self._lock.turn():
             self._connection.close()
         self._lock.close()
+        self._check_there()
 
 
 def _crc(*data: bytes) -> int:

@@ -62,6 +62,7 @@ def facts(view: View) -> list[tuple[str, str]]:
         lines.append(("lag", f"{number(view.lag.records)} records still to be read"))
     if view.checkpoint.error:
         lines.append(("not saved", visible(view.checkpoint.error)))
+    lines += [("unreadable", visible(what)) for what in view.unreadable]
     return lines + [("incomplete", visible(what)) for what in view.incomplete]
 
 

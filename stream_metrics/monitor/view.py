@@ -69,5 +69,6 @@ def operation_view(partitions: Sequence[Partition], lag: Mapping[tuple[str, int]
             for each in partitions
         ],
         changes=changes_view((each.number, each.changes) for each in partitions),
+        unreadable=[each.unreadable for each in partitions if each.unreadable is not None],
         incomplete=[what for partition in partitions for what in partition.incomplete],
     )

@@ -338,6 +338,7 @@ class View(Struct, kw_only=True):
 
     `now` is the time of the clock and `event_time` that of the newest event. `windows` are the keys of `by_window` in
     order, "total" first; `headline` are the metrics to show first. `history` has the trend lines of each window.
+    `unreadable` says of which partitions no record was an event so far, `incomplete` what counts lack.
     `workers` is of collectors only.
     """
 
@@ -357,6 +358,7 @@ class View(Struct, kw_only=True):
     lag: Lag = msgspec.field(default_factory=Lag)
     checkpoint: Checkpoint = msgspec.field(default_factory=Checkpoint)
     partitions: list[PartitionRow] = []
+    unreadable: list[str] = []
     incomplete: list[str] = []
     alerts: list[Alert] = []
     changes: list[DriftRow] = []

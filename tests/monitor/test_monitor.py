@@ -18,7 +18,6 @@ from stream_metrics.monitor.config import Config, Counting
 from stream_metrics.monitor.config import Store as StoreConfig
 from stream_metrics.monitor.export import Export, read_export, restore
 from stream_metrics.monitor.monitor import Monitor
-from stream_metrics.monitor.partition import Unreadable
 from stream_metrics.monitor.sources.memory import MemorySource
 from stream_metrics.monitor.store import StaleOwner, Store, StoreError
 from stream_metrics.monitor.view_types import DeadLetter, PartitionRow, to_json
@@ -153,35 +152,39 @@ def test_records_of_other_partitions_are_refused() -> None:
         monitor.step(records(events(3), 7))
 
 
-def test_the_first_hundred_records_must_not_all_fail(tmp_path: Path) -> None:
-    """A wrong topic stops the monitor and leaves its offsets where they were; a hundred later ones are only counted."""
-    junk = records(["junk"] * 100)
-    monitor = opened(tmp_path, BUSY)
-    monitor.assign([0])
-    monitor.step(junk[:99])
-    monitor.checkpoint()
-
-    with pytest.raises(Unreadable, match=r"none of the first 100 records of 't', partition 0.*'decode': not JSON"):
-        monitor.step(junk[99:])
-    monitor.close()
-    again = opened(tmp_path, BUSY)
-
-    assert again.assign([0]) == {}
-    assert again.store is not None
-    assert again.store.letters() == []
-    again.step(records([*["junk"] * 99, {"id": 1, "time": START, "truth": "cat"}]))
-    assert again.view().records.rejected == {"decode": 99}
-    again.close()
-
-
 @pytest.mark.parametrize("chunk", [7, 99, 100, 101, 8192])
-def test_hope_does_not_depend_on_batches(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """99 that fail before the first event are tolerated, 100 are not, however they are cut."""
+def test_a_partition_without_events_is_said_and_stops_no_other(
+    chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A hundred records of something else: said until a good one comes; until then they are read again at the start."""
     monkeypatch.setattr(module, "CHUNK", chunk)
+    monitor = opened(tmp_path, BUSY)
+    monitor.assign([0, 1])
+    stream = records([*["junk"] * 150, {"id": 1, "time": START, "truth": "cat", "prediction": "cat"}], 1)
+    monitor.step(stream[:99])
+    early = monitor.view().unreadable
+    monitor.step([*stream[99:150], *records(events(20))])
+    view = monitor.view()
+    monitor.close()
+    logged = [record.levelname for record in caplog.records]
+    again = opened(tmp_path, BUSY)
+    offsets = again.assign([0, 1])
+    still = again.view().unreadable
+    again.step(stream)
 
-    assert offline(records([*["junk"] * 99, *events(20)])).stats().counters.predictions > 0
-    with pytest.raises(Unreadable):
-        offline(records([*["junk"] * 100, *events(20)]))
+    assert early == []
+    assert view.unreadable == [
+        "none of the first 150 records of partition 1 holds an event; the record at 0 of 't' is refused for its "
+        "'decode': not JSON: Expecting value at column 1"
+    ]
+    assert view.join.pending + view.join.joined > 0
+    assert logged == ["ERROR"]
+    assert set(offsets) == {("t", 0)}
+    assert still == []
+    assert again.view().unreadable == []
+    assert again.view().records.rejected["decode"] >= 150
+    assert again._partitions[1].good == 1
+    again.close()
 
 
 def test_poison_is_counted_kept_and_passed(tmp_path: Path) -> None:

@@ -4,14 +4,15 @@
     recall["cat"][1h]              of a class: precision, recall, f1, roc_auc, support or predicted
     max_gap(recall, country)[1d]   the largest difference between two groups; the second name is for the reader
     n[1h]  abstained[1h]  coverage[1h]  delay_p50[1h]  delay_p90[1h]  delay_p99[1h]
-    source_up  silence  lag  lag_seconds  checkpoint_age  rejected  pending  records_per_second
+    source_up  silence  lag  lag_seconds  checkpoint_age  rejected  unreadable  incomplete  pending  records_per_second
 
 `precision`, `recall` and `f1` without a class are the mean over classes (`macro_recall`). A number that is not known,
 or 0/0, is None.
 
 `source_up` is 1, or 0 while the source cannot be read; `silence` is for how many seconds no event has come, whatever
 its time; `lag_seconds` is how old the newest event is by its own time. While the source cannot be read, `lag` is not
-known.
+known. `unreadable` is the number of partitions of which no record was an event so far, `incomplete` the number of
+reasons why counts lack records.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ OPERATION: dict[str, Callable[[View], float | None]] = {
     "lag_seconds": lambda view: view.lag.seconds,
     "checkpoint_age": lambda view: view.checkpoint.age,
     "rejected": lambda view: sum(view.records.rejected.values()),
+    "unreadable": lambda view: len(view.unreadable),
+    "incomplete": lambda view: len(view.incomplete),
     "pending": lambda view: view.join.pending,
     "records_per_second": lambda view: view.records.per_second,
 }

@@ -1,5 +1,5 @@
 // The one sentence at the top: is the model well? The worst of what is known decides, in this order: no connection,
-// nothing read any more, an alert firing, a source that cannot be read (blind), no data, a checkpoint that failed, counts
+// nothing read any more, an alert firing, a source that cannot be read (blind), no data, a checkpoint that failed, partitions without any event, counts
 // that lack records, an alert pending, a rule whose value is unknown. Without rules nothing defines what "well" means, so
 // the page says only that it is live. The sentence is spoken to screen
 // readers when its kind or the alerts change, not whenever a number in it does.
@@ -43,7 +43,7 @@ export function judge(view, feed, now = Date.now()) {
     };
   }
   if (firing.length > 0) return alarm(view, firing);
-  if (view.workers) return view.checkpoint?.error ? notSaved(view) : collecting(view, now - feed.heardAt);
+  if (view.workers) return collecting(view, now - feed.heardAt);
   if (blind) {
     return {
       kind: "blind",
@@ -54,6 +54,9 @@ export function judge(view, feed, now = Date.now()) {
   const missing = missingData(view);
   if (missing !== null) return { kind: "nodata", text: "No data", detail: missing };
   if (view.checkpoint?.error) return notSaved(view);
+  if (view.unreadable.length > 0) {
+    return { kind: "warn", text: "Unreadable", detail: view.unreadable.map((part) => short(part, 300)).join("; ") };
+  }
   if (view.incomplete.length > 0) {
     return {
       kind: "warn",

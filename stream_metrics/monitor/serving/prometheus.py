@@ -216,6 +216,7 @@ def _gauges(view: View) -> Iterable[tuple[str, str, Number | None]]:
         ("checkpoint_duration_seconds", "Time that the last checkpoint took.", checkpoint.duration),
         ("checkpoint_size_bytes", "Size of the last checkpoint.", checkpoint.bytes),
         ("checkpoint_failing", "Whether the last checkpoint failed.", int(bool(checkpoint.error))),
+        ("unreadable_partitions", "Partitions of which no record was an event so far.", len(view.unreadable)),
         ("incomplete_partitions", "Partitions whose counts lack records.", len(view.incomplete)),
     )
     return [(name, help_text, value) for name, help_text, value in gauges if value is not None]

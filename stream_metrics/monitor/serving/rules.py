@@ -115,6 +115,13 @@ ALERTS = (
         "{{ $value | humanizePercentage }} of the records cannot be used",
     ),
     Alert(
+        "ModelPartitionUnreadable",
+        "stream_metrics_unreadable_partitions > 0",
+        "0s",
+        "critical",
+        "None of the first records of {{ $value }} partitions is an event",
+    ),
+    Alert(
         "ModelCountsIncomplete",
         "stream_metrics_incomplete_partitions > 0",
         "0s",

@@ -1,10 +1,14 @@
 """A file of JSON Lines, followed like `tail -F`, or standard input.
 
 Offsets count the bytes of all that was read under this name: when the file is rotated or truncated, the new one starts
-at the offset where the old one ended. Where each of the last files started, and how each began, is kept with every
-checkpoint, so that a restart knows whether the file that it finds is the one that it was reading. If it is not, the
-rest of the old one is looked for in the same folder, where rotation leaves it. If that is not there either, records may
-be gone that were not read: what then happens is for `truncated` to say, as with Kafka.
+at the offset where the old one ended. Where each of the last files started, and what was read of it, is kept with
+every checkpoint, so that a restart knows whether the file that it finds is the one that it was reading. If it is not,
+the rest of the old one is looked for in the same folder, where rotation leaves it, and then the files that were rotated
+after it are read, one after another. If it is not there, or one of these was compressed, records are gone that were not
+read: what then happens is for `truncated` to say, as with Kafka.
+
+A file may also be truncated and written again (copytruncate). Before new bytes are taken, those before them must be the
+ones that were read last; if they are not, the rest is looked for in a copy, and the file is read from its start.
 
 Of standard input nothing can be read again: after a restart its offsets go on where they were, and what comes is new.
 """
@@ -17,29 +21,22 @@ import os
 import select
 import time
 import zlib
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.sources.lines import BLOCK, Lines
+from stream_metrics.monitor.sources.rotation import BEGINNING, Known, Skipped, find, following, same_content
 from stream_metrics.monitor.store import StoreError
 
 __all__ = ["FileSource", "StdinSource"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
-BEGINNING = 256
 FILES = 8
 NAP = 0.05
 GUESS = 150  # bytes of a record, before any was read
-
-
-class Known(NamedTuple):
-    """A file that was read: the offset at which it started, and the length and crc of how it began."""
-
-    start: int
-    size: int
-    crc: int
 
 
 class FileSource:
@@ -47,7 +44,7 @@ class FileSource:
 
     With `follow` it waits for more at the end, and goes on with the new file when it is rotated or truncated. Raises
     ``StoreError`` at the start if the file that was being read is gone and `truncated` is "fail"; with "reset" it goes
-    on with the new one, and the counts are marked as incomplete.
+    on with the new one, and the counts are marked as incomplete. So it does while it runs.
     """
 
     def __init__(self, path: str, follow: bool = False, truncated: str = "fail") -> None:
@@ -59,6 +56,9 @@ class FileSource:
         self._start = 0  # the offset at which the open file starts
         self._lines = Lines(self.topic, 0)
         self._began = b""  # how the open file begins, as far as it was read
+        self._last = b""  # the last bytes that were read of it
+        self._inode = 0
+        self._monitor: Monitor
         self._file: IO[bytes] | None = None
         self._taken = 0  # records
         self._missing = False
@@ -70,61 +70,67 @@ class FileSource:
 
     def start(self, monitor: Monitor) -> None:
         """Go on where the monitor stopped."""
+        self._monitor = monitor
         stored = monitor.attach(f"file {self.topic}", self._kept)
         self._known = [Known(*known) for known in stored or ()]
         at = monitor.assign([0]).get((self.topic, 0), 0)
         self._start = max((known.start for known in self._known if known.start <= at), default=0)
         self._known = [known for known in self._known if known.start < self._start]
         wanted = next((Known(*known) for known in (stored or ())[::-1] if known[0] == self._start), Known(0, 0, 0))
-        place = self._find(wanted, at - self._start)
+        place = self._find(wanted, at - self._start, bool(stored))
         self._lines = Lines(self.topic, at)
         if place is None and at > self._start:
-            self._gone(monitor, wanted, at)
+            self._gone(f"what followed byte {at - self._start} of the file that was being read is gone")
+            self._known.append(wanted)
+            self._start = at
             place = self.path if self.path.exists() else None
         if place is not None:
             self._open(place, at)
 
-    def _gone(self, monitor: Monitor, wanted: Known, at: int) -> None:
-        """Go on with another file than the one that was being read, if that is allowed."""
-        message = f"{self.path}: what followed byte {at - self._start} of the file that was being read is gone"
+    def _gone(self, what: str) -> None:
+        """Go on although records are gone that were not read, if that is allowed."""
+        message = f"{self.path}: {what}"
         if self._truncated != "reset":
             raise StoreError(f'{message}; truncated = "reset" goes on with the file that is there now')
         LOG.warning("%s; counts lack it", message)
-        monitor.mark_incomplete(0, message)
-        self._known.append(wanted)
-        self._start = at
+        self._monitor.mark_incomplete(0, message)
 
     def _open(self, path: Path, at: int) -> None:
         self._lines = Lines(self.topic, at)
         self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed by close
-        self._began = os.pread(self._file.fileno(), min(BEGINNING, at - self._start), 0)
-        self._file.seek(at - self._start)
+        read = at - self._start
+        last = min(BEGINNING, read)
+        self._began = os.pread(self._file.fileno(), last, 0)
+        self._last = os.pread(self._file.fileno(), last, read - last)
+        self._file.seek(read)
+        self._inode = os.fstat(self._file.fileno()).st_ino
 
-    def _find(self, wanted: Known, at: int) -> Path | None:
-        """Return the file that began like the wanted one and is long enough; the first choice is the one named."""
-        others = sorted(self.path.parent.glob(f"{self.path.name}?*"))
-        for path in (self.path, *others):
-            try:
-                with open(path, "rb") as file:
-                    beginning = file.read(wanted.size)
-                    if zlib.crc32(beginning) == wanted.crc and os.fstat(file.fileno()).st_size >= at:
-                        return path
-            except OSError as error:
-                if path == self.path and not (self._follow and isinstance(error, FileNotFoundError)):
-                    raise StoreError(f"{path}: {error.strerror or error}") from error
-        return None
+    def _find(self, wanted: Known, at: int, rotated: bool) -> Path | None:
+        """Return the path of the file that was being read, by its name or where rotation left it."""
+        others = sorted(self.path.parent.glob(f"{self.path.name}?*")) if rotated else []
+        paths = [each for each in (self.path, *others) if each == self.path or each.is_file()]
+        if self._follow and not self.path.exists():
+            paths.remove(self.path)
+        try:
+            return find(paths, wanted, at)
+        except OSError as error:
+            raise StoreError(f"{error.filename}: {error.strerror or error}") from error
+
+    def _this(self) -> Known:
+        """Return what is known of the open file."""
+        beginning = len(self._began), zlib.crc32(self._began)
+        return Known(self._start, *beginning, self._inode, self._lines.read - self._start, zlib.crc32(self._last))
 
     def _kept(self) -> list[list[int]]:
         """Return what a checkpoint has to keep: the last files read, this one included."""
-        this = Known(self._start, len(self._began), zlib.crc32(self._began))
-        return [list(known) for known in (*self._known[-FILES:], this)]
+        return [list(known) for known in (*self._known[-FILES:], self._this())]
 
     def poll(self, timeout: float) -> list[Record]:
         """Return the records of the next megabyte."""
         end = time.monotonic() + timeout
         while not self.ended:
             block = b"" if self._file is None else self._file.read(BLOCK)
-            records = self._read(block) if block else self._moved_on()
+            records = self._read(block) if block and self._intact() else self._moved_on()
             if records is None:
                 self.ended = not self._follow
                 records = self._lines.last() if self.ended else []
@@ -141,7 +147,15 @@ class FileSource:
     def _read(self, block: bytes) -> list[Record]:
         if len(self._began) < BEGINNING:
             self._began += block[: BEGINNING - len(self._began)]
+        self._last = (self._last + block)[-BEGINNING:]
         return self._lines.add(block)
+
+    def _intact(self) -> bool:
+        """Tell whether the file still has what was read of it last."""
+        if self._file is None:
+            return True
+        last = len(self._last)
+        return os.pread(self._file.fileno(), last, self._lines.read - self._start - last) == self._last
 
     def _moved_on(self) -> list[Record] | None:
         """Go on at the end of the file with another one, if there is one by now, and return what was left of this one.
@@ -158,19 +172,42 @@ class FileSource:
             self._open(self.path, self._start)
             return []
         here = os.fstat(self._file.fileno())
+        place: Path | None = self.path
         if (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino):
-            if here.st_size >= self._lines.read - self._start:
+            if here.st_size >= self._lines.read - self._start and self._intact():
                 return None
+            if self._copy():
+                return []
         else:
             block = self._file.read(BLOCK)  # what was written before it was renamed
             if block:
                 return self._read(block)
+            try:
+                place = following(self.path, here, [*self._known, self._this()])
+            except Skipped as skipped:
+                self._gone(str(skipped))
+                place = None
         left = self._lines.last()
-        self._known.append(Known(self._start, len(self._began), zlib.crc32(self._began)))
+        self._known.append(self._this())
         self._start = self._lines.read
         self._file.close()
-        self._open(self.path, self._start)
+        self._open(place or self.path, self._start)
         return left
+
+    def _copy(self) -> bool:
+        """Go on with a copy of what was in the file before it was truncated, if there is one with more to read."""
+        this, at = self._this(), self._lines.read
+        for other in self.path.parent.glob(f"{self.path.name}?*"):
+            with suppress(OSError), open(other, "rb") as file:
+                if other.is_file() and same_content(file.fileno(), this, this.read + 1) and this.read:
+                    assert self._file is not None
+                    self._file.close()
+                    self._file = open(other, "rb", buffering=0)  # noqa: SIM115 - closed by close
+                    self._file.seek(this.read)
+                    self._inode = os.fstat(self._file.fileno()).st_ino
+                    return True
+        LOG.warning("%s was truncated after byte %d; what was written to it and not read is gone", self.path, at)
+        return False
 
     def lag(self) -> dict[tuple[str, int], int]:
         """Return how many records are still in the file, as its length and those read so far suggest."""
