@@ -66,8 +66,10 @@ class Join:
 
     ttl: str = _key("7d", "how long a prediction waits for its label, by the time of events")
     keep_joined: str = _key("1h", "how long joined pairs are kept, to recognise duplicates and corrections")
-    max_pending: int = _key(1_000_000, "maximum pending entries; older ones expire early")
+    keep_ids: str = _key("2d", "how long ids are remembered after that, so that a replay is not counted twice; 0s: not")
+    max_pending: int = _key(10_000_000, "maximum pending entries; older ones expire early")
     max_joined: int = _key(1_000_000, "maximum joined entries kept; older ones are forgotten early")
+    max_ids: int = _key(20_000_000, "maximum ids remembered, 9 bytes each on disk, up to 80 in memory")
     in_memory: int = _key(250_000, "pending entries kept in memory; older ones are in the state file only")
     ahead: str = _key("10m", "an event that is further ahead of the clock is rejected")
     votes: int = _key(256, "the last events of a partition that tell its time, a quarter of them; 1 trusts every clock")

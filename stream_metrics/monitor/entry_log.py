@@ -58,8 +58,7 @@ class Written(NamedTuple):
 class EntryLog:
     """Entries by id, as bytes: `entries` has those in memory, `removed` the ids that left since the last checkpoint.
 
-    `keep` is in seconds; `most` bounds how many entries there are; those beyond `in_memory` are moved to `spill`. With
-    `drop_values` entries that leave by age or number are returned empty.
+    `keep` is in seconds; `most` bounds how many entries there are; those beyond `in_memory` are moved to `spill`.
     """
 
     def __init__(
@@ -68,7 +67,6 @@ class EntryLog:
         most: int,
         spill: Spill | None = None,
         in_memory: int = 0,
-        drop_values: bool = False,
     ) -> None:
         self.entries: dict[Label, bytes] = {}
         self.removed: list[Label] = []
@@ -79,7 +77,6 @@ class EntryLog:
         self.logged = 0  # entries of events before this number are in the log
         self._step = keep / STEPS
         self._in_memory = in_memory
-        self._drop_values = drop_values
         self._segments: deque[Segment] = deque()
         self._next = 0
 
@@ -137,7 +134,7 @@ class EntryLog:
             if len(gone) >= least and first_of(body) >= cut:
                 break
             bodies.append(body)
-            gone.append((key, () if self._drop_values else entry_of(body)))
+            gone.append((key, entry_of(body)))
         for (key, _), body in zip(gone[len(gone) - len(bodies) :], bodies, strict=True):
             del self.entries[key]
             if first_of(body) < self.logged:

@@ -9,6 +9,9 @@ Joined pairs are kept for `keep_joined`, at most `max_joined` of them. A second 
 duplicate, and so is one that is older than the label that counts. Any other is a correction: the pair is reverted and
 counted with the new label, if the counts can do that. Of two predictions the first one counts.
 
+Of what is no longer kept the ids are remembered for `keep_ids`, at most `max_ids` of them. So a replay is recognised:
+a prediction is a duplicate, and so is a label with the same truth; one with another is a correction that is refused.
+
 The result of an event depends on the events before it and on nothing else: not on batches, checkpoints, or restarts. So
 every correction is made in turn, after all pairs before it were counted and before any pair after it.
 
@@ -38,14 +41,16 @@ from stream_metrics.monitor.config import Join
 from stream_metrics.monitor.counting import Columns, Counts, Pair
 from stream_metrics.monitor.delays import DelayCounts
 from stream_metrics.monitor.entry_log import EntryLog, Segment
+from stream_metrics.monitor.id_memory import EXPIRED_MARK, REFUSED_MARK, IdMemory, truth_mark
 from stream_metrics.monitor.outcomes import JoinCounters, JoinStats
-from stream_metrics.monitor.records import MISSING, Checked, Events, Origin, Rejected, Weight
+from stream_metrics.monitor.records import MISSING, Checked, Events, Origin, Rejected, Truth, Weight
 from stream_metrics.monitor.spill import Entry, Spill
 
 __all__ = ["Joiner"]
 
 PREDICTION, LABEL, JOINED, EXPIRED, REFUSED = range(5)
 TRUTH, LABELLED = 2, 8  # of an entry that is joined
+MARKS = {EXPIRED: EXPIRED_MARK, REFUSED: REFUSED_MARK}
 
 
 class Joiner:
@@ -58,7 +63,8 @@ class Joiner:
         keep = parse_duration(config.keep_joined, "keep_joined", zero=True) / 1e9
         ttl, most = parse_duration(config.ttl, "ttl") / 1e9, config.max_joined if keep else 0
         self.waiting = EntryLog(ttl, config.max_pending, spill, config.in_memory)
-        self.done = EntryLog(keep, most, drop_values=True)
+        self.done = EntryLog(keep, most)
+        self.ids = IdMemory(parse_duration(config.keep_ids, "keep_ids", zero=True) / 1e9, config.max_ids)
         self.spill = spill
         self.counters = JoinCounters()
         self.votes = Votes(config.votes)
@@ -108,12 +114,13 @@ class Joiner:
 
     def edge(self) -> float:
         """Return the event time from which `advance` has something to do."""
-        return min(self.waiting.edge, self.done.edge)
+        return min(self.waiting.edge, self.done.edge, self.ids.edge)
 
     def advance(self, time: float, number: int) -> float:
         """Expire entries that are too old, and return the event time at which the next ones expire."""
+        self.ids.advance(time)
         self._expire(self.waiting.advance(time, number), number)
-        self.done.advance(time, number)
+        self._remember(self.done.advance(time, number))
         return self.edge()
 
     def evict_overflow(self, number: int) -> int:
@@ -128,7 +135,16 @@ class Joiner:
         gone = self.done.evict_overflow()
         if self.done.most:
             self.counters.forgotten += len(gone)
+        self._remember(gone)
         return self.done.capacity()
+
+    def _remember(self, gone: Iterable[tuple[Label, Entry]]) -> None:
+        """Remember the ids of entries that are no longer kept, and what became of them."""
+        if not self.ids.most:
+            return
+        for key, entry in gone:
+            mark = truth_mark(entry[TRUTH]) if entry[1] == JOINED else MARKS[entry[1]]
+            self.counters.ids_forgotten += self.ids.put(key, mark)
 
     def _expire(self, gone: Iterable[tuple[Label, Entry]], number: int) -> None:
         counters, done = self.counters, self.done
@@ -156,7 +172,7 @@ class Joiner:
 
     def _prediction(self, event: Checked, number: int, origin: Origin) -> bool:
         key, entry = event.id, self.waiting.get(event.id)
-        if entry is None and self.done.get(key) is None:
+        if entry is None and self.done.get(key) is None and self.ids.mark(key) is None:
             self.waiting.put(key, (number, PREDICTION, event.time, *event[3:]))
             self.counters.pending += 1
             self.evict_overflow(number)
@@ -181,6 +197,8 @@ class Joiner:
             self._pair(number, prediction, event.weight, event.group, time, origin)
         elif entry is not None and (time < entry[2] or truth == entry[3]):
             self.counters.labels_duplicate += 1
+        elif settled is None and entry is None and (mark := self.ids.mark(key)) is not None:
+            self._label_again(mark, truth)
         elif settled is None:
             if entry is None:
                 self.counters.labels_waiting += 1
@@ -195,6 +213,15 @@ class Joiner:
             self.counters.labels_duplicate += 1
         else:
             self._correct(event, number, origin, counts)
+
+    def _label_again(self, mark: int, truth: Truth) -> None:
+        """Count a label of an id of which nothing but the mark is known."""
+        if mark == EXPIRED_MARK:
+            self.counters.labels_late += 1
+        elif mark in (REFUSED_MARK, truth_mark(truth)):
+            self.counters.labels_duplicate += 1
+        else:
+            self.counters.corrections_refused += 1
 
     def _pair(
         self,
@@ -251,6 +278,8 @@ class Joiner:
             for key, body, origin in zip(joins.keys, joins.bodies, columns.origins, strict=True):
                 if origin in where and entries.get(key) is body:
                     self.done.put(key, (first_of(body), REFUSED))
+                elif origin in where:
+                    self.ids.remark(key, REFUSED_MARK)
         self.delays.add(delays)
         joins.clear()
 
@@ -263,12 +292,17 @@ class Joiner:
         spill = [] if self.spill is None else self.spill.content(moving)
         edges = [list(self.waiting.edges), list(self.done.edges)]
         counters, votes = list(vars(self.counters).values()), self.votes.content()
-        return [counters, self.watermark, self.number, self.delays.content(), edges, spill, votes]
+        ids = self.ids.content()
+        return [counters, self.watermark, self.number, self.delays.content(), edges, spill, votes, ids]
 
-    def load(self, content: Any, waiting: Iterable[Segment], done: Iterable[Segment]) -> None:
+    def load(
+        self, content: Any, waiting: Iterable[Segment], done: Iterable[Segment], ids: Iterable[Segment] = ()
+    ) -> None:
         """Take over what was written before."""
-        counters, watermark, self.number, delays, edges, spill, *votes = content
-        self.votes.load(votes[0] if votes else (), watermark)
+        counters, watermark, self.number, delays, edges, spill, *later = content
+        self.votes.load(later[0] if later else (), watermark)
+        if len(later) > 1 and self.ids.most:
+            self.ids.load(later[1], ids)
         self.counters = JoinCounters(*counters)
         self.delays = DelayCounts(*delays)
         for shelf, segments, its_edges in zip((self.waiting, self.done), (waiting, done), edges, strict=True):

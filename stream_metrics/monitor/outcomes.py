@@ -37,6 +37,7 @@ class JoinCounters:
     labels_refused: int = 0  # corrections that could not be counted
     expired_early: int = 0  # predictions that expired because too many waited
     forgotten: int = 0  # ids of joined pairs and expired predictions, forgotten early because there were too many
+    ids_forgotten: int = 0  # ids that are not even remembered, because there were too many
 
     def __add__(self, other: JoinCounters) -> JoinCounters:
         return JoinCounters(**{name: value + getattr(other, name) for name, value in vars(self).items()})
@@ -54,6 +55,8 @@ class JoinStats(NamedTuple):
     predictions_expired: int
     corrections: int
     corrections_refused: int
+    expired_early: int
+    forgotten: int  # ids that are not even remembered
     delays: Delays
     counters: JoinCounters
 
@@ -62,6 +65,7 @@ class JoinStats(NamedTuple):
         """Return the numbers of counters, with the delays."""
         unmatched = counters.labels_waiting + counters.labels_expired
         named = {name: getattr(counters, name) for name in cls._fields if hasattr(counters, name)}
+        named["forgotten"] = counters.ids_forgotten
         return cls(**named, labels_unmatched=unmatched, delays=delays, counters=counters)
 
     @classmethod

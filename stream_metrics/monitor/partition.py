@@ -116,9 +116,8 @@ class Partition:
         following = offsets(self.next)
         state = self.state(len(waiting.moves.added))
         came = self.arrivals.last or 0.0
-        return Change(
-            self.number, self._epoch, self._previous, following, state, changed, dropped, waiting, done, came
-        )
+        shelves = waiting, done, came, self.joiner.ids.prepared()
+        return Change(self.number, self._epoch, self._previous, following, state, changed, dropped, *shelves)
 
     def state(self, moving: int = 0) -> bytes:
         """Return everything but counts and entries as bytes; `moving` entries are about to be moved to rows."""
@@ -134,6 +133,7 @@ class Partition:
         self._parts |= change.parts
         self.joiner.waiting.written(change.waiting)
         self.joiner.done.written(change.done)
+        self.joiner.ids.written(change.ids)
         self._previous = change.next
         self.letters = []
         self.changed = False
@@ -152,7 +152,7 @@ class Partition:
         self.changes.load(*changes)
         self._parts = self.counts.parts()
         self.rejected, self.incomplete = dict(rejected), list(incomplete)
-        self.joiner.load(content, row.waiting, row.done)
+        self.joiner.load(content, row.waiting, row.done, row.ids)
         recent = self.joiner.votes.content() or [t for t in (self.event_time,) if t is not None]
         if recent:
             self.arrivals.note(recent, row.written)

@@ -29,11 +29,14 @@ from stream_metrics.monitor.entry_log import Segment, Written
 from stream_metrics.monitor.locks import Lock, Locked
 from stream_metrics.monitor.records import Rejected
 from stream_metrics.monitor.schema import StoreError, connect
+from stream_metrics.monitor.spill import Moves
 from stream_metrics.wire import decoded, encoded
 
 __all__ = ["Change", "LETTERS", "Row", "StaleOwner", "Store", "StoreError", "offsets"]
 
 LETTERS = 10_000
+SHELVES = 3  # waiting entries, joined ones, ids
+NO_IDS = Written(None, 0, Moves(), 0, [])
 
 
 class StaleOwner(StoreError):
@@ -56,6 +59,7 @@ class Row(NamedTuple):
     waiting: list[Segment]
     done: list[Segment]
     written: float  # as the change that was written last says
+    ids: list[Segment]
 
 
 class Change(NamedTuple):
@@ -71,11 +75,12 @@ class Change(NamedTuple):
     waiting: Written
     done: Written
     written: float = 0.0  # the time of the clock when the last event came
+    ids: Written = NO_IDS
 
     @property
     def size(self) -> int:
         """How many bytes it writes, those that outgrow the memory left out."""
-        segments = [written.segment for written in (self.waiting, self.done)]
+        segments = [written.segment for written in (self.waiting, self.done, self.ids)]
         bodies = [segment.body for segment in segments if segment is not None]
         return sum(map(len, [self.state, *self.parts.values(), *bodies]))
 
@@ -165,7 +170,7 @@ class Store:
             parts = self._run("select name, body, crc from parts where part = ?", part).fetchall()
             logs = [
                 self._run("select * from log where part = ? and shelf = ? order by number", part, shelf).fetchall()
-                for shelf in (0, 1)
+                for shelf in range(SHELVES)
             ]
         _, epoch, following, state, crc, restored, written = row
         self._check_crc(f"the state of partition {part}", crc, following, state)
@@ -174,10 +179,10 @@ class Store:
         for log in logs:
             for _, _, number, _, _, body, crc in log:
                 self._check_crc(f"segment {number} of the log of partition {part}", crc, body)
-        waiting, done = ([Segment(*entry[2:6]) for entry in log] for log in logs)
+        waiting, done, ids = ([Segment(*entry[2:6]) for entry in log] for log in logs)
         bodies = {name: body for name, body, _ in parts}
         self._epochs[part] = epoch
-        return Row(part, epoch, dict(decoded(following)), state, bodies, bool(restored), waiting, done, written)
+        return Row(part, epoch, dict(decoded(following)), state, bodies, bool(restored), waiting, done, written, ids)
 
     def _check_crc(self, what: str, crc: int, *data: bytes) -> None:
         if _crc(*data) != crc:
@@ -192,7 +197,7 @@ class Store:
             for change in changes:
                 self._swap(change)
                 self._write_parts(change)
-                for shelf, written in enumerate((change.waiting, change.done)):
+                for shelf, written in enumerate((change.waiting, change.done, change.ids)):
                     self._write_log(change.part, shelf, written)
                 self._move(change.part, change.waiting)
             if letters:

@@ -77,6 +77,8 @@ JOIN = {
     "labels_duplicate": "labels twice",
     "corrections": "corrected",
     "corrections_refused": "not corrected",
+    "expired_early": "given up early, since too many waited",
+    "forgotten": "ids forgotten, since there were too many",
 }
 
 

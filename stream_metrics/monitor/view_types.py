@@ -186,7 +186,11 @@ class WindowView(Struct, kw_only=True):
 
 
 class JoinCounts(Struct):
-    """Outcomes of predictions and labels since the start; `pending` is how many predictions wait now."""
+    """Outcomes of predictions and labels since the start; `pending` is how many predictions wait now.
+
+    `expired_early` are those of `predictions_expired` that were given up because too many waited; `forgotten` are ids
+    that were forgotten because there were too many, so that they would be counted again.
+    """
 
     pending: int = 0
     joined: int = 0
@@ -197,6 +201,8 @@ class JoinCounts(Struct):
     predictions_expired: int = 0
     corrections: int = 0
     corrections_refused: int = 0
+    expired_early: int = 0
+    forgotten: int = 0
 
 
 class Records(Struct):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from support.monitor_oracle import FakeCounts, Oracle
 
 from stream_metrics.monitor.config import Join
+from stream_metrics.monitor.id_memory import IdMemory
 from stream_metrics.monitor.joining import Joiner
 from stream_metrics.monitor.outcomes import JoinStats
 from stream_metrics.monitor.records import MISSING, Checked, Events
@@ -17,7 +18,7 @@ from stream_metrics.monitor.scores import packed
 from stream_metrics.monitor.spill import Spill
 
 SIZES = {"max_pending": st.integers(0, 8), "max_joined": st.integers(0, 8), "in_memory": st.integers(0, 4)}
-VOTES = {"votes": st.sampled_from([1, 2, 5, 9, 32])}
+OTHERS = {"votes": st.sampled_from([1, 2, 5, 9, 32]), "keep_ids": st.sampled_from(["0s", "2d"])}
 LENGTHS = {"ttl": st.sampled_from(["1s", "10s", "1h"]), "keep_joined": st.sampled_from(["1s", "10s", "1h"])}
 
 
@@ -62,18 +63,19 @@ class Kept:
 
     def __init__(self, config: Join) -> None:
         self.config, self.table, self.counts = config, Table(), FakeCounts()
-        self.logs: tuple[dict[int, Any], ...] = ({}, {})
+        self.logs: tuple[dict[int, Any], ...] = ({}, {}, {})
         self.joiner = Joiner(config, Spill(self.table, 0))
 
     def checkpoint(self) -> None:
         """Write what has changed."""
-        for shelf, log in zip((self.joiner.waiting, self.joiner.done), self.logs, strict=True):
-            done = shelf.prepared(self.joiner.number)
+        shelves = self.joiner.waiting, self.joiner.done, self.joiner.ids
+        for shelf, log in zip(shelves, self.logs, strict=True):
+            done = shelf.prepared() if isinstance(shelf, IdMemory) else shelf.prepared(self.joiner.number)
             for number in [number for number in log if number < done.first]:
                 del log[number]
             if done.segment is not None:
                 log[done.segment.number] = done.segment
-            self.table.move(done.moves) if shelf.spill is not None else None
+            self.table.move(done.moves) if shelf is self.joiner.waiting else None
             shelf.written(done)
 
     def restart(self) -> None:
@@ -81,7 +83,7 @@ class Kept:
         self.checkpoint()
         content = self.joiner.content()
         self.joiner = Joiner(self.config, Spill(self.table, 0))
-        self.joiner.load(content, self.logs[0].values(), self.logs[1].values())
+        self.joiner.load(content, *(log.values() for log in self.logs))
 
 
 def origin(number: int) -> tuple[str, int, int]:
@@ -131,7 +133,7 @@ def test_many_that_expire_at_once_are_written() -> None:
     assert len(kept.joiner.waiting) == 1
 
 
-@given(streams(), st.builds(Join, **SIZES, **LENGTHS, **VOTES), st.data())
+@given(streams(), st.builds(Join, **SIZES, **LENGTHS, **OTHERS), st.data())
 def test_it_is_what_plain_python_makes_of_it(events: list[Checked], config: Join, data: st.DataObject) -> None:
     """Any cut into batches, with checkpoints and restarts in between: the same pairs, counters and delays."""
     oracle, kept = plain(events, config), Kept(config)

@@ -69,7 +69,7 @@ def test_what_is_written_is_read(store: Store, path: str) -> None:
     again = Store(path)
     found = again.claim(0)
 
-    assert row == Row(0, 1, {}, b"", {}, False, [], [], 0.0)
+    assert row == Row(0, 1, {}, b"", {}, False, [], [], 0.0, [])
     assert found[:6] == (0, 2, {"t": 2}, b"state 2", {"total": b"2", "pane/2": b"p"}, False)
     assert found.waiting == [Segment(2, 2, 2, b"w2")]
     assert found.done == [Segment(1, 1, 1, b"d1"), Segment(2, 1, 2, b"d2")]
@@ -104,7 +104,7 @@ def test_an_owner_is_known_by_its_offsets(store: Store) -> None:
         store.save([change(row, 1)], [], {})
 
 
-STATEMENTS = 15
+STATEMENTS = 16
 
 
 class Broken(Exception):

@@ -85,6 +85,7 @@ class Oracle:
     entries: list[Entry] = field(default_factory=list)
     watermark: float = float("-inf")
     last: list[float] = field(default_factory=list)
+    ids: dict[Any, tuple[str, Any]] = field(default_factory=dict)  # of entries that are gone: kind and truth
 
     def __post_init__(self) -> None:
         self.grains = [parse_duration(text, "") / 1e9 / 64 for text in (self.config.ttl, self.config.keep_joined)]
@@ -127,6 +128,8 @@ class Oracle:
             self.counters.predictions_expired += 1
             self.counters.pending -= 1
             self.put("X", entry.key, entry.pair)
+        elif entry.kind in "JXR" and self.config.keep_ids != "0s":
+            self.ids[entry.key] = entry.kind, entry.pair.truth
         elif entry.kind == "L":
             self.counters.labels_expired += 1
             self.counters.labels_waiting -= 1
@@ -146,7 +149,7 @@ class Oracle:
         said = event.prediction is not MISSING, event.truth is not MISSING
         self.counters.predictions += said[0]
         self.counters.labels += said[1]
-        if said == (True, True) and self.find(event.id) is None:
+        if said == (True, True) and self.find(event.id) is None and event.id not in self.ids:
             self.counts.predicted.append(event.time)
             self.join(event.id, Pair(event.truth, *event[3:7], event.time, event.time, origin, event.classes))
             return
@@ -159,11 +162,11 @@ class Oracle:
         """Take a prediction."""
         entry = self.find(event.id)
         pair = Pair(None, *event[3:7], event.time, 0.0, origin, event.classes)
-        if entry is None:
+        if entry is None and event.id not in self.ids:
             self.counts.predicted.append(event.time)
             self.counters.pending += 1
             self.put("P", event.id, pair)
-        elif entry.kind == "L":
+        elif entry is not None and entry.kind == "L":
             self.counts.predicted.append(event.time)
             self.entries.remove(entry)
             self.counters.labels_waiting -= 1
@@ -196,7 +199,12 @@ class Oracle:
         """Take a label."""
         counters, entry = self.counters, self.find(event.id)
         pair = Pair(event.truth, None, None, event.weight, event.group, 0.0, event.time, origin)
-        if entry is None:
+        if entry is None and event.id in self.ids:
+            kind, truth = self.ids[event.id]
+            counters.labels_late += kind == "X"
+            counters.labels_duplicate += kind == "R" or (kind == "J" and truth == event.truth)
+            counters.corrections_refused += kind == "J" and truth != event.truth
+        elif entry is None:
             counters.labels_waiting += 1
             self.put("L", event.id, pair)
         elif entry.kind == "P":

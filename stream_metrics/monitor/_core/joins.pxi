@@ -120,6 +120,7 @@ cdef class Joins:
         cdef long long alone = 0, labels = 0, both = 0
         cdef Py_ssize_t i, room = self.joiner.waiting.capacity(), room_done = self.joiner.done.capacity()
         cdef double watermark, edge = self.joiner.edge()
+        cdef IdTable known = self.joiner.ids.table
         cdef tuple entry
         cdef object key, truth, prediction, body, missing = self.missing
         for i in range(len(ids)):
@@ -136,7 +137,7 @@ cdef class Joins:
                 self.meet(number + i, key, truth, entry, weights[i], groups[i], times[i], origins[i], done)
                 labels += 1
             elif (prediction is missing or body is not None or PyDict_Contains(done, key)
-                    or PyDict_Contains(prefetched, key)):
+                    or PyDict_Contains(prefetched, key) or known.mark(key) >= 0):
                 row = key, times[i], truth, prediction, scores[i], weights[i], groups[i], sets[i]
                 predicted += self.joiner.handle_event(row, number + i, origins[i], counts)
                 continue

@@ -3,6 +3,7 @@
 """Compiled parts of the monitor: reading of lines and events, the join, entries of its store."""
 
 include "events.pxi"
+include "votes.pxi"
+include "ids.pxi"
 include "joins.pxi"
 include "lines.pxi"
-include "votes.pxi"

@@ -5,6 +5,7 @@
     max_gap(recall, country)[1d]   the largest difference between two groups; the second name is for the reader
     n[1h]  abstained[1h]  coverage[1h]  delay_p50[1h]  delay_p90[1h]  delay_p99[1h]
     source_up  silence  lag  lag_seconds  checkpoint_age  rejected  unreadable  incomplete  pending  records_per_second
+    expired_early  forgotten  corrections_refused  labels_unmatched
 
 `precision`, `recall` and `f1` without a class are the mean over classes (`macro_recall`). A number that is not known,
 or 0/0, is None.
@@ -12,7 +13,8 @@ or 0/0, is None.
 `source_up` is 1, or 0 while the source cannot be read; `silence` is for how many seconds no event has come, whatever
 its time; `lag_seconds` is how old the newest event is by its own time. While the source cannot be read, `lag` is not
 known. `unreadable` is the number of partitions of which no record was an event so far, `incomplete` the number of
-reasons why counts lack records.
+reasons why counts lack records. `expired_early` are predictions that were given up because more than `max_pending`
+waited, `forgotten` ids beyond `max_ids`.
 """
 
 from __future__ import annotations
@@ -44,6 +46,10 @@ OPERATION: dict[str, Callable[[View], float | None]] = {
     "incomplete": lambda view: len(view.incomplete),
     "pending": lambda view: view.join.pending,
     "records_per_second": lambda view: view.records.per_second,
+    "expired_early": lambda view: view.join.expired_early,
+    "forgotten": lambda view: view.join.forgotten,
+    "corrections_refused": lambda view: view.join.corrections_refused,
+    "labels_unmatched": lambda view: view.join.labels_unmatched,
 }
 
 

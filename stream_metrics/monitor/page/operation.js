@@ -18,11 +18,13 @@ const JOINED = [
   ["pending", "Waiting for a label", "predictions, in memory or spilled to the state file"],
   ["labels_unmatched", "Labels without a prediction", "waiting for one, or given up"],
   ["labels_late", "Labels too late", "their prediction had expired"],
-  ["predictions_expired", "Predictions never labelled", "given up after the time to live"],
-  ["labels_duplicate", "Labels told twice", "counted once"],
-  ["predictions_duplicate", "Predictions told twice", "counted once"],
+  ["predictions_expired", "Predictions never labelled", "given up after the time to live, or early"],
+  ["expired_early", "Given up early", "of these, since more than max_pending waited"],
+  ["labels_duplicate", "Labels twice", "counted once"],
+  ["predictions_duplicate", "Predictions twice", "counted once"],
   ["corrections", "Corrected labels", "taken back and counted again"],
   ["corrections_refused", "Corrections refused", "what they correct can no longer be taken back"],
+  ["forgotten", "Ids forgotten", "more than max_ids; a replay of these would be counted again"],
 ];
 
 const tables = {};

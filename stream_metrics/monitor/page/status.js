@@ -64,6 +64,11 @@ export function judge(view, feed, now = Date.now()) {
       detail: `Counts lack records: ${view.incomplete.map((part) => short(described(part))).join("; ")}`,
     };
   }
+  const early = view.join.expired_early;
+  if (early > 0) {
+    const detail = `${count(early)} predictions were given up before their time, since more than max_pending waited`;
+    return { kind: "warn", text: "Predictions lost", detail };
+  }
   if (pending.length > 0)
     return { kind: "warn", text: plural(pending.length, "alert pending", "alerts pending"), detail: rules(pending) };
   if (unknown.length > 0 && !empty(view)) {

@@ -35,6 +35,8 @@ COUNTERS = {
     "labels_duplicate": ("Labels that came again, and were not counted.", ()),
     "predictions_duplicate": ("Predictions that came again, and were not counted.", ()),
     "predictions_expired": ("Predictions that were given up without a label.", ()),
+    "predictions_expired_early": ("Predictions that were given up because too many waited for a label.", ()),
+    "ids_forgotten": ("Ids that were forgotten because there were too many; they would be counted again.", ()),
     "corrections": ("Labels that changed an earlier one, and were counted instead.", ()),
     "corrections_refused": ("Labels that changed an earlier one that could not be taken back.", ()),
     "records_read": ("Records that were read.", ()),
@@ -90,6 +92,8 @@ class Exporter:
         _add(counts, "group_support", self._groups.shared(rows, total.groups.folded))
         counts[("labels_joined",)], counts[("records_read",)] = view.join.joined, view.records.read
         counts |= {(name,): getattr(view.join, name) for name in (*JOINED, "corrections_refused")}
+        counts[("predictions_expired_early",)] = view.join.expired_early
+        counts[("ids_forgotten",)] = view.join.forgotten
         self._reasons.take(view.records.rejected)
         _add(counts, "records_rejected", self._reasons.shared(view.records.rejected))
         counts |= {("delay", str(at)): count for at, count in enumerate(view.delays.counts)}

@@ -122,6 +122,13 @@ ALERTS = (
         "None of the first records of {{ $value }} partitions is an event",
     ),
     Alert(
+        "ModelPredictionsGivenUp",
+        "increase(stream_metrics_predictions_expired_early_total[1h]) > 0",
+        "0s",
+        "warning",
+        "More predictions wait for labels than max_pending; the oldest are given up before their time",
+    ),
+    Alert(
         "ModelCountsIncomplete",
         "stream_metrics_incomplete_partitions > 0",
         "0s",
