@@ -197,8 +197,8 @@ class Joiner:
             self._pair(number, prediction, event.weight, event.group, time, origin)
         elif entry is not None and (time < entry[2] or truth == entry[3]):
             self.counters.labels_duplicate += 1
-        elif settled is None and entry is None and (mark := self.ids.mark(key)) is not None:
-            self._label_again(mark, truth)
+        elif settled is None and entry is None and self.ids.mark(key) is not None:
+            self._label_again(key, truth, counts)
         elif settled is None:
             if entry is None:
                 self.counters.labels_waiting += 1
@@ -214,11 +214,13 @@ class Joiner:
         else:
             self._correct(event, number, origin, counts)
 
-    def _label_again(self, mark: int, truth: Truth) -> None:
+    def _label_again(self, key: Label, truth: Truth, counts: Counts) -> None:
         """Count a label of an id of which nothing but the mark is known."""
-        if mark == EXPIRED_MARK:
+        if self.ids.mark(key) == EXPIRED_MARK:
             self.counters.labels_late += 1
-        elif mark in (REFUSED_MARK, truth_mark(truth)):
+            return
+        self._count(counts)  # which may refuse the pair
+        if self.ids.mark(key) in (REFUSED_MARK, truth_mark(truth)):
             self.counters.labels_duplicate += 1
         else:
             self.counters.corrections_refused += 1

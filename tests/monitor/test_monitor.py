@@ -36,7 +36,7 @@ def test_the_stream_has_everything() -> None:
     """The stream of these tests has every outcome in it."""
     _, stats, rejected = WHOLE
 
-    seldom = {"refused", "labels_refused", "corrections_refused", "forgotten"}
+    seldom = {"refused", "labels_refused", "corrections_refused", "forgotten", "ids_forgotten"}
     assert {name for name, value in vars(stats.counters).items() if not value} <= seldom
     assert rejected.keys() == {"decode", "field", "time"}
     assert stats.counters.joined > 300
