@@ -47,8 +47,10 @@ def count_outputs(
     metrics of labels the class of the largest, or class 1 from 0.5 on.
     """
     outputs, targets = (x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x for x in (outputs, targets))
-    truth = _labels(targets, classes, names[1])
     soft = outputs.dtype.kind == "f"
+    if soft:
+        _check_columns(outputs, targets, classes, names)
+    truth = _labels(targets, classes, names[1])
     if soft and counts.reads != "labels":
         columns = None
         if outputs.ndim == 2:
@@ -56,16 +58,44 @@ def count_outputs(
         counts.update_many(truth, scores=outputs, w=w, classes=columns)
         return
     if soft:
-        outputs = outputs.argmax(-1) if outputs.ndim == 2 else _decided(outputs, names[0])
+        outputs = _largest(outputs, names[0]) if outputs.ndim == 2 else _decided(outputs, names[0])
     counts.update_many(truth, _labels(outputs, classes, names[0]), w)
+
+
+def _check_columns(outputs: Array, targets: Array, classes: tuple[Label, ...] | None, names: tuple[str, str]) -> None:
+    """Raise ScoreError unless there is a column for each class, or one for class 1 of two."""
+    if outputs.ndim > 2:
+        expected = "to have one or two dimensions"
+        raise ScoreError(argument=names[0], expected=expected, but=f"got the shape {outputs.shape}")
+    columns = outputs.shape[1] if outputs.ndim == 2 else 1
+    if classes is not None and columns != len(classes) and (columns, len(classes)) != (1, 2):
+        expected = f"to have a column for each of the {len(classes)} `classes`"
+        raise ScoreError(argument=names[0], expected=expected, got=columns)
+    if not columns:
+        raise ScoreError(argument=names[0], expected="to have a column for each class", but="got none")
+    if classes is None and outputs.ndim == 1 and targets.dtype.kind in "iuf":
+        others = np.flatnonzero((targets != 0) & (targets != 1))
+        if len(others):
+            position = int(others[0])
+            expected = f"to be 0 or 1 beside `{names[0]}` of one column"
+            raise LabelError(argument=names[1], position=position, expected=expected, got=targets[position].item())
+
+
+def _largest(outputs: Array, argument: str) -> Array:
+    """Return the column of the largest score of each row, the first of several; an infinity is a score, nan is none."""
+    bad = np.flatnonzero(np.isnan(outputs).any(axis=1))
+    if len(bad):
+        position, expected = int(bad[0]), "to have a number in each column"
+        raise ScoreError(argument=argument, position=position, expected=expected, but="got nan")
+    return np.asarray(outputs.argmax(axis=1))
 
 
 def _decided(outputs: Array, argument: str) -> Array:
     """Return 1 for probabilities from 0.5 on, else 0."""
-    if not ((outputs >= 0) & (outputs <= 1)).all():
-        raise ScoreError(
-            argument=argument, expected="to be labels as integers, or probabilities in [0, 1]", but="got others"
-        )
+    bad = np.flatnonzero(~((outputs >= 0) & (outputs <= 1)))
+    if len(bad):
+        position, expected = int(bad[0]), "to be labels as integers, or probabilities in [0, 1]"
+        raise ScoreError(argument=argument, position=position, expected=expected, got=outputs[position].item())
     return (outputs >= 0.5).astype(np.int64)
 
 
@@ -75,4 +105,9 @@ def _labels(values: Array, classes: tuple[Label, ...] | None, argument: str) -> 
         return values
     if values.dtype.kind not in "iub":
         raise LabelError(argument=argument, expected="to be indices of `classes`", but=f"got {values.dtype}")
+    bad = np.flatnonzero((values < 0) | (values >= len(classes)))
+    if len(bad):
+        expected = f"to be indices of `classes`, from 0 to {len(classes) - 1}"
+        at = int(bad[0])
+        raise LabelError(argument=argument, position=at, expected=expected, got=values.reshape(-1)[at].item())
     return Categorical(values.astype(np.int64), classes)

@@ -128,7 +128,7 @@ class ComputeMetrics:
         count_outputs(self.counts, outputs, targets, None, self.classes, ("predictions", "label_ids"))
 
     def _probabilities(self, logits: Array) -> Array:
-        """Return what metrics read, from the outputs of the model; the largest column stays the largest."""
+        """Return what metrics read, from the outputs of the model."""
         if self.activation is None:
             return logits
         columns = logits.shape[1] if logits.ndim == 2 else 1
@@ -138,7 +138,10 @@ class ComputeMetrics:
         if columns == 1:
             with np.errstate(over="ignore"):  # of a large negative logit
                 return np.asarray(1 / (1 + np.exp(-logits)))
-        powers = np.exp(logits - logits.max(axis=1, keepdims=True, initial=-np.inf))
+        if self.counts.reads == "labels":
+            return logits  # close ones become equal probabilities
+        with np.errstate(invalid="ignore"):  # of infinities, whose probabilities are nan and refused
+            powers = np.exp(logits - logits.max(axis=1, keepdims=True, initial=-np.inf))
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 

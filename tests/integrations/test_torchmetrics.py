@@ -128,8 +128,8 @@ def test_state_dictionaries() -> None:
     net.metric.persistent(False)
     assert set(net.state_dict()) == {"layer.weight", "layer.bias"}
     before = other.metric.counts.to_bytes()
-    with pytest.raises(RuntimeError, match="Expected to merge an Accuracy, but got a MacroF1"):
-        TorchMetric("accuracy").load_state_dict(other.metric.state_dict())
+    with pytest.raises(RuntimeError, match="Expected to merge a LogLoss, but got a MacroF1"):
+        TorchMetric("log_loss").load_state_dict(other.metric.state_dict())
     assert other.metric.counts.to_bytes() == before
 
 

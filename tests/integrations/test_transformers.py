@@ -102,13 +102,28 @@ def test_classes_single_logits_and_labels() -> None:
         ({"activation": "sigmoid"}, (LOGITS, TRUTH), "one column for 'sigmoid', and several for 'softmax', but got 3"),
         ({}, (LOGITS[:, :1], TRUTH), "and several for 'softmax', but got 1"),
         ({"activation": None}, (LOGITS, TRUTH), "probabilities from 0 to 1"),
-        ({"classes": ["a", "b"]}, (LOGITS, TRUTH), "the codes of `y_true` from -1 to 1"),
+        ({"classes": ["a", "b"]}, (LOGITS, TRUTH), "a column for each of the 2 `classes`, but got 3"),
     ],
 )
 def test_what_is_refused(arguments: dict[str, Any], form: Any, message: str) -> None:
     """A form that would give wrong values raises an error that says what is expected."""
     with pytest.raises(ValueError, match=message):
         ComputeMetrics(KEYS, **arguments)(form)
+
+
+def test_close_logits_are_no_tie() -> None:
+    """Metrics of labels read logits, of which probabilities may be equal though the logits are not."""
+    logits = np.array([[0.0, 1e-17], [1.0, -np.inf], [0.0, np.inf]])
+    assert ComputeMetrics("accuracy")((logits, np.array([1, 0, 1]))) == {"accuracy": 1.0}
+
+
+@pytest.mark.parametrize("key", ["accuracy", "log_loss"])
+@pytest.mark.parametrize("bad", [[np.nan, 0.5], [0.5, np.nan], [np.nan, np.nan]])
+def test_logits_that_are_nan(key: str, bad: list[float]) -> None:
+    """A model that returns nan has no largest logit."""
+    with pytest.raises(sm.ScoreError) as caught:
+        ComputeMetrics(key)((np.array([[0.1, 0.9], bad]), np.array([1, 0])))
+    assert caught.value.position == 1
 
 
 def test_the_example_of_the_class() -> None:

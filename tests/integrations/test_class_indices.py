@@ -1,0 +1,82 @@
+"""Outputs of networks, counted: whatever has no class in a row is refused, and the counts stay as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import stream_metrics as sm
+from stream_metrics.integrations.class_indices import count_outputs
+
+NAMES = "outputs", "targets"
+SCORES = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0, np.nan, np.inf, -np.inf])
+
+
+@given(st.integers(2, 4), st.integers(1, 5), st.data())
+def test_the_largest_score_or_an_error(columns: int, rows: int, data: st.DataObject) -> None:
+    """A metric of labels counts the first of the largest scores; nan in any row is refused by its position."""
+    row = st.lists(SCORES, min_size=columns, max_size=columns)
+    outputs = np.array(data.draw(st.lists(row, min_size=rows, max_size=rows)))
+    targets = np.array(data.draw(st.lists(st.integers(0, columns - 1), min_size=rows, max_size=rows)))
+    matrix, bad = sm.Accuracy(), [at for at, scores in enumerate(outputs) if np.isnan(scores).any()]
+
+    if bad:
+        with pytest.raises(sm.ScoreError) as caught:
+            count_outputs(matrix, outputs, targets, None, None, NAMES)
+        assert (caught.value.argument, caught.value.position) == ("outputs", bad[0])
+        assert matrix.n == 0
+        return
+    count_outputs(matrix, outputs, targets, None, None, NAMES)
+    right = [list(scores).index(max(scores)) == target for scores, target in zip(outputs, targets, strict=True)]
+    assert matrix.get() == sum(right) / rows
+
+
+@pytest.mark.parametrize("key", ["accuracy", "macro_f1", "log_loss", "roc_auc_ovr"])
+@pytest.mark.parametrize("columns", [0, 1, 2, 4])
+def test_columns_are_those_of_the_classes(key: str, columns: int) -> None:
+    """A model with more or fewer outputs than there are classes is refused, whatever the metric reads."""
+    counts = sm.MetricSet([key], scores=key in ("log_loss", "roc_auc_ovr"))
+    outputs = np.full((2, columns), 1 / max(columns, 1))
+    with pytest.raises(sm.ScoreError, match="`outputs` to have a column for each of the 3 `classes`"):
+        count_outputs(counts, outputs, np.array([0, 1]), None, ("a", "b", "c"), NAMES)
+    assert counts.n == 0
+
+
+@pytest.mark.parametrize(
+    ("outputs", "targets", "argument"),
+    [
+        ([0, -1], [0, 1], "outputs"),
+        ([0, 2], [0, 1], "outputs"),
+        ([0, 1], [0, -1], "targets"),
+        ([0, 1], [0, 2], "targets"),
+        (np.array([0, 2**64 - 1], np.uint64), [0, 1], "outputs"),
+        ([0.2, 0.8], [0, 2], "targets"),
+        ([[0.2, 0.8], [0.5, 0.5]], [0, -1], "targets"),
+    ],
+)
+def test_an_index_of_no_class_is_no_abstention(outputs: Any, targets: Any, argument: str) -> None:
+    """Negative and large indices are refused by position."""
+    counts = sm.Accuracy()
+    with pytest.raises(sm.LabelError) as caught:
+        count_outputs(counts, np.asarray(outputs), np.array(targets), None, ("a", "b"), NAMES)
+    assert (caught.value.argument, caught.value.position) == (argument, 1)
+    assert counts.n + counts.abstained == 0
+
+
+@pytest.mark.parametrize("key", ["accuracy", "macro_f1"])
+@pytest.mark.parametrize("other", [2, -1, 0.5, np.nan])
+def test_one_probability_is_of_class_1_against_0(key: str, other: float) -> None:
+    """Beside one column of probabilities a target is 0 or 1, also of metrics of several classes."""
+    counts = sm.MetricSet([key])
+    outputs, targets = np.array([0.2, 0.8, 0.5]), np.array([0, 1, 1])
+    count_outputs(counts, outputs, targets, None, None, NAMES)
+    assert counts.get()[key] == 1.0
+    before = counts.to_bytes()
+    with pytest.raises(sm.LabelError) as caught:
+        count_outputs(counts, outputs, np.array([0, 1, other]), None, None, NAMES)
+    assert (caught.value.argument, caught.value.position) == ("targets", 2)
+    assert counts.to_bytes() == before
