@@ -87,6 +87,9 @@ class Scorer:
             raise ScoreError(argument="estimator", expected=expected, but=but)
         table = np.asarray(getattr(estimator, method)(X))
         classes = np.asarray(estimator.classes_).tolist()
+        if method == "decision_function" and len(classes) > 2 and _compares_pairs(estimator):
+            but = "got one for each pair of classes, of decision_function_shape='ovo'"
+            raise ScoreError(argument="estimator", expected="to have a score for each class", but=but)
         return (np.column_stack([-table, table]) if table.ndim == 1 else table), classes
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> Scorer:
@@ -127,6 +130,13 @@ class Scorer:
 
     def __repr__(self) -> str:
         return f"scorer({', '.join([repr(self.key), *(f'{name}={value!r}' for name, value in self.options.items())])})"
+
+
+def _compares_pairs(estimator: Any) -> bool:
+    """Tell whether columns of `decision_function` are pairs of classes; of three classes there are three pairs."""
+    model = getattr(estimator, "best_estimator_", estimator)
+    options = model.get_params() if hasattr(model, "get_params") else {}
+    return any(name.endswith("decision_function_shape") and value == "ovo" for name, value in options.items())
 
 
 def scorer(key: str, **options: Any) -> Scorer:

@@ -17,11 +17,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, make_scorer, precision_score
+from sklearn.metrics import f1_score, make_scorer, precision_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 import stream_metrics as sm
 
@@ -166,3 +166,19 @@ def test_what_cannot_be_scored() -> None:
     assert sm.scorer("macro_f1")(Rude().fit(X, TEXT), X, TEXT) == pytest.approx(
         f1_score(TEXT, np.repeat("ant", 240), average="macro")
     )
+
+
+def test_scores_of_pairs_of_classes_are_no_scores_of_classes() -> None:
+    """Three classes have as many pairs, so the number of columns does not tell that they are pairs."""
+    pairs = make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo"))
+    search = GridSearchCV(SVC(), {"decision_function_shape": ["ovo"]}, scoring="accuracy", cv=2)
+    for model in (pairs, search):
+        fitted = model.fit(X, TEXT)
+        assert fitted.decision_function(X).shape[1] == len(fitted.classes_) == 3
+        with pytest.raises(sm.ScoreError, match="a score for each class, but got one for each pair"):
+            sm.scorer("roc_auc_ovr")(fitted, X, TEXT)
+        assert sm.scorer("accuracy")(fitted, X, TEXT) == fitted.score(X, TEXT)
+    two = X[TEXT != "ant"], TEXT[TEXT != "ant"]
+    binary = SVC(decision_function_shape="ovo").fit(*two)
+    expected = roc_auc_score(two[1] == binary.classes_[1], binary.decision_function(two[0]))
+    assert sm.scorer("roc_auc", pos_label=binary.classes_[1].item())(binary, *two) == pytest.approx(expected)
