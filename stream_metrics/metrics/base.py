@@ -15,7 +15,7 @@ from stream_metrics.labels.pos_label import counted_before
 from stream_metrics.metrics.folds import batch_of, copied, merge_folds, revert_unit, update_unit, written
 from stream_metrics.states.limits import Load
 from stream_metrics.states.protocols import BatchState
-from stream_metrics.states.reconfiguring import settled
+from stream_metrics.states.reconfiguring import check_options, settled
 from stream_metrics.wire import Portable, encoded
 
 __all__ = ["MetricBase"]
@@ -221,6 +221,9 @@ class MetricBase(UpdateBase, Portable):
         >>> wider.get(), metric.get()
         (1.0, 0.5)
         """
+        parameters = inspect.signature(type(self)).parameters.values()
+        if all(each.kind is not each.VAR_KEYWORD for each in parameters):
+            check_options(self, options, [each.name for each in parameters])
         options = settled(options)
         twin: Self = self._like(options)
         with self.reading():

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from stream_metrics._core.confusion.kernels import ConfusionCounters
-from stream_metrics.errors import OptionError
+from stream_metrics.errors import OptionError, with_article
 from stream_metrics.labels import Label, same_labels
 
 __all__ = ["check_fixed", "check_options", "not_counted", "renamed_labels", "settled"]
@@ -24,7 +24,7 @@ def check_options(state: object, options: Mapping[str, object], allowed: Iterabl
     names = sorted(allowed)
     for name in options:
         if name not in names:
-            raise TypeError(f"Expected an option of a {type(state).__name__}, which are {names}, but got {name!r}")
+            raise TypeError(f"Expected an option of {with_article(type(state))}, which are {names}, but got {name!r}")
 
 
 def settled(options: Mapping[str, Any]) -> dict[str, Any]:

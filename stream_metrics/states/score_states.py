@@ -21,7 +21,7 @@ from stream_metrics.states.limits import capacity_left, cost
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import BatchState, LabelCounts
 from stream_metrics.states.ranks import RankSketch
-from stream_metrics.states.reconfiguring import not_counted
+from stream_metrics.states.reconfiguring import check_fixed, not_counted
 from stream_metrics.states.score_labels import Decisions, LabelRule, fill_predictions
 
 __all__ = ["ScoreStates", "Steps", "count_sample"]
@@ -83,6 +83,7 @@ class ScoreStates:
         if self.ranks.n and self.threshold != twin.threshold:
             reason = "single numbers were counted as labels by it"
             raise not_counted("threshold", self.threshold, twin.threshold, reason)
+        check_fixed(self.labels, twin.labels, self.ranks.labels)  # the matrix has no class that only scores name
         size = {"buckets": twin.ranks.buckets, "sample": twin.ranks.sample}
         pos_label = twin.ranks.pos_label
         twin.ranks.merge(self.ranks.reconfigured(**size, pos_label=pos_label, pairs=twin.ranks.pairs))

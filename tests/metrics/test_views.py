@@ -263,6 +263,20 @@ def test_labels_of_a_set_with_scores_become_more() -> None:
         mine.merge(theirs)
 
 
+@pytest.mark.parametrize("fixed", [None, ["a", "b", "x"]])
+def test_labels_that_only_scores_name_cannot_go(fixed: list[str] | None) -> None:
+    """A set with fixed labels has scores of these alone, so one that counted scores of others does not become it."""
+    mine, both = sm.MetricSet(scores=True, labels=fixed), sm.Comparison(labels=fixed, scores=True)
+    rows = [{"a": 0.5, "b": 0.25, "x": 0.25}, {"a": 0.25, "b": 0.5, "x": 0.25}]
+    mine.update_many(["a", "b"], rows)
+    both.update_many(["a", "b"], rows, rows)
+    for state in (mine, both):
+        with pytest.raises(sm.OptionError, match=r"`labels` .*'x' was counted"):
+            state.reconfigured(labels=["a", "b"])
+        assert state.reconfigured(labels=["x", "b", "a"]).n == 2
+    assert mine.reconfigured(labels=["b", "a"], scores=False).labels == ("b", "a")
+
+
 def test_options_may_be_iterators() -> None:
     """They are read for the set and for each fold."""
     mine = sm.MetricSet()

@@ -102,12 +102,26 @@ def test_what_does_not_follow_is_refused(before: Any, sample: Any, after: Any, m
 
 
 @pytest.mark.parametrize(
-    "state", [sm.ConfusionMatrix(), sm.RankSketch(), sm.ProbabilityLosses(), sm.Comparison()], ids=lambda s: s.KIND
+    "state",
+    [
+        sm.ConfusionMatrix(),
+        sm.RankSketch(),
+        sm.ProbabilityLosses(),
+        sm.Comparison(),
+        sm.MetricSet(),
+        sm.MetricSet(scores=True),
+        sm.Accuracy(),
+        sm.ROCAUC(),
+        sm.ByGroup(sm.MacroF1()),
+        sm.Rolling(sm.Accuracy(), 3),
+        sm.Fading(sm.MetricSet(), half_life=3),
+    ],
+    ids=repr,
 )
 def test_only_options_can_change(state: Any) -> None:
     """An option that a state does not have is a TypeError that names those it has."""
-    with pytest.raises(TypeError, match=r"\[.*'(labels|pos_label)'.*\], but got 'metrics'"):
-        state.reconfigured(metrics=["accuracy"])
+    with pytest.raises(TypeError, match=r"option of an? \w+, which are \[.*'(labels|pos_label)'.*\], but got 'metric'"):
+        state.reconfigured(metric=["accuracy"])
 
 
 @pytest.mark.parametrize("weight", [None, 0.25])
@@ -183,6 +197,22 @@ def test_a_sketch_without_pairs_cannot_have_them() -> None:
         state.reconfigured(pairs=True)
     with pytest.raises(OptionError, match=r"`pos_label` .* 0 in place of True: single numbers"):
         state.reconfigured(pos_label=0)
+
+
+@pytest.mark.parametrize("abstained", [0, 1])
+def test_a_sketch_that_gets_its_pairs_back_goes_on_with_them(abstained: int) -> None:
+    """Without samples, the sketch counts later ones as one that had pairs from the start, alone and merged."""
+    state, direct = sm.RankSketch(pairs=False), sm.RankSketch()
+    for _ in range(abstained):
+        state.update("a", None)
+        direct.update("a", None)
+    again = state.reconfigured(pairs=True)
+    for each in (again, direct):
+        each.update_many(
+            ["a", "b", "c"], scores=[[0.5, 0.25, 0.25], [0.5, 0.25, 0.25], [0.25, 0.25, 0.5]], classes=["a", "b", "c"]
+        )
+    assert again.to_bytes() == direct.to_bytes()
+    assert again.snapshot()["roc_auc_ovo"] == direct.snapshot()["roc_auc_ovo"]
 
 
 def test_losses_take_other_classes() -> None:

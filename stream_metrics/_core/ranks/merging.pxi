@@ -107,7 +107,7 @@ cdef int add_state(RankCounters self, RankCounters other) except -1:
     cdef int64_t[::1] to, groups
     o = duplicate(other) if other is self else other
     try:
-        if self.paired and (not o.paired or loses_pairs(self, o.label_index.index)):
+        if self.paired and ((o.n and not o.paired) or loses_pairs(self, o.label_index.index)):
             drop_pairs(self)
         to = np.array([-1 if name is None else intern_class(self, name) for name in o.label_index.names] + [0, 0],
                       np.int64)
