@@ -11,8 +11,9 @@ of its reports, however many workers report at once.
 A worker is live, then silent if nothing came for a while, then retired: its counts go into the base and it needs no
 memory, but its state stays in the file. If it reports again after all, under the same epoch, it is live again, and the
 base is made again without it: nothing is lost and nothing counted twice. After `forget` the state leaves the file, and
-what comes of it later is fenced. Workers that go on from checkpoints, which contain what they have counted, are never
-retired, since their next life must replace the state that there is.
+what comes of it later is fenced. A worker that registered has as long to report for the first time. Workers that go on
+from checkpoints, which contain what they have counted, are never retired, since their next life must replace the state
+that there is.
 """
 
 from __future__ import annotations
@@ -73,13 +74,20 @@ class Report(NamedTuple):
     last: bool = False
 
 
+class Registration(NamedTuple):
+    """The epoch of a worker that starts."""
+
+    worker: str
+    epoch: int
+
+
 @dataclass
 class _Waiting:
-    """A report that is to be written, and then what became of it."""
+    """What is to be written, and then what became of it."""
 
-    report: Report
+    item: Report | Registration
     done: threading.Event = field(default_factory=threading.Event)
-    result: PutResult | Exception | None = None
+    result: PutResult | int | Exception | None = None
 
 
 class Collector:
@@ -126,23 +134,34 @@ class Collector:
         return self._thread.is_alive() and self.saved.error is None
 
     def register(self, worker: str) -> int:
-        """Return the epoch of a worker that starts; what it replaces stays until it reports."""
-        return self._aggregate.register(worker)
+        """Return the epoch of a worker that starts, when it is stored; what it replaces stays until it reports.
+
+        Raises ``Unavailable`` if it was not stored.
+        """
+        epoch = self._aggregate.register(worker)
+        self._written(Registration(worker, epoch))
+        return epoch
 
     def report(self, report: Report) -> PutResult:
         """Take a report, and return what became of it when that is stored.
 
         Raises ``MergeError`` or ``DecodeError`` for a state that cannot be used, ``Unavailable`` if it was not stored.
         """
-        waiting = _Waiting(report)
+        result = self._written(report)
+        assert isinstance(result, PutResult)
+        return result
+
+    def _written(self, item: Report | Registration) -> PutResult | int:
+        """Have something written, and return what became of it."""
+        waiting = _Waiting(item)
         if not self._thread.is_alive():
             raise Unavailable("The collector was closed")
         self._queue.put(waiting)
         if not waiting.done.wait(PATIENCE):
             raise Unavailable("The report waits to be written")
-        if isinstance(waiting.result, PutResult):
-            return waiting.result
-        raise waiting.result or Unavailable("The collector was closed")
+        if waiting.result is None or isinstance(waiting.result, Exception):
+            raise waiting.result or Unavailable("The collector was closed")
+        return waiting.result
 
     def aggregate(self) -> Aggregate:
         """Return what is collected; callers must not change it."""
@@ -198,17 +217,18 @@ class Collector:
     def _write(self, batch: Sequence[_Waiting]) -> None:
         """Apply reports in one transaction, and let those that wait for them go on."""
         began = time.monotonic()
-        results: list[PutResult | Exception] = []
+        results: list[PutResult | int | Exception] = []
+        reports = [each.item for each in batch if isinstance(each.item, Report)]
         try:
             self._mend()
             with self._store.transaction():
-                self._revive({each.report.worker for each in batch if self._comes_back(each.report)})
-                results += [self._taken(waiting.report) for waiting in batch]
+                self._revive({each.worker for each in reports if self._comes_back(each)})
+                results += [self._taken(each.item) for each in batch]
         except Exception as error:
             self._failed(error)
             results = [Unavailable(f"The report was not stored: {error}")] * len(batch)
         else:
-            self.saved = Checkpoint(None, time.monotonic() - began, sum(len(each.report.state) for each in batch))
+            self.saved = Checkpoint(None, time.monotonic() - began, sum(len(each.state) for each in reports))
             self._saved_at = time.monotonic()
             self.outcomes.update(str(result) for result in results if isinstance(result, PutResult))
             self._note_refused(batch, results)
@@ -217,12 +237,12 @@ class Collector:
             waiting.result = result
             waiting.done.set()
 
-    def _note_refused(self, batch: Sequence[_Waiting], results: Sequence[PutResult | Exception]) -> None:
+    def _note_refused(self, batch: Sequence[_Waiting], results: Sequence[PutResult | int | Exception]) -> None:
         for waiting, error in zip(batch, results, strict=True):
-            if isinstance(error, Exception):
+            if isinstance(error, Exception) and isinstance(waiting.item, Report):
                 reason = type(error).__name__.removesuffix("Error").lower()
                 self.refused[reason] += 1
-                letter = DeadLetter(waiting.report.worker, 0, waiting.report.sequence, reason, str(error))
+                letter = DeadLetter(waiting.item.worker, 0, waiting.item.sequence, reason, str(error))
                 self.letters.appendleft(letter)
 
     def _failed(self, error: Exception) -> None:
@@ -240,8 +260,12 @@ class Collector:
             self._load()
             self._stale = False
 
-    def _taken(self, report: Report) -> PutResult | Exception:
+    def _taken(self, report: Report | Registration) -> PutResult | int | Exception:
         """Return what becomes of a report, or why it cannot be used; what changes is written."""
+        if isinstance(report, Registration):
+            self._store.register(*report, time.time())
+            self._aggregate.restore_registered(*report)
+            return report.epoch
         try:
             result = self._put(report)
         except StreamMetricsError as error:
@@ -373,6 +397,7 @@ class Collector:
             self._aggregate.forget(names)
             for name in names:
                 self._store.forget(name)
+            self._store.forget_registered(time.time() - self.options.forget)
             with self._lock:
                 for name in names:
                     del self._lives[name]
@@ -390,6 +415,8 @@ class Collector:
                     aggregate.put(name, widened(states[name], labels), life.sequence, life.epoch)
             if not live:
                 aggregate.expire(0.0)
+        for name, epoch in self._store.registered().items():
+            aggregate.restore_registered(name, epoch)
         total = None if total is None else widened(total, labels)
         now = time.monotonic()
         with self._lock:

@@ -233,6 +233,8 @@ class Reporter:
 
     def _report_until(self, end: float, last: bool) -> PutResult:
         """Report, and again after a pause, until it is answered or the time is up."""
+        if self._process != os.getpid():
+            raise ReportError("Expected a reporter that this process made, but it was made before a fork")
         failures = 0
         while True:
             try:
@@ -246,8 +248,6 @@ class Reporter:
 
     def _once(self, last: bool) -> PutResult:
         """Report once; ReportError if that fails."""
-        if self._process != os.getpid():
-            raise ReportError("Expected a reporter that this process made, but it was made before a fork")
         with self._lock:
             if self._fence is not None:
                 raise self._fence

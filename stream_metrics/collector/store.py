@@ -26,6 +26,7 @@ create table workers (name text primary key, epoch integer not null, sequence in
                       standing text not null, fold integer not null, seen real not null, state blob not null);
 create table base (one integer primary key check (one = 0), state blob, lives integer not null, floor integer);
 insert into base values (0, null, 0, null);
+create table registered (name text primary key, epoch integer not null, at real not null);
 pragma application_id = {APPLICATION};
 pragma user_version = {SCHEMA}
 """
@@ -48,7 +49,7 @@ class Life(NamedTuple):
 class Base(NamedTuple):
     """What workers counted that were forgotten or replaced: their sum, how many lives, and the largest epoch of them.
 
-    `floor` is of those that were forgotten; epochs up to it of unknown workers are over.
+    `floor` is of those that were forgotten; epochs up to it of unknown workers are over, unless they are registered.
     """
 
     state: bytes | None = None
@@ -115,6 +116,24 @@ class Store:
         """Write a worker over what there was of it."""
         row = (name, *life, state)
         self._connection.execute("insert or replace into workers values (?, ?, ?, ?, ?, ?, ?)", row)
+        self._connection.execute("delete from registered where name = ? and epoch <= ?", (name, life.epoch))
+
+    def registered(self) -> dict[str, int]:
+        """Return the epochs of workers that have not reported under them."""
+        with self._named_errors():
+            return dict(self._connection.execute("select name, epoch from registered order by at"))
+
+    def register(self, name: str, epoch: int, at: float) -> None:
+        """Write the epoch of a worker that starts."""
+        statement = """
+            insert into registered values (?, ?, ?)
+            on conflict do update set epoch = max(epoch, excluded.epoch), at = excluded.at
+        """
+        self._connection.execute(statement, (name, epoch, at))
+
+    def forget_registered(self, before: float) -> None:
+        """Remove the epochs that were given out before a time, and were not used."""
+        self._connection.execute("delete from registered where at < ?", (before,))
 
     def stand(self, name: str, standing: Standing) -> None:
         """Write how a worker stands."""

@@ -37,6 +37,7 @@ EPOCH_BITS = 32  # below the number of the generation: a random number
 BASE = ()  # the key of the base among the partial sums; no worker has this name
 NO_OUTCOMES: Counter[PutResult] = Counter()
 NO_STATES: Mapping[Label, Accumulator] = {}
+MOST_REGISTERED = 100_000  # workers that registered and have not reported
 RETIRED = ("retired",)  # in bytes, where a worker that counts has its state
 
 
@@ -146,6 +147,7 @@ class Aggregate(Portable):
         self._base: Accumulator | None = None  # what workers have counted that were retired
         self._floor: int | None = None  # epochs up to this one of unknown workers are over
         self._newest = 0  # the largest epoch so far
+        self._registered: dict[Label, int] = {}  # epochs of `register` under which nothing was reported
         self._first: Label | None = None  # the first worker by the order of names; None if that is to be found out
         self._empty: Accumulator | None = None  # as the states are configured
         self.merge_load: Load = (0, 0, 0)  # of all entries and the base
@@ -154,8 +156,8 @@ class Aggregate(Portable):
     def register(self, worker: Label) -> int:
         """Return an epoch for a worker that starts: one that is larger than all so far.
 
-        The earlier life of the worker ends when the first state of the new epoch arrives. The low bits are random, so
-        that an aggregate that was restored from older bytes does not give out an epoch twice.
+        The earlier life of the worker ends when the first state of the new epoch arrives, however late that is. The low
+        bits are random, so that an aggregate that was restored from older bytes does not give out an epoch twice.
 
         Parameters
         ----------
@@ -167,10 +169,14 @@ class Aggregate(Portable):
         int
             The epoch, below 2**63 as long as all epochs come from here.
         """
-        _name(worker)
+        key = _name(worker)
         with self._lock:
             generation = (max(self._newest, 0) >> EPOCH_BITS) + 1
             self._newest = (generation << EPOCH_BITS) + 1 + secrets.randbelow(2 ** (EPOCH_BITS - 1))
+            self._registered.pop(key, None)  # the newest come last
+            self._registered[key] = self._newest
+            if len(self._registered) > MOST_REGISTERED:
+                del self._registered[next(iter(self._registered))]
             return self._newest
 
     def put(
@@ -223,7 +229,8 @@ class Aggregate(Portable):
         return result
 
     def _outcome(self, key: Label, new: Entry) -> PutResult:
-        if key not in self._entries and self._floor is not None and new.epoch <= self._floor:
+        below = key not in self._entries and self._floor is not None and new.epoch <= self._floor
+        if below and self._registered.get(key) != new.epoch:
             return PutResult.FENCED
         return outcome(key, self._entries.get(key), new)
 
@@ -248,6 +255,8 @@ class Aggregate(Portable):
         for key, entry in entries.items():
             self._sums.replace(key, entry.state)
             self._newest = max(self._newest, entry.epoch)
+            if entry.epoch >= self._registered.get(key, entry.epoch + 1):
+                del self._registered[key]
             if self._first is not None:
                 if entry.state is None:
                     self._first = None if key == self._first else self._first
@@ -351,8 +360,8 @@ class Aggregate(Portable):
     def compact(self, older_than: float = 0.0) -> int:
         """Forget the numbers of workers that were retired or dropped at least so long ago.
 
-        From then on a worker that is not known is fenced unless its epoch is larger than all that were forgotten, as
-        those from `register` are.
+        From then on a worker that is not known is fenced unless its epoch is larger than all that were forgotten, or
+        is the newest that `register` returned for it and has not reported. Bytes do not have the latter.
 
         Parameters
         ----------
@@ -380,6 +389,12 @@ class Aggregate(Portable):
             epoch = self._entries.pop(key).epoch
             self._outcomes.pop(key, None)
             self._floor = epoch if self._floor is None else max(self._floor, epoch)
+
+    def restore_registered(self, worker: Label, epoch: int) -> None:
+        """Take over the epoch that was given to a worker that has not reported."""
+        with self._lock:
+            self._registered[worker] = max(epoch, self._registered.get(worker, epoch))
+            self._newest = max(self._newest, epoch)
 
     def restore_base(
         self, base: Accumulator | None, floor: int | None, live: Mapping[Label, Accumulator] = NO_STATES
@@ -496,6 +511,7 @@ class Aggregate(Portable):
             self.merge_load = self._load_with(taken, [Entry(0, 0, None, 0, _load(twin._base))] if takes_base else ())
             if takes_base:
                 self._base, self._floor = twin._base, twin._floor
+                self._registered = twin._registered  # the other may have forgotten what registered here
                 self._sums.replace(BASE, self._base)
             self._replace(taken)
         return self
@@ -525,6 +541,7 @@ class Aggregate(Portable):
         with self._lock.reading():  # states of entries are never changed, so the copy has the same ones
             twin._entries, twin._sums, twin.merge_load = dict(self._entries), self._sums.copy(), self.merge_load
             twin._base, twin._floor, twin._newest, twin._empty = self._base, self._floor, self._newest, self._empty
+            twin._registered = dict(self._registered)
             twin._outcomes = {key: Counter(outcomes) for key, outcomes in self._outcomes.items()}
         return twin
 
@@ -532,6 +549,7 @@ class Aggregate(Portable):
         """Forget every worker, dropped and retired ones too."""
         with self._lock:
             self._entries, self._outcomes, self._sums, self.merge_load = {}, {}, PartialSums(), (0, 0, 0)
+            self._registered = {}
             self._base = self._floor = self._empty = self._first = None
 
     def _ordered(self) -> list[tuple[Label, Entry]]:

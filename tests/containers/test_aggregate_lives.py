@@ -303,3 +303,28 @@ def test_the_first_worker_by_name_says_what_is_shown() -> None:
     total.reset()
     assert total.put("b", sets["b"], 1)
     assert shown() == "macro_f1"
+
+
+def test_a_worker_that_registered_may_report_late() -> None:
+    """Its first state counts once, though larger epochs were forgotten before it came."""
+    total = sm.Aggregate()
+    late, later = total.register("late"), total.register("later")
+    state = sm.Accuracy()
+    state.update("a", "a")
+    total.put("later", state, 1, later)
+    total.retire("later")
+    assert total.compact() == 1
+    assert total.put("stranger", state, 1, late) is sm.PutResult.FENCED
+    assert total.copy().put("late", state, 1, late) is sm.PutResult.ACCEPTED
+    older = total.copy()
+    assert total.put("late", state, 1, late) is sm.PutResult.ACCEPTED
+    total.retire("late")
+    assert total.compact() == 1
+    for aggregate in (total, total.copy(), sm.Aggregate().merge(total), sm.from_bytes(total.to_bytes())):
+        assert aggregate.put("late", state, 2, late) is sm.PutResult.FENCED
+        assert aggregate.n == 2
+    fresh = sm.Aggregate()
+    fresh.restore_registered("late", late)  # as an older copy has it
+    assert fresh.merge(total).put("late", state, 2, late) is sm.PutResult.FENCED
+    with pytest.raises(sm.MergeError):
+        older.merge(total)
