@@ -46,7 +46,7 @@ from stream_metrics.inputs.arguments import OTHER_NAMES
 from stream_metrics.integrations.tables import MOST_LABELS, Fields, check_columns, count_table, empty_copy
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.bad_rows import BadRows, Counted, OnBad, new_record
-from stream_metrics.tables.places import Place
+from stream_metrics.tables.places import START, UNKNOWN, Place
 from stream_metrics.wire import decoded, encoded
 
 try:
@@ -58,7 +58,6 @@ except ImportError as error:
 
 __all__ = ["Accumulate", "SplitBad"]
 
-NOWHERE = Place(row=None)
 OFTEN = 1 << 16  # samples after which the number of labels is checked
 
 
@@ -195,7 +194,7 @@ class _Samples:
     def count(self, state: Accumulator, element: Any, refuse: Callable[[Exception, Place], None] | None = None) -> None:
         """Count an element; what cannot be counted raises, or is refused."""
         if self._is_table(element):
-            place = Place() if refuse is None else NOWHERE
+            place = START if refuse is None else UNKNOWN
             count_table(state, element, self.fields, place, refuse, self.fields.limit(state, self.max_labels))
             self.check(state)
             return
@@ -204,7 +203,7 @@ class _Samples:
         except (ValueError, TypeError) as error:
             if refuse is None:
                 raise
-            refuse(error, NOWHERE)
+            refuse(error, UNKNOWN)
         if state.n % OFTEN == 0:
             self.check(state)
 
@@ -219,7 +218,7 @@ class _Samples:
             self.count(state, element, refuse)
             yield element, refused[0][1] if refused else None
             return
-        count_table(state, element, self.fields, Place(), refuse)
+        count_table(state, element, self.fields, START, refuse)
         start = 0
         for row, error in refused:
             if row > start:
@@ -243,7 +242,7 @@ class _Samples:
             row = _named(element)
             check_columns(self.fields.columns(), row, "element")
             row = {name: [_moment(row[name])] for name in self.fields.columns()}
-            count_table(state, row, self.fields, NOWHERE)
+            count_table(state, row, self.fields, UNKNOWN)
         elif type(element) is tuple or type(element) is list:
             state.update(*element)
         else:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stream_metrics.containers.inner import emptied
 from stream_metrics.errors import LabelError, ScoreError
 from stream_metrics.inputs.columns import Categorical
 from stream_metrics.inputs.tensors import Array
@@ -21,8 +22,7 @@ __all__ = ["count_outputs", "empty_of", "numbers_of"]
 def empty_of(metric: Any) -> Metric | MetricSet:
     """Return a metric or a set that has counted nothing, of a key, of keys, or of another."""
     if isinstance(metric, Metric | MetricSet):
-        empty = metric.copy()
-        empty.reset()
+        empty: Metric | MetricSet = emptied(metric)
         return empty
     if isinstance(metric, str):
         return metric_of_key(metric)

@@ -44,7 +44,15 @@ from functools import partial
 from typing import Any
 
 from stream_metrics.errors import LabelError
-from stream_metrics.integrations.tables import MOST_LABELS, Fields, Job, Part, check_columns, merge_in_tree
+from stream_metrics.integrations.tables import (
+    MOST_LABELS,
+    Fields,
+    Job,
+    Part,
+    check_columns,
+    merge_in_tree,
+    merge_records,
+)
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.bad_rows import Counted, OnBad
 from stream_metrics.tables.places import Place
@@ -116,7 +124,7 @@ def accumulate_by(
         raise TypeError(f"Expected `frame` to be a data frame of Dask, but got {type(frame).__name__}")
     from dask.dataframe import from_delayed  # arrays and bags need no pandas
 
-    from stream_metrics.integrations.group_states import GroupJob, merge_records
+    from stream_metrics.integrations.group_states import GroupJob
 
     if type(npartitions) is not int or npartitions < 1:
         raise ValueError(f"Expected `npartitions` to be a whole number above 0, but got {npartitions!r}")

@@ -19,12 +19,12 @@ from stream_metrics.containers.groups import ByGroup
 from stream_metrics.integrations.tables import Job
 from stream_metrics.labels import is_missing
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.tables.bad_rows import BadRows, new_record
+from stream_metrics.tables.bad_rows import new_record
 from stream_metrics.tables.counting import count_columns
 from stream_metrics.tables.fields import Fields, check_columns, columns_of, names_of
 from stream_metrics.tables.places import Place
 
-__all__ = ["GroupJob", "key_frame", "key_names", "merge_records"]
+__all__ = ["GroupJob", "key_frame", "key_names"]
 
 STATE = "state"
 BYTES = pd.ArrowDtype(pa.binary())  # of objects Dask would make text
@@ -119,14 +119,6 @@ def key_frame(table: Any, names: list[str]) -> Any:
         elif column.dtype.kind == "f":
             frame = frame.assign(**{name: column + 0.0})
     return frame
-
-
-def merge_records(records: Iterable[bytes | BadRows]) -> BadRows:
-    """Return the merge of records of bad rows."""
-    total = BadRows()
-    for record in records:
-        total.merge(BadRows.from_bytes(record) if isinstance(record, bytes) else record)
-    return total
 
 
 def _codes(keys: Any) -> Any:

@@ -46,7 +46,15 @@ from functools import partial
 from typing import Any, TypeVar
 
 from stream_metrics.containers.aggregate import merge
-from stream_metrics.integrations.tables import MOST_LABELS, Fields, Job, Part, check_columns, merge_in_tree
+from stream_metrics.integrations.tables import (
+    MOST_LABELS,
+    Fields,
+    Job,
+    Part,
+    check_columns,
+    merge_in_tree,
+    merge_records,
+)
 from stream_metrics.states import protocols
 from stream_metrics.tables.bad_rows import Counted, OnBad
 from stream_metrics.tables.places import Place
@@ -173,7 +181,7 @@ def accumulate_by(
     """
     import ray.data
 
-    from stream_metrics.integrations.group_states import GroupJob, merge_records  # needs pandas, as ray.data does
+    from stream_metrics.integrations.group_states import GroupJob  # needs pandas, as ray.data does
 
     if type(blocks) is not int or blocks < 1:
         raise ValueError(f"Expected `blocks` to be a whole number above 0, but got {blocks!r}")
@@ -209,9 +217,9 @@ def _is_dataset(source: Any) -> bool:
 
 def _selected(dataset: ray.data.Dataset, names: list[str]) -> ray.data.Dataset:
     """Return a Dataset with the named columns; LabelError for one that it does not have."""
-    there = dataset.columns(fetch_if_missing=False)  # None where only reading would tell
-    if there is not None:
-        check_columns(names, there, "dataset")
+    known = dataset.columns(fetch_if_missing=False)  # None where only reading would tell
+    if known is not None:
+        check_columns(names, known, "dataset")
     return dataset.select_columns(names)
 
 

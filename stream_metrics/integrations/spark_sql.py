@@ -34,8 +34,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from stream_metrics.catalog.table import LABEL_VALUED, find
 from stream_metrics.labels import Label
 from stream_metrics.wire import from_bytes
@@ -47,7 +45,7 @@ try:
     from pyspark.sql.types import BinaryType, DoubleType, LongType
     from pyspark.sql.utils import is_remote
 
-    from stream_metrics.integrations.spark_workers import merge_all
+    from stream_metrics.integrations.spark_workers import merge_all, metric_value
 except ImportError as error:
     raise ImportError('Expected PySpark, pandas and PyArrow: pip install "stream-metrics[spark]"') from error
 
@@ -93,8 +91,7 @@ def _metric(state: bytes | None, key: str, *labels: Label) -> float | None:
         raise ValueError(
             f"Expected `key` of sm_metric to be a number of all classes or of a label, but {key!r} is {number}"
         )
-    snapshot = from_bytes(state).snapshot()
-    return float(snapshot.per_class[key].get(labels[0], np.nan) if per_class else snapshot[key])
+    return metric_value(from_bytes(state).snapshot(), key, *(labels or (None,)))
 
 
 def _n(state: bytes | None) -> int | None:

@@ -16,9 +16,8 @@ from pyspark import TaskContext
 
 from stream_metrics.catalog.table import find
 from stream_metrics.containers.inner import merge_unordered
-from stream_metrics.integrations.group_states import merge_records
 from stream_metrics.integrations.spark_keys import key_codes
-from stream_metrics.integrations.tables import Fields, count_table
+from stream_metrics.integrations.tables import Fields, count_table, merge_records
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
@@ -36,6 +35,7 @@ __all__ = [
     "merge_batches",
     "merge_counts",
     "merge_runs",
+    "metric_value",
     "read",
 ]
 
@@ -138,14 +138,15 @@ def read(shown: Sequence[str], pos_label: Label, batches: Batches) -> Batches:
         snapshots = [from_bytes(state.as_py()).snapshot() for state in states]
         columns["n"] = pa.array([snapshot.n for snapshot in snapshots], pa.int64())
         for at, key in enumerate(shown):
-            columns[f"m{at}"] = pa.array([_value(snapshot, key, pos_label) for snapshot in snapshots], pa.float64())
+            values = [metric_value(snapshot, key, pos_label) for snapshot in snapshots]
+            columns[f"m{at}"] = pa.array(values, pa.float64())
         yield pa.RecordBatch.from_pydict({**columns, "state": states})
 
 
-def _value(snapshot: Snapshot, key: str, pos_label: Label) -> float:
-    """Return a metric as one number."""
+def metric_value(snapshot: Snapshot, key: str, label: Label) -> float:
+    """Return a metric as one number; a per-class metric as that of a label, nan if it is not a class."""
     if find(key).kind == "per_class":
-        return snapshot.per_class[key].get(pos_label, np.nan)
+        return snapshot.per_class[key].get(label, np.nan)
     return float(snapshot[key])
 
 

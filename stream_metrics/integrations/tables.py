@@ -15,7 +15,17 @@ from stream_metrics.tables.fields import Fields, check_columns, count_table, cou
 from stream_metrics.tables.label_limit import MOST_LABELS
 from stream_metrics.tables.places import Place
 
-__all__ = ["MOST_LABELS", "Fields", "Job", "Part", "check_columns", "count_table", "empty_copy", "merge_in_tree"]
+__all__ = [
+    "MOST_LABELS",
+    "Fields",
+    "Job",
+    "Part",
+    "check_columns",
+    "count_table",
+    "empty_copy",
+    "merge_in_tree",
+    "merge_records",
+]
 
 T = TypeVar("T")
 Part: TypeAlias = tuple[bytes, bytes | None]  # what a worker returns: a state, and a record of bad rows if there is one
@@ -67,6 +77,14 @@ class Job:
 
 def _part(state: Accumulator, bad: BadRows | None) -> Part:
     return bytes(state.to_bytes()), None if bad is None else bad.to_bytes()
+
+
+def merge_records(records: Iterable[bytes | BadRows]) -> BadRows:
+    """Return the merge of records of bad rows."""
+    total = BadRows()
+    for record in records:
+        total.merge(BadRows.from_bytes(record) if isinstance(record, bytes) else record)
+    return total
 
 
 def merge_in_tree(parts: Iterable[T], merge: Callable[[list[T]], T], fan_in: int) -> list[T]:

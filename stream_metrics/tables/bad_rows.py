@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 from stream_metrics.errors import MergeError, StreamMetricsError, quantity, with_article
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.counting import count_columns
-from stream_metrics.tables.places import Place
+from stream_metrics.tables.places import UNKNOWN, Place
 from stream_metrics.wire import Portable, written_as
 
 __all__ = ["BadRow", "BadRows", "Counted", "OnBad", "new_record"]
@@ -22,7 +22,6 @@ OnBad: TypeAlias = Literal["raise", "count"]
 MOST_EXAMPLES = 10
 MOST_REASONS = 20
 LONGEST = 300  # characters of an error or a reason
-UNKNOWN = Place(row=None)
 
 
 class BadRow(NamedTuple):

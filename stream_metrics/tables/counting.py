@@ -13,7 +13,7 @@ from stream_metrics.inputs.score_tables import materialize
 from stream_metrics.inputs.times import is_one_time
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.label_limit import LabelLimit
-from stream_metrics.tables.places import Place
+from stream_metrics.tables.places import START, Place
 
 __all__ = ["count_columns"]
 
@@ -70,7 +70,7 @@ def _count_block(state: Accumulator, columns: Columns, place: Place, refuse: Ref
 
 def _placed(error: Exception, place: Place) -> Exception:
     """Return an error about a row of a batch as one about a row of its file or partition."""
-    if not isinstance(error, StreamMetricsError) or place == Place():
+    if not isinstance(error, StreamMetricsError) or place == START:
         return error
     position = None if error.position is None else place.at(error.position).row
     return error.with_position(position, place.holder)

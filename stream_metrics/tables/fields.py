@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from stream_metrics.containers.inner import walk_inner
+from stream_metrics.containers.inner import emptied, walk_inner
 from stream_metrics.errors import LabelError, ScoreError, StreamMetricsError
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric_set import MetricSet
@@ -19,13 +19,12 @@ from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.bad_rows import BadRows, new_record
 from stream_metrics.tables.counting import count_columns
 from stream_metrics.tables.label_limit import LabelLimit
-from stream_metrics.tables.places import Place
+from stream_metrics.tables.places import START, Place
 from stream_metrics.wire import Portable
 
 __all__ = ["Fields", "check_columns", "columns_of", "count_table", "count_tables", "empty_copy", "names_of"]
 
 S = TypeVar("S", bound=Accumulator)
-NOWHERE = Place()
 
 
 class Fields(NamedTuple):
@@ -79,16 +78,14 @@ def empty_copy(prototype: S) -> S:
     reason = mergeable(prototype)
     if reason is not None:
         raise ValueError(f"Expected `prototype` to be mergeable, but: {reason}")
-    empty = prototype.copy()
-    empty.reset()
-    return empty
+    return emptied(prototype)
 
 
 def count_table(
     state: Accumulator,
     table: Any,
     fields: Fields,
-    place: Place = NOWHERE,
+    place: Place = START,
     refuse: Callable[[Exception, Place], None] | None = None,
     limit: LabelLimit | None = None,
 ) -> None:
@@ -141,8 +138,8 @@ def names_of(table: Any) -> list[str]:
     """Return the names of the columns of a table, and those of the index of a data frame of pandas."""
     if hasattr(table, "iloc"):
         return [*table.columns, *(name for name in table.index.names if name is not None)]
-    there = getattr(table, "column_names", None)  # of Arrow
-    return list(there if there is not None else getattr(table, "columns", table))
+    names = getattr(table, "column_names", None)  # of Arrow
+    return list(names if names is not None else getattr(table, "columns", table))
 
 
 def _column(table: Any, name: str) -> Any:

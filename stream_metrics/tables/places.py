@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Place"]
+__all__ = ["START", "UNKNOWN", "Place"]
 
 
 class Place(NamedTuple):
@@ -23,3 +23,7 @@ class Place(NamedTuple):
         """What holds the rows, in words; None if that is unknown."""
         partition = None if self.partition is None else f"partition {self.partition}"
         return " of ".join(name for name in (partition, self.file) if name is not None) or None
+
+
+START = Place()  # the first row of whatever is counted
+UNKNOWN = Place(row=None)  # of rows that have no number
