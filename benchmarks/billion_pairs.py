@@ -32,9 +32,10 @@ import streams
 from timing import Line
 
 import stream_metrics as sm
-from stream_metrics.cli.parquet import Reader, merge_units, units
 from stream_metrics.cli.reading import Fields
 from stream_metrics.cli.scores import Classes
+from stream_metrics.cli.sources import InputFile
+from stream_metrics.cli.tables import Reader, merge_units
 
 PAIRS = int(float(os.environ.get("PAIRS", "1e8")))
 FILES = 10
@@ -196,13 +197,15 @@ def check(folder: Path, state: Path) -> None:
 
 def alone(folder: Path) -> Iterator[Line]:
     """Yield the cost of reading alone and of reading and counting, in one process without its start."""
-    merged = merge_units(units([str(path) for path in folder.iterdir()], FIELDS), float("inf"))
+    reader = Reader(FIELDS)
+    files = [InputFile(str(path), size=path.stat().st_size) for path in folder.iterdir()]
+    merged = merge_units([unit for file in files for unit in reader.units(file)], float("inf"))
     rows = sum(unit.rows for unit in merged)
 
     def read(state: sm.MetricSet | None) -> float:
         begun = time.process_time()
         for unit in merged:
-            for batch in Reader(FIELDS).batches(unit):
+            for batch in reader.batches(unit):
                 if state is not None:
                     assert batch.counted_by(state)
         return (time.process_time() - begun) / rows * 1e9
