@@ -64,22 +64,34 @@ OFTEN = 1 << 16  # samples after which the number of labels is checked
 class Accumulate(beam.CombineFn):  # type: ignore[misc]
     """A CombineFn that counts samples into a state like `prototype`, and gives the state.
 
-    `prototype` is the configuration, any accumulator that merges: a metric, a `MetricSet`, a `ByGroup`, a `TimeWindow`,
-    a state. Its counts are ignored. ValueError if it is none, or does not merge.
+    Parameters
+    ----------
+    prototype : state, Metric, MetricSet or container
+        The configuration of what counts; its own counts are not taken over.
+    fields : Fields, optional
+        What the arguments of `update` are called in mappings and Rows. With it an element may also be a table whose
+        columns they name: an Arrow table or record batch, as `beam.io.ReadFromParquetBatched` gives them, a pandas data
+        frame, or a mapping from name to column.
+    on_bad : {"raise", "count"}, default "raise"
+        Whether a sample that cannot be counted fails its bundle, or is left out and recorded. With "count" the output
+        is the named tuple (state, bad), whose second is a `BadRows`.
+    max_labels : int or None, default 100_000
+        The largest number of distinct labels, as for `stream_metrics.count`. None is no limit.
 
+    Raises
+    ------
+    ValueError
+        If `prototype` is not an accumulator or does not merge, or an option is not allowed.
+
+    Notes
+    -----
     An element is one sample. A tuple or a list holds the first arguments of `update` in their order (truth, prediction,
     weight); a mapping, a named tuple or a `beam.Row` holds arguments by name (`y_true`, `y_pred`, `w`, and `scores`,
     `t`, `group` where the prototype takes them). What else it holds is not read, but another usual name of an argument
     that is missing, such as `weight`, raises TypeError. A Timestamp of Beam is a time.
 
-    With `fields` these say what the arguments are called, and an element may be a table whose columns they name: an
-    Arrow table or record batch, as `beam.io.ReadFromParquetBatched` gives them, a pandas data frame, or a mapping from
-    name to column.
-
-    A bad sample raises the error of `update` and fails its bundle. A bundle that Beam runs again starts from an empty
-    state, so that nothing is counted twice. With on_bad="count" bad samples are left out, and the output is the named
-    tuple (state, bad), whose second is a `BadRows`. More distinct labels than `max_labels` are taken for a wrong
-    column; None is no limit. Between workers states travel as `to_bytes()`.
+    A bundle that Beam runs again starts from an empty state, so that nothing is counted twice. States travel between
+    workers as `to_bytes()`.
     """
 
     def __init__(
@@ -142,9 +154,19 @@ class Accumulate(beam.CombineFn):  # type: ignore[misc]
 class SplitBad(beam.PTransform):  # type: ignore[misc]
     """Splits elements into those that `Accumulate` can count, `result.good`, and the others, `result.bad`.
 
+    Parameters
+    ----------
+    prototype : state, Metric, MetricSet or container
+        The configuration of what is to count the elements.
+    fields : Fields, optional
+        The names of arguments or columns, as for `Accumulate`.
+    keyed : bool, default False
+        Whether an element is a tuple of a key and of what is counted, as `CombinePerKey` takes it.
+
+    Notes
+    -----
     A bad element is a tuple of the element and the text of its error. Of a table the rows before, between and after bad
-    rows are tables, and each bad row is a table of its own. With `keyed` an element is a tuple of a key and of what is
-    counted, as `CombinePerKey` takes it.
+    rows are tables, and each bad row is a table of its own.
     """
 
     def __init__(self, prototype: Accumulator, fields: Fields | None = None, *, keyed: bool = False) -> None:

@@ -78,19 +78,39 @@ def accumulate(
 ) -> Delayed:
     """Return the `Delayed` of a new state like `prototype` that has counted all rows; of no rows, an empty one.
 
-    `collection` is a data frame of Dask, of which only the columns of `fields` are read, among them perhaps its index;
-    a bag; a mapping from name to arrays of Dask, or a tuple of those that `fields` names, in the order of its
-    arguments; or an iterable of partitions, which are `Delayed`, futures, or at hand. A partition is a table (a pandas
-    data frame, an Arrow table, a mapping from name to column), or holds rows: mappings by name, or tuples of the
-    columns that `fields` names. A task merges at most `fan_in` states, which travel between tasks as `to_bytes()`.
+    Parameters
+    ----------
+    collection : data frame or bag of Dask, mapping, tuple or iterable
+        A data frame, of which only the columns of `fields` are read, perhaps its index among them; a bag; a mapping
+        from name to arrays of Dask, or a tuple of the arrays that `fields` names, in the order of its arguments; or an
+        iterable of partitions, which are `Delayed`, futures or values. A partition is a table (a pandas data frame, an
+        Arrow table, a mapping from name to column), or holds rows: mappings by name, or tuples of the columns that
+        `fields` names.
+    prototype : state, Metric, MetricSet or container
+        The configuration of what counts; its own counts are not taken over.
+    fields : Fields, optional
+        The columns; by default "y_true" and "y_pred".
+    fan_in : int, default 16
+        The largest number of states that a task merges. They travel between tasks as `to_bytes()`.
+    on_bad : {"raise", "count"}, default "raise"
+        Whether a row that cannot be counted raises, or is left out and recorded.
+    max_labels : int or None, default 100_000
+        The largest number of distinct labels, as for `stream_metrics.count`. None is no limit.
 
-    `prototype` is the configuration, any accumulator that merges; its counts are ignored. With on_bad="count" rows
-    that cannot be counted are left out, and the result is the named tuple (state, bad), whose second is a `BadRows`.
-    More distinct labels than `max_labels` are taken for a wrong column; None is no limit.
+    Returns
+    -------
+    Delayed
+        Of the state; with on_bad="count" of the named tuple (state, bad), whose second is a `BadRows`.
 
-    Raises ``ValueError`` if the prototype is none, or does not merge; ``TypeError`` for another collection;
-    ``LabelError`` for a column that the data frame lacks. A bad row raises when its partition is computed, with the
-    numbers of row and partition; so does a column with too many labels, with its name.
+    Raises
+    ------
+    ValueError
+        If `prototype` is not an accumulator or does not merge, or an option is not allowed.
+    TypeError
+        If `collection` is something else.
+    LabelError
+        If the data frame lacks a column. A bad row, and a column with too many labels, raise when their partition is
+        computed; the error of a row has the numbers of row and partition.
     """
     job = Job.of(prototype, fields, on_bad, max_labels)
     # With pure=True a task is known by its arguments, and one over a file that has changed would not run again.
@@ -112,13 +132,38 @@ def accumulate_by(
 ) -> Any:
     """Return a data frame of Dask with a row for each combination of `keys`: these columns, and `state`, bytes.
 
-    Groups are those of `groupby(keys, dropna=False)`: missing keys are one. The rows of a group are merged in one of
-    `npartitions` partitions, by the hash of its key, so that no process holds the states of all groups. Other
-    arguments are those of `accumulate`; with on_bad="count" the result is the named tuple (frame, bad), whose second is
-    the `Delayed` of a `BadRows`. Both come of one pass over the data by `dask.compute(frame.to_delayed(), bad)`.
+    Parameters
+    ----------
+    frame : data frame of Dask
+        The rows.
+    keys : str or sequence of str
+        The columns of groups. Groups are those of `groupby(keys, dropna=False)`: missing keys are one group.
+    prototype : state, Metric, MetricSet or container
+        The configuration of what counts, without groups.
+    fields : Fields, optional
+        The columns; by default "y_true" and "y_pred".
+    npartitions : int, default 16
+        The number of partitions of the result. The states of a group are merged in one of them, which the hash of its
+        key chooses, so that no process holds the states of all groups.
+    on_bad : {"raise", "count"}, default "raise"
+        Whether a row that cannot be counted raises, or is left out and recorded.
+    max_labels : int or None, default 100_000
+        The largest number of distinct labels, as for `stream_metrics.count`. None is no limit.
 
-    Raises ``TypeError`` unless `frame` is a data frame of Dask, else what `accumulate` raises; ``ValueError`` for a
-    key that is called state, or comes twice.
+    Returns
+    -------
+    data frame of Dask or Counted
+        The groups; with on_bad="count" the named tuple (frame, bad), whose second is the `Delayed` of a `BadRows`. Both
+        come from one pass over the data by `dask.compute(frame.to_delayed(), bad)`.
+
+    Raises
+    ------
+    TypeError
+        If `frame` is not a data frame of Dask.
+    ValueError
+        If a key is called state or comes twice, `prototype` does not merge, or an option is not allowed.
+    LabelError
+        As for `accumulate`.
     """
     if not (hasattr(frame, "columns") and hasattr(frame, "to_delayed")):
         raise TypeError(f"Expected `frame` to be a data frame of Dask, but got {type(frame).__name__}")

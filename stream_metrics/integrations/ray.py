@@ -75,10 +75,15 @@ AHEAD = 2  # batches under way for each processor: one to count and one to fetch
 
 @ray.remote
 class Accumulator:
-    """An actor that feeds a copy of `state`: `Accumulator.options(name="validation").remote(sm.MetricSet())`.
+    """An actor that feeds a copy of a state: `Accumulator.options(name="validation").remote(sm.MetricSet())`.
 
-    `epoch` is that of its first life. By default it is 0 with a random number in the low bits, so that two actors that
-    report under one name are not mixed up: of both, the aggregate takes one and refuses the other.
+    Parameters
+    ----------
+    state : state, Metric, MetricSet or container
+        What counts; its own counts are taken over.
+    epoch : int, optional
+        The epoch of its first life. By default 0 with a random number in the low bits, so that two actors that report
+        under one name are not mixed up: of both, the aggregate takes one and refuses the other.
     """
 
     def __init__(self, state: protocols.Accumulator, epoch: int | None = None) -> None:
@@ -135,19 +140,40 @@ def accumulate(
 ) -> Any:
     """Return a new state like `prototype` that has counted all tables of `source`, each in a task.
 
-    `source` is a Ray Dataset, or an iterable of tables or of references to tables; a table is an Arrow table, a pandas
-    data frame, or a mapping from name to column, and `fields` names its columns. Of an iterable no more tables are
-    under way at once than two for each processor of the cluster. `prototype` is the configuration, any accumulator
-    that merges; its counts are ignored. `options` are those of the tasks that count (`num_cpus`,
-    `max_retries`), and `fan_in` is the number of states that a task merges.
+    Parameters
+    ----------
+    source : Dataset or iterable
+        A Ray Dataset, or an iterable of tables or of references to tables: Arrow tables, pandas data frames, or
+        mappings from name to column. Of an iterable at most two tables for each processor of the cluster are in work at
+        once.
+    prototype : state, Metric, MetricSet or container
+        The configuration of what counts; its own counts are not taken over.
+    fields : Fields, optional
+        The columns; by default "y_true" and "y_pred".
+    fan_in : int, default 8
+        The largest number of states that a task merges.
+    on_bad : {"raise", "count"}, default "raise"
+        Whether a row that cannot be counted raises, or is left out and recorded.
+    max_labels : int or None, default 100_000
+        The largest number of distinct labels, as for `stream_metrics.count`. None is no limit.
+    **options : Any
+        Options of the tasks that count: `num_cpus`, `max_retries`, ...
 
-    With on_bad="count" rows that cannot be counted are left out, and the result is the named tuple (state, bad), whose
-    second is a `BadRows`. It numbers the tables of an iterable as partitions; blocks of a Dataset have no numbers.
-    More distinct labels than `max_labels` are taken for a wrong column; None is no limit.
+    Returns
+    -------
+    state or Counted
+        The state; with on_bad="count" the named tuple (state, bad), whose second is a `BadRows`. It numbers the tables
+        of an iterable as partitions; blocks of a Dataset have no numbers.
 
-    Raises the first error of a task as soon as it is known: ``RayTaskError``, which is also a ``LabelError`` where the
-    task raised one, but of a Dataset Ray's own ``UserCodeException``. ``ValueError`` if `prototype` is no accumulator,
-    or does not merge; ``TypeError`` for a single table.
+    Raises
+    ------
+    RayTaskError
+        The first error of a task, as soon as it is known. It is also a `LabelError` where the task raised one. Of a
+        Dataset it is Ray's `UserCodeException`.
+    ValueError
+        If `prototype` is not an accumulator or does not merge, or an option is not allowed.
+    TypeError
+        If `source` is a single table.
     """
     job = Job.of(prototype, fields, on_bad, max_labels)
     packed = ray.put(job)
@@ -172,12 +198,37 @@ def accumulate_by(
 ) -> Any:
     """Return a Dataset with a row for each combination of `keys`: these columns, and `state`, bytes.
 
-    A missing key is a key. The rows of a group are merged in one of `blocks` blocks, by the hash of its key, so that no
-    process holds the states of all groups. Other arguments are those of `accumulate`; the columns of a Dataset that are
-    read pass through the object store. With on_bad="count" the result is the named tuple (dataset, bad), whose second
-    is a `BadRows`.
+    Parameters
+    ----------
+    source : Dataset or iterable
+        The tables, as for `accumulate`. Of a Dataset, the columns that are read pass through the object store.
+    keys : str or sequence of str
+        The columns of groups. A missing key is a key.
+    prototype : state, Metric, MetricSet or container
+        The configuration of what counts, without groups.
+    fields : Fields, optional
+        The columns; by default "y_true" and "y_pred".
+    blocks : int, default 16
+        The number of blocks of the result. The states of a group are merged in one of them, which the hash of its key
+        chooses, so that no process holds the states of all groups.
+    on_bad : {"raise", "count"}, default "raise"
+        Whether a row that cannot be counted raises, or is left out and recorded.
+    max_labels : int or None, default 100_000
+        The largest number of distinct labels, as for `stream_metrics.count`. None is no limit.
+    **options : Any
+        Options of the tasks that count.
 
-    Raises what `accumulate` raises, and ``ValueError`` for a key that is called state, or comes twice.
+    Returns
+    -------
+    Dataset or Counted
+        The groups; with on_bad="count" the named tuple (dataset, bad), whose second is a `BadRows`.
+
+    Raises
+    ------
+    ValueError
+        If a key is called state or comes twice, `prototype` does not merge, or an option is not allowed.
+    RayTaskError, TypeError
+        As for `accumulate`.
     """
     import ray.data
 
@@ -199,9 +250,24 @@ def accumulate_by(
 
 
 def tree_merge(refs: Iterable[ray.ObjectRef], fan_in: int = 8) -> Any:
-    """Return the merge of the states that `refs` refer to, states or their bytes; tasks merge `fan_in` of them at once.
+    """Return the merge of states that are in Ray's object store.
 
-    Raises ``MergeError`` if there is none, or if two of them count differently.
+    Parameters
+    ----------
+    refs : iterable of ObjectRef
+        References to states, or to their bytes.
+    fan_in : int, default 8
+        The largest number of states that a task merges.
+
+    Returns
+    -------
+    state
+        The merge.
+
+    Raises
+    ------
+    MergeError
+        If there is no state, or two of them count differently.
     """
     last = merge_in_tree(refs, lambda parts: _merging.remote(*parts), fan_in)
     return merge(map(ray.get, last))

@@ -100,11 +100,42 @@ def evaluate(
 ) -> Snapshot | DataFrame:
     """Return a snapshot of all rows, or with `group_by` what `evaluate_by` returns.
 
-    `scores` names columns as `Fields` does, a column of numbers, maps, structs, or arrays and vectors, whose elements
-    are the scores of `classes`. They are probabilities; for others, `accumulate` into `MetricSet(scores="any")`. With
-    y_pred=None labels are left to them. `metrics` and `options` (labels, pos_label, zero_division, ...) go to
-    `MetricSet`. LabelError for a column that `df` has not. With on_bad="count" bad rows are left out, and a warning of
-    the snapshot says how many there are and where the first is; ValueError for that with `group_by`.
+    Parameters
+    ----------
+    df : DataFrame
+        The rows.
+    y_true : str or Column, default "y_true"
+        The column of true labels.
+    y_pred : str, Column or None, default "y_pred"
+        The column of predictions. With None they are left to the scores.
+    scores : str, Column or mapping from Label to str or Column, optional
+        A column of numbers, maps, structs, arrays or vectors, or for each class its column. They are probabilities; for
+        others, use `accumulate` with `MetricSet(scores="any")`.
+    classes : iterable of Label, optional
+        The classes of a column of arrays or vectors, in their order.
+    weight : str or Column, optional
+        The column of weights.
+    group_by : str, Column or sequence of these, optional
+        The columns of groups.
+    metrics : iterable of str or Metric class, optional
+        The metrics; by default all that can be computed.
+    on_bad : {"raise", "count"}, default "raise"
+        Whether a row that cannot be counted fails the job, or is left out. A warning of the snapshot then says how many
+        rows there are and where the first is.
+    **options : Any
+        Options of `MetricSet`: labels, pos_label, zero_division, ...
+
+    Returns
+    -------
+    Snapshot or DataFrame
+        The metrics.
+
+    Raises
+    ------
+    LabelError
+        If `df` lacks a column.
+    ValueError
+        If on_bad="count" comes with `group_by`.
     """
     named = {"y_true": y_true, "y_pred": y_pred, "scores": scores, "classes": classes, "weight": weight}
     bad = new_record(on_bad)
@@ -135,9 +166,40 @@ def evaluate_by(
 ) -> DataFrame:
     """Return a data frame with a row for each group, to be computed when it is read.
 
-    It has the columns of `keys` (null is a group), `n`, a double for each of `metrics` (without it the headline), and
-    `state`, the bytes of the group. A per-class metric is that of `pos_label`, nan where that is no class. The other
-    arguments are those of `evaluate`. ValueError for a metric that is no number.
+    Parameters
+    ----------
+    df : DataFrame
+        The rows.
+    keys : str, Column or sequence of these
+        The columns of groups. Null is a group.
+    y_true : str or Column, default "y_true"
+        The column of true labels.
+    y_pred : str, Column or None, default "y_pred"
+        The column of predictions. With None they are left to the scores.
+    scores : str, Column or mapping from Label to str or Column, optional
+        A column of numbers, maps, structs, arrays or vectors, or for each class its column. They are probabilities; for
+        others, use `accumulate` with `MetricSet(scores="any")`.
+    classes : iterable of Label, optional
+        The classes of a column of arrays or vectors, in their order.
+    weight : str or Column, optional
+        The column of weights.
+    metrics : iterable of str or Metric class, optional
+        The metrics that are columns; by default the headline.
+    **options : Any
+        Options of `MetricSet`: labels, pos_label, zero_division, ...
+
+    Returns
+    -------
+    DataFrame
+        The columns of `keys`, `n`, a double for each metric, and `state`, the bytes of the group. A per-class metric is
+        that of `pos_label`, nan where that is not a class.
+
+    Raises
+    ------
+    LabelError
+        If `df` lacks a column.
+    ValueError
+        If a metric is not one number.
     """
     prototype, pos_label = _prototype(metrics, scores is not None, options)
     shown = prototype.metrics or (*REPORT, *(TABLE_OF_SCORES if scores is not None else ()))
@@ -163,11 +225,36 @@ def accumulate(
 ) -> Any:
     """Return a new state like `prototype` that has counted all rows; of no rows, an empty one.
 
-    `prototype` is the configuration, any accumulator that merges: its counts are ignored. ValueError if
-    it is none, or does not merge. Memory: on each worker a state and a block of rows, on the driver one state.
+    Parameters
+    ----------
+    df : DataFrame
+        The rows.
+    prototype : state, Metric, MetricSet or container
+        The configuration of what counts; its own counts are not taken over.
+    fields : Fields, optional
+        The columns; by default "y_true" and "y_pred".
+    classes : iterable of Label, optional
+        The classes of a column of arrays or vectors of scores, if `fields` has none.
+    on_bad : {"raise", "count"}, default "raise"
+        Whether a row that cannot be counted fails the job, or is left out and recorded. With "count" all rows go
+        through Python.
 
-    With on_bad="count" rows that cannot be counted are left out, and the result is the named tuple (state, bad), whose
-    second is a `BadRows` with the partition and the row of the first ones. All rows then go through Python.
+    Returns
+    -------
+    state or Counted
+        The state; with on_bad="count" the named tuple (state, bad), whose second is a `BadRows` with the partition and
+        the row of the first ones.
+
+    Raises
+    ------
+    LabelError
+        If `df` lacks a column.
+    ValueError
+        If `prototype` is not an accumulator or does not merge.
+
+    Notes
+    -----
+    Memory: on each worker a state and a block of rows, on the driver one state.
     """
     bad, empty = new_record(on_bad), empty_copy(prototype)
     selected = select(df, (), fields, classes)
@@ -190,8 +277,35 @@ def accumulate_by(
     *,
     classes: Iterable[Label] | None = None,
 ) -> DataFrame:
-    """Return a data frame with a row for each combination of `keys`: these columns, and `state`, the bytes of a state.
+    """Return a data frame with a row for each combination of `keys`.
 
+    Parameters
+    ----------
+    df : DataFrame
+        The rows.
+    keys : str, Column or sequence of these
+        The columns of groups. Null is a group.
+    prototype : state, Metric, MetricSet or container
+        The configuration of what counts; its own counts are not taken over.
+    fields : Fields, optional
+        The columns; by default "y_true" and "y_pred".
+    classes : iterable of Label, optional
+        The classes of a column of arrays or vectors of scores, if `fields` has none.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `keys`, and `state`, the bytes of a state.
+
+    Raises
+    ------
+    LabelError
+        If `df` lacks a column, or there are no keys.
+    ValueError
+        If `prototype` is not an accumulator or does not merge.
+
+    Notes
+    -----
     Memory: on each worker one state, a block of rows, and where Python counts, rows and states of a fixed size.
     """
     selected = select(df, keys, fields, classes)
@@ -201,7 +315,19 @@ def accumulate_by(
 def merge_states(column: ColumnRef) -> Column:
     """Return the aggregate, for `agg`, that merges a column of states as bytes; others may stand beside it.
 
-    Nulls are left out; of nothing but nulls, null. All states of a group are in memory at once.
+    Parameters
+    ----------
+    column : str or Column
+        The column of states. Nulls are left out; of nothing but nulls, the merge is null.
+
+    Returns
+    -------
+    Column
+        The bytes of the merge.
+
+    Notes
+    -----
+    Memory: all states of a group at once.
     """
     merge_lists = F.pandas_udf(_merge_lists, BinaryType())  # not at import: the session decides of which kind it is
     merged: Column = merge_lists(F.collect_list(column))
@@ -218,7 +344,30 @@ def partial_states(
 ) -> DataFrame:
     """Return the first half of `accumulate_by`: states not yet merged, one or more for each partition and key.
 
-    Works on streaming data frames too.
+    Parameters
+    ----------
+    df : DataFrame
+        The rows.
+    keys : str, Column or sequence of these
+        The columns of groups. Null is a group.
+    prototype : state, Metric, MetricSet or container
+        The configuration of what counts; its own counts are not taken over.
+    fields : Fields, optional
+        The columns; by default "y_true" and "y_pred".
+    classes : iterable of Label, optional
+        The classes of a column of arrays or vectors of scores, if `fields` has none.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `keys`, and `state`, the bytes of a state; a streaming data frame if `df` is one.
+
+    Raises
+    ------
+    LabelError
+        If `df` lacks a column.
+    ValueError
+        If `prototype` is not an accumulator or does not merge.
     """
     selected = select(df, keys, fields, classes)
     return selected.restored(selected.counted(empty_copy(prototype)), ["state"])

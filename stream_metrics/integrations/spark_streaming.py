@@ -77,12 +77,40 @@ def accumulate_stream(
 ) -> DataFrame:
     """Return a streaming data frame of `keys`, `n` and `state`, for an output in the same `output_mode`.
 
-    After each micro-batch it has a row for each combination of `keys` that was in it: how many samples the state has
-    counted since the start of the query, and its bytes. In the mode "append" it has a row for each combination that
-    will not come again, since the watermark has passed its window. Null is a key. `ttl` is in seconds. Other arguments
-    are those of `accumulate_by`. A query that is restarted with a prototype that counts the same, but shows other
-    metrics, goes on: states then show what the new one does. A prototype that counts something else fails with
-    MergeError. ValueError for options that do not go together.
+    Parameters
+    ----------
+    df : DataFrame
+        The stream of rows.
+    keys : str, Column or sequence of these
+        The columns of groups, windows of time among them. Null is a group.
+    prototype : state, Metric, MetricSet or container
+        The configuration of what counts; its own counts are not taken over.
+    fields : Fields, optional
+        The columns; by default "y_true" and "y_pred".
+    classes : iterable of Label, optional
+        The classes of a column of arrays or vectors of scores, if `fields` has none.
+    output_mode : {"update", "append"}, default "update"
+        When a group is written: after each micro-batch that had rows of it, or once, when the watermark has passed its
+        window, so that no more rows of it will be counted.
+    ttl : float, optional
+        Seconds without rows after which Spark drops the state of a group. By default groups stay.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `keys`, `n`, the number of samples since the start of the query, and `state`, the bytes.
+
+    Raises
+    ------
+    LabelError
+        If `df` lacks a column.
+    ValueError
+        If there are no keys, or options do not go together.
+
+    Notes
+    -----
+    A query that is restarted with a prototype that counts the same, but shows other metrics, goes on, and states then
+    show what the new prototype does. With a prototype that counts something else it fails with MergeError.
     """
     selected = select(df, keys, fields, classes)
     if not selected.keys:

@@ -30,9 +30,23 @@ S = TypeVar("S", bound=Accumulator)
 class Fields(NamedTuple):
     """The columns of a table that are read; None where there is none.
 
-    `scores` is one column, or says for each class which column holds its score. One column holds the scores of
-    `pos_label`, for each row a mapping from class to score, or for each row the scores of `classes`, in their order.
-    Where scores are given, labels may be left to them.
+    Parameters
+    ----------
+    y_true : str, default "y_true"
+        The column of true labels.
+    y_pred : str or None, default "y_pred"
+        The column of predictions. With scores, labels may be left to them.
+    scores : str or mapping from Label to str, optional
+        A column of scores: of `pos_label`, of mappings from class to score, or of arrays of the scores of `classes`. Or
+        for each class its column.
+    weight : str, optional
+        The column of weights.
+    group : str, optional
+        The column of groups.
+    time : str, optional
+        The column of times.
+    classes : sequence of Label, optional
+        The classes of a column of arrays of scores, in their order.
     """
 
     y_true: str = "y_true"
