@@ -454,7 +454,10 @@ class MetricSet(SetUpdateBase, MetricBase):
         metric_set.attach(counts)
         states = [] if metric_set.scored is None else metric_set.scored.states()
         for state, state_content in zip(states, contents[: len(states)], strict=True):
-            state.merge(type(state).from_content(state_content))
+            written_state = type(state).from_content(state_content)
+            if isinstance(written_state, ProbabilityLosses) and written_state.classes is not None:
+                raise ValueError("losses without classes of their own")  # a merge would forget them
+            state.merge(written_state)
         if metric_set.scored is not None:
             metric_set.scored.check()
         if len(contents) > len(states) + 1:

@@ -23,6 +23,14 @@ PAIRS = [(RNG.choice("abc"), RNG.choice("abc")) for _ in range(600)]
 COMMAND = [sys.executable, "-m", "stream_metrics", "run"]
 
 
+@pytest.fixture(autouse=True)
+def interrupts():
+    """Interrupts raise, also where the test run was started in the background, which ignores them."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)
+
+
 def fill(path, pairs, form="jsonl"):
     """Write pairs as a file of lines and return its path."""
     head = "y_true,y_pred\n" if form == "csv" else ""
