@@ -253,7 +253,7 @@ def test_a_state_that_cannot_be_written(
 
 
 PROGRAM = """
-import os, sys
+import os, sys, time
 import stream_metrics as sm
 state = sm.MetricSet()
 reporter = sm.Reporter(sys.argv[1], state, every=None, worker="w")
@@ -262,10 +262,12 @@ state.update("a", "a")
 child = os.fork()
 if not child:
     state.update("a", "b")
+    began = time.monotonic()
     try:
         reporter.report()
     except sm.ReportError as error:
         assert "before a fork" in str(error)
+        assert time.monotonic() - began < 10  # it is not tried again
         reporter.close()
         sys.exit(7)  # which runs what was registered for the end
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
