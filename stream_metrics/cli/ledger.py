@@ -66,7 +66,7 @@ class Ledger:
         except OSError as error:
             raise CliError(f"{beside}: {error.strerror or error}") from None
         except (ValueError, msgspec.DecodeError) as error:
-            raise CliError(f"{beside}: is no list of counted files: {error}") from None
+            raise CliError(f"{beside}: is not a list of counted files: {error}") from None
         state = _digest(Path(path).read_bytes())
         n = states.states.get(state)
         if states.format != FORMAT or n is None or n > len(files):
@@ -144,7 +144,7 @@ class Ledger:
 
 
 def check_list(path: str) -> None:
-    """Refuse a state whose list would replace a file that is no list."""
+    """Refuse a state whose list would replace a file that is not a list."""
     beside = _beside(path)
     try:
         with beside.open("rb") as file:
@@ -153,7 +153,7 @@ def check_list(path: str) -> None:
         return
     except (OSError, ValueError, msgspec.DecodeError):
         raise CliError(
-            f"{beside}: is no list of counted files, which {path} would have there: choose another name"
+            f"{beside}: is not a list of counted files, which {path} would have there: choose another name"
         ) from None
 
 

@@ -1,8 +1,8 @@
 """The input files that the arguments of ``run`` stand for: files, folders, patterns, tables, by path or URL; stdin.
 
 A part of a path that begins with _ or . is hidden, as for Spark: `_SUCCESS`, `_temporary`, `.part-0.crc`. In a folder
-and where a pattern matched it, it is no data. A folder KEY=VALUE is a partition, whatever its name begins with, and
-what was written out is taken.
+and where a pattern matched it, it is not read. A folder KEY=VALUE is a partition, whatever its name begins with, and
+a path that was written out is read.
 
 A partition is a field of all records in the folder, as text; that of a Delta table has the type that the table says.
 """

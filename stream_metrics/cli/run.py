@@ -41,7 +41,7 @@ stream-metrics[parquet].
 
 FILE is a path or a URL (s3, gs, abfs, hdfs, https, ...), which needs the extra
 stream-metrics[remote] and the package that fsspec has for the scheme. A folder is
-all files of these formats in it and below; what begins with _ or . is no data. A
+all files of these formats in it and below; what begins with _ or . is not read. A
 Delta table is its current rows, by the extra stream-metrics[delta]. A folder
 KEY=VALUE is a field of all records in it, as text, unless they have it.
 

@@ -85,7 +85,7 @@ def _match_end(pattern: re.Pattern[bytes], data: bytes) -> int:
 
 
 def _delimiter(header: bytes, fields: Fields) -> str | None:
-    """Return the delimiter of CSV with this header; None if it is no single byte."""
+    """Return the delimiter of CSV with this header; None if it is not a single byte."""
     try:
         delimiter = fields.delimiter or sniff_delimiter(header.decode(), fields)
     except UnicodeDecodeError:

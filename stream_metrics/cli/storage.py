@@ -63,7 +63,7 @@ class Storage(Protocol):
         """Return what is in a folder, by name."""
 
     def matching(self, pattern: str) -> list[str] | None:
-        """Return the paths that a pattern matches, in order; None if the text is no pattern."""
+        """Return the paths that a pattern matches, in order; None if the text is not a pattern."""
 
     def parents(self, path: str) -> Iterator[str]:
         """Yield the folders in which a path is, also where it leads as a link."""

@@ -39,7 +39,7 @@ class Tables:
         self._kind = cache(_kind)
 
     def files(self, folder: str) -> list[InputFile] | None:
-        """Return the current files of the table that a folder is; None if it is none."""
+        """Return the current files of the table in a folder; None if the folder is not a table."""
         kind = self._kind(folder if is_url(folder) else local.abspath(folder))
         if kind is None:
             return None
@@ -62,7 +62,7 @@ class Tables:
 
 
 def _kind(folder: str) -> str | None:
-    """Return the format of the table that a folder is; None if it is none."""
+    """Return the format of the table in a folder; None if the folder is not a table."""
     storage = storage_of(folder)
     for name, kind in LOGS.items():
         log = f"{folder.rstrip('/')}/{name}"

@@ -132,12 +132,12 @@ class Batch(NamedTuple):
 
 
 def _plain(values: pa.Array) -> pa.Array:
-    """Return a column that is no dictionary."""
+    """Return a column without dictionary encoding."""
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
 def _decoded_times(values: pa.Array) -> pa.Array:
-    """Return a column of times that is no dictionary, dates as timestamps."""
+    """Return a column of times without dictionary encoding, dates as timestamps."""
     values = _plain(values)
     return values.cast(pa.timestamp("s")) if pa.types.is_date(values.type) else values
 

@@ -128,7 +128,7 @@ def _source(file: InputFile) -> Any:
     """Return what pyarrow reads a file from."""
     storage = storage_of(file.path)
     if file.size is None and storage.exists(file.path) and storage.is_local:
-        raise OSError("is no regular file, as a table has to be")
+        raise OSError("is not a regular file, as a table has to be")
     return file.path if storage.is_local else storage.open(file.path, seek=True)
 
 

@@ -31,7 +31,7 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """Posts to a collector; OptionError for an address that is none."""
+    """Posts to a collector; OptionError if the address is not valid."""
 
     def __init__(self, url: str, token: str | None, token_file: str | os.PathLike[str] | None, timeout: float) -> None:
         parts = urlsplit(url) if isinstance(url, str) else urlsplit("")
@@ -49,7 +49,7 @@ class Client:
         read_token(token, token_file)  # raises at once if there is no such file
 
     def post(self, path: str, query: Mapping[str, object], body: bytes = b"") -> Answer:
-        """Post, and return the answer; ReportError if there is none."""
+        """Post, and return the answer; ReportError if there is no answer."""
         import http.client  # takes longer than all else of a worker that does not report
 
         try:
@@ -83,7 +83,7 @@ def read_token(token: str | None = None, token_file: str | os.PathLike[str] | No
             with open(path, encoding="utf-8") as file:
                 token = file.read()
         except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is no text"
+            reason = getattr(error, "strerror", None) or "it is not text"
             message = f"Expected `token_file` {os.fspath(path)!r} to be a file with the token, but: {reason}"
             raise OptionError(message) from None
     text = (os.environ.get(TOKEN, "") if token is None else token).strip()

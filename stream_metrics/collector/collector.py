@@ -1,4 +1,4 @@
-"""The collector: reports of workers are merged in memory and stored, and acknowledged when both is done.
+"""The collector: reports of workers are merged in memory and stored, and acknowledged when both are done.
 
     with Collector(Store("agg.sqlite"), Options()) as collector:
         epoch = collector.register("worker-1")

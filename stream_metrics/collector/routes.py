@@ -1,4 +1,4 @@
-"""What workers post to a collector, and what they are answered.
+"""What workers post to a collector, and what it answers.
 
     POST /api/register?worker=NAME                                           {"epoch": 4294967297}
     POST /api/report?worker=NAME&epoch=1&sequence=1[&fold=0][&last=1]        {"outcome": "accepted"}
@@ -8,7 +8,7 @@ The body of a report is the bytes of a state. 200 is for states that are counted
 are fenced; 422 for a state that is damaged or does not merge; 503 for one that was not stored and should be sent again.
 
 The server is that of the monitor, with its page, stream of views and exporter. Its stream of views writes to sockets
-itself, so none of that could be mounted in another server without a copy.
+itself, so it cannot be mounted in another server.
 """
 
 from __future__ import annotations

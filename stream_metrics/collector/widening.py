@@ -1,4 +1,4 @@
-"""Fixed labels that become more with a new version of the workers: states of fewer labels are widened to merge."""
+"""Fixed labels that a new version of the workers adds: states with fewer labels are widened before they merge."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def score_count_batch(scores: object, y_true: object, n: object, classes: Iterab
 
 
 def read_counts(n: object, rows: int) -> NDArray[np.int64]:
-    """Return the numbers of samples of `rows` rows; WeightError names the position of what is no such number."""
+    """Return the numbers of samples of `rows` rows; WeightError names the position of a value that is not one."""
     numbers = read_weights(n, rows, "n")
     if isinstance(numbers, list):
         numbers = _from_list(numbers)

@@ -32,7 +32,7 @@ def empty_of(metric: Any) -> Metric | MetricSet:
 
 
 def numbers_of(counts: Metric | MetricSet) -> dict[str, float]:
-    """Return the values of a metric or a set by key, without those that are no numbers."""
+    """Return the values of a metric or a set by key, without those that are not numbers."""
     if isinstance(counts, Metric):
         return {counts.key: counts.get()}
     return {key: value for key, value in counts.get().items() if isinstance(value, float | int)}

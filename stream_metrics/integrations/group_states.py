@@ -27,7 +27,7 @@ from stream_metrics.tables.places import Place
 __all__ = ["GroupJob", "key_frame", "key_names"]
 
 STATE = "state"
-BYTES = pd.ArrowDtype(pa.binary())  # of objects Dask would make text
+BYTES = pd.ArrowDtype(pa.binary())  # Dask would turn objects into text
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class GroupJob:
         max_labels: int | None,
         buckets: int,
     ) -> Self:
-        """Return a job; ValueError for options that are none."""
+        """Return a job; ValueError for options that are not allowed."""
         ByGroup(prototype)  # which must have no groups
         return cls(Job.of(prototype, fields, on_bad, max_labels), key_names(keys), buckets)
 

@@ -15,10 +15,10 @@
              .trigger(availableNow=True).foreachBatch(show).start())
     query.awaitTermination()
 
-`spark` says which options to set; the store of states needs none. Rows are counted where they
-are read, so only states are shuffled and kept. Spark keeps them in its checkpoint together with the offsets of its
-source, so a micro-batch that fails, or is run again after a restart, is counted once. A sink that may see a micro-batch
-twice sees the same states twice.
+`spark` says which options to set; the store of states needs none. Rows are counted where they are read, so only states
+are shuffled and stored. Spark stores them in its checkpoint together with the offsets of its source, so a micro-batch
+that fails, or is run again after a restart, is counted once. A sink that may see a micro-batch twice sees the same
+states twice.
 
 Without a limit groups are kept for ever. Two limits, which may be combined with a prototype that forgets, as a
 `TimeWindow` does:
@@ -30,8 +30,8 @@ Without a limit groups are kept for ever. Two limits, which may be combined with
   micro-batches without rows, so a query that is to end, as with `availableNow`, also needs the option
   `spark.sql.streaming.noDataMicroBatches.enabled` to be false.
 
-Spark hands states to Python by way of pandas, where a time is what a clock shows, so that of the hour which comes twice
-in autumn two keys would become one. So a row with its key goes through as the bytes of an Arrow stream.
+Spark passes states to Python through pandas, which has local times without a zone: in the hour that comes twice in
+autumn two keys would become one. So a row with its key is passed as the bytes of an Arrow stream.
 """
 
 from __future__ import annotations

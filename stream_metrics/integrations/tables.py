@@ -42,7 +42,7 @@ class Job:
 
     @classmethod
     def of(cls, prototype: Accumulator, fields: Fields, on_bad: str, max_labels: int | None) -> Self:
-        """Return a job; ValueError for a prototype that does not merge, and for an option that is none."""
+        """Return a job; ValueError for a prototype that does not merge, and for an option that is not allowed."""
         empty = empty_copy(prototype)
         new_record(on_bad)
         fields.limit(empty, max_labels)

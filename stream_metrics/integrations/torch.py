@@ -231,7 +231,7 @@ def _decoded(data: bytes) -> Any:
 
 
 def _opening(state: Any, expect_n: object) -> bytes:
-    """Return what rank 0 tells all others first: `expect_n` (-1 is none) and an empty state, or an error."""
+    """Return what rank 0 tells all others first: `expect_n` (-1 for None) and an empty state, or an error."""
     empty = _own(state, 0)
     try:
         expected = -1 if expect_n is None else whole(expect_n, "expect_n", 0, MOST)
@@ -252,7 +252,7 @@ def _opened(opening: bytes) -> tuple[Any, int | None]:
 
 
 def _own(state: Any, rank: int) -> Any:
-    """Return a copy of the state of a rank, as its bytes have it, or the MergeError for what is no state."""
+    """Return a copy of the state of a rank, as its bytes have it, or the MergeError if it is not a state."""
     try:
         return from_bytes(state.to_bytes())
     except Exception as error:

@@ -144,7 +144,7 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
         Returns
         -------
         Tensor or dict from str to Tensor
-            The value; of a set of metrics the values by key, without those that are no number.
+            The value; of a set of metrics the values by key, without those that are not numbers.
         """
         return self._values(self.counts)
 

@@ -172,7 +172,7 @@ class BadRows(Portable):
         Raises
         ------
         MergeError
-            If it is no record of bad rows.
+            If it is not a record of bad rows.
         """
         if not isinstance(other, BadRows):
             raise MergeError(f"Expected to merge a BadRows, but got {with_article(type(other))}")

@@ -17,6 +17,7 @@ from stream_metrics.tables.sources import tables_of
 
 __all__ = ["count"]
 
+
 def count(
     table: Any,
     prototype: Accumulator | None = None,
@@ -76,9 +77,9 @@ def count(
     ScoreError, WeightError, TimeError
         If a score, a weight or a time is not allowed, unless on_bad="count".
     ValueError
-        If `prototype` does not merge, or an option is not one.
+        If `prototype` does not merge, or an option is not allowed.
     TypeError
-        If `table` is no source of rows.
+        If `table` is not a source of rows.
 
     See Also
     --------

@@ -68,7 +68,7 @@ class Fields(NamedTuple):
         check_columns(self.columns(), names, holder)
 
     def limit(self, state: Accumulator, max_labels: int | None) -> LabelLimit | None:
-        """Return the limit of labels of a state; None if there is none; ValueError for another option."""
+        """Return the limit of labels of a state; None for no limit; ValueError for another option."""
         if max_labels is None:
             return None
         if type(max_labels) is not int or max_labels < 1:
@@ -78,7 +78,7 @@ class Fields(NamedTuple):
 
 
 def check_columns(wanted: Iterable[str], names: Iterable[str], holder: str) -> None:
-    """Raise LabelError unless all columns that are wanted are among the `names` of those that a `holder` has."""
+    """Raise LabelError unless all columns that are wanted are among the `names` that a `holder` has."""
     names = list(names)
     for name in wanted:
         if name not in names:
@@ -86,7 +86,7 @@ def check_columns(wanted: Iterable[str], names: Iterable[str], holder: str) -> N
 
 
 def empty_copy(prototype: S) -> S:
-    """Return an empty copy of an accumulator; ValueError if it is none, or does not merge."""
+    """Return an empty copy of an accumulator; ValueError if it is not an accumulator, or does not merge."""
     if not isinstance(prototype, Portable) or not hasattr(prototype, "reset"):
         raise ValueError(f"Expected `prototype` to be a state, a metric or a set of metrics, but got {prototype!r:.60}")
     reason = mergeable(prototype)

@@ -18,7 +18,7 @@ FIRST, LARGEST = 1 << 16, 1 << 20  # rows between two checks
 
 
 class LabelLimit:
-    """Checks how many distinct labels a state has: often while rows bring new ones, else seldom."""
+    """Checks how many distinct labels a state has: often while rows have new ones, otherwise rarely."""
 
     def __init__(self, state: Accumulator, most: int, y_true: str, y_pred: str | None) -> None:
         """Allow `most` labels; the columns are those named in the error."""

@@ -1,7 +1,7 @@
 """Sources of rows, read as tables one after another: whole, or in batches if they have them.
 
-A source is recognised by its methods, so no package is imported but pyarrow for what speaks the Arrow stream protocol.
-Of a source that can read some of its columns only those that are counted are read.
+A source is recognised by its methods, so no package is imported but pyarrow, for the Arrow stream protocol. If a source
+can select columns, only those that are counted are read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AHEAD = {"batch_readahead": 4, "fragment_readahead": 2}  # batches and files tha
 
 
 def tables_of(source: Any, fields: Fields) -> Placed:
-    """Yield the tables of a source, each with the place of its first row; TypeError if it is no source.
+    """Yield the tables of a source, each with the place of its first row; TypeError if it is not a source.
 
     LabelError for a column that the source does not have, if that is known before it is read.
     """

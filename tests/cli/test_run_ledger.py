@@ -137,7 +137,7 @@ def test_a_list_of_another_state(cli, tmp_path, parts):
         damaged = cli("run", parts[2], "--resume", tmp_path / "t")
 
         assert (damaged.status, damaged.out) == (1, "")
-        assert "t.files: is no list of counted files" in damaged.err
+        assert "t.files: is not a list of counted files" in damaged.err
 
 
 @pytest.mark.parametrize("content", [b"my notes", b"", b"[1]"])
@@ -149,7 +149,7 @@ def test_a_file_that_is_no_list_is_not_replaced(cli, tmp_path, parts, content):
         result = cli(*command)
 
         assert (result.status, result.out) == (1, "")
-        assert "s.files: is no list of counted files" in result.err
+        assert "s.files: is not a list of counted files" in result.err
     assert (tmp_path / "s.files").read_bytes() == content
 
 
