@@ -5,18 +5,17 @@ from __future__ import annotations
 import argparse
 import errno
 import logging
-import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 from stream_metrics.cli import options
 from stream_metrics.cli.errors import CliError, UsageError, reason
 from stream_metrics.cli.monitor import failures, usage
 from stream_metrics.inputs.times import parse_duration
+from stream_metrics.monitor.signals import handled_signals
 
 __all__ = ["add"]
 
@@ -91,7 +90,7 @@ def execute(arguments: argparse.Namespace) -> int:
             **more,
         )
     stop = threading.Event()
-    with failures(), _logged(), _stopped(stop):
+    with failures(), _logged(), handled_signals(stop.set):
         try:
             address = service.start()
         except OSError as error:
@@ -137,21 +136,6 @@ def _address(text: str) -> tuple[str, int]:
     if not separator or not port.isascii() or not port.isdecimal() or int(port) > 65535:
         raise UsageError(f"expected --listen HOST:PORT, such as 127.0.0.1:9900, but got {text!r}")
     return host.removeprefix("[").removesuffix("]") or "0.0.0.0", int(port)
-
-
-@contextmanager
-def _stopped(stop: threading.Event) -> Iterator[None]:
-    """Have SIGINT and SIGTERM set an event."""
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        stop.set()
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager

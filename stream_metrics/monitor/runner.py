@@ -20,7 +20,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from types import FrameType
 from typing import Protocol
 
 from stream_metrics.monitor.alerting import Alerts
@@ -28,6 +27,7 @@ from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
+from stream_metrics.monitor.signals import handled_signals
 from stream_metrics.monitor.sources import Source
 from stream_metrics.monitor.store import StaleOwner
 from stream_metrics.monitor.view_types import View
@@ -246,17 +246,10 @@ class Runner:
 @contextmanager
 def stopped_by_signals(runner: Runner) -> Iterator[None]:
     """Have SIGINT and SIGTERM stop a runner; a second SIGINT raises KeyboardInterrupt. Only in the main thread."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
-    def handle(number: int, frame: FrameType | None) -> None:
+    def stop() -> None:
         runner.stop()
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with handled_signals(stop):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
