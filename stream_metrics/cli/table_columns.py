@@ -88,8 +88,8 @@ class Layout:
             raise FileError(f"{self._source}: column {name!r} is there more than once")
         column = self._find((name,)) or self._find(tuple(name.split("."))) or self._partition(name)
         if column is None:
-            there = listed(self._schema.names)
-            raise FileError(f"{self._source}: column {name!r} is not in the file, which has {there}{hint(name)}")
+            columns = listed(self._schema.names)
+            raise FileError(f"{self._source}: column {name!r} is not in the file, which has {columns}{hint(name)}")
         if not any(is_kind(column.value_type) for is_kind in kinds):
             raise FileError(f"{self._source}: expected column {name!r} to hold {what}, but its type is {column.type}")
         return column
@@ -161,8 +161,8 @@ class Layout:
     def columns(self) -> list[str]:
         """The columns to read, each once."""
         one = (self.truth, self.prediction, self.weight, self.time, self.group, self.single)
-        there = [column for column in (*one, *self.scores) if column is not None and column.constant is None]
-        return list(dict.fromkeys(column.name for column in there))
+        stored = [column for column in (*one, *self.scores) if column is not None and column.constant is None]
+        return list(dict.fromkeys(column.name for column in stored))
 
     @property
     def tops(self) -> list[str]:
@@ -174,8 +174,8 @@ class Layout:
         """The columns to read as dictionaries: labels and groups of text. In structs Arrow does not join them."""
         labels = [column for column in (self.truth, self.prediction, self.group) if column is not None]
         kinds = (*TEXT, *BYTES[:2])
-        there = [c for c in labels if len(c.path) == 1 and c.constant is None]
-        return [c.name for c in there if any(is_kind(c.type) for is_kind in kinds)]
+        whole = [c for c in labels if len(c.path) == 1 and c.constant is None]
+        return [c.name for c in whole if any(is_kind(c.type) for is_kind in kinds)]
 
     @property
     def width(self) -> int:

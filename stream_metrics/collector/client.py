@@ -12,10 +12,11 @@ from urllib.parse import urlencode, urlsplit
 
 from stream_metrics.errors import OptionError, ReportError
 
-__all__ = ["TOKEN", "TOKEN_FILE", "Answer", "Client", "read_token"]
+__all__ = ["LONGEST_NAME", "TOKEN", "TOKEN_FILE", "Answer", "Client", "read_token"]
 
 TOKEN, TOKEN_FILE = "STREAM_METRICS_TOKEN", "STREAM_METRICS_TOKEN_FILE"  # of the environment
 LONGEST = 1 << 16  # bytes of an answer
+LONGEST_NAME = 200  # characters of the name of a worker
 
 
 class Answer(NamedTuple):

@@ -14,7 +14,7 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
-from stream_metrics.collector.client import Answer, Client
+from stream_metrics.collector.client import LONGEST_NAME, Answer, Client
 from stream_metrics.containers.workers import PutResult
 from stream_metrics.errors import OptionError, ReportError
 from stream_metrics.inputs.times import Length, parse_duration
@@ -104,8 +104,8 @@ class Reporter:
     ) -> None:
         if not (isinstance(state, Portable) and hasattr(state, "snapshot") and hasattr(state, "merge")):
             raise OptionError(argument="state", expected="to be a state, a metric or a set of metrics", got=state)
-        if worker is not None and not (isinstance(worker, str) and 0 < len(worker) <= 200):
-            raise OptionError(argument="worker", expected="to be a name of 1 to 200 characters", got=worker)
+        if worker is not None and not (isinstance(worker, str) and 0 < len(worker) <= LONGEST_NAME):
+            raise OptionError(argument="worker", expected=f"to be a name of 1 to {LONGEST_NAME} characters", got=worker)
         try:
             self._every = None if every is None else parse_duration(every, "every") / 1e9
             limit = parse_duration(timeout, "timeout") / 1e9

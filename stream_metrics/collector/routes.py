@@ -19,6 +19,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 
+from stream_metrics.collector.client import LONGEST_NAME
 from stream_metrics.collector.collector import Collector, Report, Unavailable
 from stream_metrics.containers.workers import PutResult
 from stream_metrics.errors import MergeError, StreamMetricsError
@@ -27,7 +28,6 @@ from stream_metrics.monitor.serving.handler import Posted, Reply, Routes
 __all__ = ["LARGEST", "routes"]
 
 LARGEST = 1 << 26  # bytes of a state
-LONGEST_NAME = 200
 TEXT, JSON, BYTES = "text/plain; charset=utf-8", "application/json", "application/octet-stream"
 MOST = 2**63
 
