@@ -30,6 +30,7 @@ __all__ = ["LARGEST", "routes"]
 LARGEST = 1 << 26  # bytes of a state
 TEXT, JSON, BYTES = "text/plain; charset=utf-8", "application/json", "application/octet-stream"
 MOST = 2**63
+FIELDS = {"worker", "epoch", "sequence", "fold", "last"}
 
 
 def routes(collector: Collector, changed: Callable[[], None]) -> Routes:
@@ -41,7 +42,7 @@ def routes(collector: Collector, changed: Callable[[], None]) -> Routes:
     def report(posted: Posted) -> Reply:
         fields = _fields(posted)
         numbers = _number(fields, "epoch"), _number(fields, "sequence")
-        flags = fields.get("fold", "1") == "1", fields.get("last", "0") == "1"
+        flags = _flag(fields, "fold", "1"), _flag(fields, "last", "0")
         each = Report(_name(fields), *numbers, posted.body, *flags)
         try:
             result = collector.report(each)
@@ -79,11 +80,13 @@ def _answered(route: Callable[[Posted], Reply]) -> Callable[[Posted], Reply]:
 
 
 def _fields(posted: Posted) -> Mapping[str, str]:
-    """Return the fields of a query; ValueError if one comes twice."""
+    """Return the fields of a query; ValueError if one comes twice, or is none of a report."""
     fields = parse_qs(posted.query, keep_blank_values=True, strict_parsing=True, max_num_fields=10, errors="strict")
     for name, values in fields.items():
         if len(values) > 1:
             raise ValueError(f"Expected `{name:.20}` once, but got it {len(values)} times")
+    if unknown := fields.keys() - FIELDS:
+        raise ValueError(f"Expected fields among {', '.join(sorted(FIELDS))}, but got `{min(unknown):.20}`")
     return {name: values[0] for name, values in fields.items()}
 
 
@@ -99,6 +102,13 @@ def _number(fields: Mapping[str, str], field: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < MOST):
         raise ValueError(f"Expected `{field}` to be a whole number below 2**63, but got {text!r:.30}")
     return int(text)
+
+
+def _flag(fields: Mapping[str, str], field: str, default: str) -> bool:
+    text = fields.get(field, default)
+    if text not in ("0", "1"):
+        raise ValueError(f"Expected `{field}` to be 0 or 1, but got {text!r:.30}")
+    return text == "1"
 
 
 def _json(data: Mapping[str, object], status: HTTPStatus = HTTPStatus.OK) -> Reply:
