@@ -266,12 +266,16 @@ class Collector:
             self._store.register(*report, time.time())
             self._aggregate.restore_registered(*report)
             return report.epoch
+        labels, result = self._labels, PutResult.FENCED
         try:
             result = self._put(report)
         except StreamMetricsError as error:
             if isinstance(error, StoreError):
                 raise
             return error
+        finally:
+            if not result and self._labels != labels:  # what is refused widens nothing
+                self._load(labels)
         if result and report.last and report.fold:
             self._retire([report.worker], "finished")
         return result

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from stream_metrics.containers.inner import walk_inner
+from stream_metrics.errors import MergeError
 from stream_metrics.labels import Label
 
 __all__ = ["Labels", "fixed_labels", "widened", "widest"]
@@ -28,7 +29,12 @@ def widest(states: Iterable[Any]) -> Labels | None:
 def widened(state: Any, labels: Labels | None) -> Any:
     """Return a state with these fixed labels if they contain its own and more, and the state itself otherwise.
 
-    OptionError if its counts do not tell, as those of `other` do not.
+    MergeError if its counts do not tell, as those of `other` do not, or its options do not.
     """
     own = fixed_labels(state)
-    return state if own is None or labels is None or not set(own) < set(labels) else state.reconfigured(labels=labels)
+    if own is None or labels is None or not set(own) < set(labels):
+        return state
+    try:
+        return state.reconfigured(labels=labels)
+    except ValueError as error:  # also of a formula, whose options have something for each label
+        raise MergeError(f"Expected a state that can have the labels of the others, but: {error}") from None

@@ -199,6 +199,38 @@ def test_bad_reports_change_nothing(file: Path) -> None:
         assert collector.total() == counted(2)
 
 
+def test_refused_labels_widen_nothing(file: Path) -> None:
+    """More labels of a state that is fenced, or does not merge, do not become those of the total."""
+    with collecting(file) as collector:
+        old = sm.MetricSet(labels=["a", "b"])
+        old.update("a", "a")
+        epoch = collector.register("w")
+        assert collector.report(Report("w", epoch, 2, old.to_bytes())) is ACCEPTED
+        more = ["a", "b", "c"]
+        wide = sm.MetricSet(labels=more).to_bytes()
+        assert collector.report(Report("w", epoch - 1, 1, wide)) is FENCED
+        assert collector.report(Report("w", epoch, 1, wide)) is STALE
+        for other in (sm.MetricSet(labels=more, scores=True), sm.ByGroup(sm.MetricSet(labels=more))):
+            with pytest.raises(sm.MergeError):
+                collector.report(Report("x", collector.register("x"), 1, other.to_bytes()))
+        assert collector.total().to_bytes() == old.to_bytes()
+        assert collector.report(Report("w", epoch, 3, wide)) is ACCEPTED
+
+
+def test_options_that_more_labels_contradict(file: Path) -> None:
+    """A metric with weights of the old labels is refused, not to be sent again, and nothing else is."""
+    weighted = sm.WeightedBalancedAccuracy(weights={"a": 1, "b": 2}, labels=["a", "b"])
+    more = {"a": 1, "b": 2, "c": 3}
+    wide = sm.WeightedBalancedAccuracy(weights=more, labels=list(more))
+    wide.update("c", "c")
+    with collecting(file) as collector:
+        assert collector.report(Report("new", collector.register("new"), 1, wide.to_bytes())) is ACCEPTED
+        with pytest.raises(sm.MergeError, match="weights"):
+            collector.report(Report("old", collector.register("old"), 1, weighted.to_bytes()))
+        assert collector.alive
+        assert collector.total() == wide
+
+
 def test_a_file_has_one_collector(file: Path, tmp_path: Path) -> None:
     """A second one is refused, and so is a file of something else."""
     with collecting(file), pytest.raises(StoreError, match="in use by process"):
