@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from typing import Literal, NamedTuple, TypeAlias
 
 from stream_metrics.monitor.locks import Lock, Locked
-from stream_metrics.monitor.schema import StoreError
+from stream_metrics.monitor.schema import StoreError, is_empty
 
 __all__ = ["Base", "Life", "Standing", "Store", "StoreError"]
 
 Standing: TypeAlias = Literal["live", "retired", "finished"]
 
 APPLICATION, SCHEMA = 0x534D434F, 1  # "SMCO"
+KIND = "file of a collector"
 PATIENCE = 30.0
 CREATE = f"""
 create table workers (name text primary key, epoch integer not null, sequence integer not null,
@@ -161,19 +162,13 @@ class Store:
 def _connect(path: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
     try:
+        is_empty(connection, path, APPLICATION, SCHEMA, KIND)  # before a file of others is changed
         for pragma in ("journal_mode = wal", "synchronous = full"):
             connection.execute(f"pragma {pragma}")
         connection.execute("begin immediate")
-        application, schema = (
-            connection.execute(f"pragma {name}").fetchone()[0] for name in ("application_id", "user_version")
-        )
-        if not (application or schema or connection.execute("select 1 from sqlite_master").fetchone()):
+        if is_empty(connection, path, APPLICATION, SCHEMA, KIND):
             for statement in CREATE.split(";"):
                 connection.execute(statement)
-        elif application != APPLICATION:
-            raise StoreError(f"{path}: expected the file of a collector, but it is a database of another kind")
-        elif schema != SCHEMA:
-            raise StoreError(f"{path}: expected schema {SCHEMA}, but the file has schema {schema}")
         connection.execute("commit")
     except BaseException:
         connection.close()

@@ -13,10 +13,11 @@ from urllib.parse import quote
 
 from stream_metrics.errors import StreamMetricsError
 
-__all__ = ["EmptyStoreError", "SCHEMA", "StoreError", "connect", "read_only"]
+__all__ = ["EmptyStoreError", "SCHEMA", "StoreError", "connect", "is_empty", "read_only"]
 
 APPLICATION = 0x534D4F4E  # "SMON"
 SCHEMA = 1
+KIND = "state file of a monitor"
 PAGE = 16_384  # bytes; with 4096, a large segment of the log takes half as long again to write
 WAL_PAGES = 1000
 CACHE_KB = 32_768
@@ -49,7 +50,7 @@ def connect(path: str) -> sqlite3.Connection:
     """Open a state file for writing, and make one if there is none; ``StoreError`` if it is not ours to write."""
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
     try:
-        _check(connection, path, new=True)
+        is_empty(connection, path, APPLICATION, SCHEMA, KIND)
         for pragma in (f"page_size = {PAGE}", "journal_mode = wal", "synchronous = full", f"cache_size = -{CACHE_KB}"):
             connection.execute(f"pragma {pragma}")
         connection.execute(f"pragma wal_autocheckpoint = {WAL_PAGES}")
@@ -70,23 +71,24 @@ def read_only(path: str) -> sqlite3.Connection:
     """Open a state file for reading, also while a monitor writes it; ``StoreError`` if it is none that we can read."""
     connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=PATIENCE, isolation_level=None)
     try:
-        _check(connection, path, new=False)
+        if is_empty(connection, path, APPLICATION, SCHEMA, KIND):
+            raise EmptyStoreError(f"{path}: expected the {KIND}, but nothing has been written to it yet")
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _check(connection: sqlite3.Connection, path: str, new: bool) -> None:
-    application, schema = _number(connection, "application_id"), _number(connection, "user_version")
-    if not (application or schema or connection.execute("select 1 from sqlite_master").fetchone()):
-        if new:
-            return
-        raise EmptyStoreError(f"{path}: expected the state file of a monitor, but nothing has been written to it yet")
-    if application != APPLICATION:
-        raise StoreError(f"{path}: expected the state file of a monitor, but it is a database of another kind")
-    if schema != SCHEMA:
-        raise StoreError(f"{path}: expected schema {SCHEMA}, but the file has schema {schema}")
+def is_empty(connection: sqlite3.Connection, path: str, application: int, schema: int, kind: str) -> bool:
+    """Tell whether nothing was written to a database; ``StoreError`` unless it is this `kind` of file and schema."""
+    of, number = _number(connection, "application_id"), _number(connection, "user_version")
+    if not (of or number or connection.execute("select 1 from sqlite_master").fetchone()):
+        return True
+    if of != application:
+        raise StoreError(f"{path}: expected the {kind}, but it is a database of another kind")
+    if number != schema:
+        raise StoreError(f"{path}: expected schema {schema}, but the file has schema {number}")
+    return False
 
 
 def _number(connection: sqlite3.Connection, pragma: str) -> int:

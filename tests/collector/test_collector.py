@@ -232,14 +232,16 @@ def test_options_that_more_labels_contradict(file: Path) -> None:
 
 
 def test_a_file_has_one_collector(file: Path, tmp_path: Path) -> None:
-    """A second one is refused, and so is a file of something else."""
+    """A second one is refused, and so is a file of something else, which stays as it is."""
     with collecting(file), pytest.raises(StoreError, match="in use by process"):
         Store(str(file))
     other = tmp_path / "other.sqlite"
     with contextlib.closing(sqlite3.connect(other)) as connection:
         connection.execute("create table t (x)")
+    before = other.read_bytes()
     with pytest.raises(StoreError, match="another kind"):
         Store(str(other))
+    assert other.read_bytes() == before
     with pytest.raises(StoreError, match="No such file"):
         Store(str(tmp_path / "none" / "agg.sqlite"))
 
