@@ -5,11 +5,14 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import shutil
 import socket
 import sqlite3
+import subprocess
 import time
 import urllib.request
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -273,3 +276,16 @@ def test_a_file_that_cannot_be_written(serve: Callable[..., Service]) -> None:
     assert service.total() == fed(2)
     with sqlite3.connect(store.path) as reader:
         assert reader.execute("select sequence from workers").fetchall() == [(3,)]
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl on this system")
+def test_the_commands_of_the_documentation(serve: Callable[..., Service], tmp_path: Any) -> None:
+    """A worker without Python registers and reports with the commands that its page prints."""
+    service = serve()
+    page = (Path(__file__).parents[2] / "docs/how-to/collector.md").read_text(encoding="utf-8")
+    commands = page.partition("## Without Python")[2].split("```")[1].removeprefix("sh\n")
+    (tmp_path / "pod-3.state").write_bytes(fed().to_bytes())
+    script = commands.replace("http://collector:9900", service.url.rstrip("/")).replace("curl", "curl -sS")
+    answers = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert re.fullmatch(r'\{"epoch":\d+\}\{"outcome":"accepted"\}', answers)
+    assert service.total() == fed()
