@@ -75,14 +75,14 @@ class Skipped:
             raise error
         self.files.append({"file": file.path, "reason": str(error).removeprefix(file.path).lstrip(":, ")})
 
-    def data(self) -> dict[str, object]:
-        """Return what was skipped, of what may be, as JSON has it."""
-        data: dict[str, object] = {}
+    def to_dict(self) -> dict[str, object]:
+        """Return what was skipped, for JSON; nothing of what may not be skipped."""
+        fields: dict[str, object] = {}
         if self.allowed:
-            data["skipped"] = {"count": self.count, "first": self.first}
+            fields["skipped"] = {"count": self.count, "first": self.first}
         if self.files_allowed:
-            data["skipped_files"] = self.files
-        return data
+            fields["skipped_files"] = self.files
+        return fields
 
     def add(self, source: str, line: int, reason: str) -> None:
         """Note a bad record, or raise ``CliError``."""

@@ -23,6 +23,7 @@ from stream_metrics.cli.progress import Progress
 from stream_metrics.cli.reading import Fields
 from stream_metrics.cli.running import RunningValues, check_keys
 from stream_metrics.cli.sources import STDIN, TABLES, format_of
+from stream_metrics.containers.inner import emptied
 from stream_metrics.errors import quantity
 from stream_metrics.inputs.field_names import SCORES, WEIGHT, Y_PRED, Y_TRUE
 from stream_metrics.report.layout import number
@@ -203,10 +204,10 @@ def execute(arguments: argparse.Namespace) -> int:
         raise CliError("no record could be counted")
     if arguments.state:
         files.save(arguments.state, state, ledger)
-    extra = skipped.data() or None
-    taken = with_intervals(view(state, arguments.metrics), arguments)
+    extra = skipped.to_dict() or None
+    snapshot = with_intervals(view(state, arguments.metrics), arguments)
     if not (arguments.every and arguments.format == "csv"):  # a file has one table
-        print_snapshot(taken, arguments.format, extra, indent=None if arguments.every else 2)
+        print_snapshot(snapshot, arguments.format, extra, indent=None if arguments.every else 2)
     skipped.report()
     _report_late(state)
     if arguments.plot and not arguments.every:
@@ -310,9 +311,7 @@ def _count_in_processes(
     if number < 2:
         return _count(arguments, fields, state, skipped, running)
     skipped.extend(unreadable)
-    empty = state.copy()
-    empty.reset()
-    pool = WorkerPool(Task(form, fields, empty.to_bytes(), skipped.empty(), pieces), number)
+    pool = WorkerPool(Task(form, fields, emptied(state).to_bytes(), skipped.empty(), pieces), number)
     progress = Progress(pool.progress, sum(piece.size for piece in pieces))
     with interruptible():
         try:

@@ -507,13 +507,13 @@ class Aggregate(Portable):
                     self._check_fits(state)
                     break
             takes_base = self._takes_base(twin)
-            taken = {key: newer(key, self._entries.get(key), entry) for key, entry in theirs.items()}
-            self.merge_load = self._load_with(taken, [Entry(0, 0, None, 0, _load(twin._base))] if takes_base else ())
+            newest = {key: newer(key, self._entries.get(key), entry) for key, entry in theirs.items()}
+            self.merge_load = self._load_with(newest, [Entry(0, 0, None, 0, _load(twin._base))] if takes_base else ())
             if takes_base:
                 self._base, self._floor = twin._base, twin._floor
                 self._registered = twin._registered  # the other may have forgotten what registered here
                 self._sums.replace(BASE, self._base)
-            self._replace(taken)
+            self._replace(newest)
         return self
 
     def _takes_base(self, other: Self) -> bool:

@@ -244,9 +244,9 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         old = [self._slots.get(key) for key in names] + [self._rest]
         states = [None if slot is None else slot.state for slot in old]
         dealt = batch.split_by_key(codes, states.__getitem__, self.inner, rows)
-        taken = grown((states[code] for code in dealt), dealt.values()) if self._adds_up else 0
-        if taken > self._capacity:
-            self._find_capacity(taken)
+        added = grown((states[code] for code in dealt), dealt.values()) if self._adds_up else 0
+        if added > self._capacity:
+            self._find_capacity(added)
         slots, others = self._slots.copy(), self._rest
         for code, state in dealt.items():
             if code < len(names):
@@ -256,7 +256,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             else:
                 others = Slot(state)
         self._put(slots, others)
-        self._capacity -= taken
+        self._capacity -= added
 
     def _kept(self, keys: Iterable[Label]) -> set[Label]:
         """Return the keys that are kept apart if these are all there are."""
@@ -302,9 +302,9 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         """Return bounds of what a merge adds up; see `states.limits`."""
         return load_of(slot.state for slot in (*self._slots.values(), *([] if self._rest is None else [self._rest])))
 
-    def _find_capacity(self, taken: int) -> None:
-        """Find out how much can be counted; WeightError if that is less than `taken`."""
-        self._capacity = capacity_left(self.merge_load(), taken) if self._adds_up else 2**62
+    def _find_capacity(self, added: int) -> None:
+        """Find out how much can be counted; WeightError if that is less than `added`."""
+        self._capacity = capacity_left(self.merge_load(), added) if self._adds_up else 2**62
 
     def merge(self, other: Self) -> Self:
         """Add the groups of another shard.

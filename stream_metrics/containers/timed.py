@@ -214,11 +214,11 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         with self.writing():
             on_time = panes > self._gone() if self._started else np.ones(batch.n, bool)
             dealt = batch.split_by_key(panes, self._open.get, self.inner, on_time)
-            taken = grown((self._open.get(pane) for pane in dealt), dealt.values())
-            if taken > self._capacity:
-                self._find_capacity(taken)
+            added = grown((self._open.get(pane) for pane in dealt), dealt.values())
+            if added > self._capacity:
+                self._find_capacity(added)
             self._open.update(dealt)
-            self._capacity -= taken
+            self._capacity -= added
             self._drop(int((~on_time).sum()))
             self._timed |= t is not None
             self._move(int(times.max()))
@@ -229,9 +229,9 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
         """Return bounds of what a merge adds up; see `states.limits`."""
         return load_of([*self._open.values(), *self._merges.frozen.values()])
 
-    def _find_capacity(self, taken: int) -> None:
-        """Find out how much can be counted; WeightError if that is less than `taken`."""
-        self._capacity = capacity_left(self.merge_load(), taken)
+    def _find_capacity(self, added: int) -> None:
+        """Find out how much can be counted; WeightError if that is less than `added`."""
+        self._capacity = capacity_left(self.merge_load(), added)
 
     def advance(self, t: Time | None = None) -> None:
         """Move the time on without a sample: panes expire and windows close.
