@@ -65,7 +65,7 @@ class Scorer:
         Raises
         ------
         ScoreError
-            If the metric reads scores and the model has none.
+            If the metric reads scores and the model has none, or those of pairs of classes only.
         LabelError
             If a label is not allowed.
         """

@@ -49,7 +49,7 @@ def count_outputs(
     outputs, targets = (x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x for x in (outputs, targets))
     soft = outputs.dtype.kind == "f"
     if soft:
-        _check_columns(outputs, targets, classes, names)
+        _check_columns(outputs, classes, names[0])
     truth = _labels(targets, classes, names[1])
     if soft and counts.reads != "labels":
         columns = None
@@ -57,28 +57,35 @@ def count_outputs(
             columns = tuple(range(outputs.shape[1])) if classes is None else classes
         counts.update_many(truth, scores=outputs, w=w, classes=columns)
         return
-    if soft:
-        outputs = _largest(outputs, names[0]) if outputs.ndim == 2 else _decided(outputs, names[0])
+    if soft and outputs.ndim == 1:
+        _check_two(targets, classes, names)
+        outputs = _decided(outputs, names[0])
+    elif soft:
+        outputs = _largest(outputs, names[0])
     counts.update_many(truth, _labels(outputs, classes, names[0]), w)
 
 
-def _check_columns(outputs: Array, targets: Array, classes: tuple[Label, ...] | None, names: tuple[str, str]) -> None:
-    """Raise ScoreError unless there is a column for each class, or one for class 1 of two."""
+def _check_columns(outputs: Array, classes: tuple[Label, ...] | None, argument: str) -> None:
+    """Raise ScoreError unless outputs have a column for each class, or are a single one."""
     if outputs.ndim > 2:
         expected = "to have one or two dimensions"
-        raise ScoreError(argument=names[0], expected=expected, but=f"got the shape {outputs.shape}")
-    columns = outputs.shape[1] if outputs.ndim == 2 else 1
-    if classes is not None and columns != len(classes) and (columns, len(classes)) != (1, 2):
+        raise ScoreError(argument=argument, expected=expected, but=f"got the shape {outputs.shape}")
+    if outputs.ndim == 2 and classes is not None and outputs.shape[1] != len(classes):
         expected = f"to have a column for each of the {len(classes)} `classes`"
-        raise ScoreError(argument=names[0], expected=expected, got=columns)
-    if not columns:
-        raise ScoreError(argument=names[0], expected="to have a column for each class", but="got none")
-    if classes is None and outputs.ndim == 1 and targets.dtype.kind in "iuf":
-        others = np.flatnonzero((targets != 0) & (targets != 1))
-        if len(others):
-            position = int(others[0])
-            expected = f"to be 0 or 1 beside `{names[0]}` of one column"
-            raise LabelError(argument=names[1], position=position, expected=expected, got=targets[position].item())
+        raise ScoreError(argument=argument, expected=expected, got=outputs.shape[1])
+    if outputs.ndim == 2 and not outputs.shape[1]:
+        raise ScoreError(argument=argument, expected="to have a column for each class", but="got none")
+
+
+def _check_two(targets: Array, classes: tuple[Label, ...] | None, names: tuple[str, str]) -> None:
+    """Raise an error unless there are two classes, where the probability of class 1 decides."""
+    if classes is not None and len(classes) != 2:
+        expected = f"to have a column for each of the {len(classes)} `classes`"
+        raise ScoreError(argument=names[0], expected=expected, got=1)
+    others = np.flatnonzero((targets != 0) & (targets != 1))
+    if classes is None and targets.ndim == 1 and len(others):
+        position, expected = int(others[0]), f"to be 0 or 1 beside `{names[0]}` of one column"
+        raise LabelError(argument=names[1], position=position, expected=expected, got=targets[position].item())
 
 
 def _largest(outputs: Array, argument: str) -> Array:

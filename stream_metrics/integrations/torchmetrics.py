@@ -123,7 +123,7 @@ class TorchMetric(torchmetrics.Metric):  # type: ignore[misc]
             the class of the largest score, or class 1 from a probability of 0.5 on. Scores of metrics of probabilities
             are probabilities, and not logits.
         target : Tensor of shape (n,)
-            True labels.
+            True labels; for metrics of labels 0 or 1 beside a single probability, unless there are `classes`.
         weight : Tensor of shape (n,), optional
             Weights >= 0; 1 for every sample by default.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,10 @@ def test_the_largest_score_or_an_error(columns: int, rows: int, data: st.DataObj
     assert matrix.get() == sum(right) / rows
 
 
-@pytest.mark.parametrize("key", ["accuracy", "macro_f1", "log_loss", "roc_auc_ovr"])
-@pytest.mark.parametrize("columns", [0, 1, 2, 4])
+@pytest.mark.parametrize(
+    ("key", "columns"),
+    [*product(["accuracy", "macro_f1", "log_loss", "roc_auc_ovr"], [0, 2, 4]), ("accuracy", 1), ("macro_f1", 1)],
+)
 def test_columns_are_those_of_the_classes(key: str, columns: int) -> None:
     """A model with more or fewer outputs than there are classes is refused, whatever the metric reads."""
     counts = sm.MetricSet([key], scores=key in ("log_loss", "roc_auc_ovr"))
@@ -80,3 +83,13 @@ def test_one_probability_is_of_class_1_against_0(key: str, other: float) -> None
         count_outputs(counts, outputs, np.array([0, 1, other]), None, None, NAMES)
     assert (caught.value.argument, caught.value.position) == ("targets", 2)
     assert counts.to_bytes() == before
+
+
+@pytest.mark.parametrize(("classes", "pos_label"), [(None, 2), (("a", "b", "c"), "c")])
+def test_single_scores_are_of_pos_label(classes: tuple[str, ...] | None, pos_label: Any) -> None:
+    """Metrics of scores read one column as that of `pos_label`, against any other classes."""
+    counts, own = sm.ROCAUC(pos_label=pos_label), sm.ROCAUC(pos_label=True)
+    outputs, targets = np.array([0.2, 0.8, 0.5, 0.6]), np.array([0, 2, 1, 1])
+    count_outputs(counts, outputs, targets, None, classes, NAMES)
+    own.update_many(targets == 2, outputs)
+    assert counts.get() == own.get() == 1.0
