@@ -92,7 +92,7 @@ class Ledger:
                 remaining.append(file)
                 continue
             if file.table is not None:
-                present.setdefault(file.table, set()).add(path)
+                present.setdefault(storage_of(file.table).resolved(file.table), set()).add(path)
             earlier = counted.get(path, {})
             same = earlier.get((file.size, file.version))
             if earlier and same is None:

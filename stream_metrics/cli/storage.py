@@ -207,7 +207,10 @@ class _Remote:
             yield path
 
     def resolved(self, path: str) -> str:
-        return path
+        if self._web or "::" in path:
+            return path
+        system, inside = self._at(path)
+        return str(system.unstrip_protocol(inside))  # as folders list it
 
 
 class _Translated(io.RawIOBase):

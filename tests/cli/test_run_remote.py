@@ -105,6 +105,19 @@ def test_partitions_and_mixed_places(cli, tmp_path, memory):
     assert {name: group["n"] for name, group in groups.items()} == {"fi": 9, "de": 11}
 
 
+def test_one_file_by_two_urls(cli, tmp_path, memory):
+    """A file in a folder and the same file by its own URL are one, in a run and in the list of counted files."""
+    folder = "memory://one"
+    with fsspec.open(f"{folder}/a.jsonl", "wb") as file:
+        file.write(lines(PAIRS[:9], "jsonl"))
+    twice = cli("run", folder, f"{folder}/a.jsonl")
+    assert (twice.status, "counted twice" in twice.err) == (2, True)
+    cli("run", folder, "--state", tmp_path / "s")
+    again = cli("run", f"{folder}/a.jsonl", "--resume", tmp_path / "s", "--state", tmp_path / "t")
+    assert "1 file counted before" in again.err
+    assert (tmp_path / "t").read_bytes() == (tmp_path / "s").read_bytes()
+
+
 def test_changed_files(cli, tmp_path, memory):
     """A file that was written again is recognised by its size or version."""
     for data in (lines(PAIRS[:10], "csv"), lines(PAIRS[:10][::-1], "csv"), lines(PAIRS[:11], "csv")):
