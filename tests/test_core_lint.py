@@ -33,6 +33,13 @@ NAMED = {  # lines with 32 bits that hold no count
     ),
     "ranks/score_rows.pxi": ("kinds = (np.int64, np.int32, np.uint64, np.int8)",),
     "numeric/kernels.pxd": ("int32_t index", "int32_t kind"),
+    "_core/ids.pxi": (  # the number of the span of time in which an id was last seen
+        "cdef uint32_t* generations",
+        "cdef public uint32_t oldest",
+        "def put(self, uint64_t hashed, int mark, uint32_t generation):",
+        "cdef uint32_t* generations = self.generations",
+        "cdef uint32_t* new_generations = <uint32_t*> PyMem_RawCalloc(more, sizeof(uint32_t))",
+    ),
 }
 
 

@@ -4,7 +4,7 @@ Two of n ids are taken for one with a probability of n**2 / 2**65: less than one
 generations are left where they are until the table is built again, and are not found.
 """
 
-from cpython.mem cimport PyMem_Calloc
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport uint8_t, uint32_t
 
@@ -66,12 +66,12 @@ cdef class IdTable:
         self.oldest = 0
 
     def __dealloc__(self):
-        self.free()
+        self.release()
 
-    cdef void free(self) noexcept:
-        PyMem_Free(self.hashes)
-        PyMem_Free(self.generations)
-        PyMem_Free(self.marks)
+    cdef void release(self) noexcept:
+        PyMem_RawFree(self.hashes)
+        PyMem_RawFree(self.generations)
+        PyMem_RawFree(self.marks)
 
     cpdef int mark(self, object key) except -2:
         """Return the mark of an id, -1 if it is not there."""
@@ -118,13 +118,13 @@ cdef class IdTable:
             alive += hashes[i] != 0 and generations[i] >= self.oldest
         while more < 3 * (alive + 1):
             more *= 2
-        cdef uint64_t* new_hashes = <uint64_t*> PyMem_Calloc(more, sizeof(uint64_t))
-        cdef uint32_t* new_generations = <uint32_t*> PyMem_Calloc(more, sizeof(uint32_t))
-        cdef uint8_t* new_marks = <uint8_t*> PyMem_Calloc(more, 1)
+        cdef uint64_t* new_hashes = <uint64_t*> PyMem_RawCalloc(more, sizeof(uint64_t))
+        cdef uint32_t* new_generations = <uint32_t*> PyMem_RawCalloc(more, sizeof(uint32_t))
+        cdef uint8_t* new_marks = <uint8_t*> PyMem_RawCalloc(more, 1)
         if new_hashes == NULL or new_generations == NULL or new_marks == NULL:
-            PyMem_Free(new_hashes)
-            PyMem_Free(new_generations)
-            PyMem_Free(new_marks)
+            PyMem_RawFree(new_hashes)
+            PyMem_RawFree(new_generations)
+            PyMem_RawFree(new_marks)
             raise MemoryError()
         self.hashes, self.generations, self.marks = new_hashes, new_generations, new_marks
         self.slots, self.used = more, alive
@@ -132,7 +132,7 @@ cdef class IdTable:
             if hashes[i] != 0 and generations[i] >= self.oldest:
                 at = self.find(hashes[i])
                 self.hashes[at], self.generations[at], self.marks[at] = hashes[i], generations[i], marks[i]
-        PyMem_Free(hashes)
-        PyMem_Free(generations)
-        PyMem_Free(marks)
+        PyMem_RawFree(hashes)
+        PyMem_RawFree(generations)
+        PyMem_RawFree(marks)
         return 0

@@ -4,7 +4,7 @@ One event with a time in the future would expire what waits, forget which ids we
 So time moves on only when a quarter of the last events have reached it. It depends on the events and their order alone.
 """
 
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from libc.math cimport INFINITY
 from libc.string cimport memmove
 
@@ -28,14 +28,14 @@ cdef class Votes:
     def __cinit__(self, Py_ssize_t most):
         if not 1 <= most <= MOST_VOTES:
             raise ValueError(f"Expected `votes` to be from 1 to {MOST_VOTES}, but got {most}")
-        self.ring = <double*> PyMem_Malloc(2 * most * sizeof(double))
+        self.ring = <double*> PyMem_RawCalloc(2 * most, sizeof(double))
         if self.ring == NULL:
             raise MemoryError()
         self.ordered = self.ring + most
         self.most, self.n, self.at, self.time = most, 0, 0, -INFINITY
 
     def __dealloc__(self):
-        PyMem_Free(self.ring)
+        PyMem_RawFree(self.ring)
 
     cpdef double see(self, double time) except? -1:
         """Take the time of an event, which is finite, and return that of the partition."""
