@@ -63,17 +63,28 @@ def test_times_are_those_of_the_rows(kind: str, state: str) -> None:
         (lambda: pa.array([*ROWS[:2], None, *ROWS[3:]], pa.timestamp("us")), 2),
         (lambda: pa.chunked_array([[1, 2, 3], [4, None, 6]]), 4),
         (lambda: pa.array([1.0, float("nan"), 3, 4, 5, 6]), 1),
-        (lambda: pa.array([START.date()] * 6), 0),
         (lambda: pa.array(["x"] * 6), 0),
     ],
 )
 def test_what_is_no_time_is_named(state: str, times: Callable[[], Any], position: int) -> None:
-    """A time that is null, NaN, a date or text raises, naming the position, and nothing is counted."""
+    """A time that is null, NaN or text raises, naming the position, and nothing is counted."""
     filled = STATES[state]()
     with pytest.raises(ValueError, match=f"`t` at position {position} "):
         filled.update_many(TRUTH, PREDICTED, t=times())
 
     assert filled == STATES[state]()
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("kind", [pa.date32(), pa.date64()])
+def test_a_date_is_its_first_instant(state: str, kind: Any) -> None:
+    """Dates are times: the first instant of the day, in UTC."""
+    filled, expected = STATES[state](), STATES[state]()
+    day = datetime.datetime(START.year, START.month, START.day, tzinfo=datetime.UTC)
+    filled.update_many(TRUTH, PREDICTED, t=pa.array([START.date()] * 6, kind))
+    expected.update_many(TRUTH, PREDICTED, t=[day] * 6)
+
+    assert filled.to_bytes() == expected.to_bytes()
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.string_view(), pa.dictionary(pa.uint8(), pa.large_string())])
