@@ -127,6 +127,7 @@ def rank_main(rank: int, folder: str) -> None:
         got = {**_merges(rank), **_errors(rank), **_sampled(rank), **_grouped(rank), **_counted(rank)}
         got["epochs"] = epochs(slice(0, 700) if rank == 0 else slice(700, None))
         (Path(folder) / f"rank{rank}").write_bytes(pickle.dumps(got))
+        dist.barrier()  # a rank whose peer has gone may abort
     finally:
         dist.destroy_process_group()
 
@@ -152,10 +153,11 @@ def tree_main(rank: int, folder: str) -> None:
             there = adapter.reduce(state, dst)
             got[f"to {dst}"] = None if there is None else there.to_bytes()
         for odd in range(TREE):
-            brought = sm.MCC() if rank == odd else sm.Accuracy()
+            brought = sm.ConfusionMatrix() if rank == odd else sm.Accuracy()
             got[f"odd {odd}"] = raised(partial(adapter.all_reduce, brought))
             got[f"none {odd}"] = raised(partial(adapter.reduce, None if rank == odd else sm.MCC(), 2))
         (Path(folder) / f"rank{rank}").write_bytes(pickle.dumps(got))
+        dist.barrier()  # a rank whose peer has gone may abort
     finally:
         dist.destroy_process_group()
 
