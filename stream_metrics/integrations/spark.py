@@ -395,7 +395,9 @@ def _states(selected: Selected, empty: Accumulator) -> DataFrame:
         parts = labels
     else:
         merge = partial(workers.merge_runs, data, keys, selected.fields)
-        with_state = StructType([*selected.rows.schema, STATE])
+        # states have no rows, so that columns without nulls get some
+        columns = [StructField(field.name, field.dataType) for field in selected.rows.schema[len(keys) :]]
+        with_state = StructType([*selected.rows.schema[: len(keys)], *columns, STATE])
         parts = selected.rows.mapInArrow(partial(workers.count, data, keys, selected.fields, True), with_state)
     by_key = Window.partitionBy(*keys).orderBy(F.lit(1))
     return parts.withColumn("first", F.row_number().over(by_key) == 1).mapInArrow(merge, schema)

@@ -364,6 +364,20 @@ def test_a_null_truth_reaches_the_driver(df: Any) -> None:
         evaluate(df.coalesce(1), y_true="guess", y_pred="truth")
 
 
+def test_columns_without_nulls_are_grouped(spark: Any) -> None:
+    """Columns that cannot be null, such as those of `range` and literals, are counted by Python as any others."""
+    rows = spark.range(300).select(
+        F.lit("all").alias("key"), (F.col("id") % 2).alias("truth"), F.lit(0.5).alias("weight")
+    )
+
+    (row,) = accumulate_by(rows, "key", sm.MetricSet(), Fields("truth", "truth", weight="weight")).collect()
+
+    assert (
+        row.state
+        == counted(sm.MetricSet(), [i % 2 for i in range(300)], [i % 2 for i in range(300)], [0.5] * 300).to_bytes()
+    )
+
+
 @pytest.mark.parametrize("fields", [LABELS, Fields("truth", None, "list", weight="weight")], ids=["labels", "scores"])
 def test_bad_rows_are_left_out_and_recorded(spark: Any, fields: Fields) -> None:
     """What is counted is what one process counts of the good rows; the record names partition, row and reason."""
