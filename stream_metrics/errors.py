@@ -185,7 +185,7 @@ class ScoreError(StreamMetricsError, ValueError):
 
 
 class TimeError(StreamMetricsError, ValueError):
-    """A time is none, or outside the range of times."""
+    """A value is not a time, or is outside the supported range."""
 
 
 class WeightError(StreamMetricsError, ValueError):

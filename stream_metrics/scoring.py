@@ -60,7 +60,7 @@ class Scorer:
         Returns
         -------
         float
-            The value, or what is to be minimised times -1.
+            The value; negated if lower is better.
 
         Raises
         ------

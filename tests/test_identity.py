@@ -1,4 +1,4 @@
-"""What is counted is the identity of a state, what is shown is a view: counts merge whatever the views."""
+"""Counts are the identity of a state, metrics are a view: states merge whatever their views."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ zero_divisions = st.sampled_from([None, 0.0, 1.0, float("nan")])
 
 
 def views(keys: list[str], labels: tuple[str, ...] | None) -> st.SearchStrategy[dict[str, Any]]:
-    """Options that say what is shown: metrics, the value of 0/0, and the order of fixed labels."""
+    """Options of the view: metrics, the value of 0/0, and the order of fixed labels."""
     metrics = st.one_of(st.none(), st.lists(st.sampled_from(keys), unique=True))
     fixed = st.just(None) if labels is None else st.permutations(labels)
     return st.fixed_dictionaries({"metrics": metrics, "zero_division": zero_divisions, "labels": fixed})

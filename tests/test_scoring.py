@@ -51,7 +51,7 @@ def routing() -> Iterator[None]:
     ],
 )
 def test_values_are_those_of_scikit_learn(key: str, theirs: str) -> None:
-    """Each fold has the score that scikit-learn's own scorer gives, text labels included; what is lower is negative."""
+    """Each fold has the score of scikit-learn's own scorer, also for text labels and losses."""
     for y in (CODES, TEXT):
         ours = cross_val_score(MODEL, X, y, scoring=sm.scorer(key))
         assert ours == pytest.approx(cross_val_score(MODEL, X, y, scoring=theirs), rel=1e-9)
@@ -120,8 +120,8 @@ def test_metadata_routing() -> None:
     model = LogisticRegression(max_iter=1000).set_fit_request(sample_weight=True)
 
     def folds(scoring: Any) -> Any:
-        found = cross_validate(model, X, TEXT, params={"sample_weight": WEIGHTS}, scoring=scoring)
-        return found.get("test_score", found.get("test_f1"))
+        results = cross_validate(model, X, TEXT, params={"sample_weight": WEIGHTS}, scoring=scoring)
+        return results.get("test_score", results.get("test_f1"))
 
     theirs = make_scorer(f1_score, average="macro")
     for wanted in (True, False):

@@ -44,7 +44,7 @@ examples:
 def add(commands: options.Commands) -> None:
     """Add the command to the parser."""
     parser = options.add_command(commands, "collect", "merge, store and show the states that workers report", HELP)
-    parser.add_argument("--store", metavar="FILE", required=True, help="SQLite file; it is made if there is none")
+    parser.add_argument("--store", metavar="FILE", required=True, help="SQLite file; created if it does not exist")
     parser.add_argument(
         "--listen",
         metavar="HOST:PORT",
@@ -140,7 +140,7 @@ def _address(text: str) -> tuple[str, int]:
 
 @contextmanager
 def _logged() -> Iterator[None]:
-    """Write what is logged to stderr."""
+    """Write log records to stderr."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("stream-metrics: %(message)s"))
     before = LOG.level

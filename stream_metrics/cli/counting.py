@@ -64,7 +64,7 @@ class Skipped:
         return Skipped(self.allowed, self.place, self.files_allowed)
 
     def extend(self, later: Skipped) -> None:
-        """Add what was skipped later."""
+        """Add later skips."""
         self.count += later.count
         self.first = [*self.first, *later.first][:SHOWN]
         self.files += later.files
@@ -76,7 +76,7 @@ class Skipped:
         self.files.append({"file": file.path, "reason": str(error).removeprefix(file.path).lstrip(":, ")})
 
     def to_dict(self) -> dict[str, object]:
-        """Return what was skipped, for JSON; nothing of what may not be skipped."""
+        """Return the skipped records and files, for JSON; only kinds that the options let skip."""
         fields: dict[str, object] = {}
         if self.allowed:
             fields["skipped"] = {"count": self.count, "first": self.first}

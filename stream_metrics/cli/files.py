@@ -61,7 +61,7 @@ def refuse_repeated(inputs: Iterable[str]) -> None:
 
 
 def save(path: str, state: Accumulator, ledger: Ledger | None = None) -> None:
-    """Write a state to ``path``, replacing what was there in one step, after the list of what was counted."""
+    """Write a state to ``path``, replacing an old file atomically, after the list of counted files."""
     check_target(path)
     data = state.to_bytes()
     try:

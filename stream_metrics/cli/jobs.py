@@ -203,7 +203,7 @@ class WorkerPool:
         return sum(self._shared.records), sum(self._shared.work_done)
 
     def count(self, state: Accumulator, skipped: Skipped, progress: Progress) -> bool:
-        """Count all pieces into ``state``; return whether Ctrl-C ended it. ``log`` has what was counted."""
+        """Count all pieces into ``state``; return whether Ctrl-C ended it. ``log`` gets the counted ranges."""
         interrupted = False
         results: list[_Result] = []
         try:

@@ -55,7 +55,7 @@ class Ledger:
 
     @classmethod
     def load(cls, path: str) -> Ledger | None:
-        """Return the ledger beside a state; None if there is none. CliError if it is of another state."""
+        """Return the ledger beside a state, or None. CliError if it belongs to another state."""
         beside = _beside(path)
         try:
             head, *lines = beside.read_bytes().splitlines()
@@ -109,7 +109,7 @@ class Ledger:
         return remaining
 
     def add(self, parts: Iterable[CountedPart]) -> None:
-        """Add what was counted."""
+        """Add counted ranges."""
         by_file: dict[InputFile, list[Range]] = {}
         for file, after, until in parts:
             by_file.setdefault(file, list(file.done)).append((after, until))
@@ -120,7 +120,7 @@ class Ledger:
                 self._lines.append(_File(path, file.size, file.version, joined(whole)))
 
     def merge(self, other: Ledger) -> str | None:
-        """Add what was counted into another state; return the file that has records in both, None if there is none."""
+        """Add the ranges counted into another state; return a file that has records in both, or None."""
         ours = {(line.path, line.size, line.version): line.ranges for line in self._lines}
         theirs = {(line.path, line.size, line.version): line.ranges for line in other._lines}
         for identity, ranges in theirs.items():

@@ -59,7 +59,7 @@ def _expand(named: str, tables: Tables) -> list[InputFile]:
         matching = [path for path in matching if not _has_hidden_match(path, named)]
         if not matching:
             raise CliError(f"{named}: no file is named so")
-    files: dict[str, InputFile] = {}  # a pattern with ** matches a folder and what is in it
+    files: dict[str, InputFile] = {}  # a pattern with ** matches a folder and its files
     for path in matching:
         if storage.is_folder(path):
             files |= {normpath(file.path): file for file in _walk(storage, path, tables, frozenset())}

@@ -62,7 +62,7 @@ and reason are printed, and neither a result nor a state is written. Ctrl-C prin
 and saves what was counted so far and exits with status 130.
 
 --state writes the counts, and beside them OUT.files, the list of the files that
-were counted. With --resume, what is in that list is not counted again, also where
+were counted. With --resume, records in that list are not counted again, also where
 the run was interrupted in the middle of a file. A file whose size or version has
 changed since it was counted ends the run.
 
@@ -220,7 +220,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _without_counted(arguments: argparse.Namespace) -> Ledger:
-    """Leave out the files that were counted into the resumed state before; return what was counted."""
+    """Leave out the files that the resumed state already counts; return the ledger."""
     if not arguments.resume:
         return Ledger()
     ledger = Ledger.load(arguments.resume)

@@ -60,7 +60,7 @@ class Storage(Protocol):
         """Tell whether a path is a folder."""
 
     def entries(self, folder: str) -> list[Entry]:
-        """Return what is in a folder, by name."""
+        """Return the entries of a folder by name."""
 
     def matching(self, pattern: str) -> list[str] | None:
         """Return the paths that a pattern matches, in order; None if the text is not a pattern."""

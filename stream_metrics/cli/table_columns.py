@@ -130,7 +130,7 @@ class Layout:
         self.classes = self._named(keys)
 
     def _keys(self, column: Column) -> tuple[str, ...]:
-        """Return the keys of a struct or list; none of a map, where each row has its own, and of a number."""
+        """Return the keys of a struct or list; no keys for a map, whose rows differ, and for a number."""
         value_type = column.type
         if any(is_kind(value_type) for is_kind in NUMBER):
             return ()

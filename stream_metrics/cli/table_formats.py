@@ -23,7 +23,7 @@ LOGS = {
     "metadata": "Iceberg",  # with a file *.metadata.json in it
     ".hoodie": "Hudi",
     "_spark_metadata": "Spark Structured Streaming",
-}  # what is in a folder that is a table
+}  # entries that mark a folder as a table
 READERS = {
     DELTA: 'deltalake: pip install "stream-metrics[delta]"',
     "Iceberg": "pyiceberg",

@@ -42,7 +42,7 @@ RETIRED = ("retired",)  # in bytes, where a worker that counts has its state
 
 
 def merge(states: Iterable[State | bytes]) -> State:
-    """Return a new state with the counts of all states; their order does not matter for what is counted.
+    """Return a new state with the counts of all states; their order does not change the counts.
 
     Parameters
     ----------
@@ -415,7 +415,7 @@ class Aggregate(Portable):
             self._replace(back)
 
     def workers(self) -> dict[Label, Worker]:
-        """Return what is known of each worker that was neither dropped nor retired.
+        """Return numbers, samples, age and outcomes of each worker that was neither dropped nor retired.
 
         Returns
         -------
@@ -643,7 +643,7 @@ def _number(value: SupportsIndex, argument: str) -> int:
 
 
 def _seconds(value: object) -> float:
-    """Return a length of time; LabelError if it is none."""
+    """Return a length of time; LabelError if it is not valid."""
     if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
         return float(value)
     raise LabelError(argument="older_than", expected="to be a number of seconds from 0 on", got=value)

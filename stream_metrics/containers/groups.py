@@ -201,7 +201,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         Raises
         ------
         LabelError
-            If a label is none, or outside the fixed labels; the message names argument and position.
+            If a label is not valid, or outside the fixed labels; the message names argument and position.
         OptionError
             If `inner` reads scores, or is a window.
         WeightError

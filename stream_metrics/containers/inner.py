@@ -69,7 +69,7 @@ def state_decoder(empty: State) -> Callable[[object], State]:
 
 
 def check_same(mine: object, theirs: object, configuration: Iterable[str]) -> None:
-    """Raise MergeError unless both are of one type, these attributes agree, and what is inside counts the same."""
+    """Raise MergeError unless both are of one type, these attributes agree, and the inner states count the same."""
     if type(mine) is not type(theirs):
         raise MergeError(f"Expected to merge {with_article(type(mine))}, but got {with_article(type(theirs))}")
     for name in configuration:

@@ -138,7 +138,7 @@ class PairCounts(NamedTuple):
 
 
 def as_column(values: object, argument: str, may_abstain: bool, named: Namer | None = None) -> Column:
-    """Return the column that `values` is or holds; LabelError names argument and position of what is no label.
+    """Return the column that `values` is or holds; LabelError names argument and position of an invalid label.
 
     Predictions that are mappings become their largest label, after `named` has returned those of a row by class.
     """

@@ -25,7 +25,7 @@ LONGEST_NUMBER = 640  # characters, as many as the digits of the longest int tha
 def number_named(text: str) -> int | float | bool | None:
     """Return the number, or true or false, that a text spells as JSON does, in any case; None if it spells none.
 
-    A number that is no label, such as 1e999, is none.
+    A number that cannot be a label, such as 1e999, stays text.
     """
     return None if len(text) > LONGEST_NUMBER else _number_named(text)
 
@@ -50,7 +50,7 @@ class ClassNames:
         self.fixed: dict[Label, Label] | None = None if labels is None else {label: label for label in labels}
 
     def of(self, key: Any, numeric: bool) -> Label | None:
-        """Return the class that a key names beside a truth that is a number, or is none; None if it names none.
+        """Return the class that a key names, or None; `numeric` says whether the truth is a number.
 
         A key that is no text is the class itself.
         """

@@ -72,7 +72,7 @@ def canonical(value: object, argument: str = "label", position: int | None = Non
 
 
 def _exact(value: Decimal, argument: str, position: int | None) -> int | float:
-    """Return the int or the float that equals a Decimal; LabelError if there is none."""
+    """Return the int or the float equal to a Decimal; LabelError if neither is exact."""
     if value.is_finite() and value.adjusted() <= LARGEST_INT:
         whole = int(value)
         if whole == value:

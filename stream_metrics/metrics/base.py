@@ -91,7 +91,7 @@ class MetricBase(UpdateBase, Portable):
         Raises
         ------
         LabelError
-            If a label is none, or outside the fixed labels; the message names argument and position.
+            If a label is not valid, or outside the fixed labels; the message names argument and position.
         ScoreError
             If scores are counted here.
         WeightError
@@ -208,7 +208,7 @@ class MetricBase(UpdateBase, Portable):
 
         Notes
         -----
-        Options that say what is shown can always change. Others change what is counted, and some lose counts for good:
+        Options of the view can always change. Others change the counts, and some of these lose information:
         smaller `buckets` and `sample`, `pairs=False`, `scores=False`, and labels that become `other`. See
         `ConfusionMatrix.reconfigured` for labels and `RankSketch.reconfigured` for sketches.
 

@@ -32,6 +32,6 @@ def metric_of_key(key: str, **options: Any) -> Metric | MetricSet:
 
 
 def value_of(metric: Metric | MetricSet) -> float:
-    """Return the value of what `metric_of_key` made."""
+    """Return the value of a metric or set from `metric_of_key`."""
     value = metric.get()
     return float(next(iter(value.values())) if isinstance(value, dict) else value)

@@ -19,7 +19,7 @@ STATES_OF_SCORES = {True: {"ranks", "confidence", "losses"}, "any": {"ranks"}, F
 
 
 def needed_states(scores: object, metrics: Iterable[str] | None, pairs: bool) -> tuple[str, ...]:
-    """Return what is counted of scores for these options, in the order of `NAMES`; nothing for labels alone."""
+    """Return the names of the score states that these options need, in the order of `NAMES`; empty for labels alone."""
     keys = None if metrics is None else list(metrics)
     states = STATES_OF_SCORES[scores] | named_states(keys, False)
     paired = pairs and (keys is None or any(CATALOG[key].quadratic for key in keys))

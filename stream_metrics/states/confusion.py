@@ -106,7 +106,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         Raises
         ------
         LabelError
-            If a label is none, or outside the fixed labels; the message names argument and position.
+            If a label is not valid, or outside the fixed labels; the message names argument and position.
         ScoreError
             If a prediction that is a mapping has a score that is no finite number.
         WeightError
@@ -133,7 +133,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         Raises
         ------
         LabelError
-            If a label is none, or outside the fixed labels; the message names argument and position.
+            If a label is not valid, or outside the fixed labels; the message names argument and position.
         ScoreError
             If a prediction that is a mapping has a score that is no finite number.
         WeightError
@@ -210,7 +210,7 @@ class ConfusionMatrix(ConfusionCounters, Portable):
         Raises
         ------
         LabelError
-            If a label is none, or outside the fixed labels; the message names argument and position.
+            If a label is not valid, or outside the fixed labels; the message names argument and position.
         ScoreError
             If a prediction that is a mapping has a score that is no finite number.
         WeightError

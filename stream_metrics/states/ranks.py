@@ -116,7 +116,7 @@ class RankSketch(RankCounters, Portable):
         Raises
         ------
         LabelError
-            If a label is none; the message names the position.
+            If a label is not valid; the message names the position.
         ScoreError
             If a score is not a finite number.
         WeightError
@@ -145,7 +145,7 @@ class RankSketch(RankCounters, Portable):
         Raises
         ------
         LabelError
-            If a label is none; the message names the position.
+            If a label is not valid; the message names the position.
         ScoreError
             If a score is not a finite number.
         WeightError
@@ -203,7 +203,7 @@ class RankSketch(RankCounters, Portable):
         Raises
         ------
         LabelError
-            If a label is none; the message names the position.
+            If a label is not valid; the message names the position.
         ScoreError
             If a score is not a finite number.
         WeightError

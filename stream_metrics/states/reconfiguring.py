@@ -36,7 +36,7 @@ def not_counted(argument: str, before: object, after: object, reason: str) -> Op
     """Return the error for an option whose new value does not follow from the counts; it names both values."""
     return OptionError(
         argument=argument,
-        expected="to follow from what was counted",
+        expected="to follow from the counts",
         got=after,
         but=f"got {after!r:.60} in place of {before!r:.60}: {reason}",
     )
@@ -51,11 +51,11 @@ def renamed_labels(before: ConfusionCounters, after: ConfusionCounters) -> dict[
     if after.other is None:
         check_fixed(before.fixed_labels, after.fixed_labels, used)
         return {}
-    kept = {*(after.fixed_labels or ())}
-    renamed = {label: after.other for label in used if label not in kept}
+    remaining = {*(after.fixed_labels or ())}
+    renamed = {label: after.other for label in used if label not in remaining}
     for label, name in renamed.items():
         own = label == before.other and label not in (before.fixed_labels or ())
-        if isinstance(name, int | float) and name not in kept and not (own and same_labels((label,), (name,))):
+        if isinstance(name, int | float) and name not in remaining and not (own and same_labels((label,), (name,))):
             reason = "how often other labels that are numbers appear is not counted; a text would do"
             raise not_counted("other", before.other, name, reason)
     return renamed

@@ -126,7 +126,7 @@ class BadRows(Portable):
         Raises
         ------
         StreamMetricsError or ValueError
-            For what is wrong with the batch and not with one row of it, such as columns of different lengths.
+            If the batch as a whole is wrong, such as columns of different lengths.
         """
         columns |= {"y_true": y_true, "y_pred": y_pred, "w": w}
         count_columns(state, columns, Place(file, partition, row), self.add)

@@ -41,7 +41,7 @@ def count(
         scanner of pyarrow, a data frame of pandas or polars, a lazy frame of polars, a mapping from name to column, or
         an iterable of these.
     prototype : state, Metric, MetricSet or container, optional
-        The configuration of what counts; its own counts are not taken over. By default a `MetricSet`, with scores if
+        A state with the configuration to count with; its counts are ignored. By default a `MetricSet`, with scores if
         `scores` are named; with `group` in a `ByGroup`.
     y_true : str, default "y_true"
         The column of true labels; of a data frame of pandas also a level of the index, as every column here.

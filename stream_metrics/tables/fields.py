@@ -28,7 +28,7 @@ S = TypeVar("S", bound=Accumulator)
 
 
 class Fields(NamedTuple):
-    """The columns of a table that are read; None where there is none.
+    """The columns of a table that are read; None for a column that does not exist.
 
     Parameters
     ----------

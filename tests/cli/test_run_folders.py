@@ -33,7 +33,7 @@ DATA = ("a.jsonl", "k=1/b.jsonl", "k=2/c.jsonl", "_h=3/d.jsonl", "deep/er/e.json
 
 @pytest.mark.parametrize("named", ["", "**", "**/*.jsonl", "*/../**/*.jsonl"])
 def test_hidden_parts_are_no_data(cli, tmp_path, named):
-    """A name that begins with _ or . hides a file and what is in a folder, but for a partition such as _h=3."""
+    """A name that begins with _ or . hides a file or a whole folder, except a partition such as _h=3."""
     fill(tmp_path / "out", *HIDDEN, *DATA)
 
     assert count(cli("run", os.path.join(tmp_path, "out", named), "--format", "json")) == len(DATA)

@@ -146,7 +146,7 @@ def test_tables_behind_a_url(cli, memory, log):
 
 
 class Whole(SimpleHTTPRequestHandler):
-    """A web server that sends whole files only and says nothing of what it does."""
+    """A web server that sends whole files only and logs nothing."""
 
     def log_message(self, *arguments):
         """Print nothing."""
@@ -235,7 +235,7 @@ def test_a_version_from_the_web(cli, tmp_path, web):
 
 
 def test_what_is_not_there(cli, memory, web):
-    """A wrong name, a wrong server, a scheme that nobody knows: one line, and no result."""
+    """A wrong name, a wrong server, an unknown scheme: one line, and no result."""
     address, _ = web
     wrong = {
         "memory://nothing.csv": 1,

@@ -1,4 +1,4 @@
-"""The collector without HTTP: what is counted in every course of events, also if writing fails at any step."""
+"""The collector without HTTP: counts after any sequence of events, also if writing fails at any step."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_a_checkpoint_replaces_what_was_retired(file: Path) -> None:
 
 
 def test_bad_reports_change_nothing(file: Path) -> None:
-    """They raise what is wrong, are counted by reason, and leave the others of their batch alone."""
+    """They raise the reason, are counted by it, and do not affect others of their batch."""
     with collecting(file) as collector:
         epoch = collector.register("w")
         collector.report(report("w", epoch, 1, 2))

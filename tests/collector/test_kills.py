@@ -61,7 +61,7 @@ class Working(threading.Thread):
 
 
 def test_kills_of_the_collector(server: CollectorServer) -> None:
-    """Workers report through kills at random instants; what is acknowledged is there at once after each restart."""
+    """Workers report through kills at random instants; acknowledged reports are there right after each restart."""
     rng, stop = random.Random(7), threading.Event()
     workers = [Working(server.url, number, stop) for number in range(WORKERS)]
     for worker in workers:

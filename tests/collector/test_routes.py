@@ -105,7 +105,7 @@ def test_names_are_any_text(serve: Callable[..., Service]) -> None:
     ],
 )
 def test_bad_requests(serve: Callable[..., Service], path: str, body: bytes, status: int, reason: str) -> None:
-    """They are told what is wrong, and change nothing."""
+    """The answer says what is wrong, and nothing changes."""
     service = serve()
     got, text = ask(service, "POST", path, body)
     assert got == status, text
@@ -176,7 +176,7 @@ def test_others_are_not_let_in_without_a_token(serve: Callable[..., Service], tm
 
 
 def test_the_view(serve: Callable[..., Service]) -> None:
-    """The total, who is live, silent or missing, what was refused; the exporter says the same."""
+    """The total, who is live, silent or missing, refused reports; the exporter says the same."""
     service = serve(expected=["w1", "w2"], options=Options(silent=0.2), title="all", metrics=["macro_f1"])
     for worker, n in (("w1", 3), ("x", 4)):
         fields = {"worker": worker, "epoch": epoch_of(service, worker), "sequence": 1}

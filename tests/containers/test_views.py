@@ -1,4 +1,4 @@
-"""Windows, groups and aggregates of what counts the same: they merge whatever they show, and show something else."""
+"""Windows, groups and aggregates of states that count the same merge whatever their views."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def counted(options: dict[str, Any], *pairs: tuple[str, str]) -> sm.MetricSet:
 
 
 def test_an_aggregate_goes_on_through_a_deploy() -> None:
-    """Old and new workers count together; the first by name says what is shown, whatever came first."""
+    """Old and new workers count together; the view is that of the first worker by name, in any order of arrival."""
     states = {
         "w2": counted(OLD, ("a", "b")),
         "w10": counted(NEW, ("b", "b"), ("a", "a")),
@@ -195,7 +195,7 @@ def test_an_aggregate_goes_on_through_a_deploy() -> None:
 
 @pytest.mark.parametrize("make", [lambda options: counted(options, ("a", "b")), *LIKE], ids=["set", *CONTAINERS])
 def test_states_can_merge_in_any_order_to_the_same_bytes(make: Any) -> None:
-    """Where nobody is first: what is shown is what one of them shows, always the same one."""
+    """Merges without an order take the view of one of the states, always the same one."""
     options = [OLD, NEW, {"labels": ["a", "b"]}, {**OLD, "zero_division": 0.0}]
     totals = set()
     for order in itertools.permutations(options):

@@ -256,7 +256,7 @@ def test_events_of_the_monitor(config: Counting, together: bool, samples: list[S
     + [("9" * 640, None), ("1" + " " * 700, None), ("[" * 600, None)],
 )
 def test_what_spells_a_number(text: str, number: Any) -> None:
-    """A key spells a number as JSON does, in any case; what is no label is no number."""
+    """A key spells a number as JSON does, in any case; text that spells no valid label stays text."""
     assert (number_named(text), type(number_named(text))) == (number, type(number))
     assert str(number_named("-0.0")) == "0.0"
 

@@ -143,8 +143,8 @@ options_of_sets = st.fixed_dictionaries(
 
 def made_of(options: dict[str, Any]) -> sm.MetricSet:
     """Return a set with these options; the threshold, which decides what is counted, is always the same."""
-    made = sm.MetricSet(**options)
-    return made if made.scored is None else sm.MetricSet(**options, threshold=0.5)
+    metric_set = sm.MetricSet(**options)
+    return metric_set if metric_set.scored is None else sm.MetricSet(**options, threshold=0.5)
 
 
 @settings(deadline=None, max_examples=300)
@@ -154,7 +154,7 @@ def made_of(options: dict[str, Any]) -> sm.MetricSet:
 def test_a_set_with_all_options_of_another_counts_what_that_one_does(
     before: dict[str, Any], after: dict[str, Any], rows: list[Any], unit: bool
 ) -> None:
-    """Bytes are those of the other one, or what was not counted is named."""
+    """Bytes are those of the other one, or the error names the missing states."""
     named = {"unit": 5} if unit else {}
     mine, theirs = fed(made_of(before), rows, **named), fed(made_of(after), rows, **named)
     more = {*theirs.score_states} - {*mine.score_states}
@@ -190,7 +190,7 @@ def test_metrics_alone_never_lose_counts(before: dict[str, Any], keys: list[str]
 
 
 def test_a_deploy_with_one_more_metric_goes_on_merging() -> None:
-    """Old and new workers merge in both orders, through bytes; the left one says what is shown."""
+    """Old and new workers merge in both orders, through bytes; the view is that of the left one."""
     old = fed(sm.MetricSet(["accuracy", "macro_f1"], zero_division=0.0), [("a", "a"), ("b", "a")])
     new = fed(sm.MetricSet(["matthews_corrcoef", "macro_f1", "accuracy"]), [("b", "b")])
 

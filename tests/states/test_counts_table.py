@@ -176,7 +176,7 @@ COLUMNS: dict[str, tuple[Any, ...]] = {
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_columns_that_are_refused(name: str) -> None:
-    """Arrays name the first bad row; what is no column of so many rows is refused as a whole."""
+    """Arrays name the first bad row; a column of another length is refused as a whole."""
     column, position, got = COLUMNS[name]
     with pytest.raises(sm.WeightError, match="`n`") as caught:
         sm.ConfusionMatrix.from_counts(TRUTH, PREDICTED, column)

@@ -46,23 +46,23 @@ def growing(names: list[str]) -> None:
 
 
 def main() -> None:
-    """Report states of every way to be made, for full, sparse and weighted tables."""
+    """Report states made in every way, for full, sparse and weighted tables."""
     names = [f"class {i:06}" for i in range(20_000)]
     rng = np.random.default_rng(7)
     everything = {k: np.argwhere(np.ones((k, k))) for k in (2, 9, 33, 65, 129, 257)}
     few = {k: np.column_stack([np.arange(k), rng.integers(0, k, k)]) for k in (100, 1000, 1025, 20_000)}
-    streamed(names, few[100]).merge(streamed(names, few[100])).to_bytes()  # what is allocated once
+    streamed(names, few[100]).merge(streamed(names, few[100])).to_bytes()  # allocations that happen once
     tracemalloc.start()
     for k, pairs in (everything | few).items():
         cells = len(pairs)
         for weight in (1, 0.5):
-            made = streamed(names, pairs, weight)
-            data, more = made.to_bytes(), {"fractions": weight != 1}
+            state = streamed(names, pairs, weight)
+            data, more = state.to_bytes(), {"fractions": weight != 1}
             report("one by one", lambda pairs=pairs, weight=weight: streamed(names, pairs, weight), k, cells,
                    single=True, **more)  # fmt: skip
             report("restored", lambda data=data: sm.from_bytes(data), k, cells, **more)
-            report("merged", lambda made=made: sm.ConfusionMatrix().merge(made), k, cells, **more)
-            report("copied", lambda made=made: made.copy(), k, cells, growth=True, **more)
+            report("merged", lambda state=state: sm.ConfusionMatrix().merge(state), k, cells, **more)
+            report("copied", lambda state=state: state.copy(), k, cells, growth=True, **more)
             columns = [sm.Categorical(column, names[:k]) for column in pairs.T]
             report("batch", lambda columns=columns, weight=weight, cells=cells: batch(columns, [weight] * cells),
                    k, cells, growth=True, **more)  # fmt: skip

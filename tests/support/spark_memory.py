@@ -12,7 +12,7 @@ from stream_metrics.integrations import spark_workers
 from stream_metrics.integrations.tables import Fields
 
 GROUPS, ROWS, CLASSES, BATCH = 2_000, 400_000, 10, 10_000
-MOST = 400  # MiB on top of what the process has before; as many states would need gigabytes
+MOST = 400  # MiB on top of the process before; as many states would need gigabytes
 
 
 def batches() -> object:

@@ -153,8 +153,8 @@ def test_bad_rows_have_files_partitions_and_rows(name: str, tmp_path: Path) -> N
     source = make(tmp_path)
     result = sm.count(source if name != "reader" else make(tmp_path), on_bad="count")
 
-    found = [(row.file and Path(row.file).name, row.partition, row.row) for row in result.bad.first]
-    assert found == places
+    recorded = [(row.file and Path(row.file).name, row.partition, row.row) for row in result.bad.first]
+    assert recorded == places
     assert result.bad.n == len(places)
     good = [at for at, label in enumerate(FIVE["y_true"]) if label] * (len(places) // 2)
     expected = sm.MetricSet()

@@ -203,7 +203,7 @@ cdef class ConfusionCounters(ConfusionAggregates):
         return 0
 
     cdef object map_indices(self, ConfusionCounters other, dict renamed):
-        """Map every index of `other` to that of the same label here, or of what it is renamed to; -1 if it is empty."""
+        """Map every index of `other` to the index of the same, or the renamed, label here; -1 for an empty row."""
         cdef Py_ssize_t b, new = 0
         cdef list names = other.label_index.names
         at = np.full(other.used, -1, np.int64)

@@ -56,7 +56,7 @@ cdef int64_t most_type_count(const int64_t *first, Py_ssize_t stride, Py_ssize_t
 
 
 cpdef bint is_number(object truth, object position=None) except -1:
-    """Whether a true label is a number; LabelError for what is no label."""
+    """Whether a true label is a number; LabelError if it is not a valid label."""
     kind = type(truth)
     if kind is int or kind is float or kind is bool:
         return True
