@@ -29,7 +29,7 @@ from stream_metrics.monitor._core.kernels import first_of
 from stream_metrics.monitor.spill import Entry, Moves, Spill, entry_of
 from stream_metrics.wire import decoded, encoded
 
-__all__ = ["EntryLog", "STEPS", "Segment", "Written"]
+__all__ = ["EntryLog", "STEPS", "Segment", "Written", "converted_step"]
 
 STEPS = 64
 LOG = 2  # the log holds at most this many times the entries that are kept in memory
@@ -75,7 +75,7 @@ class EntryLog:
         self.edge = -math.inf if keep else math.inf  # the event time from which `advance` has something to do
         self.edges: deque[tuple[int, int]] = deque()  # (step, number of its first event)
         self.logged = 0  # entries of events before this number are in the log
-        self._step = keep / STEPS
+        self.step_length = keep / STEPS  # in seconds
         self._in_memory = in_memory
         self._segments: deque[Segment] = deque()
         self._next = 0
@@ -111,8 +111,8 @@ class EntryLog:
         """Remove the entries that are too old at an event time, and return them; `number` is that of the event."""
         if watermark < self.edge:
             return []
-        step = int(watermark // self._step)
-        self.edge = (step + 1) * self._step
+        step = int(watermark // self.step_length)
+        self.edge = (step + 1) * self.step_length
         self.edges.append((step, number if self.edges else 0))  # what came before there was a time came at the first
         while self.edges[0][0] < step - STEPS:
             self.edges.popleft()
@@ -203,8 +203,10 @@ class EntryLog:
             self._segments.append(done.segment._replace(body=b""))
             self._next += 1
 
-    def load(self, segments: Iterable[Segment], edges: Iterable[tuple[int, int]], number: int) -> None:
-        """Take over what was written before the event of this number; ValueError if it does not fit together."""
+    def load(
+        self, segments: Iterable[Segment], edges: Iterable[tuple[int, int]], number: int, step_length: float
+    ) -> None:
+        """Load what was written before the event of this number, with steps of this length."""
         self.logged = number
         for segment in segments:
             left, keys, bodies = decoded(segment.body)
@@ -213,6 +215,12 @@ class EntryLog:
             self.entries.update(zip(keys, bodies, strict=True))
             self._segments.append(segment._replace(body=b""))
             self._next = segment.number + 1
-        self.edges.extend((step, number) for step, number in edges)
+        if self.step_length:
+            self.edges.extend((converted_step(step, step_length, self.step_length), number) for step, number in edges)
         if self.edges:
-            self.edge = (self.edges[-1][0] + 1) * self._step
+            self.edge = (self.edges[-1][0] + 1) * self.step_length
+
+
+def converted_step(step: int, old_length: float, new_length: float) -> int:
+    """Return the number of a step in steps of another length: of the one in which it ends, so that nothing is early."""
+    return step if old_length == new_length else int((step + 1) * old_length // new_length)

@@ -20,7 +20,7 @@ import numpy as np
 
 from stream_metrics.labels import Label
 from stream_metrics.monitor._core.kernels import IdTable, id_hash
-from stream_metrics.monitor.entry_log import STEPS, Segment, Written
+from stream_metrics.monitor.entry_log import STEPS, Segment, Written, converted_step
 from stream_metrics.monitor.records import Truth
 from stream_metrics.monitor.spill import Moves
 from stream_metrics.wire import decoded, encoded
@@ -43,7 +43,7 @@ class IdMemory:
         self.most = most if keep else 0
         self.edge = -math.inf if self.most else math.inf  # the time from which `advance` has something to do
         self.n = 0
-        self._keep_step = keep / STEPS
+        self._step_length = keep / STEPS  # in seconds
         self._step: int | None = None  # of the time, None before there is one
         self._first = 0  # the number of the oldest generation
         self._sizes: deque[list[int]] = deque()  # step and size of each generation
@@ -55,12 +55,12 @@ class IdMemory:
         """Forget what is too old at a time."""
         if time < self.edge:
             return
-        step = int(time // self._keep_step)
+        step = int(time // self._step_length)
         if self._step is None:
             for size in self._sizes:
                 size[0] = step
         self._step = step
-        self.edge = (step + 1) * self._keep_step
+        self.edge = (step + 1) * self._step_length
         while self._sizes and self._sizes[0][0] < step - STEPS:
             self._drop()
 
@@ -131,15 +131,25 @@ class IdMemory:
 
     def content(self) -> list[object]:
         """Return everything but the ids, as plain values."""
-        return [self._first, self._step, [list(size) for size in self._sizes]]
+        return [self._first, self._step, [list(size) for size in self._sizes], self._step_length]
 
     def load(self, content: Any, segments: Iterable[Segment]) -> None:
-        """Take over what was written; what is kept less long by now is forgotten as time goes on."""
-        first, step, sizes = content
+        """Load what was written. Ids that are too old for a length that is shorter now are forgotten at the next event.
+
+        If no ids are to be remembered now, the next checkpoint deletes those that were written.
+        """
+        if not self.most:
+            self._next = max((segment.number + 1 for segment in segments), default=0)
+            return
+        first, step, sizes, *length = content
         self._first, self._step = first, step
         self._sizes = deque(list(size) for size in sizes)
         self.n = sum(size for _, size in sizes)
         self.table.oldest = first
+        if step is not None and length:
+            self._step = converted_step(step, length[0], self._step_length)
+            for size_of_step in self._sizes:
+                size_of_step[0] = converted_step(size_of_step[0], length[0], self._step_length)
         for segment in segments:
             for generation, hashes, marks in decoded(segment.body):
                 if generation >= first:

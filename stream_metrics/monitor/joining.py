@@ -295,7 +295,8 @@ class Joiner:
         edges = [list(self.waiting.edges), list(self.done.edges)]
         counters, votes = list(vars(self.counters).values()), self.votes.content()
         ids = self.ids.content()
-        return [counters, self.watermark, self.number, self.delays.content(), edges, spill, votes, ids]
+        lengths = [self.waiting.step_length, self.done.step_length]
+        return [counters, self.watermark, self.number, self.delays.content(), edges, spill, votes, ids, lengths]
 
     def load(
         self, content: Any, waiting: Iterable[Segment], done: Iterable[Segment], ids: Iterable[Segment] = ()
@@ -303,12 +304,14 @@ class Joiner:
         """Take over what was written before."""
         counters, watermark, self.number, delays, edges, spill, *later = content
         self.votes.load(later[0] if later else (), watermark)
-        if len(later) > 1 and self.ids.most:
+        if len(later) > 1:
             self.ids.load(later[1], ids)
         self.counters = JoinCounters(*counters)
         self.delays = DelayCounts(*delays)
-        for shelf, segments, its_edges in zip((self.waiting, self.done), (waiting, done), edges, strict=True):
-            shelf.load(segments, its_edges, self.number)
+        shelves = self.waiting, self.done
+        lengths = later[2] if len(later) > 2 else [shelf.step_length for shelf in shelves]
+        for shelf, segments, its_edges, length in zip(shelves, (waiting, done), edges, lengths, strict=True):
+            shelf.load(segments, its_edges, self.number, length)
         if self.spill is not None and spill:
             self.spill.n, self.spill.floor, self.spill.next = spill
 
