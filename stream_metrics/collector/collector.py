@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, Self
 from stream_metrics.collector.store import Base, Life, Standing, Store, StoreError
 from stream_metrics.collector.widening import Labels, fixed_labels, widened, widest
 from stream_metrics.containers.aggregate import Aggregate, PutResult, merge
-from stream_metrics.errors import StreamMetricsError
+from stream_metrics.errors import LabelError, StreamMetricsError
 from stream_metrics.labels import Label
 from stream_metrics.monitor.view_types import Checkpoint, DeadLetter
 from stream_metrics.wire import from_bytes
@@ -45,6 +45,7 @@ TICK = 1.0  # seconds between two looks at who is silent
 MOST_CHANGED = 500  # workers that are retired or forgotten in one transaction
 MOST_LETTERS = 50
 DAY = 86_400.0
+LARGEST_GAP = 1 << 56  # between the epoch of a report and the newest: 16 million that a lost file gave out
 NOBODY: Mapping[str, bytes] = {}
 
 
@@ -145,7 +146,8 @@ class Collector:
     def report(self, report: Report) -> PutResult:
         """Take a report, and return what became of it when that is stored.
 
-        Raises ``MergeError`` or ``DecodeError`` for a state that cannot be used, ``Unavailable`` if it was not stored.
+        Raises ``MergeError`` or ``DecodeError`` for a state that cannot be used, ``LabelError`` for an epoch that no
+        collector can have given out, ``Unavailable`` if it was not stored.
         """
         result = self._written(report)
         assert isinstance(result, PutResult)
@@ -291,7 +293,10 @@ class Collector:
         )
 
     def _put(self, report: Report) -> PutResult:
-        name, epoch, state = report.worker, report.epoch, self._fitted(from_bytes(report.state))
+        name, epoch = report.worker, report.epoch
+        if epoch > self._aggregate.newest_epoch + LARGEST_GAP:  # later epochs must be larger, and below 2**63
+            raise LabelError(argument="epoch", expected="to be one that was given out", got=epoch)
+        state = self._fitted(from_bytes(report.state))
         if self._comes_back(report):
             self._revive({name})
         life = self._lives.get(name)

@@ -5,7 +5,8 @@
     GET /api/state                                                           the bytes of the total
 
 The body of a report is the bytes of a state. 200 is for states that are counted, now or before; 409 for workers that
-are fenced; 422 for a state that is damaged or does not merge; 503 for one that was not stored and should be sent again.
+are fenced; 422 for a state that is damaged or does not merge, and for an epoch that no collector can have given out;
+503 for a state that was not stored and should be sent again.
 
 The server is that of the monitor, with its page, stream of views and exporter. Its stream of views writes to sockets
 itself, so it cannot be mounted in another server.

@@ -390,6 +390,11 @@ class Aggregate(Portable):
             self._outcomes.pop(key, None)
             self._floor = epoch if self._floor is None else max(self._floor, epoch)
 
+    @property
+    def newest_epoch(self) -> int:
+        """The largest epoch so far, 0 if there is none."""
+        return self._newest
+
     def restore_registered(self, worker: Label, epoch: int) -> None:
         """Take over the epoch that was given to a worker that has not reported."""
         with self._lock:

@@ -16,6 +16,7 @@ from stream_metrics import PutResult
 from stream_metrics.collector import collector as module
 from stream_metrics.collector.collector import Collector, Options, Report, Unavailable
 from stream_metrics.collector.store import Store, StoreError
+from stream_metrics.errors import LabelError
 
 ACCEPTED, DUPLICATE, STALE, FENCED = PutResult
 SLOW = Options(silent=60, retire=3600, forget=7200)
@@ -52,6 +53,29 @@ def until(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize("epoch", [2**63 - 1, 2**62, 2**61 + 5])
+def test_an_epoch_that_was_never_given_out_is_refused(file: Path, epoch: int) -> None:
+    """It would leave no epochs for workers that start later; nothing changes, not even the labels."""
+    for _ in range(2):
+        with collecting(file) as collector:
+            with pytest.raises(LabelError, match="`epoch` to be one that was given out") as caught:
+                collector.report(report("w", epoch, 1, 3))
+            assert caught.value.got == epoch
+            assert collector.lives() == {}
+            assert collector.refused == {"label": 1}
+            assert collector.alive
+            assert collector.register("other") < 2**40
+
+
+def test_epochs_of_a_lost_file_are_taken(file: Path) -> None:
+    """A worker whose epoch came from a file that is gone goes on, and later epochs are larger."""
+    epoch = (1_000_000 << 32) + 17
+    with collecting(file) as collector:
+        assert collector.report(report("w", epoch, 4, 3)) is ACCEPTED
+        assert epoch < collector.register("w") < 2 * epoch
+        assert collector.report(report("w", epoch, 5, 4)) is ACCEPTED
 
 
 def test_a_total_is_stored(file: Path) -> None:

@@ -92,6 +92,7 @@ def test_names_are_any_text(serve: Callable[..., Service]) -> None:
         ("/api/report?worker=w&epoch=-1&sequence=1", b"", 400, "`epoch`"),
         ("/api/report?worker=w&epoch=1.5&sequence=1", b"", 400, "`epoch`"),
         ("/api/report?worker=w&epoch=9223372036854775808&sequence=1", b"", 400, r"2\*\*63"),
+        ("/api/report?worker=w&epoch=9223372036854775807&sequence=1", sm.MCC().to_bytes(), 422, "given out"),
         ("/api/report?worker=w&epoch=%D9%A1&sequence=1", b"", 400, "`epoch`"),
         ("/api/report?worker=w&epoch=1&sequence=1&fold=true", b"", 400, "`fold` to be 0 or 1"),
         ("/api/report?worker=w&epoch=1&sequence=1&last=", b"", 400, "`last` to be 0 or 1"),
