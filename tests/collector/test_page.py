@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.page_views import make_view
+from support.page_waits import wait_until
 
 pytest_plugins = ("support.page_browser",)
 
@@ -56,7 +57,7 @@ def test_workers_are_shown(visit: Callable[..., Any], width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
     server.publish(view_of(worker("pod-1")))
-    page.wait_for_function("document.getElementById('state').textContent === 'Live'")
+    wait_until(page, "() => document.getElementById('state').textContent === 'Live'")
     assert page.text_content("#workers-note") == "all report"
 
 

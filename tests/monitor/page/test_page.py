@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.page_views import empty_view, hostile_view, make_view, real_view
+from support.page_waits import wait_until
 
 pytest_plugins = ("support.page_browser",)
 
@@ -58,7 +59,7 @@ def accuracy(view: dict[str, Any], window: str = "1h") -> str:
 
 def wait_for_accuracy(page: Any, view: dict[str, Any]) -> None:
     """Wait until the first tile shows this view."""
-    page.wait_for_function("(text) => document.querySelector('#tiles .value').textContent === text", arg=accuracy(view))
+    wait_until(page, "(text) => document.querySelector('#tiles .value').textContent === text", accuracy(view))
 
 
 def test_tiles_and_tables_equal_the_api(visit):
@@ -222,7 +223,7 @@ def test_large_views_stay_usable(visit, width):
     for step in range(1, 12):
         drawn = page.evaluate("window.took.length")
         server.publish(make_view(200, 100, drift=step / 11, step=step))
-        page.wait_for_function("(drawn) => window.took.length > drawn", arg=drawn)
+        wait_until(page, "(drawn) => window.took.length > drawn", drawn)
         fastest = min(fastest, *page.evaluate("(drawn) => window.took.slice(drawn)", drawn))
         if step > 2 and fastest < 200:  # again only if the machine was busy with something else
             break

@@ -7,6 +7,7 @@ import contextlib
 import pytest
 from support.page_server import PageServer
 from support.page_views import make_view
+from support.page_waits import wait_until
 
 pytest_plugins = ("support.page_browser",)
 
@@ -101,7 +102,7 @@ def test_state_is_told_in_words_and_aloud(visit):
     server.publish(make_view(4, 3, drift=0.9, step=5))
     page.wait_for_selector("#bar[data-kind=firing]")
     server.publish(make_view(4, 3, drift=1.0, step=9))
-    page.wait_for_function("() => document.getElementById('foot').textContent.includes(':29')")
+    wait_until(page, "() => document.getElementById('foot').textContent.includes(':29')")
 
     assert well == ("Well", "Well \N{EN DASH} animals")
     assert page.inner_text("#state") == "1 alert firing"
@@ -173,7 +174,7 @@ def test_order_is_held_under_the_pointer(visit):
     page.hover("#classes-table tbody tr:nth-child(3)")
     order, before = page.evaluate(LABELS), page.evaluate(RECALLS)
     server.publish(make_view(8, 0, drift=0.9, step=9))
-    page.wait_for_function("() => document.getElementById('foot').textContent.includes(':29')")
+    wait_until(page, "() => document.getElementById('foot').textContent.includes(':29')")
 
     held, after = page.evaluate(LABELS), page.evaluate(RECALLS)
 
