@@ -25,9 +25,10 @@ def package_source():
     """Return `__init__.py` with the imports and `__all__` that the classes need."""
     text = PACKAGE.read_text()
     module = "stream_metrics.metrics.classes"
-    imports = [node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)]
-    others = [name.name for node in imports if node.module != module for name in node.names]
-    text = _replaced(text, f"from {module} import (\n", ")\n", "".join(f"    {name},\n" for name in _imported()))
+    imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+    others = [name.name for node in imports if node.module not in {module, "stream_metrics"} for name in node.names]
+    names = "".join(f"        {name},\n" for name in _imported())
+    text = _replaced(text, f"    from {module} import (\n", "    )\n", names)
     return _replaced(
         text, "__all__ = [\n", "]\n", "".join(f'    "{name}",\n' for name in sorted([*others, *class_names()]))
     )

@@ -15,8 +15,6 @@ get into a file: all of them or none.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -338,6 +336,8 @@ def write_file(path: str | Path, data: bytes) -> None:
     The bytes are written to a temporary file in the same folder, forced to disk and renamed, so a crash or a full disk
     never leaves half a file. The mode is that of the old file, or that of any newly created one.
     """
+    import tempfile  # with bz2 and lzma, which only files need
+
     target = Path(path).resolve()
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
@@ -359,6 +359,8 @@ def write_file(path: str | Path, data: bytes) -> None:
 
 
 def _set_mode(temporary: str, target: Path) -> None:
+    import shutil
+
     if target.exists():
         shutil.copymode(target, temporary)
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import inspect
 import os
 import shutil
@@ -18,11 +20,29 @@ from stream_metrics import monitor, testing
 
 
 def test_all_is_sorted_and_complete() -> None:
-    """`__all__` lists the public names in order, without modules and private names."""
-    public = {name for name, value in vars(sm).items() if not name.startswith("_") and not inspect.ismodule(value)}
+    """`__all__` lists in order what type checkers see; each name comes from the module that they see it in."""
+    imports = [node for node in ast.walk(ast.parse(inspect.getsource(sm))) if isinstance(node, ast.ImportFrom)]
+    modules = {name.name: node.module for node in imports for name in node.names if node.module != "stream_metrics"}
 
-    assert sm.__all__ == sorted(sm.__all__)
-    assert set(sm.__all__) == public
+    assert sm.__all__ == sorted(sm.__all__) == sorted(modules)
+    for name, module in modules.items():
+        assert getattr(sm, name) is getattr(importlib.import_module(str(module)), name)
+        assert name in dir(sm)
+
+
+def test_an_import_loads_only_what_is_used() -> None:
+    """NumPy and the kernels come with the first state, what computes intervals with the first interval."""
+    script = """
+import sys, stream_metrics as sm
+assert "numpy" not in sys.modules and "stream_metrics.metrics.metric" not in sys.modules
+metric = sm.Accuracy()
+metric.update(1, 1)
+assert "stream_metrics.inference" not in sys.modules and "tempfile" not in sys.modules
+metric.snapshot().interval("accuracy")
+import stream_metrics.metrics.metric_set
+assert "stream_metrics.inference" in sys.modules and len(sm.metrics()) > 100
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 @pytest.mark.parametrize("name", sm.__all__)
@@ -67,9 +87,9 @@ def test_public_functions_of_the_kit_are_listed() -> None:
 
 
 def test_an_import_loads_numpy_and_msgspec_and_nothing_else() -> None:
-    """A fresh `import stream_metrics` adds no third package to what NumPy and msgspec load."""
+    """All public names together load no third package beside NumPy and msgspec."""
     code = (
-        "import sys, numpy, msgspec; before = set(sys.modules); import stream_metrics\n"
+        "import sys, numpy, msgspec; before = set(sys.modules); from stream_metrics import *\n"
         "roots = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
         "print(*sorted(roots - set(sys.stdlib_module_names)))"
     )
@@ -91,7 +111,7 @@ def test_an_import_without_a_build_says_how_to_build(tmp_path: Path) -> None:
     source = Path(sm.__file__).parent
     shutil.copytree(source, tmp_path / source.name, ignore=shutil.ignore_patterns("*.so", "*.pyd", "page"))
     paths = [str(tmp_path), *(str(Path(module.__file__).parents[1]) for module in (np, msgspec))]
-    code = f"import sys; sys.path[:0] = {paths!r}; import stream_metrics"
+    code = f"import sys; sys.path[:0] = {paths!r}; import stream_metrics; stream_metrics.Accuracy"
 
     imported = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-
 from stream_metrics.catalog.agreement import AGREEMENT, ASSOCIATION, LITERAL, ONE_AGAINST_ONE, SIGNIFICANCE
 from stream_metrics.catalog.averages import ACCURACY, AVERAGES
 from stream_metrics.catalog.per_class import BASELINES, COUNTS, PER_CLASS
@@ -83,6 +81,8 @@ def _suggest(key: object, listing: str) -> str:
     names = {name: row.key for row in CATALOG.values() for name in (row.class_name, row.alias) if name}
     if key in names:
         return f"Expected the key of a metric, but got the class name {key!r}: its key is {names[str(key)]!r}"
+    import difflib
+
     close = difflib.get_close_matches(str(key).lower(), [*CATALOG, *ALIASES], n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(map(repr, close))}?" if close else listing
     return f"Expected the key of a metric, but got {key!r}; {hint}"

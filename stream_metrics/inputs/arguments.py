@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable
@@ -31,6 +30,8 @@ OTHER_NAMES = {  # what other libraries call an argument
 
 def unknown_argument(call: str, name: str, allowed: Iterable[str]) -> TypeError:
     """Return the error of a call with a keyword that it does not have; it names the one that may be meant."""
+    import difflib
+
     names = [each for each in allowed if each not in ("self", "cls")]
     meant = OTHER_NAMES.get(name, "")
     close = [meant] if meant in names else difflib.get_close_matches(name, names, n=1)

@@ -1,4 +1,7 @@
-"""The part of a snapshot that says how sure its values are, as values of the population that the samples come from."""
+"""The part of a snapshot that says how sure its values are, as values of the population that the samples come from.
+
+Its methods import what computes intervals, because most programs never ask for one.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from stream_metrics.evaluation.evaluation import Evaluation
 from stream_metrics.formulas.protocol import Counts
-from stream_metrics.inference.intervals.conditions import check_interval_options, refuse_looks, weight_problem
-from stream_metrics.inference.intervals.dispatch import has_interval, interval
-from stream_metrics.inference.intervals.resampling import enough_draws
 
 if TYPE_CHECKING:
     from stream_metrics.inference.intervals.interval import Interval
@@ -109,6 +109,8 @@ class IntervalReadings:
         refused for a window that slides. `note` of the interval says why it is not to be trusted; it is empty if
         nothing speaks against it.
         """
+        from stream_metrics.inference.intervals.dispatch import interval
+
         given = {"label": label, "valid": valid, "t_opt": t_opt, "draws": draws, "seed": seed, **options}
         return interval(self.evaluation, key, level, method, **given)
 
@@ -129,6 +131,8 @@ class IntervalReadings:
         Snapshot
             A snapshot whose report, HTML, `to_dict`, `to_frame` and plots show them.
         """
+        from stream_metrics.inference.intervals.conditions import check_interval_options, refuse_looks
+
         refuse_looks(self.evaluation, valid)
         twin: Any = copy(self)  # with no intervals yet; values that were read once are read for both
         twin.interval_display = IntervalDisplay(*check_interval_options(level, valid, t_opt))
@@ -151,6 +155,9 @@ class IntervalReadings:
         if self.interval_display is None:
             return None
         if key not in self._intervals:
+            from stream_metrics.inference.intervals.dispatch import has_interval
+            from stream_metrics.inference.intervals.resampling import enough_draws
+
             level, valid, t_opt = self.interval_display
             shown = None
             if has_interval(self.evaluation, key, valid) and not self.interval_problem():
@@ -166,4 +173,6 @@ class IntervalReadings:
         str
             The reason; empty if nothing speaks against them.
         """
+        from stream_metrics.inference.intervals.conditions import weight_problem
+
         return "" if self.interval_display is None else weight_problem(self.evaluation)
