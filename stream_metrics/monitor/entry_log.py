@@ -22,37 +22,18 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable
 from itertools import islice
-from typing import NamedTuple
 
 from stream_metrics.labels import Label
 from stream_metrics.monitor._core.kernels import first_of
-from stream_metrics.monitor.spill import Entry, Moves, Spill, entry_of
+from stream_metrics.monitor.spill import Entry, Spill, entry_of
+from stream_metrics.monitor.store.rows import Moves, Segment, Written
 from stream_metrics.wire import decoded, encoded
 
-__all__ = ["EntryLog", "STEPS", "Segment", "Written", "converted_step"]
+__all__ = ["EntryLog", "STEPS", "converted_step"]
 
 STEPS = 64
 LOG = 2  # the log holds at most this many times the entries that are kept in memory
 SEGMENTS = 256  # in this many segments, so that a slow stream does not leave one for every second of a week
-
-
-class Segment(NamedTuple):
-    """What one checkpoint adds to the log: its number, how many entries, the last one's number, and the bytes."""
-
-    number: int
-    size: int
-    last: int
-    body: bytes
-
-
-class Written(NamedTuple):
-    """What a checkpoint writes of a shelf, and what the shelf has to do when it is written."""
-
-    segment: Segment | None
-    first: int  # segments before this number are deleted
-    moves: Moves
-    logged: int  # entries of events before this number are in the log, or gone
-    spilled: list[Label]
 
 
 class EntryLog:

@@ -20,9 +20,9 @@ import numpy as np
 
 from stream_metrics.labels import Label
 from stream_metrics.monitor._core.kernels import IdTable, id_hash
-from stream_metrics.monitor.entry_log import STEPS, Segment, Written, converted_step
+from stream_metrics.monitor.entry_log import STEPS, converted_step
 from stream_metrics.monitor.records import Truth
-from stream_metrics.monitor.spill import Moves
+from stream_metrics.monitor.store.rows import Moves, Segment, Written
 from stream_metrics.wire import decoded, encoded
 
 __all__ = ["EXPIRED_MARK", "REFUSED_MARK", "IdMemory", "truth_mark"]

@@ -40,11 +40,12 @@ from stream_metrics.monitor._core.kernels import Joins, Votes, first_of
 from stream_metrics.monitor.config import Join
 from stream_metrics.monitor.counting import Columns, Counts, Pair
 from stream_metrics.monitor.delays import DelayCounts
-from stream_metrics.monitor.entry_log import EntryLog, Segment
+from stream_metrics.monitor.entry_log import EntryLog
 from stream_metrics.monitor.id_memory import EXPIRED_MARK, REFUSED_MARK, IdMemory, truth_mark
 from stream_metrics.monitor.outcomes import JoinCounters, JoinStats
 from stream_metrics.monitor.records import MISSING, Checked, Events, Origin, Rejected, Truth, Weight
 from stream_metrics.monitor.spill import Entry, Spill
+from stream_metrics.monitor.store.rows import Segment
 
 __all__ = ["Joiner"]
 

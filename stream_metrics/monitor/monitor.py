@@ -30,12 +30,12 @@ from stream_metrics.monitor.arrivals import reading_time
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.decoding import Decoder
-from stream_metrics.monitor.export import Export, Exported, write_export
 from stream_metrics.monitor.history import History
 from stream_metrics.monitor.outcomes import JoinStats
 from stream_metrics.monitor.partition import Partition, by_part
 from stream_metrics.monitor.records import Record, Rejected
 from stream_metrics.monitor.store import StaleOwner, Store, StoreError
+from stream_metrics.monitor.store.export import Export, Exported, write_export
 from stream_metrics.monitor.view import operation_view, view
 from stream_metrics.monitor.view_types import Alert, Checkpoint, DeadLetter, SourceState, View
 from stream_metrics.monitor.window_reading import read

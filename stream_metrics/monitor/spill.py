@@ -7,15 +7,15 @@ since the last checkpoint are noted here and deleted by the next one: until that
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from stream_metrics.labels import Label
+from stream_metrics.monitor.store.rows import Moves, PendingRow
 from stream_metrics.wire import decoded, encoded
 
-__all__ = ["Entry", "Moves", "Row", "Rows", "Spill", "entry_of"]
+__all__ = ["Entry", "Rows", "Spill", "entry_of"]
 
 Entry: TypeAlias = tuple[Any, ...]  # the number of its event, its kind, and what the join keeps of that kind
-Row: TypeAlias = tuple[int, bytes, bytes]  # number, id and entry
 AT_ONCE = 900  # older versions of SQLite take 999 parameters
 
 
@@ -28,19 +28,11 @@ def entry_of(body: bytes) -> Entry:
 class Rows(Protocol):
     """Where the rows of pending entries are: (row, id as bytes, entry as bytes)."""
 
-    def rows_of(self, part: int, ids: Sequence[bytes]) -> list[Row]:
+    def rows_of(self, part: int, ids: Sequence[bytes]) -> list[PendingRow]:
         """Return the rows of these ids."""
 
-    def following(self, part: int, row: int, most: int) -> list[Row]:
+    def following(self, part: int, row: int, most: int) -> list[PendingRow]:
         """Return the first rows from this number on, in order."""
-
-
-class Moves(NamedTuple):
-    """What a checkpoint does to the rows: all before `floor` and those `taken` go, others are added."""
-
-    floor: int = 0
-    taken: tuple[int, ...] = ()
-    added: tuple[Row, ...] = ()
 
 
 class Spill:

@@ -13,11 +13,11 @@ from support.monitor_events import CONFIG, NOW, START, events, offline, records
 
 from stream_metrics.monitor.alerting import Alerts as Alerting
 from stream_metrics.monitor.config import Alerts, Config, Counting, Serve
-from stream_metrics.monitor.export import restore
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.serving.prometheus import text
 from stream_metrics.monitor.store import Store
+from stream_metrics.monitor.store.export import restore
 from stream_metrics.monitor.summary import summary
 from stream_metrics.report.layout import number
 from stream_metrics.states.detector import ChangeDetector

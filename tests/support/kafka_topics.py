@@ -13,10 +13,10 @@ from typing import Any
 from stream_metrics.monitor import config
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
-from stream_metrics.monitor.schema import read_only
 from stream_metrics.monitor.sources import kafka
 from stream_metrics.monitor.sources.make import make_source
 from stream_metrics.monitor.store import Store
+from stream_metrics.monitor.store.schema import read_only
 from stream_metrics.wire import decoded
 from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
 

@@ -16,8 +16,9 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 from stream_metrics.errors import DecodeError
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.counting import Counts
-from stream_metrics.monitor.locks import Lock, Locked
-from stream_metrics.monitor.store import Store, StoreError
+from stream_metrics.monitor.store.locks import Lock, Locked
+from stream_metrics.monitor.store.rows import StoreError
+from stream_metrics.monitor.store.sqlite import Store
 from stream_metrics.wire import Portable, write_file
 
 __all__ = ["Export", "Exported", "read_export", "restore", "write_export"]

@@ -13,14 +13,12 @@ from typing import Any
 
 import pytest
 
-from stream_metrics.monitor import locks
-from stream_metrics.monitor import store as module
-from stream_metrics.monitor.entry_log import Segment, Written
-from stream_metrics.monitor.export import Export, Exported, read_export, restore, write_export
 from stream_metrics.monitor.records import Rejected
-from stream_metrics.monitor.schema import SCHEMA, EmptyStoreError, read_only
-from stream_metrics.monitor.spill import Moves
-from stream_metrics.monitor.store import Change, Row, StaleOwner, Store, StoreError, offsets
+from stream_metrics.monitor.store import Change, Row, StaleOwner, Store, StoreError, locks, offsets
+from stream_metrics.monitor.store import sqlite as module
+from stream_metrics.monitor.store.export import Export, Exported, read_export, restore, write_export
+from stream_metrics.monitor.store.rows import EmptyStoreError, Moves, Segment, Written
+from stream_metrics.monitor.store.schema import SCHEMA, read_only
 
 LETTER = Rejected("t", 0, 3, "decode", "no \ud800 JSON")
 NOTHING = Written(None, 0, Moves(), 0, [])

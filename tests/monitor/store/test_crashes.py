@@ -20,9 +20,10 @@ from support.monitor_worker import CRASHED, STALE
 
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
-from stream_metrics.monitor.schema import EmptyStoreError, read_only
 from stream_metrics.monitor.sources.lines import Lines
 from stream_metrics.monitor.store import Store
+from stream_metrics.monitor.store.rows import EmptyStoreError
+from stream_metrics.monitor.store.schema import read_only
 from stream_metrics.wire import decoded
 
 KILLS = 20
@@ -34,7 +35,7 @@ class Processes:
     """A process that forks monitors."""
 
     def __init__(self) -> None:
-        tests = Path(__file__).parents[1]
+        tests = Path(__file__).parents[2]
         self._process = subprocess.Popen(
             [sys.executable, str(tests / "support" / "monitor_worker.py")],
             stdin=subprocess.PIPE,

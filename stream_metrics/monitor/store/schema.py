@@ -11,9 +11,9 @@ from __future__ import annotations
 import sqlite3
 from urllib.parse import quote
 
-from stream_metrics.errors import StreamMetricsError
+from stream_metrics.monitor.store.rows import EmptyStoreError, StoreError
 
-__all__ = ["EmptyStoreError", "SCHEMA", "StoreError", "connect", "is_empty", "read_only"]
+__all__ = ["SCHEMA", "connect", "is_empty", "read_only"]
 
 APPLICATION = 0x534D4F4E  # "SMON"
 SCHEMA = 1
@@ -36,14 +36,6 @@ create table dead_letters (topic text not null, partition integer not null, offs
                            reason text not null, detail text not null, primary key (topic, partition, offset));
 create table notes (name text primary key, body blob not null, crc integer not null)
 """
-
-
-class StoreError(StreamMetricsError):
-    """A state file that cannot be read or written, and why."""
-
-
-class EmptyStoreError(StoreError):
-    """A state file that a monitor has made, or is making, and not yet written."""
 
 
 def connect(path: str) -> sqlite3.Connection:

@@ -20,74 +20,28 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
-from stream_metrics.monitor.entry_log import Segment, Written
-from stream_metrics.monitor.locks import Lock, Locked
 from stream_metrics.monitor.records import Rejected
-from stream_metrics.monitor.schema import StoreError, connect
-from stream_metrics.monitor.spill import Moves
-from stream_metrics.wire import decoded, encoded
+from stream_metrics.monitor.store.locks import Lock, Locked
+from stream_metrics.monitor.store.rows import (
+    LETTERS,
+    SHELVES,
+    Change,
+    PendingRow,
+    Row,
+    Segment,
+    StaleOwner,
+    StoreError,
+    Written,
+    checksum,
+    offsets,
+)
+from stream_metrics.monitor.store.schema import connect
+from stream_metrics.wire import decoded
 
-__all__ = ["Change", "LETTERS", "Row", "StaleOwner", "Store", "StoreError", "offsets"]
-
-LETTERS = 10_000
-SHELVES = 3  # waiting entries, joined ones, ids
-NO_IDS = Written(None, 0, Moves(), 0, [])
-
-
-class StaleOwner(StoreError):
-    """Another process has taken over a partition, `part`, and counts what came since its last checkpoint."""
-
-    def __init__(self, message: str, part: int) -> None:
-        super().__init__(message)
-        self.part = part
-
-
-class Row(NamedTuple):
-    """The stored state of a partition; `restored` if it comes from an export, which has no pending entries."""
-
-    part: int
-    epoch: int
-    next: dict[str, int]
-    state: bytes
-    parts: dict[str, bytes]
-    restored: bool
-    waiting: list[Segment]
-    done: list[Segment]
-    written: float  # as the change that was written last says
-    ids: list[Segment]
-
-
-class Change(NamedTuple):
-    """What a checkpoint changes in a partition whose next offsets were `previous`."""
-
-    part: int
-    epoch: int
-    previous: bytes
-    next: bytes
-    state: bytes
-    parts: dict[str, bytes]  # of the counts, those that have changed
-    dropped: list[str]  # the names of parts that are gone
-    waiting: Written
-    done: Written
-    written: float = 0.0  # the time of the clock when the last event came
-    ids: Written = NO_IDS
-
-    @property
-    def size(self) -> int:
-        """How many bytes it writes, those that outgrow the memory left out."""
-        segments = [written.segment for written in (self.waiting, self.done, self.ids)]
-        bodies = [segment.body for segment in segments if segment is not None]
-        return sum(map(len, [self.state, *self.parts.values(), *bodies]))
-
-
-def offsets(following: Mapping[str, int]) -> bytes:
-    """Return the next offset of each topic as bytes, which are equal if the offsets are."""
-    return encoded(sorted(following.items()))
+__all__ = ["Store"]
 
 
 class Store:
@@ -164,7 +118,7 @@ class Store:
         """Become the owner of a partition and return its stored state; ``StoreError`` if that is damaged."""
         with self._transaction():
             empty = offsets({}), b""
-            self._run("insert or ignore into state values (?, 0, ?, ?, ?, 0, 0)", part, *empty, _crc(*empty))
+            self._run("insert or ignore into state values (?, 0, ?, ?, ?, 0, 0)", part, *empty, checksum(*empty))
             self._run("update state set epoch = epoch + 1 where part = ?", part)
             row = self._run("select * from state where part = ?", part).fetchone()
             parts = self._run("select name, body, crc from parts where part = ?", part).fetchall()
@@ -185,9 +139,9 @@ class Store:
         return Row(part, epoch, dict(decoded(following)), state, bodies, bool(restored), waiting, done, written, ids)
 
     def _check_crc(self, what: str, crc: int, *data: bytes) -> None:
-        if _crc(*data) != crc:
+        if checksum(*data) != crc:
             raise StoreError(
-                f"{self.path}: {what} is damaged: expected crc {crc}, but it has {_crc(*data)}; an export can be "
+                f"{self.path}: {what} is damaged: expected crc {crc}, but it has {checksum(*data)}; an export can be "
                 f"restored in its place"
             )
 
@@ -204,7 +158,7 @@ class Store:
                 self._run_many("insert or replace into dead_letters values (?, ?, ?, ?, ?)", map(_text, letters))
                 self._run("delete from dead_letters where rowid <= (select max(rowid) from dead_letters) - ?", LETTERS)
             for name, body in notes.items():
-                self._run("insert or replace into notes values (?, ?, ?)", name, body, _crc(body))
+                self._run("insert or replace into notes values (?, ?, ?)", name, body, checksum(body))
 
     def _swap(self, change: Change) -> None:
         done = self._run(
@@ -212,7 +166,7 @@ class Store:
             "where part = ? and epoch = ? and next = ?",
             change.next,
             change.state,
-            _crc(change.next, change.state),
+            checksum(change.next, change.state),
             change.written,
             change.part,
             change.epoch,
@@ -227,13 +181,13 @@ class Store:
     def _write_parts(self, change: Change) -> None:
         gone = ((change.part, name) for name in change.dropped)
         self._run_many("delete from parts where part = ? and name = ?", gone)
-        rows = ((change.part, name, body, _crc(body)) for name, body in change.parts.items())
+        rows = ((change.part, name, body, checksum(body)) for name, body in change.parts.items())
         self._run_many("insert or replace into parts values (?, ?, ?, ?)", rows)
 
     def _write_log(self, part: int, shelf: int, written: Written) -> None:
         self._run("delete from log where part = ? and shelf = ? and number < ?", part, shelf, written.first)
         if written.segment is not None:
-            values = part, shelf, *written.segment, _crc(written.segment.body)
+            values = part, shelf, *written.segment, checksum(written.segment.body)
             self._run("insert into log values (?, ?, ?, ?, ?, ?, ?)", *values)
 
     def _move(self, part: int, written: Written) -> None:
@@ -242,19 +196,19 @@ class Store:
         self._run_many("delete from pending where part = ? and row = ?", ((part, row) for row in moves.taken))
         self._run_many("insert into pending values (?, ?, ?, ?)", ((part, *row) for row in moves.added))
 
-    def rows_of(self, part: int, ids: Sequence[bytes]) -> list[tuple[int, bytes, bytes]]:
+    def rows_of(self, part: int, ids: Sequence[bytes]) -> list[PendingRow]:
         """Return the pending rows of these ids: row, id and entry; ``StaleOwner`` if they are another owner's."""
         marks = ",".join("?" * len(ids))  # left to itself, SQLite reads the whole partition for as many
         chosen = f"pending indexed by pending_id where part = ? and id in ({marks})"
         return self._rows(f"select row, id, body from {chosen}", part, *ids)
 
-    def following(self, part: int, row: int, most: int) -> list[tuple[int, bytes, bytes]]:
+    def following(self, part: int, row: int, most: int) -> list[PendingRow]:
         """Return the first pending rows from a number on, in order; ``StaleOwner`` if they are another owner's."""
         return self._rows(
             "select row, id, body from pending where part = ? and row >= ? order by row limit ?", part, row, most
         )
 
-    def _rows(self, statement: str, part: int, *values: object) -> list[tuple[int, bytes, bytes]]:
+    def _rows(self, statement: str, part: int, *values: object) -> list[PendingRow]:
         """Return pending rows; who owns them is asked after they were read, since he may change them from then on."""
         with self._named_errors():
             rows = self._run(statement, part, *values).fetchall()
@@ -282,8 +236,8 @@ class Store:
         with self._transaction():
             for part, following, state, parts in rows:
                 data = offsets(following), state
-                self._run("insert into state values (?, 0, ?, ?, ?, 1, ?)", part, *data, _crc(*data), time.time())
-                values = ((part, name, body, _crc(body)) for name, body in parts.items())
+                self._run("insert into state values (?, 0, ?, ?, ?, 1, ?)", part, *data, checksum(*data), time.time())
+                values = ((part, name, body, checksum(body)) for name, body in parts.items())
                 self._run_many("insert into parts values (?, ?, ?, ?)", values)
 
     def close(self) -> None:
@@ -292,13 +246,6 @@ class Store:
             self._connection.close()
         self._lock.close()
         self._check_there()
-
-
-def _crc(*data: bytes) -> int:
-    checksum = 0
-    for part in data:
-        checksum = zlib.crc32(part, checksum)
-    return checksum
 
 
 def _text(letter: Rejected) -> tuple[object, ...]:

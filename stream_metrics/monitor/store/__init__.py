@@ -1,0 +1,9 @@
+"""Where states, next offsets, waiting entries and dead letters are kept, all of a checkpoint or nothing.
+
+Not here: what a partition writes (`partition.py`), and which entries outgrow the memory (`spill.py`).
+"""
+
+from stream_metrics.monitor.store.rows import LETTERS, Change, Row, StaleOwner, StoreError, offsets
+from stream_metrics.monitor.store.sqlite import Store
+
+__all__ = ["Change", "LETTERS", "Row", "StaleOwner", "Store", "StoreError", "offsets"]
