@@ -34,6 +34,7 @@ the name of a column of the result, that column gets another: `sm_state` beside 
 
 A null prediction, or null scores without a prediction, is an abstention. A null or bad truth, score or weight fails the
 job, and what is raised on the driver ends with the reason; with on_bad="count" such rows are left out and recorded.
+Columns with more than 100,000 distinct labels, such as identifiers, fail it too; `max_labels` says otherwise.
 
 Labels without fractional weights are counted by Spark itself, as `groupBy(keys, y_true, y_pred).count()`, and Python
 sees the counts only. Scores are counted by Python: a task holds at most 32 MiB of rows and 128 MiB of states of groups,
@@ -54,14 +55,14 @@ from typing import Any, TypeVar
 
 from stream_metrics.catalog.table import LABEL_VALUED, find
 from stream_metrics.errors import LabelError
-from stream_metrics.integrations.tables import Fields, empty_copy
+from stream_metrics.integrations.tables import MOST_LABELS, Fields, empty_copy
 from stream_metrics.labels import Label
 from stream_metrics.metrics.metric import Metric
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.report.headlines import REPORT, TABLE_OF_SCORES
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.tables.bad_rows import Counted, OnBad, new_record
+from stream_metrics.tables.bad_rows import BadRows, Counted, OnBad, new_record
 from stream_metrics.wire import from_bytes
 
 try:
@@ -96,8 +97,9 @@ def evaluate(
     group_by: ColumnRef | Sequence[ColumnRef] | None = None,
     metrics: Iterable[str | type[Metric]] | None = None,
     on_bad: OnBad = "raise",
+    max_labels: int | None = MOST_LABELS,
     **options: Any,
-) -> Snapshot | DataFrame:
+) -> Snapshot | DataFrame | Counted:
     """Return a snapshot of all rows, or with `group_by` what `evaluate_by` returns.
 
     Parameters
@@ -122,12 +124,14 @@ def evaluate(
     on_bad : {"raise", "count"}, default "raise"
         Whether a row that cannot be counted fails the job, or is left out. A warning of the snapshot then says how many
         rows there are and where the first is.
+    max_labels : int or None, default 100_000
+        The largest number of distinct labels, as for `stream_metrics.count`. None is no limit.
     **options : Any
         Options of `MetricSet`: labels, pos_label, zero_division, ...
 
     Returns
     -------
-    Snapshot or DataFrame
+    Snapshot, DataFrame or Counted
         The metrics.
 
     Raises
@@ -135,19 +139,18 @@ def evaluate(
     LabelError
         If `df` lacks a column.
     ValueError
-        If on_bad="count" comes with `group_by`.
+        If an option is not allowed.
     """
-    named = {"y_true": y_true, "y_pred": y_pred, "scores": scores, "classes": classes, "weight": weight}
-    bad = new_record(on_bad)
+    named: dict[str, Any] = {"y_true": y_true, "y_pred": y_pred, "scores": scores, "classes": classes, "weight": weight}
+    limits: dict[str, Any] = {"on_bad": on_bad, "max_labels": max_labels}
     if group_by is not None:
-        if bad is not None:
-            raise ValueError('Expected on_bad="raise" with `group_by`, but got "count"')
-        return evaluate_by(df, group_by, metrics=metrics, **named, **options)
+        return evaluate_by(df, group_by, metrics=metrics, **named, **limits, **options)
     prototype, _ = _prototype(metrics, scores is not None, options)
     fields = Fields(y_true, y_pred, scores, weight)
-    if bad is None:
-        return accumulate(df, prototype, fields, classes=classes).snapshot()
-    state, bad = accumulate(df, prototype, fields, classes=classes, on_bad=on_bad)
+    counted = accumulate(df, prototype, fields, classes=classes, **limits)
+    if on_bad == "raise":
+        return counted.snapshot()
+    state, bad = counted
     sentence = bad.sentence(state.n + state.abstained)
     return state.snapshot() if sentence is None else state.snapshot().with_warning(sentence)
 
@@ -162,8 +165,10 @@ def evaluate_by(
     classes: Iterable[Label] | None = None,
     weight: ColumnRef | None = None,
     metrics: Iterable[str | type[Metric]] | None = None,
+    on_bad: OnBad = "raise",
+    max_labels: int | None = MOST_LABELS,
     **options: Any,
-) -> DataFrame:
+) -> Any:
     """Return a data frame with a row for each group, to be computed when it is read.
 
     Parameters
@@ -185,21 +190,25 @@ def evaluate_by(
         The column of weights.
     metrics : iterable of str or Metric class, optional
         The metrics that are columns; by default the headline.
+    on_bad : {"raise", "count"}, default "raise"
+        As for `accumulate_by`.
+    max_labels : int or None, default 100_000
+        The largest number of distinct labels, as for `stream_metrics.count`. None is no limit.
     **options : Any
         Options of `MetricSet`: labels, pos_label, zero_division, ...
 
     Returns
     -------
-    DataFrame
+    DataFrame or Counted
         The columns of `keys`, `n`, a double for each metric, and `state`, the bytes of the group. A per-class metric is
-        that of `pos_label`, nan where that is not a class.
+        that of `pos_label`, nan where that is not a class. With on_bad="count" the named tuple (data frame, bad).
 
     Raises
     ------
     LabelError
         If `df` lacks a column.
     ValueError
-        If a metric is not one number.
+        If a metric is not one number, or an option is not allowed.
     """
     prototype, pos_label = _prototype(metrics, scores is not None, options)
     shown = prototype.metrics or (*REPORT, *(TABLE_OF_SCORES if scores is not None else ()))
@@ -207,12 +216,12 @@ def evaluate_by(
         if find(key).kind == "matrix" or key in LABEL_VALUED:
             raise ValueError(f"Expected `metrics` of groups to be numbers, but {key!r} is none")
     fields = Fields(y_true, y_pred, scores, weight)
-    selected = select(df, keys, fields, classes)
-    states = _states(selected, prototype)
+    selected, states, bad = _states(select(df, keys, fields, classes), prototype, on_bad, max_labels)
     doubles = [StructField(f"m{at}", DoubleType()) for at in range(len(shown))]
     schema = StructType([*states.schema[:-1], StructField("n", LongType()), *doubles, STATE])
     table = states.mapInArrow(partial(workers.read, shown, pos_label), schema)
-    return selected.restored(table, ["n", *shown, "state"])
+    groups = selected.restored(table, ["n", *shown, "state"])
+    return groups if bad is None else Counted(groups, bad)
 
 
 def accumulate(
@@ -222,6 +231,7 @@ def accumulate(
     *,
     classes: Iterable[Label] | None = None,
     on_bad: OnBad = "raise",
+    max_labels: int | None = MOST_LABELS,
 ) -> Any:
     """Return a new state like `prototype` that has counted all rows; of no rows, an empty one.
 
@@ -238,6 +248,8 @@ def accumulate(
     on_bad : {"raise", "count"}, default "raise"
         Whether a row that cannot be counted fails the job, or is left out and recorded. With "count" all rows go
         through Python.
+    max_labels : int or None, default 100_000
+        The largest number of distinct labels, as for `stream_metrics.count`. None is no limit.
 
     Returns
     -------
@@ -250,7 +262,7 @@ def accumulate(
     LabelError
         If `df` lacks a column.
     ValueError
-        If `prototype` is not an accumulator or does not merge.
+        If `prototype` is not an accumulator or does not merge, or an option is not allowed.
 
     Notes
     -----
@@ -258,11 +270,10 @@ def accumulate(
     """
     bad, empty = new_record(on_bad), empty_copy(prototype)
     selected = select(df, (), fields, classes)
-    parts = _partial(selected, empty) if bad is None else _with_bad(selected, empty)
-    for tasks in (TASKS, 1):
-        parts = parts.repartition(tasks).mapInArrow(workers.merge_batches, parts.schema)
+    selected.fields.total(max_labels)  # an option that is not allowed raises before Spark runs
+    parts = (_partial if bad is None else _with_bad)(selected, empty, max_labels)
     total: State = empty
-    for row in parts.collect():
+    for row in _in_one(parts, selected.fields, max_labels).collect():
         total.merge(from_bytes(row.state))
         if bad is not None:
             bad.merge(from_bytes(row.bad))
@@ -276,7 +287,9 @@ def accumulate_by(
     fields: Fields = FIELDS,
     *,
     classes: Iterable[Label] | None = None,
-) -> DataFrame:
+    on_bad: OnBad = "raise",
+    max_labels: int | None = MOST_LABELS,
+) -> Any:
     """Return a data frame with a row for each combination of `keys`.
 
     Parameters
@@ -291,25 +304,36 @@ def accumulate_by(
         The columns; by default "y_true" and "y_pred".
     classes : iterable of Label, optional
         The classes of a column of arrays or vectors of scores, if `fields` has none.
+    on_bad : {"raise", "count"}, default "raise"
+        Whether a row that cannot be counted fails the job, or is left out of its group and recorded. A group without
+        good rows is left out. What is wrong with good rows together, such as a sum of weights, fails the job.
+    max_labels : int or None, default 100_000
+        The largest number of distinct labels of the groups that one task counts. None is no limit.
 
     Returns
     -------
-    DataFrame
-        The columns of `keys`, and `state`, the bytes of a state.
+    DataFrame or Counted
+        The columns of `keys`, and `state`, the bytes of a state. With on_bad="count" the named tuple (data frame, bad),
+        whose second is a `BadRows` with the partition and the row of the first ones.
 
     Raises
     ------
     LabelError
         If `df` lacks a column, or there are no keys.
     ValueError
-        If `prototype` is not an accumulator or does not merge.
+        If `prototype` is not an accumulator or does not merge, or an option is not allowed.
 
     Notes
     -----
+    With on_bad="count" the call itself runs a job that records the bad rows, and the data frame leaves them out again
+    when it is read: persist rows that would not be the same twice, and rows that take long to compute.
+
     Memory: on each worker one state, a block of rows, and where Python counts, rows and states of a fixed size.
     """
-    selected = select(df, keys, fields, classes)
-    return selected.restored(_states(selected, empty_copy(prototype)), ["state"])
+    empty = empty_copy(prototype)
+    selected, states, bad = _states(select(df, keys, fields, classes), empty, on_bad, max_labels)
+    groups = selected.restored(states, ["state"])
+    return groups if bad is None else Counted(groups, bad)
 
 
 def merge_states(column: ColumnRef) -> Column:
@@ -383,38 +407,62 @@ def _prototype(
     return MetricSet(metrics, scores=scored, **options), pos_label
 
 
-def _states(selected: Selected, empty: Accumulator) -> DataFrame:
+def _states(
+    selected: Selected, empty: Accumulator, on_bad: OnBad, max_labels: int | None
+) -> tuple[Selected, DataFrame, BadRows | None]:
+    """Return the rows that are counted, a row with a state for each key, and the record of bad rows if there is one."""
+    bad = new_record(on_bad)
+    selected.fields.total(max_labels)  # an option that is not allowed raises before Spark runs
+    if not selected.keys:
+        raise LabelError("Expected `keys` to be one column or more, but got none")
+    if bad is not None:
+        selected, records = selected.separated(empty)
+        for row in _in_one(records, selected.fields, None).collect():
+            bad.merge(from_bytes(row.bad))
+    return selected, _merged_by_key(selected, empty, max_labels), bad
+
+
+def _merged_by_key(selected: Selected, empty: Accumulator, max_labels: int | None) -> DataFrame:
     """Return a row with a state for each key."""
     keys, schema = selected.keys, StructType([*selected.rows.schema[: len(selected.keys)], STATE])
-    if not keys:
-        raise LabelError("Expected `keys` to be one column or more, but got none")
     labels = countable(selected, empty)
     data = empty.to_bytes()
     if labels is not None:
-        merge = partial(workers.merge_counts, data, keys)
+        merge = partial(workers.merge_counts, data, keys, max_labels=max_labels)
         parts = labels
     else:
-        merge = partial(workers.merge_runs, data, keys, selected.fields)
+        merge = partial(workers.merge_runs, data, keys, selected.fields, max_labels=max_labels)
         # states have no rows, so that columns without nulls get some
         columns = [StructField(field.name, field.dataType) for field in selected.rows.schema[len(keys) :]]
         with_state = StructType([*selected.rows.schema[: len(keys)], *columns, STATE])
-        parts = selected.rows.mapInArrow(partial(workers.count, data, keys, selected.fields, True), with_state)
+        count = partial(workers.count, data, keys, selected.fields, True, max_labels=max_labels)
+        parts = selected.rows.mapInArrow(count, with_state)
     by_key = Window.partitionBy(*keys).orderBy(F.lit(1))
     return parts.withColumn("first", F.row_number().over(by_key) == 1).mapInArrow(merge, schema)
 
 
-def _partial(selected: Selected, empty: Accumulator) -> DataFrame:
+def _in_one(parts: DataFrame, fields: Fields, max_labels: int | None) -> DataFrame:
+    """Return one row with the merge of each column of states, or of records of bad rows; of no rows, none."""
+    for tasks in (TASKS, 1):
+        merge = partial(workers.merge_batches, fields, max_labels=max_labels)
+        parts = parts.repartition(tasks).mapInArrow(merge, parts.schema)
+    return parts
+
+
+def _partial(selected: Selected, empty: Accumulator, max_labels: int | None) -> DataFrame:
     """Return states of all rows, one for each partition."""
     labels = countable(selected, empty)
     if labels is None:
-        return selected.counted(empty)
-    return labels.mapInArrow(partial(workers.merge_counts, empty.to_bytes(), []), StructType([STATE]))
+        return selected.counted(empty, max_labels)
+    merge = partial(workers.merge_counts, empty.to_bytes(), [], max_labels=max_labels)
+    return labels.mapInArrow(merge, StructType([STATE]))
 
 
-def _with_bad(selected: Selected, empty: Accumulator) -> DataFrame:
+def _with_bad(selected: Selected, empty: Accumulator, max_labels: int | None) -> DataFrame:
     """Return states of the good rows and records of the bad ones, one of each for each partition."""
     schema = StructType([STATE, StructField("bad", BinaryType())])
-    return selected.rows.mapInArrow(partial(workers.count_all, empty.to_bytes(), selected.fields, "count"), schema)
+    count = partial(workers.count_all, empty.to_bytes(), selected.fields, "count", max_labels=max_labels)
+    return selected.rows.mapInArrow(count, schema)
 
 
 def _merge_lists(lists: pd.Series) -> pd.Series:

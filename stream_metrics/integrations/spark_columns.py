@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, DataType, DecimalType, MapType, StringType, StructField, StructType
 
 from stream_metrics.errors import LabelError, ScoreError
+from stream_metrics.integrations.spark_bad_rows import good_rows, record_bad_rows
 from stream_metrics.integrations.spark_workers import count, label_counts
 from stream_metrics.integrations.tables import Fields
 from stream_metrics.labels import Label
@@ -39,10 +40,18 @@ class Selected(NamedTuple):
     fields: Fields
     named_keys: list[StructField]
 
-    def counted(self, empty: Accumulator) -> DataFrame:
+    def counted(self, empty: Accumulator, max_labels: int | None = None) -> DataFrame:
         """Return states of the rows, one or more for each partition and key."""
         schema = StructType([*self.rows.schema[: len(self.keys)], StructField("state", BinaryType())])
-        return self.rows.mapInArrow(partial(count, empty.to_bytes(), self.keys, self.fields, False), schema)
+        task = partial(count, empty.to_bytes(), self.keys, self.fields, False, max_labels=max_labels)
+        return self.rows.mapInArrow(task, schema)
+
+    def separated(self, empty: Accumulator) -> tuple[Self, DataFrame]:
+        """Return the same of the good rows, and the records of bad rows, one for each partition that has some."""
+        what = empty.to_bytes(), self.keys, self.fields
+        good = self.rows.mapInArrow(partial(good_rows, *what), self.rows.schema)
+        bad = self.rows.mapInArrow(partial(record_bad_rows, *what), StructType([StructField("bad", BinaryType())]))
+        return self._replace(rows=good), bad
 
     def restored(self, df: DataFrame, names: Iterable[str]) -> DataFrame:
         """Return a result with the keys as the caller knows them, and these names for its other columns.

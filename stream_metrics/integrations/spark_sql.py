@@ -91,7 +91,10 @@ def _metric(state: bytes | None, key: str, *labels: Label) -> float | None:
         raise ValueError(
             f"Expected `key` of sm_metric to be a number of all classes or of a label, but {key!r} is {number}"
         )
-    return metric_value(from_bytes(state).snapshot(), key, *(labels or (None,)))
+    counts = from_bytes(state)
+    if not hasattr(counts, "snapshot"):
+        raise ValueError(f"Expected `state` of sm_metric to be the bytes of a state, but got those of {counts!r}")
+    return metric_value(counts.snapshot(), key, *(labels or (None,)))
 
 
 def _n(state: bytes | None) -> int | None:

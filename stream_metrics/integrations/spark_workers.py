@@ -17,12 +17,13 @@ from pyspark import TaskContext
 from stream_metrics.catalog.table import find
 from stream_metrics.containers.inner import merge_unordered
 from stream_metrics.integrations.spark_keys import key_codes
-from stream_metrics.integrations.tables import Fields, count_table, merge_records
+from stream_metrics.integrations.tables import Fields, count_table
 from stream_metrics.labels import Label
 from stream_metrics.snapshots.snapshot import Snapshot
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.protocols import Accumulator
-from stream_metrics.tables.bad_rows import OnBad, new_record
+from stream_metrics.tables.bad_rows import BadRows, OnBad, new_record
+from stream_metrics.tables.label_limit import LabelTotal
 from stream_metrics.tables.places import Place
 from stream_metrics.wire import from_bytes
 
@@ -30,6 +31,7 @@ __all__ = [
     "Batches",
     "count",
     "count_all",
+    "in_blocks",
     "label_counts",
     "merge_all",
     "merge_batches",
@@ -50,35 +52,47 @@ BATCH_STATES = 1_000  # states in a batch
 FEW = 64  # samples that are counted faster one by one than from a table of counts
 
 
-def count(empty: bytes, keys: list[str], fields: Fields, keeps_rows: bool, batches: Batches) -> Batches:
+def count(
+    empty: bytes,
+    keys: list[str],
+    fields: Fields,
+    keeps_rows: bool,
+    batches: Batches,
+    max_labels: int | None = None,
+) -> Batches:
     """Yield the states of a partition, one or more for each key, after the columns of the key.
 
     With `keeps_rows`, keys whose state would be no smaller than their rows are let go as rows, which have no state.
     """
     if not keys:
-        yield from count_all(empty, fields, "raise", batches)
+        yield from count_all(empty, fields, "raise", batches, max_labels)
         return
-    task = _Task(empty, keys, fields, keeps_rows)
+    task = _Task(empty, keys, fields, keeps_rows, fields.total(max_labels))
     for batch in batches:
         yield from task.add(batch)
     yield from task.finish()
 
 
-def count_all(empty: bytes, fields: Fields, on_bad: OnBad, batches: Batches) -> Batches:
+def count_all(empty: bytes, fields: Fields, on_bad: OnBad, batches: Batches, max_labels: int | None = None) -> Batches:
     """Yield one state of all rows, if there are any, and with on_bad="count" the record of those that are bad."""
     state, bad = from_bytes(empty), new_record(on_bad)
+    limit = fields.limit(state, max_labels)
     task, row = TaskContext.get(), 0
-    for table in _in_blocks(batches):
+    for table in in_blocks(batches):
         place = Place(partition=None if task is None else task.partitionId(), row=row)
-        count_table(state, table, fields, place, None if bad is None else bad.add)
+        count_table(state, table, fields, place, None if bad is None else bad.add, limit)
         row += len(table)
+    if limit is not None:
+        limit.check()
     if row:
         parts = {"state": state} if bad is None else {"state": state, "bad": bad}
         columns = {name: pa.array([part.to_bytes()], pa.binary()) for name, part in parts.items()}
         yield pa.RecordBatch.from_pydict(columns)
 
 
-def merge_runs(empty: bytes, keys: list[str], fields: Fields, batches: Batches) -> Batches:
+def merge_runs(
+    empty: bytes, keys: list[str], fields: Fields, batches: Batches, max_labels: int | None = None
+) -> Batches:
     """Yield a state for each key from states and rows that follow each other by key."""
 
     def counter(table: pa.Table) -> Count:
@@ -94,12 +108,15 @@ def merge_runs(empty: bytes, keys: list[str], fields: Fields, batches: Batches) 
 
         return merge_rows
 
-    return _by_runs(empty, keys, counter, batches)
+    return _by_runs(empty, keys, counter, batches, fields.total(max_labels))
 
 
-def merge_counts(empty: bytes, keys: list[str], batches: Batches) -> Batches:
+def merge_counts(empty: bytes, keys: list[str], batches: Batches, max_labels: int | None = None) -> Batches:
     """Yield a state for each key from counts of pairs of labels that follow each other by key."""
-    return _by_runs(empty, keys, _label_counter, batches) if keys else _merged_counts(empty, batches)
+    total = Fields().total(max_labels)
+    if keys:
+        return _by_runs(empty, keys, _label_counter, batches, total)
+    return _merged_counts(empty, batches, total)
 
 
 def label_counts(state: Accumulator) -> ConfusionMatrix | None:
@@ -108,25 +125,31 @@ def label_counts(state: Accumulator) -> ConfusionMatrix | None:
     return counts if isinstance(counts, ConfusionMatrix) and getattr(state, "scored", None) is None else None
 
 
-def merge_batches(batches: Batches) -> Batches:
-    """Yield the merge of all states of a partition, if there is one, and that of records of bad rows beside them."""
-    state, bad = None, None
+def merge_batches(fields: Fields, batches: Batches, max_labels: int | None = None) -> Batches:
+    """Yield the merge of each column of a partition, of states or of records of bad rows, if there is one."""
+    total = fields.total(max_labels)
+    merged: dict[str, bytes | None] = {}
     for batch in batches:
-        state = merge_all([state, *batch.column("state").to_pylist()])
-        if "bad" in batch.schema.names:
-            bad = merge_records([*([] if bad is None else [bad]), *batch.column("bad").to_pylist()])
-    if state is not None:
-        columns = {"state": state} if bad is None else {"state": state, "bad": bad.to_bytes()}
-        yield pa.RecordBatch.from_pydict({name: pa.array([data], pa.binary()) for name, data in columns.items()})
+        for name in batch.schema.names:
+            merged[name] = merge_all([merged.get(name), *batch.column(name).to_pylist()], total)
+    if any(data is not None for data in merged.values()):
+        yield pa.RecordBatch.from_pydict({name: pa.array([data], pa.binary()) for name, data in merged.items()})
 
 
-def merge_all(states: Iterable[bytes | None]) -> bytes | None:
-    """Return the merge of states as bytes, the same in any order; None if there is none."""
-    total: Accumulator | None = None
+def merge_all(states: Iterable[bytes | None], limit: LabelTotal | None = None) -> bytes | None:
+    """Return the merge of states, or of records of bad rows, as bytes, the same in any order; None if there is none."""
+    total: Any = None
     for data in states:
         if data is not None:
-            state = from_bytes(data)
-            total = state if total is None else merge_unordered(total, state)
+            state: Any = from_bytes(data)
+            if limit is not None and not isinstance(state, BadRows):
+                limit.add(state)
+            if total is None:
+                total = state
+            elif isinstance(total, BadRows) or isinstance(state, BadRows):  # which show nothing, so any order will do
+                total.merge(state)
+            else:
+                total = merge_unordered(total, state)
     return None if total is None else bytes(total.to_bytes())
 
 
@@ -153,8 +176,8 @@ def metric_value(snapshot: Snapshot, key: str, label: Label) -> float:
 class _Task:
     """Rows and states that a task holds; rows of a key become a state once that is smaller than they are."""
 
-    def __init__(self, empty: bytes, keys: list[str], fields: Fields, keeps_rows: bool) -> None:
-        self.empty, self.keys, self.fields, self.keeps_rows = empty, keys, fields, keeps_rows
+    def __init__(self, empty: bytes, keys: list[str], fields: Fields, keeps_rows: bool, limit: LabelTotal) -> None:
+        self.empty, self.keys, self.fields, self.keeps_rows, self.limit = empty, keys, fields, keeps_rows, limit
         self.waiting: list[pa.Table] = []
         self.waiting_bytes = 0
         self.states: dict[bytes, tuple[pa.Table, bytes]] = {}
@@ -192,6 +215,7 @@ class _Task:
             part = table.slice(ends[code] - sizes[code], sizes[code])
             state: Accumulator = from_bytes(self.empty)
             count_table(state, part, self.fields)
+            self.limit.add(state)
             data = state.to_bytes()
             is_large = large is not None and sizes[code] * row_bytes >= large
             if self.keeps_rows and not is_large and len(data) >= sizes[code] * row_bytes:
@@ -229,11 +253,13 @@ class _Task:
         self.states, self.state_bytes = {}, 0
 
 
-def _by_runs(empty: bytes, keys: list[str], counter: Callable[[pa.Table], Count], batches: Batches) -> Batches:
+def _by_runs(
+    empty: bytes, keys: list[str], counter: Callable[[pa.Table], Count], batches: Batches, limit: LabelTotal
+) -> Batches:
     """Yield a state for each run of rows of one key, after the key; `counter` prepares a block of rows."""
     state: Accumulator = from_bytes(empty)
     key: pa.Table | None = None
-    for table in _in_blocks(batches):
+    for table in in_blocks(batches):
         count_rows, first = counter(table), np.asarray(table["first"])
         starts, done = np.flatnonzero(first), []
         for low, high in pairwise([*([] if first[0] else [0]), *starts.tolist(), len(table)]):
@@ -242,6 +268,7 @@ def _by_runs(empty: bytes, keys: list[str], counter: Callable[[pa.Table], Count]
                     done.append(state.to_bytes())
                 state.reset()
             count_rows(state, low, high)
+            limit.add(state)
         begun = table.select(keys).take(starts)
         begun = begun if key is None else pa.concat_tables([key, begun])
         key = begun.slice(len(done)).combine_chunks()
@@ -272,14 +299,15 @@ def _label_counter(table: pa.Table) -> Count:
     return count_pairs
 
 
-def _merged_counts(empty: bytes, batches: Batches) -> Batches:
+def _merged_counts(empty: bytes, batches: Batches, limit: LabelTotal) -> Batches:
     """Yield one state of all counts of pairs of labels, if there is one."""
     state: Accumulator = from_bytes(empty)
     matrix: Any = label_counts(state)
     table = None
-    for table in _in_blocks(batches):
+    for table in in_blocks(batches):
         w = _sums(table) if "weight" in table.column_names else None
         matrix.update_counts(table["y_true"], table["y_pred"], table["n"], w)
+        limit.add(state)
     if table is not None:
         yield pa.RecordBatch.from_pydict({"state": pa.array([state.to_bytes()], pa.binary())})
 
@@ -290,7 +318,7 @@ def _sums(table: pa.Table) -> list[int | None]:
     return [None if weight is None else int(weight) * n for weight, n in pairs]
 
 
-def _in_blocks(batches: Batches) -> Iterator[pa.Table]:
+def in_blocks(batches: Batches) -> Iterator[pa.Table]:
     """Yield rows in larger blocks than Spark sends, since each call of `update_many` has a fixed cost."""
     waiting, size = [], 0
     for batch in batches:

@@ -18,7 +18,7 @@ from stream_metrics.states.batches import mergeable
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.tables.bad_rows import BadRows, new_record
 from stream_metrics.tables.counting import count_columns
-from stream_metrics.tables.label_limit import LabelLimit
+from stream_metrics.tables.label_limit import LabelLimit, LabelTotal
 from stream_metrics.tables.places import START, Place
 from stream_metrics.wire import Portable
 
@@ -69,12 +69,18 @@ class Fields(NamedTuple):
 
     def limit(self, state: Accumulator, max_labels: int | None) -> LabelLimit | None:
         """Return the limit of labels of a state; None for no limit; ValueError for another option."""
-        if max_labels is None:
-            return None
+        return None if max_labels is None else LabelLimit(state, *self._labelled(max_labels))
+
+    def total(self, max_labels: int | None) -> LabelTotal:
+        """Return the limit of labels of many states; ValueError for another option."""
+        return LabelTotal(None, "", None) if max_labels is None else LabelTotal(*self._labelled(max_labels))
+
+    def _labelled(self, max_labels: int) -> tuple[int, str, str | None]:
+        """Return the limit and the columns of labels; ValueError for what is no limit."""
         if type(max_labels) is not int or max_labels < 1:
             raise ValueError(f"Expected `max_labels` to be a whole number above 0, or None, but got {max_labels!r}")
         scores = self.scores if isinstance(self.scores, str) else None
-        return LabelLimit(state, max_labels, self.y_true, self.y_pred or scores)
+        return max_labels, self.y_true, self.y_pred or scores
 
 
 def check_columns(wanted: Iterable[str], names: Iterable[str], holder: str) -> None:

@@ -11,7 +11,7 @@ from stream_metrics.containers.groups import ByGroup
 from stream_metrics.errors import LabelError
 from stream_metrics.states.protocols import Accumulator
 
-__all__ = ["MOST_LABELS", "LabelLimit"]
+__all__ = ["MOST_LABELS", "LabelLimit", "LabelTotal"]
 
 MOST_LABELS = 100_000
 FIRST, LARGEST = 1 << 16, 1 << 20  # rows between two checks
@@ -36,20 +36,39 @@ class LabelLimit:
         """Raise LabelError if there are too many labels; it names the column that has more."""
         n = sum(map(len, _labels(self._state)))
         if n > self._most and len(set().union(*_labels(self._state))) > self._most:
-            raise self._error()
+            raise _too_many(self._state, self._most, self._columns)
         few = (n - self._labels) * 8 <= self._interval
         self._interval, self._labels = min(2 * self._interval, LARGEST) if few else FIRST, n
         self.left = self._interval
 
-    def _error(self) -> LabelError:
-        y_true, y_pred = self._columns
-        predicted = y_pred is not None and _more_predicted(self._state)
-        return LabelError(
-            argument="y_pred" if predicted else "y_true",
-            subject=f"the labels of column {(y_pred if predicted else y_true)!r}",
-            expected=f"to be at most {self._most:,}",
-            but="there are more; pass `max_labels` if these are classes, and not identifiers",
-        )
+
+class LabelTotal:
+    """Checks how many distinct labels states have that come one after another, such as those of groups."""
+
+    def __init__(self, most: int | None, y_true: str, y_pred: str | None) -> None:
+        """Allow `most` labels, or with None any number; the columns are those named in the error."""
+        self._most, self._columns = most, (y_true, y_pred)
+        self._labels: set[object] = set()
+
+    def add(self, state: Accumulator) -> None:
+        """Note the labels of a state; LabelError if there are now too many."""
+        if self._most is None:
+            return
+        self._labels.update(*_labels(state))
+        if len(self._labels) > self._most:
+            raise _too_many(state, self._most, self._columns)
+
+
+def _too_many(state: Accumulator, most: int, columns: tuple[str, str | None]) -> LabelError:
+    """Return the error, which names the column in which a state has more labels."""
+    y_true, y_pred = columns
+    predicted = y_pred is not None and _more_predicted(state)
+    return LabelError(
+        argument="y_pred" if predicted else "y_true",
+        subject=f"the labels of column {(y_pred if predicted else y_true)!r}",
+        expected=f"to be at most {most:,}",
+        but="there are more; pass `max_labels` if these are classes, and not identifiers",
+    )
 
 
 def _labels(state: Any) -> Iterator[tuple[object, ...]]:
