@@ -16,7 +16,7 @@ from stream_metrics.containers.workers import Worker
 from stream_metrics.errors import MergeError, quantity
 from stream_metrics.labels import Label
 from stream_metrics.monitor.history import History
-from stream_metrics.monitor.view_types import Records, View, WindowView, WorkerRow, Workers
+from stream_metrics.monitor.view_types import Flows, Records, View, WindowView, WorkerRow, Workers
 from stream_metrics.monitor.window_view import snapshot_view
 from stream_metrics.snapshots.groups import GroupSnapshot
 from stream_metrics.snapshots.snapshot import Snapshot
@@ -46,6 +46,7 @@ class CollectorView:
             self._window, self._changes = self._read(), changes
         self._history.note(now, {TOTAL: self._window})
         workers = self._workers()
+        read = sum(workers.outcomes.values()) + sum(workers.refused.values())
         return View(
             title=self._title,
             now=now,
@@ -54,7 +55,8 @@ class CollectorView:
             headline=list(self._metrics),
             by_window={TOTAL: self._window},
             history=self._history.view(),
-            records=Records(sum(workers.outcomes.values()) + sum(workers.refused.values()), workers.refused),
+            records=Records(read, workers.refused),
+            flows=Flows({"records_read": read}, workers.refused),
             checkpoint=collector.checkpoint(),
             incomplete=list(_incomplete(workers)),
             dead_letters=list(collector.letters),

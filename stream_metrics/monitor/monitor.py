@@ -30,6 +30,7 @@ from stream_metrics.monitor.arrivals import reading_time
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.counting import Counts
 from stream_metrics.monitor.decoding import Decoder
+from stream_metrics.monitor.flows import FlowCounters
 from stream_metrics.monitor.history import History
 from stream_metrics.monitor.outcomes import JoinStats
 from stream_metrics.monitor.partition import Partition, by_part
@@ -51,6 +52,7 @@ RETRY = 1.0  # seconds after a checkpoint that failed
 DEAD_LETTERS = 100
 EXPORT_EVERY = 60.0
 SECONDS = 10  # over which the rate of records is measured
+FLOWS = "flows"  # the note that has the counters
 HISTORY_EVERY = 10.0  # seconds between two writings of the trend lines
 
 
@@ -95,6 +97,10 @@ class Monitor:
         stored = self.attach("history", lambda: self._kept_history[1])
         if stored is not None:
             self.history.restore(stored)
+        alone = store is not None and not config.store.shared
+        kept = self._notes.get(FLOWS) if alone else None
+        self._flows = FlowCounters(None if kept is None else decoded(kept))
+        self._keeps_flows = alone
         self.checkpointed: float | None = None  # when, by the clock
         self.checkpoint_seconds = 0.0
         self.checkpoint_bytes = 0
@@ -150,6 +156,7 @@ class Monitor:
                 partition = Partition(number, self.config, self.store)
                 if self.store is not None:
                     partition.load(self.store.claim(number))
+                self._flows.assign(partition)
                 with self._lock:
                     self._partitions[number] = partition
         return {(topic, n): offset for n in wanted for topic, offset in self._partitions[n].next.items()}
@@ -238,6 +245,8 @@ class Monitor:
         started = time.monotonic()
         changed = [partition for partition in partitions if partition.changed and partition.good]
         notes = {name: encoded(keep()) for name, keep in self._keepers.items()}
+        if self._keeps_flows:
+            notes[FLOWS] = encoded(self._flows.content(changed))
         notes = {name: note for name, note in notes.items() if self._notes.get(name) != note}
         if changed or notes:
             with self._lock:
@@ -250,6 +259,7 @@ class Monitor:
                 self._save([partition for partition in partitions if partition.number != stale.part])
                 raise
             with self._lock:
+                self._flows.commit(changed)
                 for partition, change in zip(changed, changes, strict=True):
                     partition.written(change)
             self._notes.update(notes)
@@ -300,6 +310,7 @@ class Monitor:
             at = reading_time((each.arrivals for each in partitions), now, lag, self._source_ended)
             readings = read(counts, at)
             operation = operation_view(partitions, self._lag)
+            operation.flows = self._flows.view(partitions if self.store is None else ())
             operation.source = self._source_state(partitions, now, at)
             operation.dead_letters = [DeadLetter(*letter) for letter in reversed(self._dead_letters)]
         operation.started, operation.alerts = self.started, self._alerts

@@ -28,6 +28,7 @@ __all__ = [
     "DetectorRow",
     "DriftRow",
     "Ends",
+    "Flows",
     "Gap",
     "GroupRow",
     "Groups",
@@ -205,6 +206,17 @@ class JoinCounts(Struct):
     forgotten: int = 0
 
 
+class Flows(Struct):
+    """Counters that never fall, also over restarts; they are those of the last checkpoint.
+
+    `counts` are numbers of records, labels and predictions by what became of them, `rejected` of records by reason.
+    """
+
+    counts: dict[str, int] = {}
+    rejected: dict[str, int] = {}
+    delays: Delays = msgspec.field(default_factory=Delays)
+
+
 class Records(Struct):
     """Records read, those rejected by reason, and the rate over the last seconds."""
 
@@ -344,6 +356,7 @@ class View(Struct, kw_only=True):
 
     `now` is the time of the clock and `event_time` that of the newest event. `windows` are the keys of `by_window` in
     order, "total" first; `headline` are the metrics to show first. `history` has the trend lines of each window.
+    `flows` are the counters of the exporter.
     `unreadable` says of which partitions no record was an event so far, `incomplete` what counts lack.
     `workers` is of collectors only.
     """
@@ -360,6 +373,7 @@ class View(Struct, kw_only=True):
     join: JoinCounts = msgspec.field(default_factory=JoinCounts)
     delays: Delays = msgspec.field(default_factory=Delays)
     records: Records = msgspec.field(default_factory=Records)
+    flows: Flows = msgspec.field(default_factory=Flows)
     source: SourceState = msgspec.field(default_factory=SourceState)
     lag: Lag = msgspec.field(default_factory=Lag)
     checkpoint: Checkpoint = msgspec.field(default_factory=Checkpoint)

@@ -205,7 +205,7 @@ def test_the_view(serve: Callable[..., Service]) -> None:
         'stream_metrics_workers{state="missing"} 1',
         'stream_metrics_reports_total{outcome="accepted"} 2',
         'stream_metrics_records_rejected_total{reason="decode"} 1',
-        'stream_metrics_support_total{class="a"} 7',
+        'stream_metrics_class_support{window="total",class="a"} 7',
         'stream_metrics_macro_f1_ratio{window="total"} 1',
     ):
         assert f"{line}\n" in text, line

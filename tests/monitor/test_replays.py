@@ -78,6 +78,7 @@ def test_without_memory_it_is_counted_twice(tmp_path: Path) -> None:
 def test_ids_beyond_the_limit_are_said(tmp_path: Path) -> None:
     """Too many ids: the oldest are forgotten, and how many is in the view, Prometheus and rules."""
     monitor = counted(day(4000), tmp_path / "state", Join(ttl="1h", keep_joined="1m", max_ids=1000))
+    monitor.checkpoint()
     view = monitor.view()
 
     assert 2500 <= view.join.forgotten <= 3100
@@ -92,6 +93,7 @@ def test_predictions_that_are_given_up_early_are_said(tmp_path: Path) -> None:
     stream = [{"id": at, "time": NOW + at, "prediction": "a"} for at in range(3000)]
     labels = [{"id": at, "time": NOW + 3000 + at, "truth": "a"} for at in range(3000)]
     monitor = counted([*stream, *labels], tmp_path / "state", Join(max_pending=1000, in_memory=100))
+    monitor.checkpoint()
     view = monitor.view()
 
     assert view.join.expired_early == view.join.predictions_expired >= 2000

@@ -31,7 +31,7 @@ from stream_metrics.snapshots.snapshot import Snapshot
 TOP = {
     "version", "title", "now", "started", "event_time", "windows", "headline", "by_window", "history", "join", "delays",
     "records", "lag", "checkpoint", "partitions", "incomplete", "alerts", "changes", "dead_letters",
-    "workers", "source", "unreadable",
+    "workers", "source", "unreadable", "flows",
 }  # fmt: skip
 WINDOW = {
     "n", "weight", "abstained", "metrics", "estimates", "better", "range", "classes", "matrix", "curves", "groups",
@@ -386,9 +386,7 @@ def test_notes_of_intervals_are_sent() -> None:
 
 def test_labels_with_nothing_in_common_are_warned_of() -> None:
     """A window says that truth and predictions are of other types; one whose data look right says nothing."""
-    right, wrong = (
-        shown(fed(HARD, placed([pair(truth, said) for truth in (0, 1)]))) for said in (1, "1")
-    )
+    right, wrong = (shown(fed(HARD, placed([pair(truth, said) for truth in (0, 1)]))) for said in (1, "1"))
 
     (warning,) = wrong["by_window"]["total"]["warnings"]
     assert warning.startswith("True labels and predictions have no class in common: 0, 1 and '1'")

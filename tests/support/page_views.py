@@ -83,6 +83,11 @@ def make_view(
         "join": JOIN | {"joined": parts["total"]["n"]},
         "delays": DELAYS,
         "records": {"read": 2_412_345 + 1_200 * step, "rejected": {"decode": 41, "no id": 3}, "per_second": 1_204.0},
+        "flows": {
+            "counts": {"records_read": 2_412_345 + 1_200 * step, "labels_joined": parts["total"]["n"]},
+            "rejected": {"decode": 41, "no id": 3},
+            "delays": DELAYS,
+        },
         "lag": {"records": 240, "seconds": 0.2},
         "source": {"state": "live", "problem": None, "silence": 0.2, "idle": 300.0, "time": now - 0.4},
         "checkpoint": {"age": 0.8, "duration": 0.0042, "bytes": 1_234_560, "error": None},
@@ -130,6 +135,7 @@ def empty_view() -> View:
     view["delays"] = {"le": [1, 10], "counts": [0, 0, 0], "sum": 0}
     view["join"] = dict.fromkeys(view["join"], 0)
     view["records"] = {"read": 0, "rejected": {}, "per_second": 0.0}
+    view["flows"] = {"counts": {}, "rejected": {}, "delays": view["delays"]}
     view["lag"] = {"records": None, "seconds": None}
     view["source"] |= {"state": "waiting", "silence": None, "time": None}
     return view | {"event_time": None, "alerts": [], "dead_letters": [], "partitions": []}
@@ -142,7 +148,7 @@ def hostile_view(texts: list[str]) -> View:
         for row, text in zip(part["groups"]["rows"], texts, strict=False):
             row["group"] = text
     view["alerts"] += [{"rule": text * 5, "state": "firing", "since": None, "value": None} for text in texts]
-    view["records"]["rejected"] = dict.fromkeys(texts, 3)
+    view["records"]["rejected"] = view["flows"]["rejected"] = dict.fromkeys(texts, 3)
     letters = [_letter(text, text, i) | {"topic": text} for i, text in enumerate(texts)]
     return view | {"title": texts[0], "dead_letters": letters, "incomplete": texts}
 

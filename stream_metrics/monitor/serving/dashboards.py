@@ -51,7 +51,7 @@ def export(directory: str | os.PathLike[str], config: Config) -> list[Path]:
     texts = {
         boards / "stream-metrics.json": json.dumps(dashboard(config), indent=2) + "\n",
         root / "grafana" / "provisioning" / "dashboards" / "stream-metrics.yaml": _provisioning(boards),
-        root / "prometheus" / "stream-metrics.rules.yaml": rules_file(),
+        root / "prometheus" / "stream-metrics.rules.yaml": rules_file(config.counting.windows),
     }
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -84,10 +84,10 @@ def _variables(config: Config) -> list[dict[str, object]]:
     window = (*config.counting.windows, "total")[0]
     return [
         source | {"query": "prometheus"},
-        _variable("instance", "support_total", "Monitor"),
+        _variable("instance", "monitor_info", "Monitor"),
         _variable("window", "window_predictions", "Window") | {"current": {"text": [window], "value": [window]}},
-        _variable("class", "support_total", "Class"),
-        _variable("group", "group_support_total", "Group"),
+        _variable("class", "class_support", "Class"),
+        _variable("group", "group_support", "Group"),
     ]
 
 
@@ -115,15 +115,16 @@ def _quality(config: Config) -> Iterator[Panel]:
         name = metric_name(key, (row.low, row.high))
         expression, legend = f"{PREFIX}{name}{{{IN_WINDOW}}}", "{{window}} {{instance}}"
         yield _bounded(row.title, ((expression, legend),), row.low, row.high)
-    right, wrong, support = (_rate(name) for name in ("true_positives", "false_positives", "support"))
-    of_class = [f"sum by (class) ({_rate(name, CLASS)})" for name in ("true_positives", "false_positives", "support")]
-    spans = "Of labels that came within the resolution of the chart."
-    yield _bounded("Accuracy as labels come", ((f"sum({right}) / sum({support})", "accuracy"),), about=spans)
+    names = ("class_true_positives", "class_false_positives", "class_support")
+    right, wrong, support = (f"sum by (window) ({PREFIX}{name}{{{IN_WINDOW}}})" for name in names)
+    of_class = [f"sum by (class, window) ({PREFIX}{name}{{{IN_WINDOW},{CLASS}}})" for name in names]
+    each, workers = "{{class}} {{window}}", "Of all workers together, from exact counts."
+    yield _bounded("Accuracy of all workers", ((f"{right} / {support}", "{{window}}"),), about=workers)
     recall, precision = f"{of_class[0]} / {of_class[2]}", f"{of_class[0]} / ({of_class[0]} + {of_class[1]})"
-    yield _bounded("Recall by class", ((recall, "{{class}}"),), about=spans)
-    yield _bounded("Precision by class", ((precision, "{{class}}"),), about=spans)
-    yield Panel("Labelled predictions by class", ((of_class[2], "{{class}}"),), "ops")
-    yield Panel("Wrong predictions", ((f"sum({wrong})", "wrong"), (f"sum({right})", "right")), "ops")
+    yield _bounded("Recall by class", ((recall, each),), about=workers)
+    yield _bounded("Precision by class", ((precision, each),), about=workers)
+    yield Panel("Labelled predictions by class", ((of_class[2], each),))
+    yield Panel("Wrong predictions", ((wrong, "wrong {{window}}"), (right, "right {{window}}")))
     first = find(config.counting.metrics[0] if config.counting.metrics else "accuracy")
     name = metric_name(first.key, (first.low, first.high))
     worst = "bottomk" if first.direction != "lower" else "topk"
@@ -157,9 +158,8 @@ def _operation() -> Iterator[Panel]:
     yield Panel("Alerts of the monitor that fire", ((f"{PREFIX}alert_firing{{{ONE}}}", "{{rule}}"),), "short", 0, 1)
 
 
-def _rate(name: str, where: str = "", suffix: str = "total") -> str:
-    wanted = ",".join(filter(None, (ONE, where)))
-    return f"rate({PREFIX}{name}_{suffix}{{{wanted}}}[$__rate_interval])"
+def _rate(name: str, suffix: str = "total") -> str:
+    return f"rate({PREFIX}{name}_{suffix}{{{ONE}}}[$__rate_interval])"
 
 
 def _bounded(

@@ -1,8 +1,10 @@
 """The view as Prometheus reads it: text format 0.0.4.
 
-Counts of the total are counters, so that PromQL has metrics of any stretch of time and sums over workers: accuracy is
-`sum(rate(true_positives_total[1h])) / sum(rate(support_total[1h]))`. They move when labels arrive. Ratios are gauges
-with a `window`. A metric is called by its key, with `_ratio` if its range is 0 to 1; what is undefined is NaN.
+Counts of classes and groups are gauges with a `window`: a correction takes back what it replaces, so they may fall.
+They are exact and add up over workers at any moment: accuracy is
+`sum(class_true_positives{window="1h"}) / sum(class_support{window="1h"})`. Ratios are gauges with a `window` as well. A
+metric is called by its key, with `_ratio` if its range is 0 to 1; what is undefined is NaN. Counters are what only
+grows, as of the last checkpoint: see ``stream_metrics.monitor.flows``.
 
 There are at most `max_classes` classes and `max_groups` groups, and one more for the rest; of a confusion matrix, which
 must be asked for, 10 classes. Ids are never exported.
@@ -14,8 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from stream_metrics.monitor.config import Serve
-from stream_metrics.monitor.serving.counters import OTHER, Counters, LabelBudget, label_text
-from stream_metrics.monitor.view_types import Matrix, Number, View, WindowView
+from stream_metrics.monitor.delays import Delays
+from stream_metrics.monitor.serving.label_budget import OTHER, LabelBudget, label_text
+from stream_metrics.monitor.view_types import Alert, Matrix, Number, View, WindowView
 
 __all__ = ["Exporter", "metric_name", "text"]
 
@@ -25,26 +28,26 @@ NAMES = {"matthews_corrcoef": "mcc"}
 MOST_CELLS, MOST_REASONS = 10, 50
 ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 COUNTERS = {
-    "true_positives": ("Labelled predictions of a class that were right.", ("class",)),
-    "false_positives": ("Labelled predictions of a class that were wrong.", ("class",)),
-    "support": ("Labelled predictions by their true class.", ("class",)),
-    "labelled_predictions": ("Labelled predictions by true and predicted class.", ("actual", "predicted")),
-    "group_support": ("Labelled predictions by group.", ("group",)),
-    "labels_joined": ("Predictions that met their label.", ()),
-    "labels_late": ("Labels of predictions that had expired.", ()),
-    "labels_duplicate": ("Labels that came again, and were not counted.", ()),
-    "predictions_duplicate": ("Predictions that came again, and were not counted.", ()),
-    "predictions_expired": ("Predictions that were given up without a label.", ()),
-    "predictions_expired_early": ("Predictions that were given up because too many waited for a label.", ()),
-    "ids_forgotten": ("Ids that were forgotten because there were too many; they would be counted again.", ()),
-    "corrections": ("Labels that changed an earlier one, and were counted instead.", ()),
-    "corrections_refused": ("Labels that changed an earlier one that could not be taken back.", ()),
-    "records_read": ("Records that were read.", ()),
-    "records_rejected": ("Records that could not be used, by reason.", ("reason",)),
-    "reports": ("States that workers reported, by what became of them.", ("outcome",)),
+    "labels_joined": "Predictions that met their label.",
+    "labels_late": "Labels of predictions that had expired.",
+    "labels_duplicate": "Labels that came again, and were not counted.",
+    "predictions_duplicate": "Predictions that came again, and were not counted.",
+    "predictions_expired": "Predictions that were given up without a label.",
+    "predictions_expired_early": "Predictions that were given up because too many waited for a label.",
+    "ids_forgotten": "Ids that were forgotten because there were too many; they would be counted again.",
+    "corrections": "Labels that changed an earlier one, and were counted instead.",
+    "corrections_refused": "Labels that changed an earlier one that could not be taken back.",
+    "records_read": "Records that were read.",
 }
-JOINED = ("labels_late", "labels_duplicate", "predictions_duplicate", "predictions_expired", "corrections")
-
+REJECTED = "Records that could not be used, by reason."
+REPORTS = "States that workers reported, by what became of them."
+COUNTS = {
+    "class_support": "Labelled predictions by their true class.",
+    "class_true_positives": "Labelled predictions of a class that were right.",
+    "class_false_positives": "Labelled predictions of a class that were wrong.",
+    "labelled_predictions": "Labelled predictions by true and predicted class.",
+    "group_support": "Labelled predictions by group.",
+}
 STANDING = ("live", "silent", "missing", "retired")
 
 Labels = Sequence[tuple[str, str]]
@@ -56,6 +59,15 @@ class Sample(NamedTuple):
     value: Number | None
     labels: Labels = ()
     suffix: str = ""
+
+
+class Family(NamedTuple):
+    """All samples of a name."""
+
+    name: str
+    kind: str
+    about: str
+    samples: Sequence[Sample]
 
 
 def text(view: View, config: Serve) -> str:
@@ -74,133 +86,139 @@ def metric_name(key: str, bounds: Sequence[float | None]) -> str:
 
 
 class Exporter:
-    """Writes views, with counters that do not fall and label values that stay from one view to the next."""
+    """Writes views, with label values that stay from one view to the next."""
 
     def __init__(self, config: Serve) -> None:
         self._classes, self._groups = LabelBudget(config.max_classes), LabelBudget(config.max_groups)
         self._cells, self._reasons = LabelBudget(MOST_CELLS if config.matrix else 0), LabelBudget(MOST_REASONS)
-        self._counters = Counters()
 
     def note(self, view: View) -> None:
-        """Take the counts of a view; call it with every view, so that no change of partitions is missed."""
+        """Choose the names that have series of their own; call it with every view."""
         total = view.by_window["total"]
-        counts: dict[tuple[str, ...], Number] = {}
-        self._note_classes(counts, total)
-        self._note_cells(counts, total.matrix)
+        support = {row.label: row.support for row in total.classes}
+        self._classes.take(sorted(support, key=lambda label: -support[label]))
+        if not total.matrix.omitted:
+            self._cells.take(self._classes.names)
         rows = {row.group: row.n for row in total.groups.rows}
         self._groups.take(sorted(rows, key=lambda group: -rows[group]))
-        _add(counts, "group_support", self._groups.shared(rows, total.groups.folded))
-        counts[("labels_joined",)], counts[("records_read",)] = view.join.joined, view.records.read
-        counts |= {(name,): getattr(view.join, name) for name in (*JOINED, "corrections_refused")}
-        counts[("predictions_expired_early",)] = view.join.expired_early
-        counts[("ids_forgotten",)] = view.join.forgotten
-        self._reasons.take(view.records.rejected)
-        _add(counts, "records_rejected", self._reasons.shared(view.records.rejected))
-        counts |= {("delay", str(at)): count for at, count in enumerate(view.delays.counts)}
-        counts[("delay_sum",)] = view.delays.sum
-        if view.workers is not None:
-            _add(counts, "reports", view.workers.outcomes)
-        self._counters.note(counts, frozenset(part.partition for part in view.partitions))
-
-    def _note_classes(self, counts: dict[tuple[str, ...], Number], total: WindowView) -> None:
-        rows = {row.label: row for row in total.classes}
-        self._classes.take(sorted(rows, key=lambda label: -rows[label].support))
-        weight = total.weight or 0
-        for family, numbers, every in (
-            ("support", {label: row.support for label, row in rows.items()}, weight),
-            ("true_positives", {label: row.true_positives for label, row in rows.items()}, total.correct),
-            (
-                "false_positives",
-                {label: max(row.predicted - row.true_positives, 0) for label, row in rows.items()},
-                weight - total.correct,
-            ),
-        ):
-            omitted = max(every - sum(numbers.values()), 0) if total.classes_omitted else 0
-            _add(counts, family, self._classes.shared(numbers, omitted))
-
-    def _note_cells(self, counts: dict[tuple[str, ...], Number], matrix: Matrix) -> None:
-        if not self._cells.most or matrix.omitted:
-            return
-        self._cells.take(self._classes.names)
-        names = [self._cells.names.get(label, OTHER) for label in matrix.labels]
-        for actual, row in zip(names, matrix.counts, strict=True):
-            for predicted, count in zip(names, row, strict=True):
-                key = "labelled_predictions", actual, predicted
-                counts[key] = counts.get(key, 0) + count
+        self._reasons.take(view.flows.rejected)
 
     def text(self, view: View) -> str:
         """Return the text of a view that was noted."""
-        lines: list[str] = []
-        for family, (help_text, labels) in COUNTERS.items():
-            counts = self._counters.of(family)
-            samples = [Sample(number, tuple(zip(labels, key, strict=True))) for key, number in counts]
-            _write(lines, f"{family}_total", "counter", help_text, samples)
-        self._write_delays(lines, view.delays.le)
-        self._write_windows(lines, view.by_window)
-        for name, help_text, value in _gauges(view):
-            _write(lines, name, "gauge", help_text, [Sample(value)])
+        return "".join(_written(family) for family in self.families(view))
+
+    def families(self, view: View) -> Iterator[Family]:
+        """Yield what is exported of a view that was noted."""
+        yield from self._counters(view)
+        yield _delays(view.flows.delays)
+        yield from self._windows(view.by_window)
+        for name, about, value in _gauges(view):
+            yield Family(name, "gauge", about, [Sample(value)])
         if view.workers is not None:
             standing = [Sample(getattr(view.workers, name), (("state", name),)) for name in STANDING]
-            _write(lines, "workers", "gauge", "Workers of a collector by state.", standing)
-        firing: dict[str, int] = {}
-        for alert in view.alerts:
-            rule = label_text(alert.rule)
-            firing[rule] = max(int(alert.state == "firing"), firing.get(rule, 0))
-        fires = [Sample(number, (("rule", rule),)) for rule, number in firing.items()]
-        _write(lines, "alert_firing", "gauge", "Whether an alert of the monitor is firing.", fires)
-        unknown: dict[str, int] = {}
-        for alert in view.alerts:
-            rule = label_text(alert.rule)
-            unknown[rule] = max(int(alert.state == "unknown"), unknown.get(rule, 0))
-        blind = [Sample(number, (("rule", rule),)) for rule, number in unknown.items()]
-        _write(lines, "alert_unknown", "gauge", "Whether an alert rule has no value, so that it cannot fire.", blind)
+            yield Family("workers", "gauge", "Workers of a collector by state.", standing)
+        yield _in_state(view.alerts, "firing", "Whether an alert of the monitor is firing.")
+        yield _in_state(view.alerts, "unknown", "Whether an alert rule has no value, so that it cannot fire.")
         evidence = [Sample(row.evidence, (("rule", label_text(row.rule)),)) for row in view.changes]
-        help_text = "Evidence of a change, which raises the alarm where it reaches the arl of the rule."
-        _write(lines, "change_evidence", "gauge", help_text, evidence)
-        titled = [Sample(1, (("title", view.title),))]
-        _write(lines, "monitor_info", "gauge", "What this monitor is called.", titled)
-        return "\n".join(lines) + "\n"
+        about = "Evidence of a change, which raises the alarm where it reaches the arl of the rule."
+        yield Family("change_evidence", "gauge", about, evidence)
+        yield Family("monitor_info", "gauge", "What this monitor is called.", [Sample(1, (("title", view.title),))])
 
-    def _write_delays(self, lines: list[str], bounds: Sequence[float]) -> None:
-        cells = {int(key[0]): number for key, number in self._counters.of("delay")}
-        samples, below = [], 0.0
-        for at, bound in enumerate([*(f"{bound:.12g}" for bound in bounds), "+Inf"]):
-            below += cells.get(at, 0)
-            samples.append(Sample(below, (("le", bound),), "_bucket"))
-        total = next((number for _, number in self._counters.of("delay_sum")), 0.0)
-        samples += [Sample(total, (), "_sum"), Sample(below, (), "_count")]
-        _write(lines, "label_delay_seconds", "histogram", "Time from a prediction to its label.", samples)
+    def _counters(self, view: View) -> Iterator[Family]:
+        """Yield the counters; one of which nothing is known is 0."""
+        counts = view.flows.counts
+        for name, about in COUNTERS.items():
+            yield Family(name, "counter", about, [Sample(counts.get(name, 0))])
+        rejected = self._reasons.shared(view.flows.rejected)
+        yield Family("records_rejected", "counter", REJECTED, _labelled("reason", rejected))
+        if view.workers is not None:
+            yield Family("reports", "counter", REPORTS, _labelled("outcome", view.workers.outcomes))
 
-    def _write_windows(self, lines: list[str], windows: Mapping[str, WindowView]) -> None:
-        """Write what there is of each window, family by family."""
+    def _windows(self, windows: Mapping[str, WindowView]) -> Iterator[Family]:
+        """Yield what there is of each window, family by family."""
         families: dict[tuple[str, str], list[Sample]] = {}
         for window, part in windows.items():
             at = ("window", window)
-            for name, help_text, value, group in self._of_window(part):
-                families.setdefault((name, help_text), []).append(Sample(value, (at, *group)))
-        for (name, help_text), samples in families.items():
-            _write(lines, name, "gauge", help_text, samples)
+            for name, about, value, labels in (*self._counts(part), *self._metrics(part)):
+                families.setdefault((name, about), []).append(Sample(value, (at, *labels)))
+        for (name, about), samples in families.items():
+            yield Family(name, "gauge", about, samples)
 
-    def _of_window(self, part: WindowView) -> Iterator[tuple[str, str, Number | None, Labels]]:
+    def _counts(self, part: WindowView) -> Iterator[tuple[str, str, Number | None, Labels]]:
+        """Yield the exact counts of a window by class, cell of the matrix, and group."""
+        weight, right = part.weight or 0, part.correct
+        for name, numbers, every in (
+            ("class_support", {row.label: row.support for row in part.classes}, weight),
+            ("class_true_positives", {row.label: row.true_positives for row in part.classes}, right),
+            (
+                "class_false_positives",
+                {row.label: max(row.predicted - row.true_positives, 0) for row in part.classes},
+                weight - right,
+            ),
+        ):
+            omitted = max(every - sum(numbers.values()), 0) if part.classes_omitted else 0
+            for label, number in self._classes.shared(numbers, omitted).items():
+                yield name, COUNTS[name], number, (("class", label),)
+        for (actual, predicted), number in self._cells_of(part.matrix).items():
+            labels = ("actual", actual), ("predicted", predicted)
+            yield "labelled_predictions", COUNTS["labelled_predictions"], number, labels
+        groups = self._groups.shared({row.group: row.n for row in part.groups.rows}, part.groups.folded)
+        for group, number in groups.items():
+            yield "group_support", COUNTS["group_support"], number, (("group", group),)
+
+    def _cells_of(self, matrix: Matrix) -> dict[tuple[str, str], Number]:
+        counts: dict[tuple[str, str], Number] = {}
+        if not self._cells.most or matrix.omitted:
+            return counts
+        names = [self._cells.names.get(label, OTHER) for label in matrix.labels]
+        for actual, row in zip(names, matrix.counts, strict=True):
+            for predicted, count in zip(names, row, strict=True):
+                counts[actual, predicted] = counts.get((actual, predicted), 0) + count
+        return counts
+
+    def _metrics(self, part: WindowView) -> Iterator[tuple[str, str, Number | None, Labels]]:
         """Yield name, help, value and labels of the samples of a window: metrics, their bounds, those of groups."""
         yield "window_predictions", "Labelled predictions in a window.", part.n, ()
-        help_text = "Labelled predictions by all that are old enough to have a label."
-        yield "label_coverage_ratio", help_text, part.coverage.ratio, ()
+        about = "Labelled predictions by all that are old enough to have a label."
+        yield "label_coverage_ratio", about, part.coverage.ratio, ()
         names = {key: metric_name(key, part.range.get(key, ())) for key in part.metrics}
         for key, value in part.metrics.items():
             yield names[key], f"The metric {key}.", value, ()
         for key, bounds in part.intervals.items():
             for side, bound in zip(("low", "high"), bounds or (None, None), strict=True):
-                help_text = f"The {side} end of the confidence interval of {key}."
-                yield f"{names.get(key, key)}_{side}", help_text, bound, ()
+                about = f"The {side} end of the confidence interval of {key}."
+                yield f"{names.get(key, key)}_{side}", about, bound, ()
         for key, bounds in part.label_bounds.items():
             for side, bound in zip(("least", "most"), bounds, strict=True):
-                help_text = f"The {side} that {key} can be, whichever of the classes so far the missing labels are."
-                yield f"{names.get(key, key)}_{side}", help_text, bound, ()
+                about = f"The {side} that {key} can be, whichever of the classes so far the missing labels are."
+                yield f"{names.get(key, key)}_{side}", about, bound, ()
         for row in part.groups.rows:
             group = self._groups.names.get(row.group)
             for key, value in row.metrics.items() if group is not None else ():
                 yield f"group_{names.get(key, key)}", f"The metric {key} of a group.", value, (("group", group or ""),)
+
+
+def _labelled(label: str, numbers: Mapping[str, Number]) -> list[Sample]:
+    return [Sample(number, ((label, name),)) for name, number in numbers.items()]
+
+
+def _delays(delays: Delays) -> Family:
+    samples, below = [], 0
+    bounds = [*(f"{bound:.12g}" for bound in delays.le), "+Inf"]
+    for bound, count in zip(bounds, delays.counts or (0,), strict=True):
+        below += count
+        samples.append(Sample(below, (("le", bound),), "_bucket"))
+    samples += [Sample(delays.sum, (), "_sum"), Sample(below, (), "_count")]
+    return Family("label_delay_seconds", "histogram", "Time from a prediction to its label.", samples)
+
+
+def _in_state(alerts: Sequence[Alert], state: str, about: str) -> Family:
+    """Return whether each rule is in a state; rules that are written alike are one."""
+    rules: dict[str, int] = {}
+    for alert in alerts:
+        rule = label_text(alert.rule)
+        rules[rule] = max(int(alert.state == state), rules.get(rule, 0))
+    return Family(f"alert_{state}", "gauge", about, _labelled("rule", rules))
 
 
 def _gauges(view: View) -> Iterable[tuple[str, str, Number | None]]:
@@ -226,15 +244,14 @@ def _gauges(view: View) -> Iterable[tuple[str, str, Number | None]]:
     return [(name, help_text, value) for name, help_text, value in gauges if value is not None]
 
 
-def _add(counts: dict[tuple[str, ...], Number], family: str, numbers: Mapping[str, Number]) -> None:
-    counts.update({(family, name): number for name, number in numbers.items()})
-
-
-def _write(lines: list[str], name: str, kind: str, help_text: str, samples: Iterable[Sample]) -> None:
-    """Write a family; one without samples is left out."""
-    written = [f"{PREFIX}{name}{s.suffix}{_labels(s.labels)} {_number(s.value)}" for s in samples]
-    if written:
-        lines += [f"# HELP {PREFIX}{name} {help_text}", f"# TYPE {PREFIX}{name} {kind}", *written]
+def _written(family: Family) -> str:
+    """Return a family as text; nothing for one without samples."""
+    if not family.samples:
+        return ""
+    name = f"{PREFIX}{family.name}{'_total' if family.kind == 'counter' else ''}"
+    lines = [f"# HELP {name} {family.about}", f"# TYPE {name} {family.kind}"]
+    lines += [f"{name}{each.suffix}{_labels(each.labels)} {_number(each.value)}" for each in family.samples]
+    return "\n".join(lines) + "\n"
 
 
 def _labels(labels: Labels) -> str:

@@ -1,16 +1,18 @@
 """Recording and alerting rules for Prometheus. The thresholds are examples, to be changed.
 
 How good a model must be only its owner knows: rules about that are those of the monitor itself, which
-arrive here as `stream_metrics_alert_firing`, but for one, a fall of accuracy below what it was over a day.
+arrive here as `stream_metrics_alert_firing`, but for one, a fall of accuracy below that of the longest window.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = ["ALERTS", "RECORDED", "Alert", "Recorded", "rules_file"]
+from stream_metrics.inputs.times import parse_duration
+
+__all__ = ["ALERTS", "RECORDED", "Alert", "Recorded", "accuracy_fell", "rules_file"]
 
 
 class Recorded(NamedTuple):
@@ -30,38 +32,25 @@ class Alert(NamedTuple):
     summary: str
 
 
-def _right(span: str, *by: str) -> str:
-    """Return the share of right predictions among those whose label came in a span."""
-    labels = ", ".join(("job", *by))
-    right, all_of_it = (
-        f"sum by ({labels}) (rate(stream_metrics_{name}_total[{span}]))" for name in ("true_positives", "support")
-    )
-    return f"{right} / {all_of_it}"
+def _ratio(above: str, below: Sequence[str], *by: str) -> str:
+    """Return a ratio of counts of classes in each window, over all workers; nothing where there are none."""
+    labels = ", ".join(("job", "window", *by))
+    sums = [f"sum by ({labels}) (stream_metrics_class_{name})" for name in (above, *below)]
+    return f"{sums[0]} / ({' + '.join(sums[1:])} > 0)"
 
 
 RECORDED = (
-    Recorded("job:stream_metrics_accuracy:ratio_rate5m", _right("5m")),
-    Recorded("job:stream_metrics_accuracy:ratio_rate1h", _right("1h")),
-    Recorded("job:stream_metrics_accuracy:ratio_rate1d", _right("1d")),
-    Recorded("job_class:stream_metrics_recall:ratio_rate1h", _right("1h", "class")),
+    Recorded("job_window:stream_metrics_accuracy:ratio", _ratio("true_positives", ["support"])),
+    Recorded("job_window_class:stream_metrics_recall:ratio", _ratio("true_positives", ["support"], "class")),
     Recorded(
-        "job_class:stream_metrics_precision:ratio_rate1h",
-        "sum by (job, class) (rate(stream_metrics_true_positives_total[1h])) / "
-        "(sum by (job, class) (rate(stream_metrics_true_positives_total[1h])) + "
-        "sum by (job, class) (rate(stream_metrics_false_positives_total[1h])))",
+        "job_window_class:stream_metrics_precision:ratio",
+        _ratio("true_positives", ["true_positives", "false_positives"], "class"),
     ),
-    Recorded("job:stream_metrics_support:rate5m", "sum by (job) (rate(stream_metrics_support_total[5m]))"),
+    Recorded("job:stream_metrics_labels_joined:rate5m", "sum by (job) (rate(stream_metrics_labels_joined_total[5m]))"),
 )
 ALERTS = (
     Alert(
         "ModelAlert", "stream_metrics_alert_firing == 1", "0s", "critical", "A rule of the monitor: {{ $labels.rule }}"
-    ),
-    Alert(
-        "ModelAccuracyFell",
-        "job:stream_metrics_accuracy:ratio_rate1h < job:stream_metrics_accuracy:ratio_rate1d - 0.05",
-        "15m",
-        "warning",
-        "Accuracy of the last hour is {{ $value | humanizePercentage }}, more than 5 points below that of the last day",
     ),
     Alert("ModelMonitorGone", "absent(stream_metrics_monitor_info)", "5m", "critical", "No monitor is scraped"),
     Alert(
@@ -145,8 +134,20 @@ ALERTS = (
 )
 
 
-def rules_file() -> str:
-    """Return the file of rules, YAML."""
+def accuracy_fell(windows: Sequence[str]) -> list[Alert]:
+    """Return the alert that compares the shortest window with the longest, or the only one with the total."""
+    if not windows:
+        return []
+    ordered = sorted(windows, key=lambda window: parse_duration(window, "windows"))
+    recent, before = ordered[0], ordered[-1] if len(ordered) > 1 else "total"
+    accuracy = "job_window:stream_metrics_accuracy:ratio{{window={}}}"
+    now, then = (accuracy.format(json.dumps(window)) for window in (recent, before))
+    summary = f"Accuracy of {recent} is {{{{ $value | humanizePercentage }}}}, over 5 points below that of {before}"
+    return [Alert("ModelAccuracyFell", f"{now} < ignoring (window) {then} - 0.05", "15m", "warning", summary)]
+
+
+def rules_file(windows: Sequence[str]) -> str:
+    """Return the file of rules for the windows of a configuration, YAML."""
     lines = ["# Written by: stream-metrics monitor --export-dashboards", "groups:"]
     recorded = (
         line
@@ -154,7 +155,8 @@ def rules_file() -> str:
         for line in (f"      - record: {json.dumps(rule.name)}", f"        expr: {json.dumps(rule.expression)}")
     )
     lines += _group("stream_metrics_recorded", recorded)
-    lines += _group("stream_metrics_alerts", (line for rule in ALERTS for line in _alert(rule)))
+    alerts = (*ALERTS, *accuracy_fell(windows))
+    lines += _group("stream_metrics_alerts", (line for rule in alerts for line in _alert(rule)))
     return "\n".join(lines) + "\n"
 
 

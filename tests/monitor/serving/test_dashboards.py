@@ -19,13 +19,17 @@ from typing import Any
 
 import pytest
 from support.page_server import PageServer
-from support.page_views import HEADLINE, hostile_view, make_view
+from support.page_views import HEADLINE, empty_view, hostile_view, make_view, plain
 
-from stream_metrics.monitor.config import Config, Counting
+from stream_metrics.monitor.config import Config, Counting, Store
+from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.serving.dashboards import dashboard, export
-from stream_metrics.monitor.serving.rules import ALERTS, RECORDED
+from stream_metrics.monitor.serving.rules import ALERTS, RECORDED, accuracy_fell
+from stream_metrics.monitor.store import Store as FileStore
 
 CONFIG = Config(counting=Counting(title="animals", scores=True, windows=("1h", "1d"), metrics=(*HEADLINE, "log_loss")))
+FELL = accuracy_fell(CONFIG.counting.windows)
 VARIABLES = {"instance": ".*", "window": ".*", "class": ".*", "group": ".*", "__rate_interval": "5s"}
 SCRAPE = """
 global: {{scrape_interval: 200ms, evaluation_interval: 200ms}}
@@ -57,7 +61,7 @@ def test_export_writes_files(tmp_path):
     ]
     assert json.loads(board.read_text()) == dashboard(CONFIG)
     assert json.dumps(str(board.parent)) in provisioning.read_text()
-    assert rules.read_text().count("- alert: ") == len(ALERTS)
+    assert rules.read_text().count("- alert: ") == len(ALERTS) + 1
 
 
 def test_structure_of_the_dashboard():
@@ -104,7 +108,7 @@ def test_promtool_takes_the_rules(tmp_path):
     done = subprocess.run([promtool, "check", "rules", rules], capture_output=True, text=True, timeout=60, check=False)
 
     assert done.returncode == 0, done.stderr
-    assert f"SUCCESS: {len(ALERTS) + len(RECORDED)} rules found" in done.stdout
+    assert f"SUCCESS: {len(ALERTS) + 1 + len(RECORDED)} rules found" in done.stdout
 
 
 class Prometheus:
@@ -155,13 +159,12 @@ class Prometheus:
 def scraped(tmp_path: Path) -> Iterator[tuple[Prometheus, PageServer]]:
     """A server with a token, and a Prometheus that reads it."""
     with contextlib.ExitStack() as stack:
-        server = stack.enter_context(
-            contextlib.closing(PageServer(hostile_view(['a"\\\n', "", "\ud800"]), token="secret"))
-        )
+        view = hostile_view(['a"\\\n', "", "\ud800"])
+        server = stack.enter_context(contextlib.closing(PageServer(view, token="secret")))
         yield stack.enter_context(contextlib.closing(Prometheus(tmp_path, server.port))), server
 
 
-def values(result: Any) -> list[float]:
+def values_of(result: Any) -> list[float]:
     """The values of what came that have one, of which none is negative."""
     numbers = [float(series["value"][1]) for series in result]
     return [number for number in numbers if number >= 0]
@@ -185,19 +188,68 @@ def test_every_query_in_a_real_prometheus(scraped):
 
     def arrived(data: Any) -> bool:
         server.publish(make_view(4, 3, drift=1.0, step=next(steps)))
-        return bool(values(data["result"]))
+        return bool(values_of(data["result"]))
 
     prometheus.wait("query", arrived, query="sum(rate(stream_metrics_records_rejected_total[5s])) >= 0")
-    prometheus.wait("query", arrived, query="sum(rate(stream_metrics_true_positives_total[5s])) > 0")
+    prometheus.wait("query", arrived, query="sum(rate(stream_metrics_labels_joined_total[5s])) > 0")
     recorded = [prometheus.wait("query", arrived, query=rule.name)["result"] for rule in RECORDED]
     empty = [query for query in queries() if not prometheus.ask("query", query=query)["result"]]
     names = prometheus.ask("label/__name__/values")
-    wanted = {name for alert in ALERTS for name in re.findall(r"[\w:]*stream_metrics_[\w:]+", alert.expression)}
+    wanted = {
+        name for alert in (*ALERTS, *FELL) for name in re.findall(r"[\w:]*stream_metrics_[\w:]+", alert.expression)
+    }
     fires = prometheus.wait("alerts", lambda data: any(alert["state"] == "firing" for alert in data["alerts"]))
     rules = [rule for group in prometheus.ask("rules")["groups"] for rule in group["rules"]]
 
     assert empty == []
     assert wanted - set(names) == set()
-    assert all(value <= 1 for result in recorded[:5] for value in values(result))
+    assert all(value <= 1 for result in recorded[:3] for value in values_of(result))
     assert {rule["health"] for rule in rules} == {"ok"}
     assert "balanced_accuracy[1h] < 0.8 for 5m" in [alert["labels"].get("rule") for alert in fires["alerts"]]
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[tuple[Prometheus, PageServer]]:
+    """A server that has counted nothing, and a Prometheus that reads it."""
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(contextlib.closing(PageServer(empty_view(), token="secret")))
+        yield stack.enter_context(contextlib.closing(Prometheus(tmp_path, server.port))), server
+
+
+def test_corrections_and_restarts_in_a_real_prometheus(empty, tmp_path):
+    """1,000 right, 600 of them corrected, a crash and a restart: accuracy is 0.4, and no counter was reset."""
+    prometheus, server = empty
+    config = Config(counting=Counting(windows=()), store=Store(every_seconds=1e6, every_events=10**6))
+    right = [{"id": at, "time": at, "y_pred": "a", "y_true": "a"} for at in range(1000)]
+    events = [*right, *({"id": at, "time": at, "y_true": "b"} for at in range(600))]
+    values = [json.dumps(event).encode() for event in events]
+    read = "max_over_time(stream_metrics_records_read_total[1m]) == {}"
+
+    def monitor(until: int, checkpoint: bool) -> None:
+        """Read up to a record in a process of its own, have that scraped, and end."""
+        store = FileStore(str(tmp_path / "state"))
+        watched = Monitor(config, store, lambda: 2000.0)
+        at = watched.assign([0]).get(("t", 0), 0)
+        watched.step([Record("t", 0, i, i + 1, None, None, values[i]) for i in range(at, until)])
+        if checkpoint:
+            watched.checkpoint()
+        server.publish(plain(watched.view()))
+        watched.close() if checkpoint else store.close()
+
+    monitor(1000, True)
+    prometheus.wait("query", lambda data: data["result"], query=read.format(1000))
+    monitor(1300, False)
+    prometheus.wait("query", lambda data: data["result"], query='stream_metrics_class_support{class="a"} == 700')
+    monitor(1100, True)
+    prometheus.wait("query", lambda data: data["result"], query=read.format(1100))
+    monitor(1600, True)
+    prometheus.wait("query", lambda data: data["result"], query=read.format(1600))
+    prometheus.wait("query", lambda data: data["result"], query='stream_metrics_accuracy_ratio{window="total"} == 0.4')
+    ratio = 'sum(stream_metrics_class_true_positives{window="total"}) / sum(stream_metrics_class_support)'
+    names = prometheus.ask("label/__name__/values")
+    counting = [name for name in names if re.fullmatch("stream_metrics_.*_(total|bucket|sum|count)", name)]
+    resets = [name for name in counting if prometheus.ask("query", query=f"resets({name}[1m]) > 0")["result"]]
+
+    assert values_of(prometheus.ask("query", query=ratio)["result"]) == [0.4]
+    assert len(counting) > 10
+    assert resets == []

@@ -1,4 +1,4 @@
-"""The metrics for Prometheus: the numbers of the view, counters that never fall, a bounded number of series."""
+"""The metrics for Prometheus: the numbers of the view, a bounded number of series, names that do not collide."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from support.page_views import empty_view, hostile_view, make_view, typed
+from support.page_views import ANIMALS, empty_view, hostile_view, make_view, typed
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.monitor.config import Serve
@@ -38,12 +38,6 @@ def exported(exporter: Exporter, view: dict[str, Any]) -> dict[tuple[str, ...], 
     return read(exporter.text(typed(view)))
 
 
-def counters(found: dict[tuple[str, ...], float]) -> dict[tuple[str, ...], float]:
-    """The samples that must not fall."""
-    ends = ("_total", "_bucket", "_sum", "_count")
-    return {key: value for key, value in found.items() if key[0].endswith(ends)}
-
-
 def test_numbers_are_those_of_the_view():
     """Counts of classes are those of the total's matrix, ratios those of their window, the rest as it is told."""
     view = make_view(4, 3)
@@ -53,9 +47,12 @@ def test_numbers_are_those_of_the_view():
     found = read(text(typed(view), Serve()))
 
     for at, row in enumerate(total["classes"]):
-        assert found["true_positives_total", row["label"]] == counts[at][at]
-        assert found["false_positives_total", row["label"]] == sum(line[at] for line in counts) - counts[at][at]
-        assert found["support_total", row["label"]] == sum(counts[at])
+        assert found["class_true_positives", "total", row["label"]] == counts[at][at]
+        wrong = sum(line[at] for line in counts) - counts[at][at]
+        assert found["class_false_positives", "total", row["label"]] == wrong
+        assert found["class_support", "total", row["label"]] == sum(counts[at])
+    for row in hour["classes"]:
+        assert found["class_support", "1h", row["label"]] == row["support"]
     assert found["accuracy_ratio", "1h"] == hour["metrics"]["accuracy"]
     assert found["mcc", "1h"] == hour["metrics"]["matthews_corrcoef"]
     assert found["log_loss", "1h"] == hour["metrics"]["log_loss"]
@@ -93,53 +90,40 @@ def test_what_is_unknown_is_left_out_or_nan():
     assert ("consumer_lag_records",) not in found
 
 
-def test_counters_do_not_fall_when_labels_are_corrected():
-    """A count that falls stays where it was until it is higher than that."""
-    exporter, view = Exporter(Serve(matrix=True)), make_view(3, 2)
+def test_counts_fall_when_labels_are_corrected():
+    """Counts of classes and groups are those of the view, whatever they were before."""
+    exporter, view = Exporter(Serve()), make_view(3, 2)
     corrected = copy.deepcopy(view)
     row, group = corrected["by_window"]["total"]["classes"][0], corrected["by_window"]["total"]["groups"]["rows"][0]
     for counted, key in ((row, "support"), (row, "predicted"), (row, "true_positives"), (group, "n")):
         counted[key] -= 10
-    corrected["by_window"]["total"]["matrix"]["counts"][0][0] -= 10
 
-    before, during = exported(exporter, view), exported(exporter, corrected)
-    after = exported(exporter, make_view(3, 2, step=100))
+    before, after = exported(exporter, view), exported(exporter, corrected)
 
-    assert counters(during) == counters(before)
-    assert after["support_total", "cat"] == make_view(3, 2, step=100)["by_window"]["total"]["classes"][0]["support"]
-
-
-def test_counters_go_on_when_partitions_move():
-    """What a partition brings or takes with it changes nothing; what is counted from then on is added."""
-    exporter, view = Exporter(Serve()), make_view(3, 2)
-    fewer = make_view(3, 2) | {"partitions": view["partitions"][:1]}
-    fewer["join"] = dict.fromkeys(fewer["join"], 5)
-    more = copy.deepcopy(fewer)
-    more["join"]["joined"] += 7
-
-    before, moved, after = (exported(exporter, each) for each in (view, fewer, more))
-    back = exported(exporter, view)
-
-    assert counters(moved) == counters(before)
-    assert after["labels_joined_total",] == before["labels_joined_total",] + 7
-    assert counters(back) == counters(after)
+    fell = {key: before[key] - value for key, value in after.items() if before[key] > value}
+    assert fell == {
+        ("class_support", "total", row["label"]): 10,
+        ("class_true_positives", "total", row["label"]): 10,
+        ("group_support", "total", group["group"]): 10,
+    }
+    assert not any(key[0].endswith("_total") for key in fell)
 
 
 def test_classes_are_bounded_and_stay():
     """The first classes keep their series whatever comes; the others are one, and all together are the total."""
     exporter = Exporter(Serve(max_classes=4))
-    first, later = make_view(4, 0), make_view(300, 0, labels=["new", *(f"class {i}" for i in range(295)), "cat", "owl"])
+    first, later = make_view(4, 0), make_view(300, 0, labels=["new", *(f"class {i}" for i in range(145)), *ANIMALS[:4]])
     kept = [row["label"] for row in first["by_window"]["total"]["classes"]]
     total = later["by_window"]["total"]
 
     exported(exporter, first)
     found = exported(exporter, later)
 
-    supports = {key[1]: value for key, value in found.items() if key[0] == "support_total"}
+    supports = {key[2]: value for key, value in found.items() if key[0] == "class_support"}
     fresh = read(text(typed(later), Serve(max_classes=4)))
     assert set(supports) == {*kept, "__other__"}
-    assert sum(value for key, value in fresh.items() if key[0] == "support_total") == total["n"]
-    right = sum(value for key, value in fresh.items() if key[0] == "true_positives_total")
+    assert sum(value for key, value in fresh.items() if key[:2] == ("class_support", "total")) == total["n"]
+    right = sum(value for key, value in fresh.items() if key[:2] == ("class_true_positives", "total"))
     assert right == pytest.approx(total["metrics"]["accuracy"] * total["n"], abs=0.51)
 
 
@@ -149,7 +133,7 @@ def test_groups_are_bounded():
     total = view["by_window"]["total"]["groups"]
 
     found = read(text(typed(view), Serve(max_groups=5)))
-    supports = [value for key, value in found.items() if key[0] == "group_support_total"]
+    supports = [value for key, value in found.items() if key[:2] == ("group_support", "total")]
 
     assert len(supports) == 6
     assert sum(supports) == sum(row["n"] for row in total["rows"]) + total["folded"]
@@ -163,14 +147,14 @@ def test_the_matrix_is_exported_only_if_asked_for():
         {
             key: value
             for key, value in read(text(typed(view), Serve(matrix=True))).items()
-            if key[0].startswith("labelled")
+            if key[:2] == ("labelled_predictions", "total")
         }
         for view in (small, large)
     )
 
-    assert not any(key[0].startswith("labelled") for key in read(text(typed(small), Serve())))
+    assert not any(key[0] == "labelled_predictions" for key in read(text(typed(small), Serve())))
     assert list(cells.values()) == [count for row in small["by_window"]["total"]["matrix"]["counts"] for count in row]
-    assert cells["labelled_predictions_total", "cat", "dog"] == small["by_window"]["total"]["matrix"]["counts"][0][2]
+    assert cells["labelled_predictions", "total", "cat", "dog"] == small["by_window"]["total"]["matrix"]["counts"][0][2]
     assert len(folded) == 121
     assert sum(folded.values()) == large["by_window"]["total"]["n"]
 
@@ -180,11 +164,12 @@ def test_hostile_names_are_escaped_and_never_twice():
     view = hostile_view(HOSTILE)
 
     found = read(text(typed(view), Serve(matrix=True)))
-    labels = {key[1] for key in found if key[0] == "support_total"}
+    labels = {key[2] for key in found if key[0] == "class_support"}
 
     assert len(labels) == len(HOSTILE) - 1
     assert {r"a\"b", r"back\\slash", r"new\nline", "", "__other__", r"\\ud800"} <= labels
-    assert sum(value for key, value in found.items() if key[0] == "support_total") == view["by_window"]["total"]["n"]
+    support = sum(value for key, value in found.items() if key[:2] == ("class_support", "total"))
+    assert support == view["by_window"]["total"]["n"]
 
 
 def test_intervals_are_gauges_beside_their_metric():
