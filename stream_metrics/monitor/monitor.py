@@ -243,7 +243,7 @@ class Monitor:
         Without a store all else is done, since what is packed takes a fifth of the memory.
         """
         started = time.monotonic()
-        changed = [partition for partition in partitions if partition.changed and partition.good]
+        changed = [each for each in partitions if each.changed and (each.good or not each.read)]
         notes = {name: encoded(keep()) for name, keep in self._keepers.items()}
         if self._keeps_flows:
             notes[FLOWS] = encoded(self._flows.content(changed))
@@ -280,6 +280,11 @@ class Monitor:
             partitions = [each for _, each in sorted(self._partitions.items())]
             rows = [Exported(each.number, dict(each.next), each.state(), each.counts.parts()) for each in partitions]
         write_export(self.config.store.export, Export(self.clock(), rows))
+
+    def skip_to(self, topic: str, partition: int, offset: int) -> None:
+        """Note that a partition has no records before an offset but those that were read."""
+        with self._lock:
+            self._partitions[partition].skip_to(topic, offset)
 
     def mark_incomplete(self, partition: int, what: str) -> None:
         """Note that the counts of a partition lack something, which the view shows from now on."""

@@ -100,6 +100,12 @@ class Partition:
         topic, _, offset, reason, detail = self._first_bad
         return f"{text}; the record at {offset} of {topic!r} is refused for its {reason!r}: {detail}"
 
+    def skip_to(self, topic: str, offset: int) -> None:
+        """Go on at an offset, if that is further on: what lies before are no records, such as ends of transactions."""
+        if offset > self.next.get(topic, -1):
+            self.next = {**self.next, topic: offset}
+            self.changed = True
+
     def mark_incomplete(self, what: str) -> None:
         """Note something that the counts lack."""
         if what not in self.incomplete:

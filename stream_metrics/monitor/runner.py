@@ -29,6 +29,7 @@ from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.signals import handled_signals
 from stream_metrics.monitor.sources import Source
+from stream_metrics.monitor.sources.kafka_options import SourceError
 from stream_metrics.monitor.store import StaleOwner
 from stream_metrics.monitor.view_types import View
 
@@ -138,6 +139,8 @@ class Runner:
             last.callback(self.alerts.close)
             last.callback(self.source.close)
             self.source.start(self.monitor)
+            if self.once and (problem := self._problem()) is not None:
+                raise SourceError(problem)
             self._polled = time.monotonic()  # alive and ready as soon as the address is reported
             self.alerts.start()
             self._look()

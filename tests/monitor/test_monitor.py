@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -392,3 +393,22 @@ def test_a_source_in_memory_is_read_to_its_end() -> None:
 
     assert source.ended
     assert counted(monitor) == WHOLE
+
+
+def test_offsets_that_hold_no_records_are_skipped(tmp_path: Path) -> None:
+    """Also in a partition that was never read, and never back; what lies before is not read any more."""
+    path = str(tmp_path / "state")
+    stream = records([{"id": at, "time": START, "prediction": "a", "truth": "a"} for at in range(6)])
+    with closing(Monitor(CONFIG, Store(path), lambda: NOW)) as monitor:
+        monitor.assign([0, 1])
+        monitor.step(stream[:3])
+        for offset in (5, 4):
+            monitor.skip_to("t", 0, offset)
+        monitor.skip_to("t", 1, 7)
+    with closing(Monitor(CONFIG, Store(path), lambda: NOW)) as monitor:
+        following = monitor.assign([0, 1])
+        monitor.step(stream)
+        read = monitor.view().records.read
+
+    assert following == {("t", 0): 5, ("t", 1): 7}
+    assert read == 4

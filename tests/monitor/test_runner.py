@@ -19,6 +19,7 @@ from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.runner import Runner, stopped_by_signals
 from stream_metrics.monitor.sources.file import FileSource
+from stream_metrics.monitor.sources.kafka_options import SourceError
 from stream_metrics.monitor.sources.memory import MemorySource, records
 from stream_metrics.monitor.store import StaleOwner, Store
 from stream_metrics.monitor.view_types import View
@@ -125,6 +126,16 @@ def test_it_serves_until_it_is_stopped() -> None:
     assert served[0].events == ["start", "close"]
     assert not runner.ended
     assert source.ended
+
+
+def test_once_ends_where_the_source_is_away() -> None:
+    """Nothing could be read, and nobody said how long to wait."""
+
+    class Away(MemorySource):
+        problem = "no broker"
+
+    with pytest.raises(SourceError, match="no broker"):
+        made(Away(), once=True).run()
 
 
 def test_stay_and_once() -> None:

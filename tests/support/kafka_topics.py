@@ -16,6 +16,7 @@ from stream_metrics.monitor.records import Record
 from stream_metrics.monitor.sources import kafka
 from stream_metrics.monitor.sources.make import make_source
 from stream_metrics.monitor.store import Store
+from stream_metrics.monitor.store.rows import EmptyStoreError
 from stream_metrics.monitor.store.schema import read_only
 from stream_metrics.wire import decoded
 from support.monitor_events import CONFIG, NOW, START, counted, events, offline, records
@@ -73,7 +74,7 @@ def produce(servers: str, topic_records: Iterable[Record], **options: Any) -> No
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 5, **options})
     for record in topic_records:
         place = record.topic, record.value, record.key, record.partition
-        producer.produce(*place, timestamp=int(NOW * 1000), on_delivery=written(record.offset))
+        producer.produce(*place, timestamp=int((record.timestamp or NOW) * 1000), on_delivery=written(record.offset))
         producer.poll(0)
 
     assert producer.flush(10) == 0
@@ -89,7 +90,10 @@ def reached(state: str) -> dict[tuple[str, int], int]:
     """Return the next offsets that are stored."""
     if not os.path.exists(state):
         return {}
-    reader = read_only(state)
+    try:
+        reader = read_only(state)
+    except EmptyStoreError:  # a worker is about to write it
+        return {}
     rows = reader.execute("select part, next from state").fetchall()
     reader.close()
     return {(topic, part): at for part, data in rows for topic, at in dict(decoded(data)).items()}
@@ -143,8 +147,8 @@ def read(monitor: Monitor, source: kafka.KafkaSource, wanted: Callable[[], Any])
 
 
 def at(monitor: Monitor) -> dict[tuple[str, int], int]:
-    """Return the next offsets."""
-    return monitor.assign(monitor.partitions)
+    """Return the next offsets, of logs that are not empty."""
+    return {place: offset for place, offset in monitor.assign(monitor.partitions).items() if offset}
 
 
 def renamed(topic_records: list[Record], topic: str) -> list[Record]:

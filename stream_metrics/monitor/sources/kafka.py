@@ -14,6 +14,12 @@ serves these callbacks within `poll`, in its thread.
 What is asked for by offset and is not there any more is for `truncated` to decide, whether it was gone at the start or
 while the broker was away; the client never resets an offset itself. A log that ends before the stored offset is another
 log, of a topic that was created again: this always fails, since offsets of the two cannot be told apart.
+
+A broker that does not answer at the start is waited for, with the reason in `problem`; one that refuses, and topics
+that are not there or cannot be joined, end it.
+
+The end of a partition is read as well as its records: behind the last one may be ends of transactions and records that
+were aborted or compacted away, which are no lag, and whose deletion is no loss.
 """
 
 from __future__ import annotations
@@ -27,12 +33,12 @@ from typing import Any
 from stream_metrics.monitor import config
 from stream_metrics.monitor.monitor import Monitor
 from stream_metrics.monitor.records import Record
+from stream_metrics.monitor.sources.kafka_errors import AWAY, BROKEN, DENIED, END, MISSING, RANGE, Problems
 from stream_metrics.monitor.sources.kafka_options import (
     SourceError,
     checked,
     consumer_options,
     first,
-    hidden,
     incremental,
     topics,
 )
@@ -43,7 +49,6 @@ try:
         OFFSET_BEGINNING,
         OFFSET_END,
         Consumer,
-        KafkaError,
         KafkaException,
         Message,
         TopicPartition,
@@ -60,13 +65,7 @@ AT_ONCE = 10_000
 PATIENCE = 10.0  # seconds, for a broker at the start
 QUICKLY = 0.5  # for questions while records are read
 EVERY = 1.0  # seconds between two commits, and between two questions whether the broker is back
-SERVERS = "bootstrap.servers"
-RANGE = KafkaError._AUTO_OFFSET_RESET  # noqa: SLF001 - errors of the client are called so in its documentation
-DAMAGED = {KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION}  # noqa: SLF001 - as above
-BROKEN = DAMAGED | {KafkaError.INVALID_MSG, KafkaError.MSG_SIZE_TOO_LARGE}
-DENIED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
-QUIET = {KafkaError._PARTITION_EOF}  # noqa: SLF001 - as above
-UNREACHABLE = {KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION}  # noqa: SLF001 - as above
+SERVERS, GROUP = "bootstrap.servers", "group.id"
 
 _record = partial(tuple.__new__, Record)
 
@@ -84,43 +83,68 @@ class KafkaSource:
         self._incremental = incremental(self._options)
         self._first = OFFSET_BEGINNING if first(source) == "earliest" else OFFSET_END
         self._truncated = source.truncated
-        self._problems: dict[str, str] = {}
-        self._logged: set[str] = set()  # errors that were logged since records came
+        self._problems = Problems(self._options)
         self._places: set[tuple[str, int]] = set()
         self._left: set[int] = set()  # partitions that went during this poll
         self._gone: dict[tuple[str, int], int] = {}  # offsets that the broker does not have
+        self._ends: dict[tuple[str, int], int] = {}  # ends that were reached with the last records
+        self._first_counts: dict[str, int] = {}  # partitions of each topic when counting began
         self._done: dict[tuple[str, int], int] = {}  # checkpointed, and to be committed
         self._asked = self._committed = time.monotonic()
         self._consumer: Any = None
+        self._subscribed = False
         self._monitor: Monitor
 
     @property
     def problem(self) -> str | None:
         """Why no records can come now."""
-        return "; ".join(self._problems.values()) or None
+        return str(self._problems) or None
 
     def start(self, monitor: Monitor) -> None:
-        """Join the group; ``SourceError`` if there is no broker, a topic is missing, or two differ in partitions."""
+        """Join the group, or see to it that it is joined as soon as the broker answers.
+
+        Raises ``SourceError`` if access is refused, a topic is missing, or two topics differ in partitions.
+        """
         self._monitor = monitor
         monitor.on_checkpoint(self._done.update)
+        self._first_counts = dict(monitor.attach("topics", lambda: sorted(self._first_counts.items())) or ())
         try:
-            self._consumer = Consumer({**self._options, "error_cb": self._note_error}, logger=CLIENT)
-            counts = {name: len(self._partitions(name)) for name in self._topics}
+            self._consumer = Consumer({**self._options, "error_cb": self._problems.note}, logger=CLIENT)
+            self._subscribe(PATIENCE)
         except KafkaException as error:
-            reasons = "; ".join(dict.fromkeys([error.args[0].str(), *self._problems.values()]))
             self.close()
-            raise SourceError(hidden(f"Kafka at {self._options[SERVERS]}: {reasons}", self._options)) from None
-        if len(set(counts.values())) > 1:
+            raise SourceError(self._problems.explained(error.args[0])) from None
+        except SourceError:
             self.close()
-            raise SourceError(f"Expected the topics to have equally many partitions, but they have {counts}")
-        self._consumer.subscribe(self._topics, on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lose)
+            raise
 
-    def _partitions(self, topic: str) -> Sized:
-        metadata = self._consumer.list_topics(topic, timeout=PATIENCE).topics[topic]
+    def _subscribe(self, patience: float) -> None:
+        """Join the group if the broker says that the topics are as they have to be."""
+        self._asked = time.monotonic()
+        try:
+            counts = {name: self._partition_count(name, patience) for name in self._topics}
+        except KafkaException as error:
+            self._consumer.poll(0)  # which reports the reasons
+            text = self._problems.explained(error.args[0])
+            if error.args[0].code() not in AWAY or self._problems.is_access_refused():
+                raise SourceError(text) from None
+            if patience == PATIENCE:
+                LOG.warning("%s; waiting until it answers", text)
+            self._problems.texts["broker"] = text
+            return
+        if len(set(counts.values())) > 1:
+            raise SourceError(f"Expected the topics to have equally many partitions, but they have {counts}")
+        self._first_counts = counts | self._first_counts
+        self._consumer.subscribe(self._topics, on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lose)
+        self._subscribed = True
+        self._problems.clear()
+
+    def _partition_count(self, topic: str, patience: float) -> int:
+        metadata = self._consumer.list_topics(topic, timeout=patience).topics[topic]
         if metadata.error is not None:
-            raise KafkaException(metadata.error)
+            raise SourceError(f"Kafka at {self._options[SERVERS]}: topic {topic!r}: {metadata.error.str()}")
         partitions: Sized = metadata.partitions
-        return partitions
+        return len(partitions)
 
     def _assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Go on at the stored offsets."""
@@ -132,8 +156,12 @@ class KafkaSource:
 
     def _read_from(self, places: Iterable[tuple[str, int]], moved: dict[tuple[str, int], int] | None = None) -> None:
         following = self._following() | (moved or {})
-        wanted = [TopicPartition(*place, following.get(place, self._first)) for place in sorted(places)]
+        wanted = [TopicPartition(*place, following.get(place, self._begin(*place))) for place in sorted(places)]
         (self._consumer.incremental_assign if self._incremental else self._consumer.assign)(wanted)
+
+    def _begin(self, topic: str, partition: int) -> int:
+        """Return where a partition begins that was never read: at the first record, if it was added later."""
+        return int(self._first if partition < self._first_counts.get(topic, 0) else OFFSET_BEGINNING)
 
     def _following(self) -> dict[tuple[str, int], int]:
         """Return the next offsets of the monitor's partitions."""
@@ -141,6 +169,8 @@ class KafkaSource:
 
     def _again(self, places: set[tuple[str, int]], moved: dict[tuple[str, int], int] | None = None) -> None:
         """Read places again, where the client may have given up and refuse to seek; `moved` ones from other offsets."""
+        for place in places:
+            self._ends.pop(place, None)
         if self._incremental:
             self._consumer.incremental_unassign([TopicPartition(*place) for place in places])
         self._read_from(places if self._incremental else self._places, moved)
@@ -167,16 +197,8 @@ class KafkaSource:
         numbers = {number for _, number in places}
         self._left |= numbers
         self._gone = {place: at for place, at in self._gone.items() if place not in places}
+        self._ends = {place: at for place, at in self._ends.items() if place not in places}
         return numbers
-
-    def _note_error(self, error: KafkaError) -> None:
-        """Take note of an error of the client that is about no record."""
-        text = hidden(error.str(), self._options).partition(" (after ")[0]
-        if text not in self._logged:  # the client tries again some twenty times a second
-            LOG.warning("%s", text)
-            self._logged.add(text)
-        if error.fatal() or error.code() in UNREACHABLE:
-            self._problems["fatal" if error.fatal() else "broker"] = text
 
     def poll(self, timeout: float) -> list[Record]:
         """Return what the client has fetched, up to 10,000 records, waiting only for the first.
@@ -184,11 +206,12 @@ class KafkaSource:
         Raises ``SourceError`` if reading cannot go on: records are gone, topics not co-partitioned, access denied.
         """
         self._left.clear()
+        self._skip_to_ends()
         messages = self._consumer.consume(1, timeout)
         if messages:
             messages += self._consumer.consume(AT_ONCE - 1, 0)
-        if "fatal" in self._problems:
-            raise SourceError(self._problems["fatal"])
+        if "fatal" in self._problems.texts:
+            raise SourceError(self._problems.texts["fatal"])
         now = time.monotonic()
         if self._done and now - self._committed >= EVERY:
             self._commit()
@@ -196,8 +219,7 @@ class KafkaSource:
             messages = [message for message in messages if message.error() is None or self._fault(message)]
         if messages:
             self._problems.clear()
-            self._logged.clear()
-        elif "broker" in self._problems and now - self._asked >= EVERY:
+        elif self._problems.texts.keys() & {"broker", "access"} and now - self._asked >= EVERY:
             self._ask()
         if self._gone:
             self._reset()
@@ -214,22 +236,37 @@ class KafkaSource:
             return records
         foreign = sorted(others - self._left)
         if foreign:
-            self._problems["owner"] = f"the partitions {foreign} have another owner in the state file"
+            self._problems.texts["owner"] = f"the partitions {foreign} have another owner in the state file"
         return [record for record in records if record[1] in ours]
 
     def _fault(self, message: Message) -> bool:
         """Deal with an error that came in place of a record; no such error is a record that was rejected."""
         error, place = message.error(), (message.topic(), message.partition())
-        text = hidden(f"{place[0]!r}, partition {place[1]}, offset {message.offset()}: {error.str()}", self._options)
+        where = f"{place[0]!r}, partition {place[1]}, offset {message.offset()}"
+        if message.offset() is None or message.offset() < 0:
+            where = f"topic {place[0]!r}" if place[0] else f"group {self._options[GROUP]!r}"
+        text = self._problems.hidden(f"{where}: {error.str()}")
         if error.fatal() or error.code() in DENIED:
             raise SourceError(text)
+        if error.code() == END:
+            self._ends[place] = message.offset()
+            return False
         if error.code() == RANGE and place in self._places:
             self._gone[place] = message.offset()
         elif error.code() in BROKEN and place[1] in self._monitor.partitions:
             self._monitor.mark_incomplete(place[1], text)
-        if error.code() not in QUIET:
-            LOG.warning("%s", text)
+        elif error.code() in MISSING:
+            self._problems.texts["topic"] = text
+        LOG.warning("%s", text)
         return False
+
+    def _skip_to_ends(self) -> None:
+        """Have the monitor go on at the ends that were reached: between the last record and the end are no records."""
+        ours = set(self._monitor.partitions)
+        for (topic, partition), end in self._ends.items():
+            if (topic, partition) in self._places and partition in ours:
+                self._monitor.skip_to(topic, partition, end)
+        self._ends.clear()
 
     def _reset(self) -> None:
         """Go on where the log begins by now, if that is allowed; later, if the broker does not say."""
@@ -253,6 +290,9 @@ class KafkaSource:
     def _ask(self) -> None:
         """See whether the broker is back."""
         self._asked = time.monotonic()
+        if not self._subscribed:
+            self._subscribe(QUICKLY)
+            return
         try:
             self._consumer.list_topics(self._topics[0], timeout=QUICKLY)
         except KafkaException:
@@ -268,7 +308,7 @@ class KafkaSource:
             try:
                 self._consumer.commit(offsets=offsets, asynchronous=True)
             except KafkaException as error:
-                LOG.debug("no commit to Kafka: %s", hidden(error, self._options))
+                LOG.debug("no commit to Kafka: %s", self._problems.hidden(error))
 
     def lag(self) -> dict[tuple[str, int], int] | None:
         """Return how many records follow those counted, as of the last fetch; offsets, so gaps count too.

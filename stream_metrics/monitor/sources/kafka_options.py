@@ -18,7 +18,7 @@ from stream_metrics.monitor import config
 __all__ = ["SourceError", "checked", "consumer_options", "first", "hidden", "incremental", "topics"]
 
 OURS = {"bootstrap.servers": "servers", "group.id": "group"}
-FIXED = {"enable.auto.commit": False, "auto.offset.reset": "error"}
+FIXED = {"enable.auto.commit": False, "auto.offset.reset": "error", "enable.partition.eof": True}
 FIRST = ("earliest", "latest")
 SECRET = ("password", "secret", "token", "key.pem", "sasl.oauthbearer.config", "assertion")
 PROTOCOL, STRATEGY, ASSIGNOR = "group.protocol", "partition.assignment.strategy", "group.remote.assignor"

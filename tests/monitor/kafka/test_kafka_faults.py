@@ -149,7 +149,7 @@ def test_what_fails_again_and_again_is_said_once(caplog: pytest.LogCaptureFixtur
     source = kafka.KafkaSource(config.Source(kind="kafka", predictions="x"))
     for after in range(3):
         failed = f"refused (after {after}ms in state CONNECT)"
-        source._note_error(confluent_kafka.KafkaError(confluent_kafka.KafkaError._TRANSPORT, failed))
+        source._problems.note(confluent_kafka.KafkaError(confluent_kafka.KafkaError._TRANSPORT, failed))
         kafka.CLIENT.error("FAIL [x] %s", failed)
     kafka.CLIENT.error("MAXPOLL [x] exceeded")
 
@@ -220,7 +220,7 @@ def test_a_topic_grows_after_the_start(
 ) -> None:
     """The assignment shows that partitions of the two topics differ: the worker that gets it ends, loudly."""
     cluster.ask("create", topic + ".labels", 2)
-    monkeypatch.setattr(kafka.KafkaSource, "_partitions", lambda self, name: {})
+    monkeypatch.setattr(kafka.KafkaSource, "_partition_count", lambda self, name, patience: 3)
     source = {"servers": cluster.servers, "predictions": topic, "labels": topic + ".labels", "options": {}}
 
     with (

@@ -55,10 +55,12 @@ def test_offsets_have_gaps(cluster: Cluster, topic: str, state: str) -> None:
         producer.commit_transaction(10)
 
     with reading(state, servers=cluster.servers, predictions=topic) as (monitor, source):
-        read(monitor, source, lambda: at(monitor) == ends(found))
+        read(monitor, source, lambda: at(monitor) == {(topic, 0): 306})
+        lag = source.lag()
 
-    assert ends(found) == {(topic, 0): 305}
-    check(state, found, KEPT)
+    assert ends(found) == {(topic, 0): 305}  # and the end of the last transaction
+    assert lag == {(topic, part): 0 for part in range(3)}
+    check(state, [*found[:-1], found[-1]._replace(next=306)], KEPT)
 
 
 def test_corrupted_and_oversized_records(cluster: Cluster, topic: str, state: str) -> None:
@@ -107,25 +109,48 @@ def test_topics_that_cannot_be_joined(cluster: Cluster, topic: str, state: str) 
         pass
 
 
-def test_no_broker_and_no_password(
-    state: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """It fails at the start, with a reason that has no password in it; so does an option that there is not."""
-    monkeypatch.setattr(kafka, "PATIENCE", 0.3)
-    secret = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "me"}
-    source = {"servers": "127.0.0.1:1", "predictions": "t", "options": secret | {"sasl.password": "hunter2"}}
+SECRET = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "me"}
 
+
+def test_an_option_that_there_is_not(state: str) -> None:
+    """It fails at the start, with a reason that has no password in it."""
+    options = {"sasl.password": "hunter2", "hunter.hunter2": "1"}
     with (
-        pytest.raises(SourceError, match=r"Kafka at 127.0.0.1:1: .*(transport|[Tt]imed out)") as refused,
-        reading(state, **source),
+        pytest.raises(SourceError, match=r'No such configuration property: "hunter\.\*\*\*"'),
+        reading(state, servers="127.0.0.1:1", predictions="t", options=options),
     ):
         pass
-    with (
-        pytest.raises(SourceError, match=r'No such configuration property: "hunter\.\*\*\*"') as unknown,
-        reading(state, **source | {"options": {"sasl.password": "hunter2", "hunter.hunter2": "1"}}),
-    ):
-        pass
-    assert "hunter2" not in str(refused.value) + str(unknown.value) + caplog.text
+
+
+def test_a_broker_that_is_not_there_yet(
+    topic: str, cluster: Cluster, state: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is waited for: the reason is said, once and without passwords; when it comes, all is read."""
+    monkeypatch.setattr(kafka, "PATIENCE", 0.2)
+    options = SECRET | {"sasl.password": "hunter2"}
+    with reading(state, servers="127.0.0.1:1", predictions=topic, options=options) as (monitor, source):
+        read(monitor, source, lambda: source.problem)
+        away = source.problem
+        for _ in range(3):
+            assert source.poll(0.01) == []
+        lag = source.lag()
+    assert "Kafka at 127.0.0.1:1: " in str(away)
+    assert lag is None
+    assert caplog.text.count("waiting until it answers") == 1
+    assert "hunter2" not in str(away) + caplog.text
+
+    found = renamed(MESSY, topic)
+    produce(cluster.servers, found)
+    cluster.ask("down")
+    with reading(state, servers=cluster.servers, predictions=topic) as (monitor, source):
+        before = source.problem
+        cluster.ask("up")
+        read(monitor, source, lambda: at(monitor) == ends(found))
+        after = source.problem
+
+    assert before is not None
+    assert after is None
+    check(state, found, KEPT)
 
 
 def test_latest_begins_at_the_end(cluster: Cluster, topic: str, state: str) -> None:
