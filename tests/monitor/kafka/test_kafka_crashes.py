@@ -25,14 +25,6 @@ MESSY = messy(1500, 3)
 HALVES = halves(2500, 4)
 
 
-@pytest.fixture(scope="module")
-def workers() -> Iterator[Workers]:
-    """The process that forks workers."""
-    made = Workers()
-    yield made
-    made.close()
-
-
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
     """A cluster with a topic of events, and two topics of predictions and labels."""

@@ -1,0 +1,182 @@
+"""A real Kafka: the protocols of a group, static membership, two topics, workers that join, leave and are killed."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+confluent_kafka = pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
+
+from support.kafka_broker import Broker  # noqa: E402
+from support.kafka_topics import (  # noqa: E402  # noqa: E402
+    JOINED,
+    KEPT,
+    at,
+    check,
+    ends,
+    halves,
+    messy,
+    produce,
+    reached,
+    read,
+    reading,
+    renamed,
+    until,
+)
+from support.kafka_worker import Workers  # noqa: E402
+
+EAGER = {"session.timeout.ms": "2000", "heartbeat.interval.ms": "200"}
+STICKY = EAGER | {"partition.assignment.strategy": "cooperative-sticky"}
+KIP_848 = {"group.protocol": "consumer"}
+PROTOCOLS = {"eager": EAGER, "cooperative": STICKY, "kip848": KIP_848}
+KILLS = 20
+MESSY = messy(300, 3)
+MANY = messy(1500, 3)
+HALVES = halves(1500, 4)
+
+
+@pytest.mark.parametrize("options", PROTOCOLS.values(), ids=PROTOCOLS)
+def test_everything_is_read(broker: Broker, topic: str, state: str, options: dict[str, str]) -> None:
+    """In two lives of one group; in the end Kafka knows of the checkpoints."""
+    stream = renamed(MESSY, topic)
+    produce(broker.servers, stream)
+    given = {"servers": broker.servers, "predictions": topic, "options": options}
+    with reading(state, **given) as (monitor, source):
+        read(monitor, source, lambda: sum(at(monitor).values()) > 400)
+        first = at(monitor)
+    with reading(state, **given) as (monitor, source):
+        read(monitor, source, lambda: source.lag() == dict.fromkeys(ends(stream), 0))
+        last = at(monitor)
+    asking = confluent_kafka.Consumer({"bootstrap.servers": broker.servers, "group.id": topic})
+    told = asking.committed([confluent_kafka.TopicPartition(*place) for place in ends(stream)], timeout=30)
+    asking.close()
+
+    assert first != {}
+    assert last == ends(stream)
+    assert {(each.topic, each.partition): each.offset for each in told} == ends(stream)
+    check(state, stream, KEPT)
+
+
+@pytest.mark.parametrize("options", [EAGER, KIP_848], ids=["range", "kip848"])
+def test_two_topics_go_to_one_worker(
+    broker: Broker, topic: str, tmp_path: Path, workers: Workers, options: dict[str, str]
+) -> None:
+    """Two workers of two topics, each has the same partitions of both; they come, leave and are killed under load."""
+    names = {"p": topic, "l": topic + ".labels"}
+    broker.create(names["l"], 4)
+    broker.extend(names["p"], 4)
+    stream = [record._replace(topic=names[record.topic]) for record in HALVES]
+    order = worker_order(broker, tmp_path, options, predictions=names["p"], labels=names["l"])
+    produce(broker.servers, stream[: len(stream) // 2])
+    running = [workers.start(**order)]
+    produce(broker.servers, stream[len(stream) // 2 :])
+    moments = turns(workers, order, running, 8)
+    until(lambda: reached(order["state"]) == ends(stream))
+    ended = [workers.end(child, signal.SIGTERM) for child in running]
+
+    assert set(ended) == {0}
+    assert moments == sorted(moments)
+    assert len(set(moments)) >= 4
+    check(order["state"], stream, JOINED)
+
+
+def worker_order(broker: Broker, folder: Path, options: dict[str, str], **source: Any) -> dict[str, Any]:
+    """Return what a worker is told."""
+    given = {"servers": broker.servers, "group": source["predictions"], "options": options, **source}
+    paths = {"state": str(folder / "state"), "log": str(folder / "log")}
+    return {**paths, "source": given, "shared": True, "pause": 0.01, "at_once": 100}
+
+
+def turns(workers: Workers, order: dict[str, Any], running: list[int], number: int) -> list[int]:
+    """Start workers, up to two, and end them, and return how far the state was after each turn."""
+    chance, moments = random.Random(0), []
+    for _ in range(number):
+        time.sleep(chance.uniform(0.1, 0.8))
+        if len(running) == 2:
+            how = chance.choice([signal.SIGTERM, signal.SIGKILL])
+            workers.end(running.pop(chance.randrange(2)), how)
+        else:
+            running.append(workers.start(**order))
+        moments.append(sum(reached(order["state"]).values()))
+    return moments
+
+
+@pytest.mark.parametrize("options", PROTOCOLS.values(), ids=PROTOCOLS)
+def test_workers_join_and_leave(
+    broker: Broker, topic: str, tmp_path: Path, workers: Workers, options: dict[str, str]
+) -> None:
+    """Of one topic, by each protocol."""
+    stream = renamed(MANY, topic)
+    order = worker_order(broker, tmp_path, options, predictions=topic) | {"at_once": 20}
+    produce(broker.servers, stream)
+    running = [workers.start(**order)]
+    moments = turns(workers, order, running, 8)
+    until(lambda: reached(order["state"]) == ends(stream))
+    ended = [workers.end(child, signal.SIGTERM) for child in running]
+
+    assert set(ended) == {0}
+    assert moments == sorted(moments)
+    check(order["state"], stream, KEPT)
+
+
+def test_a_static_member_comes_back_without_a_rebalance(
+    broker: Broker, topic: str, tmp_path: Path, workers: Workers
+) -> None:
+    """Of two static members one is killed and started again within the session: the other keeps what it had."""
+    stream = renamed(MESSY, topic)
+    options = {"session.timeout.ms": "10000", "heartbeat.interval.ms": "200"}
+    orders = []
+    for name in "ab":
+        order = worker_order(broker, tmp_path, options | {"group.instance.id": name}, predictions=topic)
+        orders.append(order | {"log": str(tmp_path / name)})
+    running = [workers.start(**order) for order in orders]
+    until(lambda: len(members(broker, topic)) == 2 and all(members(broker, topic).values()))
+    before = members(broker, topic)
+    produce(broker.servers, stream[:400])
+    workers.end(running[0])
+    running[0] = workers.start(**orders[0])
+    produce(broker.servers, stream[400:])
+    until(lambda: reached(orders[0]["state"]) == ends(stream))
+    after = members(broker, topic)
+    ended = [workers.end(child, signal.SIGTERM) for child in running]
+
+    assert before == after
+    assert ended == [0, 0]
+    check(orders[0]["state"], stream, KEPT)
+
+
+def members(broker: Broker, group: str) -> dict[str, list[int]]:
+    """Return the partitions of the members of a group."""
+    described = broker.admin().describe_consumer_groups([group])[group].result(timeout=30)
+    return {
+        member.group_instance_id: sorted(each.partition for each in member.assignment.topic_partitions)
+        for member in described.members
+    }
+
+
+def test_twenty_kills_at_random_moments(broker: Broker, topic: str, tmp_path: Path, workers: Workers) -> None:
+    """SIGKILL whenever, start again in the same group, by each protocol in a group of its own."""
+    stream = renamed(MANY, topic)
+    produce(broker.servers, stream)
+    chance, moments, mean = random.Random(0), [0], 0.5
+    for kill in range(KILLS):
+        options = list(PROTOCOLS.values())[kill % 3]
+        order = worker_order(broker, tmp_path, options, predictions=topic)
+        order["source"]["group"] += str(kill % 3)
+        child = workers.start(**order | {"pause": 0.02, "at_once": 50, "shared": False})
+        time.sleep(chance.uniform(0, mean))
+        workers.end(child)
+        moments.append(sum(reached(order["state"]).values()))
+        mean = min(mean * 1.5, 1.0) if moments[-1] == moments[-2] else mean * 0.9
+    last = workers.start(**order | {"shared": False})
+    until(lambda: reached(order["state"]) == ends(stream))
+
+    assert workers.end(last, signal.SIGTERM) == 0
+    assert moments == sorted(moments)
+    assert len(set(moments)) >= 6
+    check(order["state"], stream, KEPT)

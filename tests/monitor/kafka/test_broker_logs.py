@@ -1,0 +1,226 @@
+"""A real Kafka: transactions, records that are deleted, compacted logs, topics that grow, a broker that fails."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+confluent_kafka = pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
+
+from support.kafka_broker import Broker  # noqa: E402
+from support.kafka_topics import KEPT, at, check, ends, messy, produce, reached, read, reading, renamed, until  # noqa: E402
+from support.kafka_worker import Workers  # noqa: E402
+from support.monitor_events import NOW, offline  # noqa: E402
+
+from stream_metrics.monitor.records import Record  # noqa: E402
+from stream_metrics.monitor.sources.kafka_options import SourceError  # noqa: E402
+
+MESSY = messy(300, 3)
+ONE = [record for record in MESSY if record.partition == 0][:300]
+ROLLING = {"segment.bytes": "1048576", "segment.ms": "100"}
+
+
+def transaction(broker: Broker, topic: str, values: list[bytes | None], commit: bool, name: str = "a") -> None:
+    """Write records in a transaction, and commit or abort it."""
+    producer = confluent_kafka.Producer({"bootstrap.servers": broker.servers, "transactional.id": topic + name})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    for value in values:
+        producer.produce(topic, value, partition=0, timestamp=int(NOW * 1000))
+    producer.flush(30)
+    (producer.commit_transaction if commit else producer.abort_transaction)(30)
+
+
+def log_of(broker: Broker, topic: str) -> list[Record]:
+    """Return what a plain consumer reads of a topic."""
+    client = confluent_kafka.Consumer(
+        {"bootstrap.servers": broker.servers, "group.id": "log", "enable.partition.eof": True}
+    )
+    numbers = client.list_topics(topic, timeout=30).topics[topic].partitions
+    client.assign([confluent_kafka.TopicPartition(topic, n, confluent_kafka.OFFSET_BEGINNING) for n in numbers])
+    left, records = set(numbers), []
+    while left:
+        for message in client.consume(1000, 1):
+            if message.error() is not None:
+                left.discard(message.partition())
+            else:
+                place = message.partition(), message.offset(), message.offset() + 1, NOW
+                records.append(Record(topic, *place, message.key(), message.value()))
+    client.close()
+    return records
+
+
+def test_transactions(broker: Broker, topic: str, state: str) -> None:
+    """Aborted records do not count, open ones not yet; in the end no lag is left, though the log ends in a marker."""
+    values = [record.value for record in ONE]
+    transaction(broker, topic, values[:100], True)
+    transaction(broker, topic, [b'{"id": "aborted", "prediction": "cat", "truth": "dog", "time": 1}'] * 50, False)
+    transaction(broker, topic, values[100:200], True)
+    source = {"servers": broker.servers, "predictions": topic}
+    with reading(state, **source) as (monitor, reader):
+        read(monitor, reader, lambda: (reader.lag() or {1: 1}).keys() == {(topic, n) for n in range(3)})
+        read(monitor, reader, lambda: not sum(reader.lag().values()))
+        first = at(monitor)
+        open_one = confluent_kafka.Producer({"bootstrap.servers": broker.servers, "transactional.id": topic})
+        open_one.init_transactions(30)
+        open_one.begin_transaction()
+        for value in values[200:]:
+            open_one.produce(topic, value, partition=0, timestamp=int(NOW * 1000))
+        open_one.flush(30)
+        for _ in range(10):
+            monitor.step(reader.poll(0.1))
+        meanwhile = monitor.view().records.read
+        open_one.commit_transaction(30)
+        read(monitor, reader, lambda: monitor.view().records.read == 300)
+        read(monitor, reader, lambda: not sum(reader.lag().values()))
+
+    assert first[topic, 0] == 253
+    assert meanwhile == 200
+    stored = log_of(broker, topic)
+    assert [record.value for record in stored] == values
+    recount(state, stored)
+
+
+def recount(state: str, log: list[Record]) -> None:
+    """What is stored is what one pass over the records of a log counts."""
+    from support.monitor_events import counted
+
+    from stream_metrics.monitor.monitor import Monitor
+    from stream_metrics.monitor.store import Store
+
+    monitor = Monitor(KEPT, Store(state), lambda: NOW)
+    monitor.assign({record.partition for record in log})
+    stored = counted(monitor)
+    monitor.close()
+    assert stored == counted(offline(log, KEPT))
+
+
+@pytest.mark.parametrize("truncated", ["fail", "reset"])
+def test_a_marker_that_is_deleted_is_no_record(broker: Broker, topic: str, state: str, truncated: str) -> None:
+    """All was read when everything was deleted, the marker of the last transaction too: nothing is missing."""
+    transaction(broker, topic, [record.value for record in ONE], True)
+    source = {"servers": broker.servers, "predictions": topic, "truncated": truncated}
+    with reading(state, **source) as (monitor, reader):
+        read(monitor, reader, lambda: reader.lag() and not sum(reader.lag().values()))
+    broker.delete(topic, 0, 301)
+    with reading(state, **source) as (monitor, reader):
+        read(monitor, reader, lambda: reader.lag() and not sum(reader.lag().values()))
+        for _ in range(5):
+            monitor.step(reader.poll(0.1))
+        incomplete = monitor.view().incomplete
+
+    assert not incomplete
+
+
+def test_compaction(broker: Broker, topic: str, state: str) -> None:
+    """What a compacted log has left is counted once, tombstones are no events, and offsets that are gone no loss."""
+    name = topic + ".c"
+    broker.create(name, 1, ROLLING | {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"})
+    stream = [record._replace(topic=name, key=b"%d" % (record.offset % 40)) for record in ONE]
+    stream[200:] = [record._replace(timestamp=NOW + 1) for record in stream[200:]]
+    stream[205::7] = [record._replace(value=None) for record in stream[205::7]]
+    produce(broker.servers, stream[:200])
+    source = {"servers": broker.servers, "predictions": name}
+    with reading(state, **source) as (monitor, reader):
+        read(monitor, reader, lambda: at(monitor) == {(name, 0): 200})
+    produce(broker.servers, stream[200:])
+    produce(broker.servers, [ONE[0]._replace(topic=name, key=b"last", offset=300, next=301, timestamp=NOW + 2)])
+    log = until(lambda: (left := log_of(broker, name))[0].offset >= 260 and left)
+    with reading(state, **source) as (monitor, reader):
+        read(monitor, reader, lambda: at(monitor) == {(name, 0): 301})
+        incomplete = monitor.view().incomplete
+
+    assert len(log) == 41
+    assert not incomplete
+    recount(state, stream[:200] + log)
+
+
+def test_retention_deletes_unread_records(broker: Broker, topic: str, state: str) -> None:
+    """What expires while nobody reads is missed: the monitor ends, or goes on and says so."""
+    name = topic + ".r"
+    broker.create(name, 1, ROLLING)
+    stream = renamed(ONE, name)
+    produce(broker.servers, stream[:100])
+    source = {"servers": broker.servers, "predictions": name}
+    with reading(state, **source) as (monitor, reader):
+        read(monitor, reader, lambda: at(monitor) == {(name, 0): 100})
+    produce(broker.servers, stream[100:200])
+    broker.alter(name, {"retention.ms": "1000"})  # of records of 2024
+    until(lambda: low(broker, name) >= 200)
+    broker.alter(name, {"retention.ms": "-1"})
+    produce(broker.servers, stream[200:])
+
+    with reading(state, **source) as (monitor, reader), pytest.raises(SourceError, match=r"offset 100 of .* is gone"):
+        read(monitor, reader, lambda: False)
+    with reading(state, **source, truncated="reset") as (monitor, reader):
+        read(monitor, reader, lambda: at(monitor) == {(name, 0): 300})
+        incomplete = monitor.view().incomplete
+
+    assert "offset 100" in str(incomplete)
+    check(state, stream[:100] + stream[200:], KEPT)
+
+
+def low(broker: Broker, topic: str) -> int:
+    """Return the first offset of partition 0."""
+    client = confluent_kafka.Consumer({"bootstrap.servers": broker.servers, "group.id": "low"})
+    offset = client.get_watermark_offsets(confluent_kafka.TopicPartition(topic, 0), timeout=10)[0]
+    client.close()
+    return int(offset)
+
+
+@pytest.mark.parametrize("where", ["earliest", "latest"])
+def test_a_topic_gets_more_partitions(broker: Broker, topic: str, state: str, where: str) -> None:
+    """Also what was written to them before the monitor knew of them is counted."""
+    stream = renamed(messy(100, 5), topic)
+    old, new = ([record for record in stream if (record.partition >= 3) == later] for later in (False, True))
+    options = {"group.protocol": "consumer", "auto.offset.reset": where, "topic.metadata.refresh.interval.ms": "500"}
+    with reading(state, servers=broker.servers, predictions=topic, options=options) as (monitor, reader):
+        read(monitor, reader, lambda: len(reader.lag() or {}) == 3)
+        produce(broker.servers, old)
+        read(monitor, reader, lambda: at(monitor) == ends(old))
+        broker.extend(topic, 5)
+        produce(broker.servers, new)
+        read(monitor, reader, lambda: at(monitor) == ends(stream))
+
+    check(state, stream, KEPT)
+
+
+def test_latest_is_decided_once(broker: Broker, topic: str, state: str) -> None:
+    """A partition that was empty at the start: what is written to it while the monitor is away is counted."""
+    stream = renamed(MESSY, topic)
+    options = {"group.protocol": "consumer", "auto.offset.reset": "latest"}
+    source = {"servers": broker.servers, "predictions": topic, "options": options}
+    with reading(state, **source) as (monitor, reader):
+        read(monitor, reader, lambda: len(reader.lag() or {}) == 3)
+        for _ in range(5):
+            monitor.step(reader.poll(0.1))
+    produce(broker.servers, stream)
+    with reading(state, **source) as (monitor, reader):
+        read(monitor, reader, lambda: at(monitor) == ends(stream))
+
+    check(state, stream, KEPT)
+
+
+@pytest.mark.parametrize("kill", [False, True], ids=["stop", "kill"])
+def test_the_broker_restarts(broker: Broker, topic: str, tmp_path: Path, workers: Workers, kill: bool) -> None:
+    """While two workers read: they go on."""
+    stream = renamed(MESSY, topic)
+    options = {"reconnect.backoff.max.ms": "500"}
+    given = {"servers": broker.servers, "group": topic, "predictions": topic, "options": options}
+    order: dict[str, Any] = {"state": str(tmp_path / "state"), "log": str(tmp_path / "log"), "source": given}
+    order |= {"shared": True, "pause": 0.02, "at_once": 20}
+    produce(broker.servers, stream[:700])
+    running = [workers.start(**order), workers.start(**order)]
+    until(lambda: sum(reached(order["state"]).values()) > 100)
+    broker.stop(kill)
+    time.sleep(1)
+    broker.start()
+    produce(broker.servers, stream[700:])
+    until(lambda: reached(order["state"]) == ends(stream), 60)
+    ended = [workers.end(child, 15) for child in running]
+
+    assert ended == [0, 0]
+    check(order["state"], stream, KEPT)

@@ -1,0 +1,129 @@
+"""A real Kafka read by Spark: batches and streams of a topic have the bytes of one process."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+confluent_kafka = pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
+pytest.importorskip("pyspark", reason="needs PySpark")
+pytest.importorskip("pyarrow", reason="needs PyArrow")
+
+from pyspark.sql import SparkSession  # noqa: E402
+from pyspark.sql import functions as F  # noqa: E402
+from support.kafka_broker import JARS, Broker  # noqa: E402
+from support.spark_session import SETTINGS  # noqa: E402
+
+import stream_metrics as sm  # noqa: E402
+from stream_metrics.integrations.spark import accumulate  # noqa: E402
+from stream_metrics.integrations.spark_streaming import accumulate_stream  # noqa: E402
+from stream_metrics.integrations.tables import Fields  # noqa: E402
+
+SCHEMA = "site string, truth string, guess string, p map<string, double>"
+FIELDS = Fields("truth", "guess", "p")
+
+Rows = list[dict[str, Any]]
+
+
+def samples(seed: int, n: int = 200) -> Rows:
+    """Return samples of two sites, some without a prediction."""
+    chance = random.Random(seed)
+    rows: Rows = []
+    for _ in range(n):
+        score = round(chance.random(), 3)
+        guess = None if chance.random() < 0.1 else "cat" if score > 0.5 else "dog"
+        row = {"site": chance.choice("ab"), "truth": chance.choice(["cat", "dog"]), "guess": guess}
+        rows.append({**row, "p": {"cat": score, "dog": 1 - score}})
+    return rows
+
+
+def counted(rows: Rows) -> Any:
+    """Return what one process counts."""
+    state = sm.MetricSet(scores=True)
+    truth, guess, scores = ([row[name] for row in rows] for name in ("truth", "guess", "p"))
+    state.update_many(truth, guess, scores=scores)
+    return state
+
+
+def write(broker: Broker, topic: str, rows: Rows, commit: bool = True) -> None:
+    """Write rows to three partitions in a transaction, and commit or abort it."""
+    producer = confluent_kafka.Producer({"bootstrap.servers": broker.servers, "transactional.id": topic})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    for at, row in enumerate(rows):
+        producer.produce(topic, json.dumps(row).encode(), partition=at % 3)
+    producer.flush(30)
+    (producer.commit_transaction if commit else producer.abort_transaction)(30)
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    """A local Spark with its source of Kafka."""
+    jars = sorted(map(str, (JARS.parent / "spark-kafka").glob("*.jar")))
+    if not jars:
+        pytest.skip("needs Spark's source of Kafka: mvn -q -f .ci/jars/spark-kafka.xml dependency:copy-dependencies")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        settings = SETTINGS | {"spark.jars": ",".join(jars)}
+        session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+        yield session
+        session.stop()
+
+
+def rows_of(reader: Any, broker: Broker, topic: str, **options: str) -> Any:
+    """Return the rows of a topic, without those of transactions that were aborted."""
+    given = {"kafka.bootstrap.servers": broker.servers, "subscribe": topic, "startingOffsets": "earliest", **options}
+    frame = reader.format("kafka").options(**given, **{"kafka.isolation.level": "read_committed"}).load()
+    return frame.select(F.from_json(F.col("value").cast("string"), SCHEMA).alias("row")).select("row.*")
+
+
+def test_a_topic_in_one_batch(spark: Any, broker: Broker, topic: str) -> None:
+    """As a whole, and in two ranges of offsets whose states are merged."""
+    first, second = samples(1), samples(2)
+    write(broker, topic, first)
+    write(broker, topic, samples(3), commit=False)
+    write(broker, topic, second)
+    middle = json.dumps({topic: {str(part): 100 for part in range(3)}})
+
+    whole = accumulate(rows_of(spark.read, broker, topic), sm.MetricSet(scores=True), FIELDS)
+    halves = [
+        accumulate(rows_of(spark.read, broker, topic, **{name: middle}), sm.MetricSet(scores=True), FIELDS)
+        for name in ("endingOffsets", "startingOffsets")
+    ]
+
+    assert whole.to_bytes() == counted(first + second).to_bytes()
+    assert (halves[0] + halves[1]).to_bytes() == whole.to_bytes()
+
+
+def test_a_topic_as_a_stream(spark: Any, broker: Broker, topic: str, tmp_path: Path) -> None:
+    """Two queries of one checkpoint, small micro-batches, an aborted transaction between them."""
+    first, second = samples(4), samples(5)
+    latest: dict[str, bytes] = {}
+    numbers: list[int] = []
+
+    def take(batch: Any, number: int) -> None:
+        numbers.append(number)
+        latest.update({row.site: bytes(row.state) for row in batch.collect()})
+
+    def run() -> None:
+        rows = rows_of(spark.readStream, broker, topic, maxOffsetsPerTrigger="150")
+        states = accumulate_stream(rows, ["site"], sm.MetricSet(scores=True), FIELDS)
+        writer = states.writeStream.outputMode("update").option("checkpointLocation", str(tmp_path / "checkpoint"))
+        query = writer.trigger(availableNow=True).foreachBatch(take).start()
+        query.awaitTermination()
+
+    write(broker, topic, first)
+    run()
+    write(broker, topic, samples(6), commit=False)
+    write(broker, topic, second)
+    run()
+
+    wanted = {site: counted([row for row in first + second if row["site"] == site]).to_bytes() for site in "ab"}
+    assert len(numbers) >= 4
+    assert latest == wanted
