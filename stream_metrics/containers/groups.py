@@ -36,7 +36,7 @@ from stream_metrics.states.batches import KeyedBatch, counts_labels, mergeable
 from stream_metrics.states.limits import MOST, Load, capacity_left, grown, load_of
 from stream_metrics.states.protocols import Accumulator
 from stream_metrics.states.reconfiguring import not_counted, settled
-from stream_metrics.wire import Portable, packed, unpacked, written_as
+from stream_metrics.wire import Portable, encoded, packed, unpacked, written_as
 
 __all__ = ["ByGroup"]
 
@@ -115,17 +115,25 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         return self._revert
 
     def revert_one(self, y_true: object, y_pred: object, w: object, group: object) -> None:
-        """Undo one `update` even where groups are folded; WeightError if that would change which groups are kept."""
+        """Undo one `update` even where groups are folded.
+
+        A group that is left empty then stays as one without samples, so that the same groups are folded as before: a
+        sample that was folded cannot be told from others. WeightError if there was no such update.
+        """
         key = canonical(group, "group")
         slot = self._slots.get(key) or self._rest
         if slot is None:
             raise WeightError(f"Expected to revert a sample that was counted, but got one of the group {group!r}")
-        if self._rest is not None and slot.state.n + slot.state.abstained == 1:
-            raise WeightError(f"Expected groups that stay where some are folded, but {group!r} would be left empty")
-        if slot is self._rest:
-            slot.state.revert(y_true, y_pred, w)
-        else:
+        if slot is not self._rest:
             self._revert(y_true, y_pred, w, group=group)
+            if self._rest is not None and key not in self._slots:
+                self._slots[key] = Slot(self.inner.copy())
+            return
+        slot.state.revert(y_true, y_pred, w)
+        if not slot.state.n + slot.state.abstained:
+            used = {name: other for name, other in self._slots.items() if other.state.n + other.state.abstained}
+            self._slots, self._rest = used, None
+            self._folded.clear()
 
     @named_arguments
     def update_many(
@@ -524,9 +532,9 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
         groups_state = cls(template, limit[0] if limit else None, other)
         if template != groups_state.inner:
             raise ValueError("an empty state inside")
-        restored = state_decoder(template)
+        restored, empty = state_decoder(template), encoded(template.to_content()) if rest else b""
         for name, forms, data in groups:
-            state = restored(data)
+            state = template.copy() if rest and encoded(data) == empty else restored(data)
             key = canonical(name, "group")
             if [type(x) for x in forms] != [int] * len(forms) or any(not 0 <= x <= MOST for x in forms):
                 raise ValueError("counts of appearances of groups")

@@ -30,7 +30,7 @@ from stream_metrics.states.ranks import RankSketch
 from stream_metrics.states.reconfiguring import not_counted
 from stream_metrics.states.score_states import Classes, ScoreStates
 
-__all__ = ["MetricSet"]
+__all__ = ["MetricSet", "states_by_name"]
 
 LARGEST = 2**24  # numbers of buckets and of sampled scores
 COUNTED = ("pos_label", "threshold", "buckets", "sample")  # options of these states
@@ -195,6 +195,64 @@ class MetricSet(SetUpdateBase, MetricBase):
         steps = scored.steps(self.state, y_true, y_pred, w, scores, classes)
         with self.writing():
             scored.uncount(steps)
+
+    def remove(
+        self,
+        y_true: object,
+        y_pred: object = None,
+        w: object = 1,
+        *,
+        scores: object = None,
+        classes: Iterable[Label] | None = None,
+    ) -> None:
+        """Undo one `update` with the same arguments, also where `revert` cannot: after sketches have coarsened.
+
+        Parameters
+        ----------
+        y_true : Label
+            The true label.
+        y_pred : Label or mapping from Label to float or float or None
+            The prediction, as `update` takes it.
+        w : int or float, default 1
+            Weight of the sample, >= 0.
+        scores : mapping from Label to float or float or sequence of float, optional
+            Scores beside a prediction that is not their largest.
+        classes : sequence of Label, optional
+            The classes that a sequence of scores belongs to.
+
+        Raises
+        ------
+        WeightError
+            If the counts of labels or losses show that there was no such update. Nothing changes then.
+        ValueError
+            If samples have units.
+
+        Notes
+        -----
+        Counts of labels, losses and weights are those of the samples that are left, to the bit. While every sketch is
+        exact, so is the whole set. Otherwise the scores are counted in a second sketch, of removed samples, which is
+        subtracted when metrics are read: areas and curves have certified intervals that hold, and may be wider than
+        those of a set that never had the sample. The sample must have been counted; a coarse sketch cannot tell.
+
+        Memory: up to twice that of the sketches.
+
+        Examples
+        --------
+        >>> from stream_metrics import MetricSet
+        >>> metrics = MetricSet(scores=True, buckets=2)
+        >>> metrics.update_many([1, 0, 1, 0], scores=[0.9, 0.2, 0.6, 0.7])
+        >>> metrics.remove(0, scores=0.7)
+        >>> metrics.snapshot()["accuracy"], metrics.n
+        (1.0, 3)
+        """
+        if self.unit_folds:
+            raise ValueError("Expected samples without units for `remove`, but some have units: use `revert`")
+        if self.scored is None:
+            self.revert(y_true, y_pred, w, scores=scores, classes=classes)
+            return
+        steps = self.scored.steps(self.state, y_true, y_pred, w, scores, classes)
+        with self.writing():
+            self.scored.remove(steps)
 
     def _with_scores(self) -> ScoreStates:
         if self.scored is None:
@@ -376,8 +434,8 @@ class MetricSet(SetUpdateBase, MetricBase):
         """
         with self.reading():
             counts, scored = self.state.copy(), None if self.scored is None else self.scored.copy()
-            folds = {fold: _by_name(part.state, part.scored) for fold, part in copied(self).items()}
-        states = _by_name(counts, scored)
+            folds = {fold: states_by_name(part.state, part.scored) for fold, part in copied(self).items()}
+        states = states_by_name(counts, scored)
         return Snapshot(**states, folds=folds, keys=self.metrics, zero_division=self.zero_division)
 
     def _like(self, options: Mapping[str, Any]) -> Self:
@@ -427,7 +485,10 @@ class MetricSet(SetUpdateBase, MetricBase):
     def _content(self) -> list[object]:
         with self.reading():
             states = [state.to_content() for state in self.states()]
-            return [self._configuration(), *states, *written(self)]
+            folds = written(self)
+            if self.scored is not None and self.scored.removed is not None:
+                folds = [*(folds or [[]]), [sketch.to_content() for sketch in self.scored.removed.sketches()]]
+            return [self._configuration(), *states, *folds]
 
     @classmethod
     def _restore(cls, content: Any) -> Self:
@@ -458,11 +519,14 @@ class MetricSet(SetUpdateBase, MetricBase):
             if isinstance(written_state, ProbabilityLosses) and written_state.classes is not None:
                 raise ValueError("losses without classes of their own")  # a merge would forget them
             state.merge(written_state)
+        folds, removed = contents[len(states) : len(states) + 1], contents[len(states) + 1 :]
+        if len(removed) > (metric_set.scored is not None):
+            raise ValueError("the states of a set, its folds and the samples removed")
+        for sketches in removed:
+            metric_set.scored.restore_removed(sketches)
         if metric_set.scored is not None:
             metric_set.scored.check()
-        if len(contents) > len(states) + 1:
-            raise ValueError("the states of a set, and its folds")
-        read_folds(metric_set, content[0], contents[len(states) :])
+        read_folds(metric_set, content[0], [each for each in folds if each or not removed])
         return metric_set._checked(content)
 
     def __repr__(self) -> str:
@@ -487,9 +551,6 @@ def _refuse_options(**given: tuple[Any, Any]) -> None:
             )
 
 
-def _by_name(counts: ConfusionMatrix, scored: ScoreStates | None) -> dict[str, Any]:
-    """Return the states by their names in the catalog, without those that are missing."""
-    states: dict[str, BatchState | None] = {"counts": counts}
-    if scored is not None:
-        states |= {"ranks": scored.ranks, "confidence": scored.confidence, "losses": scored.losses}
-    return {name: state for name, state in states.items() if state is not None}
+def states_by_name(counts: ConfusionMatrix, scored: ScoreStates | None) -> dict[str, Any]:
+    """Return the states of a set by their names in the catalog, without those that are missing."""
+    return {"counts": counts, **({} if scored is None else scored.by_name())}

@@ -1,8 +1,8 @@
-"""Reverting a pair: in the total, windows and groups, in all of them or in none.
+"""Correcting a pair: in the total, windows and groups, in all of them or in none.
 
-Every state is changed in a copy first, one pane of each window, so that a failure halfway changes nothing. A rank
-sketch can revert as long as every score has a cell of its own. A folded group, or one that would become empty while
-others are folded, cannot be reverted.
+Every state is changed in a copy first, one pane of each window, so that a failure halfway changes nothing. Labels,
+losses and weights are then those of a recount, to the bit. So are scores as long as every score has a cell of its own;
+beyond that a second sketch counts the pairs that were taken out (see `MetricSet.remove`).
 """
 
 from __future__ import annotations
@@ -54,28 +54,28 @@ def _alone(counts: Counts, pair: Pair) -> tuple[Rows, Chunk]:
 
 
 def _without(counts: Counts, old: Rows, t: int, group: Label | None) -> list[Callable[[], object]] | None:
-    """Return what replaces the states by such without a row of the time `t`; None if one of them cannot revert it.
+    """Return what replaces the states by such without a row of the time `t`; None if one of them never counted it.
 
-    A window that the row has left already has nothing to revert.
+    A window that the row has left already has nothing to remove.
     """
 
-    def revert(state: MetricSet) -> None:
-        old.one(state, 0, "revert")
+    def remove(state: MetricSet) -> None:
+        old.one(state, 0, "remove")
 
-    def revert_in_group(groups: ByGroup) -> None:
+    def remove_in_group(groups: ByGroup) -> None:
         groups.revert_one(old.truths[0], old.labels[0], 1 if old.weights is None else old.weights[0], group)
 
     total, total_groups = counts.total.copy(), counts.total_groups.copy()
     try:
-        revert(total)
+        remove(total)
         changes: list[Callable[[], object]] = [partial(setattr, counts, "total", total)]
         for window in counts.windows.values():
-            changes += _changed(window, t, revert)
+            changes += _changed(window, t, remove)
         if group is not None:
-            revert_in_group(total_groups)
+            remove_in_group(total_groups)
             changes.append(partial(setattr, counts, "total_groups", total_groups))
             for panes in counts.groups.values():
-                changes += _changed(panes, t, revert_in_group)
+                changes += _changed(panes, t, remove_in_group)
     except (StreamMetricsError, ValueError):
         return None
     return changes

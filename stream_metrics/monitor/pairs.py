@@ -116,10 +116,11 @@ class Rows(NamedTuple):
             state.update_many(self.truths, self.labels, self.weights, scores=self.scores, classes=self.classes)
 
     def one(self, state: MetricSet, at: int, do: str) -> None:
-        """Let a state count ("update") or take back ("revert") one row."""
+        """Let a state count ("update") or forget ("remove") one row."""
         w = 1 if self.weights is None else self.weights[at]
         if self.scores is None:
-            getattr(state.state, do)(self.truths[at], self.labels[at], w)
+            labels_only = state.state.update if do == "update" else state.state.revert
+            labels_only(self.truths[at], self.labels[at], w)
         else:
             scores = self.scores
             one = float(scores[at]) if isinstance(scores, np.ndarray) and not self.classes else scores[at]

@@ -19,6 +19,7 @@ from stream_metrics.catalog.table import CATALOG
 from stream_metrics.evaluation.numbers import number_of
 from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import json_number
+from stream_metrics.metrics.metric_set import states_by_name
 from stream_metrics.monitor.coverage import Covered
 from stream_metrics.monitor.curves import curves
 from stream_metrics.monitor.delays import DELAYS, delay_quantile
@@ -64,13 +65,9 @@ def window_view(
     `valid` is that of the intervals.
     """
     state, groups = reading.state, reading.groups
-    scored = state.scored
-    snapshot = (
-        Snapshot(state.state)
-        if scored is None
-        else Snapshot(state.state, ranks=scored.ranks, confidence=scored.confidence, losses=scored.losses)
-    )
-    by_group = {group: Snapshot(groups.state(group)) for group in groups.groups}
+    snapshot = Snapshot(**states_by_name(state.state, state.scored))
+    states = {group: groups.state(group) for group in groups.groups}
+    by_group = {group: Snapshot(each) for group, each in states.items() if each.n + each.abstained}
     return snapshot_view(
         *(snapshot, headline, extra_metrics, valid),
         by_group=by_group,

@@ -7,7 +7,7 @@ sums of losses. A batch is read once and counted apart for each state; only then
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from stream_metrics._core.numeric.kernels import Guarded
@@ -17,6 +17,8 @@ from stream_metrics.inputs.columns import Column
 from stream_metrics.inputs.score_keys import predictions_by_class
 from stream_metrics.inputs.score_tables import is_abstention, is_mapping, is_soft
 from stream_metrics.labels import Label, canonical, is_missing, unique
+from stream_metrics.ranking.classes import RankState
+from stream_metrics.ranking.remaining import RemainingRanks
 from stream_metrics.states.limits import capacity_left, cost
 from stream_metrics.states.losses import ProbabilityLosses
 from stream_metrics.states.protocols import BatchState, LabelCounts
@@ -26,6 +28,7 @@ from stream_metrics.states.score_labels import Decisions, LabelRule, fill_predic
 
 __all__ = ["ScoreStates", "Steps", "count_sample"]
 
+SKETCHES = ("ranks", "confidence")
 Classes: TypeAlias = Iterable[Label] | None
 Steps: TypeAlias = list[tuple[BatchState, tuple[object, ...]]]
 Adds: TypeAlias = list[tuple[BatchState, Callable[[], object]]]
@@ -49,13 +52,27 @@ class ScoreStates:
         for reader in (self.ranks, self.losses):
             if reader is not None:
                 reader.take_names_as_given()  # the rule has read them
+        self.removed: ScoreStates | None = None  # the sketches of samples that coarse sketches could not forget
         self._capacity = 0  # weight or samples that each state can still count; a lower bound
 
     def copy(self) -> ScoreStates:
         """Return an independent copy."""
         confidence = None if self.confidence is None else self.confidence.copy()
         losses = None if self.losses is None else self.losses.copy()
-        return ScoreStates(self.ranks.copy(), confidence, losses, self.labels, self.threshold)
+        twin = ScoreStates(self.ranks.copy(), confidence, losses, self.labels, self.threshold)
+        twin.removed = None if self.removed is None else self.removed.copy()
+        return twin
+
+    def by_name(self) -> dict[str, RankState | ProbabilityLosses]:
+        """Return the states as formulas read them, by their names in the catalog, without those that are missing."""
+        states = {"ranks": self.ranks, "confidence": self.confidence, "losses": self.losses}
+        by_name: dict[str, RankState | ProbabilityLosses] = {
+            name: state for name, state in states.items() if state is not None
+        }
+        if self.removed is not None:
+            gone = zip(SKETCHES, self.sketches(), self.removed.sketches(), strict=False)
+            by_name |= {name: RemainingRanks(counted, removed) for name, counted, removed in gone}
+        return by_name
 
     def _take_capacity(self, taken: int) -> None:
         """Raise WeightError unless every state can count that much more, of weight and of samples.
@@ -76,7 +93,17 @@ class ScoreStates:
         self.check_merge(other)
         for mine, theirs in zip(self.states(), other.states(), strict=True):
             mine.merge(theirs)
+        if other.removed is not None:
+            self._removed_samples().merge(other.removed)
         self._capacity = 0
+
+    def _removed_samples(self) -> ScoreStates:
+        """Return the sketches of removed samples, new ones if there are none."""
+        if self.removed is None:
+            confidence = None if self.confidence is None else self.confidence.copy()
+            self.removed = ScoreStates(self.ranks.copy(), confidence, None, self.labels, self.threshold)
+            self.removed.reset()
+        return self.removed
 
     def count_again(self, twin: ScoreStates) -> None:
         """Add the counts to empty states with other options, some of them perhaps less; OptionError if that fails."""
@@ -91,18 +118,40 @@ class ScoreStates:
             twin.confidence.merge(self.confidence.reconfigured(**size))
         if self.losses is not None and twin.losses is not None:
             twin.losses.merge(self.losses.reconfigured(pos_label=pos_label))
+        if self.removed is not None:
+            self.removed.count_again(twin._removed_samples())
 
     def check(self) -> None:
         """Raise ValueError unless all states can have counted the same samples, with the same weights."""
-        if len({(state.n, state.abstained) for state in self.states()} | {(self.ranks.n, 0)}) > 1:
+        removed = 0 if self.removed is None else self.removed.ranks.n
+        left = [(state.n, state.abstained) for state in (self.losses,) if state is not None]
+        if len({(state.n, state.abstained) for state in self.sketches()} | {(self.ranks.n, 0)}) > 1:
+            raise ValueError("states of scores that have counted as many samples")
+        if left not in ([], [(self.ranks.n - removed, 0)]):
             raise ValueError("states of scores that have counted as many samples")
         if self.confidence is not None and self.confidence.total_units() != self.ranks.total_units():
             raise ValueError("sketches that have counted the same weights")
+
+    def restore_removed(self, contents: Sequence[object]) -> None:
+        """Load the sketches of removed samples; ValueError unless these are among the samples."""
+        removed = self._removed_samples()
+        for sketch, content in zip(removed.sketches(), contents, strict=True):
+            sketch.merge(RankSketch.from_content(content))
+        removed.check()
+        if all(sketch.exact for sketch in self.sketches()):
+            raise ValueError("removed samples beside sketches that have coarsened")
+        for counted, gone in zip(self.sketches(), removed.sketches(), strict=True):
+            RemainingRanks(counted, gone).check()
 
     def reset(self) -> None:
         """Forget every sample."""
         for state in self.states():
             state.reset()
+        self.removed = None
+
+    def sketches(self) -> list[RankSketch]:
+        """Return the rank sketches there are."""
+        return [state for state in (self.ranks, self.confidence) if state is not None]
 
     def states(self) -> list[BatchState]:
         """Return the states there are."""
@@ -119,6 +168,26 @@ class ScoreStates:
         for state, arguments in steps[-2::-1]:
             state.check_revert(*arguments)
         for state, arguments in reversed(steps):
+            state.revert(*arguments)
+
+    def remove(self, steps: Steps) -> None:
+        """Undo `count` in all states; samples that a coarse sketch cannot forget are counted as removed."""
+        sketches = self.sketches()
+        if len(steps) == 1 or all(sketch.exact for sketch in sketches):
+            self.uncount(steps)
+            return
+        exact, of_sketches = steps[: -len(sketches)], steps[-len(sketches) :]
+        for state, arguments in exact:
+            state.check_revert(*arguments)
+        removed = self._removed_samples()
+        if removed.ranks.n + 1 == self.ranks.n:  # nothing is left
+            for sketch in sketches:
+                sketch.reset()
+            self.removed = None
+        else:
+            gone = zip(removed.sketches(), of_sketches, strict=True)
+            count_sample([(sketch, arguments) for sketch, (_, arguments) in gone])
+        for state, arguments in exact:
             state.revert(*arguments)
 
     def update_many(

@@ -83,6 +83,25 @@ def watched(state: ChangeDetector, losses: list[float]) -> ChangeDetector:
     return state
 
 
+def corrected(state: sm.MetricSet) -> sm.MetricSet:
+    """Return a set of which every fifth sample was removed."""
+    samples = [("ab"[i % 3 % 2], {"a": i / 40, "b": 1 - i / 40}, 1 + i % 4 / 4) for i in range(40)]
+    counted(state, *samples)
+    for sample in samples[::5]:
+        state.remove(*sample)
+    return state
+
+
+def emptied() -> sm.ByGroup:
+    """Return groups some of which are folded, and one that has lost its only sample."""
+    groups = sm.ByGroup(sm.ConfusionMatrix(), 2)
+    for i in range(5):
+        groups.update("a", "ab"[i % 2], group=i)
+    first = groups.groups[0]
+    groups.revert_one("a", "ab"[int(first) % 2], 1, first)
+    return groups
+
+
 def workers() -> sm.Aggregate:
     """Return an aggregate of two workers and one that was dropped."""
     total = sm.Aggregate()
@@ -227,6 +246,8 @@ STATES: dict[str, Callable[[], Any]] = {
     "detector_v1_recall": lambda: counted(
         ChangeDetector(0.25, of=("recall", "é"), direction="down", restart="stop"), ("é", "é"), ("é", "x"), ("x", None)
     ),
+    "set_v1_removed": lambda: corrected(sm.MetricSet(scores=True, buckets=4, sample=3, pairs=False)),
+    "groups_v1_emptied": lambda: emptied(),
     "set_v1_units": lambda: units(sm.MetricSet()),
     "set_v1_scored_units": lambda: units(sm.MetricSet(scores=True)),
     "metric_v1_units": lambda: units(sm.MCC()),
@@ -277,7 +298,14 @@ def contents(state: Any) -> dict[str, Any]:
         "cells": [rows, columns, values] if counts.k < 100 else sum(map(mul, rows, columns)),
         **({"weighted": counts.weighted} if counts.weighted else {}),
         **({"folds": folds} if folds else {}),
+        **removed(state),
     }
+
+
+def removed(state: Any) -> dict[str, Any]:
+    """Return the sketches of the samples that a set removed, if there are any."""
+    scores = getattr(getattr(state, "scored", None), "removed", None)
+    return {} if scores is None else {"removed": [ranks(sketch) for sketch in scores.sketches()]}
 
 
 def counted_data(data: Any) -> Any:

@@ -293,7 +293,7 @@ cdef class ConfusionAggregates(Cells):
         cdef Py_ssize_t a, i, left = 0
         cdef double ratio
         cdef int64_t below
-        cdef bint simple = (top.exact and bottom.exact and self.fractions == NULL  # spares a call a class
+        cdef bint simple = (top.exact and bottom.exact and self.fractional_cells == 0  # spares a call a class
                             and max(top.span, bottom.span) * <double> self.mass < <double> EXACT)
         cdef Fixed support
         cdef int64_t upper = 0, lower = 0, piece

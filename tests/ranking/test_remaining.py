@@ -1,0 +1,110 @@
+"""Columns of scores without the samples that were removed, against the raw scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.rank_oracle import code
+from support.rank_streams import scores
+
+from stream_metrics.ranking.areas import roc_auc
+from stream_metrics.ranking.protocol import MIXED, ZERO
+from stream_metrics.ranking.remaining import RemainingRanks, subtract
+from stream_metrics.states.ranks import RankSketch
+
+WEIGHTS = st.sampled_from([1, 1, 1, 2, 5, 0.5, 0.1, 2.0**-40])
+
+
+def sketch(rows: Any, buckets: int, sample: int) -> RankSketch:
+    """Return a sketch of samples."""
+    state = RankSketch(buckets, sample)
+    for row in rows:
+        state.update(*row)
+    return state
+
+
+@pytest.mark.parametrize(("buckets", "sample"), [(2, 1), (3, 5), (16, 8)])
+@given(data=st.data())
+def test_what_is_left_is_counted_exactly(data: Any, buckets: int, sample: int) -> None:
+    """Cells have the weights of the samples that are left, sampled codes theirs, and an area its interval."""
+    row = st.tuples(st.booleans(), scores(), WEIGHTS, st.booleans())
+    drawn = data.draw(st.lists(row, min_size=2, max_size=30))
+    rows, gone = [r[:3] for r in drawn], [r[:3] for r in drawn if r[3]]
+    left = [r[:3] for r in drawn if not r[3]]
+    if not gone or not left:
+        return
+    all_ = sketch(rows, buckets, sample)
+    remaining = RemainingRanks(all_, sketch(gone, buckets, sample))
+    column, whole = remaining.column(True), all_.column(True)
+
+    assert remaining.n == len(left)
+    for c in (0, 1):
+        own = [(int(code([x])[0]), w) for y, x, w in left if y == bool(c)]
+        by_cell: dict[int, float] = {}
+        for at, w in own:
+            if at != ZERO:
+                by_cell[at >> whole.level] = by_cell.get(at >> whole.level, 0) + w
+        counts = {int(k): n[c] / column.units for k, n in zip(column.cells, column.counts, strict=True) if n[c]}
+        assert counts == pytest.approx({k: n for k, n in by_cell.items() if n}, abs=1e-12)
+        assert int(column.totals[c]) / column.units == pytest.approx(sum(w for _, w in own), abs=1e-12)
+        sampled = dict(zip(map(int, column.sample_codes[c]), column.sample_weights[c], strict=True))
+        for at in map(int, whole.sample_codes[c]):
+            assert sampled.pop(at, 0) / column.units == pytest.approx(sum(w for x, w in own if x == at), abs=1e-12)
+        assert not sampled
+        assert column.tau == whole.tau
+    exact, bounds = roc_auc(sketch(left, 4096, 1).column(True)), roc_auc(column)
+    assert np.isnan(exact.value) == np.isnan(bounds.value)
+    assert np.isnan(exact.value) or bounds.low - 1e-9 <= exact.value <= bounds.high + 1e-9
+
+
+def test_means_are_those_of_what_is_left() -> None:
+    """Mean places within cells are subtracted as well, whatever the level of the removed scores."""
+    rng = np.random.default_rng(5)
+    x, y = rng.random(4000), rng.random(4000) < 0.5
+    for removed in (3, 200, 3900):
+        all_, gone, left = RankSketch(64, 32), RankSketch(64, 32), RankSketch(64, 32)
+        all_.update_many(y, x)
+        gone.update_many(y[:removed], x[:removed])
+        left.update_many(y[removed:], x[removed:])
+        column, expected = subtract(all_.column(True), gone.column(True)), left.column(True)
+
+        assert gone.column(True).level <= column.level
+        shift = np.uint64(column.level - expected.level)
+        if not shift:
+            assert np.array_equal(column.cells, expected.cells)
+            mixed = (expected.sole == np.uint64(MIXED))[:, None] & (expected.counts > 0)
+            assert np.allclose(column.offsets[mixed], expected.offsets[mixed], rtol=0, atol=1e-9)
+        assert roc_auc(column).value == pytest.approx(roc_auc(expected).value, abs=2e-3)
+
+
+def test_classes_of_removed_samples_alone_are_gone() -> None:
+    """A class is one of what is left if it has weight or a score there."""
+    all_, gone = RankSketch(2, 1), RankSketch(2, 1)
+    for at in range(9):
+        all_.update("ab"[at % 2], {"a": at / 9, "b": 1 - at / 9})
+    for state in (all_, gone):
+        state.update("typo", {"a": 0.55, "b": 0.45, "rare": 0.01})
+
+    remaining = RemainingRanks(all_, gone)
+    assert remaining.labels == ("a", "b")
+    assert (remaining.n, remaining.weight) == (9, 9)
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [
+        [(True, 0.5, 1)],
+        [(True, 0.9, 3)],
+        [(False, 0.9, 1), (True, 0.0, 1)],
+        [(True, x / 99, 1) for x in range(1, 90)],
+    ],
+)
+def test_samples_that_were_not_counted_are_refused(gone: Any) -> None:
+    """No scores can be removed that are not among all scores."""
+    all_ = sketch([(True, 0.9, 1), (False, 0.1, 1), (True, 0.2, 1), (False, 0.3, 1)], 3, 2)
+    with pytest.raises(ValueError, match="removed"):
+        RemainingRanks(all_, sketch(gone, 3, 2)).check()
