@@ -330,11 +330,12 @@ def _with_tuples(value: object) -> object:
     return value
 
 
-def write_file(path: str | Path, data: bytes) -> None:
+def write_file(path: str | Path, data: bytes, private: bool = False) -> None:
     """Replace a file in one step; OSError if that fails, and the old file stays.
 
     The bytes are written to a temporary file in the same folder, forced to disk and renamed, so a crash or a full disk
-    never leaves half a file. The mode is that of the old file, or that of any newly created one.
+    never leaves half a file. The mode is that of the old file, or that of any newly created one; if `private`, only the
+    owner may read it.
     """
     import tempfile  # with bz2 and lzma, which only files need
 
@@ -345,7 +346,10 @@ def write_file(path: str | Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        _set_mode(temporary, target)
+        if private:
+            os.chmod(temporary, 0o600)
+        else:
+            _set_mode(temporary, target)
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)

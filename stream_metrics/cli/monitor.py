@@ -20,6 +20,7 @@ from stream_metrics.cli.sources import STDIN, declared_format
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.configure import ConfigError, configured, example, tables_of
+from stream_metrics.monitor.secrets import resolved
 
 __all__ = ["add", "failures", "usage"]
 
@@ -69,7 +70,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Configure, then watch until it ends."""
     if arguments.print_config:
         with usage():
-            print(example(_layered(arguments)[0]), end="")
+            print(example(configured(_layered(arguments)[0])), end="")
         return 0
     _check_file(arguments.file)
     with usage():
@@ -125,7 +126,8 @@ def _has_page(config: Config, arguments: argparse.Namespace) -> bool:
 
 def _configured(arguments: argparse.Namespace) -> tuple[Config, bool]:
     """Return the configuration, checked for a run, and whether there is a state file."""
-    config, flags = _layered(arguments)
+    tables, flags = _layered(arguments)
+    config = configured(resolved(tables))
     if config.source.kind == "file" and not config.source.path and not arguments.export_dashboards:
         raise ConfigError("Expected FILE, - for standard input, --source-kind kafka, or a --config that says it")
     if not config.store.path:
@@ -134,8 +136,8 @@ def _configured(arguments: argparse.Namespace) -> tuple[Config, bool]:
     return config, asked or config.source.kind == "kafka" or config.source.follow
 
 
-def _layered(arguments: argparse.Namespace) -> tuple[Config, Mapping[str, Mapping[str, Any]]]:
-    """Return the configuration, flags over the file over the defaults, and the flags."""
+def _layered(arguments: argparse.Namespace) -> tuple[dict[str, dict[str, Any]], Mapping[str, Mapping[str, Any]]]:
+    """Return what is configured, flags over the file, and the flags."""
     flags = monitor_flags.given(arguments)
     source = flags.setdefault("source", {})
     if arguments.file is not None and source.get("kind", "file") not in ("file", "stdin"):
@@ -144,7 +146,8 @@ def _layered(arguments: argparse.Namespace) -> tuple[Config, Mapping[str, Mappin
         source |= {"kind": "stdin" if arguments.file == STDIN else "file", "path": arguments.file}
     if arguments.follow:
         source["follow"] = True
-    return configured(tables_of(arguments.config) if arguments.config else {}, flags), flags
+    tables = tables_of(arguments.config) if arguments.config else {}
+    return {name: {**tables.get(name, {}), **flags.get(name, {})} for name in {**tables, **flags}}, flags
 
 
 def _opened(config: Config) -> Any:

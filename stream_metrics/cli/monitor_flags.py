@@ -9,6 +9,7 @@ from typing import Any
 
 from stream_metrics.cli import options
 from stream_metrics.monitor.configure import Key, keys
+from stream_metrics.monitor.secrets import is_secret, is_secret_option, written_out
 
 __all__ = ["add", "given"]
 
@@ -62,7 +63,23 @@ def _reader(key: Key) -> Callable[[str], Any]:
         return _whole
     if key.type is float:
         return options.number
+    if is_secret(key.table, key.name):
+        return _no_secret(key)
     return str if key.type is str else _value
+
+
+def _no_secret(key: Key) -> Callable[[str], str]:
+    """Return what refuses a secret that is written out, since every user of the machine can list the processes."""
+
+    def read(text: str) -> str:
+        if written_out(text):
+            raise argparse.ArgumentTypeError(
+                f"Expected `{key.name}` from --{key.table}-{key.name}-file, --config or '${{VAR}}', "
+                "since all users of this machine can see a command line"
+            )
+        return text
+
+    return read
 
 
 def _whole(text: str) -> int:
@@ -84,7 +101,12 @@ def _value(text: str) -> Any:
 def _pair(text: str) -> tuple[str, str]:
     name, separator, value = text.partition("=")
     if not separator or not name:
-        raise argparse.ArgumentTypeError(f"expected KEY=VALUE, but got {text!r}")
+        raise argparse.ArgumentTypeError("expected KEY=VALUE, but got a text without =")
+    if is_secret_option(name) and written_out(value):
+        raise argparse.ArgumentTypeError(
+            f"Expected the secret {name!r} as {name}_file=FILE, from --config or as '{name}=${{VAR}}', "
+            "since all users of this machine can see a command line"
+        )
     return name, value
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal, NamedTuple, TypeAlias
 
-from stream_metrics.monitor.store.locks import Lock, Locked
+from stream_metrics.monitor.store.locks import Lock, Locked, make_private
 from stream_metrics.monitor.store.rows import StoreError
 from stream_metrics.monitor.store.schema import is_empty
 
@@ -72,6 +72,7 @@ class Store:
             raise StoreError(f"{self.path}: {error.strerror}") from None
         try:
             with self._named_errors():
+                make_private(self.path)
                 self._connection = _connect(self.path)
         except BaseException:
             self._lock.close()
@@ -81,7 +82,7 @@ class Store:
     def _named_errors(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise StoreError(f"{self.path}: {error}") from error
 
     @contextmanager

@@ -1,8 +1,8 @@
 """All options of a monitor with their defaults; one class for each table of the TOML file.
 
 A monitor is configured by a TOML file, by flags that are named like its keys (`--join-ttl`), or by these classes.
-Times and lengths of time are texts such as "30s", "5m", "1h", "7d". What each key means is part of its field, since
-help, the commented example and this file must say the same.
+Times and lengths of time are texts such as "30s", "5m", "1h", "7d"; `${VAR}` in a text is an environment variable. What
+each key means is part of its field, since help, the commented example and this file must say the same.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["Alerts", "Config", "Counting", "Fields", "Join", "Serve", "Source", 
 T = TypeVar("T")
 
 
-def _key(default: T, meaning: str, *allowed: object) -> T:
+def _key(default: T, meaning: str, *allowed: object, shown: bool = True) -> T:
     """Return the field of a key; `allowed` are all values that it may have, if they can be listed."""
-    key: T = field(default=default, metadata={"meaning": meaning, "allowed": allowed})
+    key: T = field(default=default, repr=shown, metadata={"meaning": meaning, "allowed": allowed})
     return key
 
 
@@ -38,7 +38,9 @@ class Source:
     labels: str = _key("", "the topic of labels, if they have their own")
     truncated: str = _key("fail", "if records were deleted unread: fail, or go on and report it", "fail", "reset")
     options: dict[str, str] = field(
-        default_factory=dict, repr=False, metadata={"meaning": "passed to the Kafka client unchanged", "allowed": ()}
+        default_factory=dict,
+        repr=False,
+        metadata={"meaning": "passed to the Kafka client; NAME_file reads the value from a file", "allowed": ()},
     )
 
 
@@ -109,7 +111,8 @@ class Serve:
     host: str = _key("127.0.0.1", "where the page is served")
     port: int = _key(8765, "its port; 0 takes a free one")
     socket: str = _key("", "a Unix socket instead")
-    token: str = _key("", "needed for a host beyond loopback")
+    token: str = _key("", 'needed for a host beyond loopback; better from a file, or "${VAR}"', shown=False)
+    token_file: str = _key("", "a file that has the token")
     max_classes: int = _key(50, "maximum classes in Prometheus; all others are one")
     max_groups: int = _key(50, "maximum groups in Prometheus; all others are one")
     matrix: bool = _key(False, "export the whole confusion matrix, up to 10 classes")
@@ -120,7 +123,8 @@ class Alerts:
     """Alert rules, and where alerts are sent."""
 
     rules: tuple[str, ...] = _key((), "such as 'balanced_accuracy[1h] < 0.8 for 5m', 'changed(accuracy) arl=10000'")
-    webhook: str = _key("", "an address to which alerts are posted as JSON")
+    webhook: str = _key("", "an address to which alerts are posted as JSON; it may hold a secret", shown=False)
+    webhook_file: str = _key("", "a file that has the address")
     log: bool = _key(True, "write alerts to the log")
 
 

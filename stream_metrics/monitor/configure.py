@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import UnionType
 from typing import Any, NamedTuple, get_type_hints
 
-from stream_metrics.errors import StreamMetricsError, with_article
+from stream_metrics.errors import with_article
 from stream_metrics.monitor.config import Config
+from stream_metrics.monitor.secrets import ConfigError, has_variable, is_secret, is_secret_option, resolved, written_out
 
 __all__ = ["ConfigError", "Key", "configured", "example", "keys", "load", "tables_of"]
 
@@ -32,15 +33,10 @@ WORDS = {
     tuple[object, ...]: "a list",
     dict[str, str]: "a table of texts",
 }
-SECRET = {("source", "options"), ("serve", "token"), ("alerts", "webhook")}  # never in an error
 HEAD = """\
 # A monitor of stream_metrics: stream-metrics monitor --config FILE
 # Every key is also a flag, such as --join-ttl, and has its default here; whatever is left out keeps it.
 """
-
-
-class ConfigError(StreamMetricsError, ValueError):
-    """A configuration that cannot be read."""
 
 
 class Key(NamedTuple):
@@ -65,8 +61,8 @@ def keys() -> Iterator[Key]:
 
 
 def load(path: str) -> Config:
-    """Return the configuration that a TOML file holds; ``ConfigError`` names the file and the key."""
-    return configured(tables_of(path))
+    """Return the configuration that a TOML file holds, with its secrets; ``ConfigError`` names the file and the key."""
+    return configured(resolved(tables_of(path)))
 
 
 def tables_of(path: str) -> dict[str, dict[str, object]]:
@@ -128,14 +124,25 @@ def _checked(key: Key, value: Any) -> object:
     if key.type in (tuple[str, ...], tuple[object, ...]) and isinstance(value, list):
         value = tuple(value)
     if not _fits(key.type, value):
-        got = f"{with_article(type(value))} that may be secret" if (key.table, key.name) in SECRET else _brief(value)
+        got = _unshown(value) if is_secret(key.table, key.name) else _brief(value)
         raise ConfigError(f"Expected `{key.name}` in [{key.table}] to be {WORDS[key.type]}, but got {got}")
     if key.type is int and value < 0:
         raise ConfigError(f"Expected `{key.name}` in [{key.table}] to be 0 or more, but got {value}")
-    if key.allowed and not any(value == other and type(value) is type(other) for other in key.allowed):
+    if (
+        key.allowed
+        and not has_variable(value)
+        and not any(value == other and type(value) is type(other) for other in key.allowed)
+    ):
         listed = ", ".join(map(repr, key.allowed))
         raise ConfigError(f"Expected `{key.name}` in [{key.table}] to be one of {listed}, but got {value!r}")
     return value
+
+
+def _unshown(value: object) -> str:
+    """Return what a value is that may be secret."""
+    entries = value.items() if isinstance(value, dict) else ()
+    wrong = [f"{name!r} is {with_article(type(item))}" for name, item in entries if not isinstance(item, str)]
+    return f"{with_article(type(value))} that may be secret{f', in which {wrong[0]}' if wrong else ''}"
 
 
 def _brief(value: object) -> str:
@@ -160,7 +167,10 @@ def _fits(wanted: object, value: object) -> bool:
 
 
 def example(config: Config | None = None) -> str:
-    """Return a TOML file with every key, what it means, and its value; it reads back as `config`, or ``Config()``."""
+    """Return a TOML file with every key, what it means, and its value; it reads back as `config`, or ``Config()``.
+
+    A secret that is written out in `config` is left out.
+    """
     config = Config() if config is None else config
     lines, table = [HEAD], ""
     for key in keys():
@@ -169,8 +179,20 @@ def example(config: Config | None = None) -> str:
             about = (type(getattr(config, table)).__doc__ or "").splitlines()[0]
             lines += [f"\n# {about}\n[{table}]"]
         allowed = f" ({', '.join(map(_toml, key.allowed))})" if key.allowed else ""
-        lines.append(f"# {key.meaning}{allowed}\n{key.name} = {_toml(getattr(getattr(config, table), key.name))}")
+        value = getattr(getattr(config, table), key.name)
+        lines.append(f"# {key.meaning}{allowed}\n{_line(key, value)}")
     return "\n".join(lines) + "\n"
+
+
+def _line(key: Key, value: Any) -> str:
+    """Return the line of a key, without what must not be shown."""
+    if not is_secret(key.table, key.name):
+        return f"{key.name} = {_toml(value)}"
+    if isinstance(value, dict):
+        hidden = [name for name, item in value.items() if is_secret_option(name) and written_out(item)]
+        line = f"{key.name} = {_toml({name: item for name, item in value.items() if name not in hidden})}"
+        return "\n".join([*(f"# {json.dumps(name)} is set, but not shown" for name in hidden), line])
+    return f"# {key.name} is set, but not shown" if written_out(value) else f"{key.name} = {_toml(value)}"
 
 
 def _toml(value: object) -> str:

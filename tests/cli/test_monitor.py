@@ -157,7 +157,15 @@ def test_the_configuration_that_is_printed_is_the_one_given(cli, tmp_path) -> No
         (("events.jsonl", "--serve-max-classes", "-1"), 2, "Expected `max_classes` in [serve] to be 0 or more"),
         (("events.jsonl", "--store-path", ""), 2, "Expected `path` in [store] to name a file"),
         (("events.jsonl", "--config", "events.jsonl"), 2, "events.jsonl: no TOML"),
-        (("events.jsonl", "--alerts-webhook", "ftp://secret"), 2, "Expected `webhook`"),
+        (("events.jsonl", "--alerts-webhook", "ftp://hunter2"), 2, "Expected `webhook` from --alerts-webhook-file"),
+        (("events.jsonl", "--serve-token", "hunter2"), 2, "Expected `token` from --serve-token-file"),
+        (
+            ("events.jsonl", "--serve-token-file", "events.jsonl/x"),
+            2,
+            "Expected `token_file` in [serve] to name a file",
+        ),
+        (("events.jsonl", "--serve-token", "${NO_SUCH}"), 2, "the environment variable 'NO_SUCH'"),
+        (("--source-options", "sasl.password=hunter2"), 2, "'sasl.password' as sasl.password_file=FILE"),
         (("events.jsonl", "--stay", "--once"), 2, "one of them"),
         (("--source-kind", "memory"), 2, "Expected `kind`"),
         (("--source-kind", "kafka"), 2, "predictions"),
@@ -173,7 +181,7 @@ def test_what_is_refused(cli, folder, arguments, status, message) -> None:
     assert (result.status, result.out) == (status, "")
     assert message in result.err
     assert result.err.count("\n") == 1
-    assert "secret" not in result.err
+    assert "hunter2" not in result.err
     assert os.listdir(folder) == ["events.jsonl"]
 
 

@@ -6,6 +6,7 @@ An input is a byte that selects TOML or flags, and the text: a TOML file, or one
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import re
 import tempfile
@@ -23,19 +24,20 @@ from stream_metrics.monitor.alerting import Alerts
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.configure import ConfigError, configured, example, keys, tables_of
 from stream_metrics.monitor.monitor import Monitor
+from stream_metrics.monitor.secrets import is_secret_option, resolved, written_out
 
 __all__ = ["COVERED", "check", "mutate", "seeds"]
 
 COVERED = (
     "stream_metrics.monitor.config", "stream_metrics.monitor.configure",
-    "stream_metrics.cli.monitor_flags", "stream_metrics.cli.options", "tomllib",
+    "stream_metrics.monitor.secrets", "stream_metrics.cli.monitor_flags", "stream_metrics.cli.options", "tomllib",
 )  # fmt: skip
 KEYS = list(keys())
 TABLES = sorted({key.table for key in KEYS})
 VALUES = ["true", "false", "nan", "inf", "-inf", "0", "-1", "1", "1.5", "1e999", "65536", "1_000"]
 VALUES += ["0xffffffffffffffffff", "1e300"]
 VALUES += ["9" * 5000, "0x" + "f" * 5000, "[" * 2000, "1979-05-27", "07:32:00", "1979-05-27T07:32:00Z", "{}", "[]"]
-VALUES += ['""']
+VALUES += ['""', '"${HOME}"', '"$${HOME}"', '"${"', '"/dev/null"', '{"sasl.password" = "x", "a_file" = "/dev/null"}']
 VALUES += ['"30s"', '"0s"', '"1h"', '"9999d"', '"1ns"', '"\\u0000"', '"\\u007f"', '"\\ud800"', '"\\n"', '"é"']
 VALUES += ["[1, 1.0, true]"]
 VALUES += ['["1h", "1h"]', '["5m"]', '["total"]', '["accuracy"]', '["a", 1]', '["cat", "dog"]', "[nan]", "[1, [2]]"]
@@ -104,9 +106,12 @@ def check(data: bytes) -> str:
         return CODE.sub("", re.sub(r"^.*toml: ", "", str(error)))
     printed = example(config)
     again = configured(tomllib.loads(printed))
+    options = config.source.options.items()
+    shown = {name: text for name, text in options if not (is_secret_option(name) and written_out(text))}
     assert repr(again) == repr(config), "another configuration than was printed"
-    assert again.source.options == config.source.options
-    assert example(again) == printed
+    assert again.source.options == shown
+    assert again.serve.token == ("" if written_out(config.serve.token) else config.serve.token)
+    assert example(again) == printed or "is set, but not shown" in printed
     return _used(config)
 
 
@@ -114,6 +119,8 @@ def _from_file(text: bytes) -> Config:
     with tempfile.NamedTemporaryFile(suffix=".toml") as file:
         Path(file.name).write_bytes(text)
         tables = tables_of(file.name)
+    with contextlib.suppress(ConfigError):
+        configured(resolved(tables))
     return configured(tables)
 
 

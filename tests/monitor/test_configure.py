@@ -24,7 +24,7 @@ def test_the_example_reads_back_as_the_defaults() -> None:
 
 ODD: dict[str, Any] = {
     "counting": {"title": "\x7f\0\n\"'\\é", "labels": ["1", 1, 1.5, True, 1e300, float("inf")]},
-    "serve": {"token": " ", "port": 0, "matrix": True},
+    "serve": {"token": "${T\u007f}", "port": 0, "matrix": True},
     "source": {"options": {"a.b": "\x7f", "": "", "é\n": "="}},
     "join": {"max_pending": 2**63 - 1},
     "alerts": {"rules": ['recall["\\u007f"] < 1']},

@@ -14,13 +14,13 @@ from collections.abc import Collection, Mapping
 
 from stream_metrics.errors import StreamMetricsError
 from stream_metrics.monitor import config
+from stream_metrics.monitor.secrets import is_secret_option
 
 __all__ = ["SourceError", "checked", "consumer_options", "first", "hidden", "incremental", "topics"]
 
 OURS = {"bootstrap.servers": "servers", "group.id": "group"}
 FIXED = {"enable.auto.commit": False, "auto.offset.reset": "error", "enable.partition.eof": True}
 FIRST = ("earliest", "latest")
-SECRET = ("password", "secret", "token", "key.pem", "sasl.oauthbearer.config", "assertion")
 PROTOCOL, STRATEGY, ASSIGNOR = "group.protocol", "partition.assignment.strategy", "group.remote.assignor"
 
 
@@ -84,6 +84,6 @@ def hidden(text: object, options: Mapping[str, object]) -> str:
     """Return a text without the passwords that are among the options."""
     result = str(text)
     for name, value in options.items():
-        if any(word in name for word in SECRET) and value:
+        if is_secret_option(name) and value:
             result = result.replace(str(value), "***")
     return result

@@ -68,7 +68,7 @@ def _sorted(mapping: Mapping[str, T]) -> dict[str, T]:
 def write_export(path: str, export: Export) -> None:
     """Write an export, all of it or nothing; ``StoreError`` if that fails."""
     try:
-        write_file(path, export.to_bytes())
+        write_file(path, export.to_bytes(), private=True)
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error
 

@@ -9,17 +9,38 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 try:
     import fcntl
 except ImportError:  # not on Windows, where a state file cannot be opened for writing
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Lock", "Locked"]
+__all__ = ["PRIVATE", "Lock", "Locked", "make_private"]
+
+PRIVATE = 0o600  # of files that hold predictions of people
 
 PATIENCE = 30.0
 NAP = 0.002
+
+
+def make_private(path: str) -> None:
+    """Make a file that only its owner can read, whatever the umask, or have one that is there be so.
+
+    What cannot be opened is left to whoever opens it next.
+    """
+    with suppress(OSError):
+        os.close(_opened(path))
+    for log in (f"{path}-wal", f"{path}-shm"):  # later ones get the mode of the file
+        with suppress(FileNotFoundError, PermissionError):
+            os.chmod(log, PRIVATE)
+
+
+def _opened(path: str) -> int:
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE)
+    with suppress(PermissionError):  # it belongs to another user, who chose its mode
+        os.fchmod(handle, PRIVATE)
+    return handle
 
 
 class Locked(Exception):
@@ -33,7 +54,7 @@ class Lock:
         if fcntl is None:
             raise Locked(f"{path}: expected a system with flock, which keeps two processes from writing one file")
         self._path = path
-        self._life = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o644)
+        self._life = _opened(f"{path}.lock")
         self._turn = -1
         try:
             fcntl.flock(self._life, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
@@ -46,7 +67,7 @@ class Lock:
             ) from None
         os.ftruncate(self._life, 0)
         if shared:
-            self._turn = os.open(f"{path}.turn", os.O_RDWR | os.O_CREAT, 0o644)
+            self._turn = _opened(f"{path}.turn")
         else:
             os.pwrite(self._life, str(os.getpid()).encode(), 0)
 

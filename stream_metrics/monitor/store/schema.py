@@ -11,6 +11,7 @@ from __future__ import annotations
 import sqlite3
 from urllib.parse import quote
 
+from stream_metrics.monitor.store.locks import make_private
 from stream_metrics.monitor.store.rows import EmptyStoreError, StoreError
 
 __all__ = ["SCHEMA", "connect", "is_empty", "read_only"]
@@ -40,6 +41,7 @@ create table notes (name text primary key, body blob not null, crc integer not n
 
 def connect(path: str) -> sqlite3.Connection:
     """Open a state file for writing, and make one if there is none; ``StoreError`` if it is not ours to write."""
+    make_private(path)
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
     try:
         is_empty(connection, path, APPLICATION, SCHEMA, KIND)
