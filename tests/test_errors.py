@@ -196,8 +196,8 @@ def test_a_missing_package_is_named_with_its_command(module: str, package: str, 
             "`threshold` and `buckets` .* got `threshold` 0.4 in one and 0.5 in the other, `buckets` 64 in one",
         ),
         (
-            sm.MetricSet(["roc_auc"]), sm.MetricSet(["log_loss"]), "metrics",
-            r"\('roc_auc',\) in one and \('log_loss',\) in the other, where \['ranks'\] and \['ranks', 'losses'\] are",
+            sm.MetricSet(["roc_auc"]), sm.MetricSet(["log_loss"], pairs=False), "pairs",
+            r"True in one and False in the other, where \['ranks'\] and \['ranks', 'losses'\] are",
         ),
         (sm.Recall(), sm.Recall(pos_label="b"), "pos_label", "0/1 and False/True, in one and any labels in the other"),
         (

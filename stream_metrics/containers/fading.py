@@ -32,6 +32,8 @@ from stream_metrics._core.numeric.kernels import MISSING, Lock, checked_weight, 
 from stream_metrics.containers.inner import (
     InRiver,
     check_same,
+    common_prototype,
+    copied_into,
     copier,
     empty_prototype,
     reconfigured_inner,
@@ -344,6 +346,10 @@ class Fading(InRiver, Portable):
         """
         check_same(self, other, CONFIGURATION)
         with self._lock.merging(other._lock):
+            inner = common_prototype(self.inner, other.inner)
+            if inner is not self.inner:
+                self.inner = inner
+                self._states = {stretch: copied_into(inner, state) for stretch, state in self._states.items()}
             if other._latest is None:
                 return self
             latest = max(other._latest, other._latest if self._latest is None else self._latest)

@@ -19,6 +19,8 @@ from stream_metrics.containers.group_keys import factorize_groups, rank, shown
 from stream_metrics.containers.inner import (
     InRiver,
     check_same,
+    common_prototype,
+    copied_into,
     copier,
     empty_prototype,
     reconfigured_inner,
@@ -338,6 +340,7 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             raise reason
         with self.merging(other):
             capacity_left(load_of((self, other)))
+            self._narrow(common_prototype(self.inner, other.inner))
             copied = copier(self.inner, other.inner)
             fresh = {key: _both(self._slots.get(key), slot, copied) for key, slot in other._slots.items()}
             rest = self._rest if other._rest is None else _both(self._rest, other._rest, copied)
@@ -345,6 +348,13 @@ class ByGroup(GroupUpdateBase, InRiver, Portable):
             self._folded.clear()
             self._capacity = 0
         return self
+
+    def _narrow(self, inner: Accumulator) -> None:
+        """Count what `inner` does from now on, which may be less than before."""
+        if inner is not self.inner:
+            self.inner = inner
+            self._slots = {key: Slot(copied_into(inner, slot.state), slot.forms) for key, slot in self._slots.items()}
+            self._rest = None if self._rest is None else Slot(copied_into(inner, self._rest.state))
 
     def copy(self) -> Self:
         """Return an independent copy.

@@ -13,6 +13,8 @@ from stream_metrics.wire import Portable, encoded
 __all__ = [
     "InRiver",
     "check_same",
+    "common_prototype",
+    "copied_into",
     "copier",
     "copy_like",
     "emptied",
@@ -107,16 +109,25 @@ def _shows_like(mine: Any, theirs: Any) -> bool:
     return bool(mine.has_options_of(theirs) if hasattr(mine, "has_options_of") else emptied(mine) == emptied(theirs))
 
 
+def common_prototype(mine: State, theirs: State) -> State:
+    """Return the empty state of a merge: `mine`, unless `theirs` counts less; see `MetricBase.merge`."""
+    if mine == theirs:
+        return mine
+    merged = mine.copy().merge(theirs)
+    return mine if merged == mine else merged
+
+
 def copier(inner: State, theirs: State) -> Callable[[State], State]:
     """Return what copies states from a container with the prototype `theirs` into one with the prototype `inner`."""
-    return _copy if inner == theirs else partial(_merged, inner)
+    return _copy if inner == theirs else partial(copied_into, inner)
 
 
 def _copy(state: State) -> State:
     return state.copy()
 
 
-def _merged(empty: State, state: State) -> State:
+def copied_into(empty: State, state: State) -> State:
+    """Return a copy of a state that counts and shows what the empty one does."""
     return empty.copy().merge(state)
 
 

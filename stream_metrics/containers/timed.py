@@ -20,6 +20,8 @@ from stream_metrics.containers.closing import Closed, closing
 from stream_metrics.containers.inner import (
     InRiver,
     check_same,
+    common_prototype,
+    copied_into,
     copier,
     empty_prototype,
     reconfigured_inner,
@@ -328,6 +330,10 @@ class TimeWindow(PaneUpdateBase, InRiver, Portable):
             capacity_left(load_of((self, other)))
             theirs = other._merges.with_late(other._open)
             panes = self._merges.with_late(self._open)
+            inner = common_prototype(self.inner, other.inner)
+            if inner is not self.inner:
+                self._attach(inner, self._length, self._panes, self._lateness, self.clock)
+                panes = {pane: copied_into(inner, state) for pane, state in panes.items()}
             merged = {pane: panes[pane].copy().merge(state) for pane, state in theirs.items() if pane in panes}
             copied = copier(self.inner, other.inner)
             added = {pane: copied(state) for pane, state in theirs.items() if pane not in panes}

@@ -20,7 +20,7 @@ from stream_metrics.labels.pos_label import check_possible, counted_before, is_d
 from stream_metrics.metrics.base import MetricBase
 from stream_metrics.metrics.folds import batch_of, copied, read_folds, written
 from stream_metrics.metrics.metric import Metric
-from stream_metrics.metrics.needs import in_order, named_states, needed_states, other_states
+from stream_metrics.metrics.needs import differ_by_metrics, in_order, named_states, needed_states, other_states
 from stream_metrics.snapshots.snapshot import Snapshot, Values
 from stream_metrics.states.confusion import ConfusionMatrix
 from stream_metrics.states.limits import Load, sample_cost
@@ -152,6 +152,13 @@ class MetricSet(SetUpdateBase, MetricBase):
             _refuse_options(pos_label=(pos_label, True), threshold=(threshold, None))
         self.threshold = 0.5 if threshold is None else threshold  # of labels alone, without effect
         self._start_scores(needed)
+
+    def _narrow(self, scored: ScoreStates) -> None:
+        """Count less of scores from now on, in the folds as well."""
+        self.attach_scored(scored)
+        self.prototype = None
+        empty = self.emptied()
+        self.unit_folds = {fold: empty.copy().merge(part) for fold, part in self.unit_folds.items()}
 
     def _needed(self) -> tuple[str, ...]:
         """Return what the options need to be counted of scores, as `score_states` names it."""
@@ -312,7 +319,10 @@ class MetricSet(SetUpdateBase, MetricBase):
     def merge_states(self, other: Self) -> None:
         """Add the counts of all samples, but not those of the folds."""
         if self.scored is not None:
-            self.scored.merge(other.scored)
+            mine, theirs = self.scored.in_common(other.scored)
+            mine.merge(theirs)
+            if mine is not self.scored:
+                self._narrow(mine)
         super().merge_states(other)
 
     @property
@@ -369,7 +379,7 @@ class MetricSet(SetUpdateBase, MetricBase):
         assert isinstance(other, MetricSet)
         if self.scored is None and other.scored is None:
             return
-        if self.score_states != other.score_states:
+        if self.score_states != other.score_states and not differ_by_metrics(self, other):
             raise other_states(self, other)
         mine, theirs = ({name: getattr(each, name) for name in COUNTED} for each in (self, other))
         if repr(mine) != repr(theirs):
@@ -379,7 +389,8 @@ class MetricSet(SetUpdateBase, MetricBase):
         """Raise what `merge` would, before anything is changed."""
         super().check_merge(other)
         if self.scored is not None:
-            self.scored.check_merge(other.scored)
+            mine, theirs = self.scored.in_common(other.scored)
+            mine.check_merge(theirs)
 
     def states(self) -> list[BatchState]:
         """Return the states of all samples, without those of the folds."""
@@ -456,7 +467,7 @@ class MetricSet(SetUpdateBase, MetricBase):
         if "threshold" not in options:
             twin._set_threshold(self.threshold)
         if "scores" not in options:
-            counted = {*names} | named_states(twin.metrics, twin.pairs)
+            counted = {*names} | (named_states(twin.metrics, twin.pairs) if "metrics" in options else set())
             if "pairs" in options:
                 counted = counted - {"pairs"} | {"pairs"} & {*twin._needed()}
             twin._start_scores(in_order(counted))
@@ -506,8 +517,8 @@ class MetricSet(SetUpdateBase, MetricBase):
                 metrics, labels=counts.fixed_labels, other=counts.other, zero_division=zero_division, **options
             )
         for names in score_states:
-            if not {"ranks"} | named_states(metric_set.metrics, metric_set.pairs) <= {*names}:
-                raise ValueError("the states that the metrics need")
+            if "ranks" not in names:
+                raise ValueError("a sketch of the scores of all classes")
             metric_set.scores = "any" if scores == "any" else bool(scores)
             metric_set._start_scores(names)
         if metric_set.scored is not None:  # earlier versions let an infinity pass

@@ -11,10 +11,10 @@ from stream_metrics.errors import MergeError, options_differ
 if TYPE_CHECKING:
     from stream_metrics.metrics.metric_set import MetricSet
 
-__all__ = ["in_order", "named_states", "needed_states", "other_states"]
+__all__ = ["differ_by_metrics", "in_order", "named_states", "needed_states", "other_states"]
 
 NAMES = ("ranks", "pairs", "confidence", "losses")  # the states, and whether the first has pairs, in order
-OF_STATES = ("scores", "metrics", "pairs")  # options that say which states are needed
+OF_STATES = ("scores", "pairs")  # options that say which states are needed, whatever the metrics are
 STATES_OF_SCORES = {True: {"ranks", "confidence", "losses"}, "any": {"ranks"}, False: set[str]()}
 
 
@@ -36,6 +36,12 @@ def named_states(metrics: Iterable[str] | None, pairs: bool) -> set[str]:
     rows = [CATALOG[key] for key in metrics or ()]
     paired = pairs and any(row.quadratic and row.state == "ranks" for row in rows)
     return {str(row.state) for row in rows} - {"counts"} | ({"pairs"} if paired else set())
+
+
+def differ_by_metrics(mine: MetricSet, theirs: MetricSet) -> bool:
+    """Tell whether nothing but their metrics makes two sets of scores count different states."""
+    both = bool(mine.score_states and theirs.score_states)
+    return both and repr((mine.scores, mine.pairs)) == repr((theirs.scores, theirs.pairs))
 
 
 def other_states(mine: MetricSet, theirs: MetricSet) -> MergeError:

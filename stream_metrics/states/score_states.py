@@ -83,6 +83,21 @@ class ScoreStates:
             self._capacity = capacity_left([max(state.merge_load()) for state in self.states()], taken)
         self._capacity -= taken
 
+    def in_common(self, other: ScoreStates) -> tuple[ScoreStates, ScoreStates]:
+        """Return what both count, of each: the objects themselves if they count the same."""
+        pairs = self.ranks.pairs and other.ranks.pairs
+        confidence = self.confidence is not None and other.confidence is not None
+        losses = self.losses is not None and other.losses is not None
+        return self._without(pairs, confidence, losses), other._without(pairs, confidence, losses)
+
+    def _without(self, pairs: bool, confidence: bool, losses: bool) -> ScoreStates:
+        """Return states that lack what is False; they share the others with these."""
+        ranks = self.ranks if pairs == self.ranks.pairs else self.ranks.reconfigured(pairs=pairs)
+        sure, lost = self.confidence if confidence else None, self.losses if losses else None
+        if ranks is self.ranks and sure is self.confidence and lost is self.losses:
+            return self
+        return ScoreStates(ranks, sure, lost, self.labels, self.threshold)
+
     def check_merge(self, other: ScoreStates) -> None:
         """Raise what `merge` would."""
         for mine, theirs in zip(self.states(), other.states(), strict=True):

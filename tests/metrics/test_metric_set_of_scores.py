@@ -97,8 +97,8 @@ def test_a_single_score_needs_a_second_class(options: dict[str, Any], feed: str)
         ({"scores": True}, {"scores": True, "buckets": 512}),
         ({"scores": True}, {"scores": True, "sample": 256}),
         ({"scores": True}, {"scores": True, "labels": ["a", "b"]}),
-        ({"scores": True}, {"scores": True, "metrics": ["accuracy"]}),
-        ({"metrics": ["roc_auc"]}, {"metrics": ["log_loss"]}),
+        ({"scores": True}, {"scores": True, "pairs": False}),
+        ({"metrics": ["roc_auc"]}, {"metrics": ["accuracy"]}),
     ],
 )
 def test_sets_that_keep_other_things_do_not_merge(mine: dict[str, Any], theirs: dict[str, Any]) -> None:

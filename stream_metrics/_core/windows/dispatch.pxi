@@ -141,7 +141,7 @@ cdef class PaneUpdateBase(Guarded):
     def _attach(self, inner, int64_t length, int64_t panes, int64_t lateness, clock):
         """Set the configuration; every pane has a copy of the empty state `inner`."""
         self.inner, self._length, self._panes, self._lateness, self.clock_ = inner, length, panes, lateness, clock
-        self.counted = counters_of(inner) is not None
+        self.counted, self.spare = counters_of(inner) is not None, None
 
     @property
     def clock(self):
