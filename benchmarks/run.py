@@ -7,6 +7,7 @@ import datetime
 import importlib
 import sys
 
+import against
 from readme import write_section
 from timing import Line, machine, table
 
@@ -31,7 +32,12 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="name", help=f"of {every}; all but the last {len(ENGINES)} if none")
     parser.add_argument("--engines", action="store_true", help=f"run {', '.join(ENGINES)}")
     parser.add_argument("--write", action="store_true", help="put the table into README.md as well")
+    text = "compare instructions with those of a git revision, or in a file of --record; exit status 1 above 5 %% more"
+    parser.add_argument("--against", metavar="BASELINE", help=text)
+    parser.add_argument("--record", metavar="FILE", help="write the instructions of the last commit as a baseline")
     given = parser.parse_args()
+    if given.record or given.against:
+        return against.record(given.record) if given.record else against.compare(given.against)
     if unknown := set(given.names) - {*QUESTIONS, *ENGINES}:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     if given.names and (given.write or given.engines):
