@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_metrics.labels import sort_key
+from stream_metrics.labels.class_names import number_named
 from stream_metrics.ranking.calibration import reliability_curve
 from stream_metrics.ranking.classes import Ranks, classes, columns
 from stream_metrics.ranking.protocol import OWN
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from stream_metrics.evaluation.evaluation import Evaluation
     from stream_metrics.labels import Label
 
-__all__ = ["data_warnings", "label_warnings"]
+__all__ = ["data_warnings", "label_mismatch", "label_warnings", "matrix_mismatch"]
 
 LEAST = 3  # samples; fewer may be of one class, or all wrong, by chance
 SHOWN = 3  # classes that a sentence names
@@ -66,10 +67,70 @@ def label_warnings(
     str
         A sentence.
     """
-    if predicted and _differ(truth, predicted, n):
-        yield _nothing_in_common(truth, predicted, predictions)
+    mismatch = label_mismatch(truth, predicted, n, predictions)
+    if mismatch is not None:
+        yield mismatch
     if n >= LEAST and len(truth) == 1:
         yield f"All {n:,} true labels are {truth[0]!r:.60}: most metrics compare classes and say little here"
+
+
+def label_mismatch(
+    truth: Sequence[Label], predicted: Sequence[Label], n: int, predictions: str = "predictions"
+) -> str | None:
+    """Return why true labels and predictions seem to be written differently.
+
+    Parameters
+    ----------
+    truth, predicted : sequence of Label
+        The classes that occur as true labels, and as predictions.
+    n : int
+        Number of samples.
+    predictions : str, default "predictions"
+        What a sentence calls the predictions.
+
+    Returns
+    -------
+    str or None
+        A sentence: they have no class in common, or a class occurs as a number and as its text. None if neither is so.
+    """
+    if predicted and _differ(truth, predicted, n):
+        return _nothing_in_common(truth, predicted, predictions)
+    labels = {*truth, *predicted}
+    if all(type(label) is str for label in labels):
+        return None
+    texts = sorted(label for label in labels if type(label) is str and number_named(label) in labels)
+    if not texts:
+        return None
+    pairs = [f"{number_named(text)!r} and {text!r}" for text in texts[:SHOWN]]
+    more = ", ..." if len(texts) > SHOWN else ""
+    return f"Classes are counted apart as numbers and as texts: {', '.join(pairs)}{more}. Check the types"
+
+
+def matrix_mismatch(evaluation: Evaluation) -> str | None:
+    """Return `label_mismatch` of the classes of the confusion matrix of a stream.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The states of a stream, with a confusion matrix.
+
+    Returns
+    -------
+    str or None
+        The sentence, None if the classes are written alike.
+    """
+    truth, predicted = _classes_of_matrix(evaluation)
+    return label_mismatch(truth, predicted, evaluation.n)
+
+
+def _classes_of_matrix(evaluation: Evaluation) -> tuple[list[Label], list[Label]]:
+    """Return the classes that occur as true labels, and as predictions."""
+    labels = evaluation.views["counts"].labels
+    truth, predicted = (
+        [labels[at] for at in np.flatnonzero(evaluation.value_and_undefined(key)[0])]
+        for key in ("support", "predicted_count")
+    )
+    return truth, predicted
 
 
 def _differ(truth: Sequence[Label], others: Sequence[Label], n: int) -> bool:
@@ -94,10 +155,8 @@ def _listed(labels: Sequence[Label]) -> str:
 def _of_labels(evaluation: Evaluation) -> Iterator[str]:
     """Yield what the classes tell: those of the matrix, else those of the scores."""
     if "counts" in evaluation.states:
-        labels = evaluation.views["counts"].labels
-        columns_of = ("support", "predicted_count")
-        truth, predicted = (np.flatnonzero(evaluation.value_and_undefined(key)[0]) for key in columns_of)
-        yield from label_warnings([labels[at] for at in truth], [labels[at] for at in predicted], evaluation.n)
+        truth, predicted = _classes_of_matrix(evaluation)
+        yield from label_warnings(truth, predicted, evaluation.n)
     elif "ranks" in evaluation.states:
         view = evaluation.views["ranks"]
         occurring, scored = _classes_of_scores(view)

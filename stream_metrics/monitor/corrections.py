@@ -47,7 +47,7 @@ def _alone(counts: Counts, pair: Pair) -> tuple[Rows, Chunk]:
     columns, rejected = validate_pairs(Columns.of([pair]))
     if columns is None:
         raise LabelError(rejected[0].detail)
-    rows = group_into_batches(columns, counts.empty, refused.__setitem__)
+    rows = group_into_batches(columns, counts.empty, refused.__setitem__, counts.total.state)
     for error in refused.values():
         raise error
     return rows[0], columns

@@ -137,7 +137,7 @@ class Counts:
             return rejected
         refused: dict[int, StreamMetricsError] = {}
         clock = self.clock(columns)
-        batches = group_into_batches(columns, self.empty, refused.__setitem__)
+        batches = group_into_batches(columns, self.empty, refused.__setitem__, self.total.state)
         for rows in batches:
             for part in parted_by(rows, clock, self._panes()):
                 self._count(part, columns, refused.__setitem__)

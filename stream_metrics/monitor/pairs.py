@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,15 @@ from stream_metrics.labels import Label, canonical, most_likely, ordering
 from stream_metrics.metrics.metric_set import MetricSet
 from stream_metrics.monitor.records import MISSING, Classes, Missing, Origin, Prediction, Rejected, Truth, Weight
 from stream_metrics.monitor.scores import mapping, table
+from stream_metrics.states.confusion import ConfusionMatrix
 
 __all__ = ["Chunk", "Columns", "Pair", "Refuse", "Rows", "group_into_batches", "nanoseconds", "validate_pairs"]
 
 Refuse = Callable[[int, StreamMetricsError], object]
 T = TypeVar("T")
 Row: TypeAlias = "tuple[int, Prediction, Any]"  # number, label, and scores as its kind has them
-Kind: TypeAlias = "str | frozenset[tuple[type, Label]]"  # "labels", "singles", or the classes of a mapping
+# "labels", ("singles", the class beside `pos_label` if the set does not know it), or the classes of a mapping
+Kind: TypeAlias = "str | tuple[str, Label | None] | frozenset[tuple[type, Label]]"
 RowScores: TypeAlias = "NDArray[np.float64] | Sequence[Mapping[Label, float]] | None"
 
 REASONS = ((LabelError, "label"), (ScoreError, "score"), (WeightError, "weight"))
@@ -84,7 +86,8 @@ class Rows(NamedTuple):
     """Rows of one kind as columns; `places` says where they were in the chunk.
 
     `labels` are predictions, None for abstentions; `weights` is None if all are 1. `scores` is None, or what
-    `MetricSet.update_many` takes: a column, a table with `classes`, or a list of mappings.
+    `MetricSet.update_many` takes: a column, a table with `classes`, or a list of mappings. `other` is the class beside
+    `pos_label` in a column of single scores, if the set cannot know it.
     """
 
     places: Sequence[int]
@@ -93,6 +96,7 @@ class Rows(NamedTuple):
     weights: Sequence[Weight] | None
     scores: RowScores = None
     classes: Classes | None = None
+    other: Label | None = None
 
     def some(self, at: Sequence[int]) -> Rows:
         """Return some of the rows, by their numbers among these in increasing order."""
@@ -106,13 +110,14 @@ class Rows(NamedTuple):
             scores = scores[list(at) if run is None else run]
         elif scores is not None:
             scores = _some(scores, at, run)
-        return Rows(places, truths, labels, weights, scores, self.classes)
+        return Rows(places, truths, labels, weights, scores, self.classes, self.other)
 
     def feed(self, state: MetricSet) -> None:
         """Let a state count all rows, or none."""
         if self.scores is None:
             state.state.update_many(self.truths, self.labels, self.weights)
         else:
+            self._tell_other_class(state)
             state.update_many(self.truths, self.labels, self.weights, scores=self.scores, classes=self.classes)
 
     def one(self, state: MetricSet, at: int, do: str) -> None:
@@ -122,9 +127,14 @@ class Rows(NamedTuple):
             labels_only = state.state.update if do == "update" else state.state.revert
             labels_only(self.truths[at], self.labels[at], w)
         else:
+            self._tell_other_class(state)
             scores = self.scores
             one = float(scores[at]) if isinstance(scores, np.ndarray) and not self.classes else scores[at]
             getattr(state, do)(self.truths[at], self.labels[at], w, scores=one, classes=self.classes)
+
+    def _tell_other_class(self, state: MetricSet) -> None:
+        if self.other is not None:
+            state.scored.take_other_class(self.other)
 
 
 def _some(column: Sequence[T], at: Sequence[int], run: slice | None) -> Sequence[T]:
@@ -199,10 +209,14 @@ def nanoseconds(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.rint(seconds * 1e9).astype(np.int64)
 
 
-def group_into_batches(chunk: Chunk, like: MetricSet, refuse: Refuse) -> list[Rows]:
-    """Group rows into homogeneous batches for states like `like`; call `refuse(index, error)` for any other row."""
+def group_into_batches(chunk: Chunk, like: MetricSet, refuse: Refuse, counted: ConfusionMatrix) -> list[Rows]:
+    """Group rows into homogeneous batches for states like `like`; call `refuse(index, error)` for any other row.
+
+    `counted` has the labels before the chunk: where the class beside `pos_label` is not configured, a single score
+    stands for the only other one that was seen up to its row. So which rows are refused does not depend on chunks.
+    """
     rows = _alike(chunk, like)
-    return _by_kind(chunk, like, refuse) if rows is None else [rows]
+    return _by_kind(chunk, like, refuse, counted) if rows is None else [rows]
 
 
 def _alike(chunk: Chunk, like: MetricSet) -> Rows | None:
@@ -236,31 +250,35 @@ def _classes_beside(kinds: set[type], classes: Classes, like: MetricSet) -> Clas
     return None if numeric and kinds - NUMBERS else like.state.class_names.of_all(classes, bool(numeric))
 
 
-def _by_kind(chunk: Chunk, like: MetricSet, refuse: Refuse) -> list[Rows]:
+def _by_kind(chunk: Chunk, like: MetricSet, refuse: Refuse, counted: ConfusionMatrix) -> list[Rows]:
     """Return the rows by kind, each looked at by itself."""
     kinds: dict[Kind, list[Row]] = {}
+    learns = like.scored is not None and like.scored.negative is None
+    others = {*counted.labels} - {like.pos_label} if learns else set()
     fields = chunk.truths, chunk.labels, chunk.scores, chunk.classes
     for place, (truth, prediction, scores, classes) in enumerate(zip(*fields, strict=True)):
         scores = scores if classes is None else mapping(scores, classes)
         try:
-            kind, label, given = _kind(truth, prediction, scores, like)
+            kind, label, given = _kind(truth, prediction, scores, like, others)
         except StreamMetricsError as error:
             refuse(place, error)
         else:
             kinds.setdefault(kind, []).append((place, label, given))
+            if learns:
+                others |= cast("set[Label]", {truth, truth if label is None else label}) - {like.pos_label}
     batches, rest = [], []
     for kind, rows in kinds.items():
         classes = tuple(name for _, name in kind) if isinstance(kind, frozenset) else None
         given = [given for _, _, given in rows]
-        row_scores = None
+        row_scores = other = None
         if classes is not None:
             row_scores = _table(given, classes) if len(rows) >= FEW else None
             if row_scores is None:
                 rest += rows
                 continue
-        elif kind == "singles":
-            row_scores = np.array(given, np.float64)
-        batches.append(_rows(chunk, rows)._replace(scores=row_scores, classes=classes))
+        elif isinstance(kind, tuple):
+            row_scores, other = np.array(given, np.float64), kind[1]
+        batches.append(_rows(chunk, rows)._replace(scores=row_scores, classes=classes, other=other))
     rest.sort(key=itemgetter(0))
     return [*batches, _rows(chunk, rest)._replace(scores=[given for _, _, given in rest])] if rest else batches
 
@@ -271,10 +289,12 @@ def _rows(chunk: Chunk, rows: list[Row]) -> Rows:
     return Rows(places, [truths[place] for place in places], [label for _, label, _ in rows], some)
 
 
-def _kind(truth: Any, prediction: Any, scores: Any, like: MetricSet) -> tuple[Kind, Prediction, object]:
-    """Return the kind of a row, its label, and its scores: "labels", "singles", or the set of the classes of a mapping.
+def _kind(
+    truth: Any, prediction: Any, scores: Any, like: MetricSet, others: set[Label]
+) -> tuple[Kind, Prediction, object]:
+    """Return the kind of a row, its label, and its scores. `others` are the classes seen beside `pos_label`.
 
-    LabelError or ScoreError for anything else.
+    LabelError or ScoreError for what is of no kind.
     """
     if scores is MISSING and prediction is MISSING:
         raise LabelError("Expected a prediction or scores, but got neither")
@@ -292,15 +312,17 @@ def _kind(truth: Any, prediction: Any, scores: Any, like: MetricSet) -> tuple[Ki
     if like.scored is None and not unsaid:
         return "labels", prediction, None
     if not mapping:
-        return "singles", *_single(truth, None if unsaid else prediction, scores, like)
+        return _single(truth, None if unsaid else prediction, scores, like, others)
     label = most_likely(scores, "scores") if unsaid else prediction
     if like.scored is None:
         return "labels", label, None
     return frozenset(zip(map(type, scores), scores, strict=True)), label, scores  # 1, 1.0 and True are counted apart
 
 
-def _single(truth: Label, prediction: Label | None, scores: object, like: MetricSet) -> tuple[Label, float]:
-    """Return the label and the score where a single number is given."""
+def _single(
+    truth: Label, prediction: Label | None, scores: object, like: MetricSet, others: set[Label]
+) -> tuple[Kind, Label, float]:
+    """Return the kind, the label and the score where a single number is given."""
     if isinstance(scores, bool) or not isinstance(scores, int | float | np.integer | np.floating):
         raise ScoreError(f"Expected `scores` to be a mapping from class to number, or a number, but got {scores!r:.60}")
     if like.scored is None:
@@ -309,12 +331,19 @@ def _single(truth: Label, prediction: Label | None, scores: object, like: Metric
         score = float(scores)
     except OverflowError:
         raise ScoreError(f"Expected the score to be a finite number, but got {scores!r:.60}") from None
-    if prediction is not None:
-        return prediction, score
-    if score < like.scored.threshold and like.scored.negative is None:  # a label seen elsewhere would depend on batches
+    other: Label | None = None
+    if like.scored.negative is None:
         positive = like.scored.ranks.pos_label
-        raise ScoreError(f"Expected a prediction, as the class beside {positive!r} is not known, but got {score}")
-    return like.scored.rule.of_sample(score, truth, ())[0], score
+        beside = others | {canonical(label, "y_true") for label in (truth, prediction) if label is not None}
+        beside.discard(positive)
+        if len(beside) == 1:
+            (other,) = beside
+        elif score < like.scored.threshold:
+            known = " or ".join(sorted(map(repr, beside))) or "not known yet"
+            wanted = f"Expected `labels` with both classes, as the class beside {positive!r} is {known:.100}"
+            raise ScoreError(f"{wanted}, but got {score}")
+    label = like.scored.rule.of_sample(score, truth, () if other is None else (other,))[0]
+    return ("singles", other), label if prediction is None else prediction, score
 
 
 def _table(rows: Sequence[Mapping[Label, float]], names: Classes) -> NDArray[np.float64] | None:

@@ -159,7 +159,8 @@ class WindowView(Struct, kw_only=True):
     `metrics` has values, `estimates` what certainly contains those computed from sketches, `intervals` confidence
     intervals, `interval_notes` why some are not to be trusted, `label_bounds` between what a metric lies whatever the
     missing labels are, `label_bounds_missing` why there are none, `better` the direction ("higher", "lower" or None),
-    and `range` the least and the largest value that is possible. `warnings` are sentences about data that look wrong.
+    and `range` the least and the largest value that is possible. `warnings` are sentences about data that look wrong;
+    `mismatch` is the one that says that true labels and predictions seem to be written differently, or empty.
     """
 
     n: int = 0
@@ -177,6 +178,7 @@ class WindowView(Struct, kw_only=True):
     better: dict[str, str | None] = {}
     range: dict[str, tuple[Number | None, Number | None]] = {}
     warnings: list[str] = []
+    mismatch: str = ""
     classes: list[ClassRow] = []
     classes_omitted: int = 0
     matrix: Matrix = msgspec.field(default_factory=Matrix)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from stream_metrics.catalog.table import CATALOG
 from stream_metrics.evaluation.numbers import number_of
+from stream_metrics.evaluation.warnings import matrix_mismatch
 from stream_metrics.labels import Label
 from stream_metrics.labels.json_names import json_number
 from stream_metrics.metrics.metric_set import states_by_name
@@ -115,6 +116,7 @@ def snapshot_view(
         better={key: CATALOG[key].direction for key in keys},
         range={key: (json_number(CATALOG[key].low), json_number(CATALOG[key].high)) for key in keys},
         warnings=list(snapshot.warnings),
+        mismatch=matrix_mismatch(snapshot.evaluation) or "",
         classes=_classes(snapshot, shown, names, valid, unlabelled),
         classes_omitted=len(most) - len(shown),
         matrix=_matrix(snapshot, np.sort(most[:MOST_CELLS]), list(names.values())),

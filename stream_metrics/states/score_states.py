@@ -74,6 +74,10 @@ class ScoreStates:
             by_name |= {name: RemainingRanks(counted, removed) for name, counted, removed in gone}
         return by_name
 
+    def take_other_class(self, label: Label) -> None:
+        """Count single scores as of this class beside `pos_label`, which a caller knows who has seen other samples."""
+        self.negative = self.rule.negative = (label,)
+
     def _take_capacity(self, taken: int) -> None:
         """Raise WeightError unless every state can count that much more, of weight and of samples.
 

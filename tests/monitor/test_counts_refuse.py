@@ -100,7 +100,7 @@ def test_score_classes_may_come_in_any_order() -> None:
         (
             SPAM,
             pair(truth="spam", prediction=MISSING, scores=0.25),
-            "the class beside 'spam' is not known, but got 0.25",
+            "the class beside 'spam' is not known yet, but got 0.25",
         ),
     ],
 )

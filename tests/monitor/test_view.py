@@ -36,6 +36,7 @@ TOP = {
 WINDOW = {
     "n", "weight", "abstained", "metrics", "estimates", "better", "range", "classes", "matrix", "curves", "groups",
     "coverage", "delay", "intervals", "interval_notes", "interval", "label_bounds", "label_bounds_missing", "warnings",
+    "mismatch",
 }  # fmt: skip
 CLASS = {
     "label", "support", "predicted", "true_positives", "precision", "recall", "f1", "roc_auc", "intervals",
