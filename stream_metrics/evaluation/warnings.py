@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["data_warnings", "label_mismatch", "label_warnings", "matrix_mismatch"]
 
 LEAST = 3  # samples; fewer may be of one class, or all wrong, by chance
+LEAST_ALARM = 50  # samples from which that is worth an alarm
 SHOWN = 3  # classes that a sentence names
 CLOSE = 0.01  # by which a mean sum of probabilities may differ from 1
 MARGINS = (
@@ -75,7 +76,7 @@ def label_warnings(
 
 
 def label_mismatch(
-    truth: Sequence[Label], predicted: Sequence[Label], n: int, predictions: str = "predictions"
+    truth: Sequence[Label], predicted: Sequence[Label], n: int, predictions: str = "predictions", least: int = LEAST
 ) -> str | None:
     """Return why true labels and predictions seem to be written differently.
 
@@ -87,13 +88,15 @@ def label_mismatch(
         Number of samples.
     predictions : str, default "predictions"
         What a sentence calls the predictions.
+    least : int, default 3
+        Fewer samples may have no class in common by chance, unless the types differ, too.
 
     Returns
     -------
     str or None
         A sentence: they have no class in common, or a class occurs as a number and as its text. None if neither is so.
     """
-    if predicted and _differ(truth, predicted, n):
+    if predicted and _differ(truth, predicted, n, least):
         return _nothing_in_common(truth, predicted, predictions)
     labels = {*truth, *predicted}
     if all(type(label) is str for label in labels):
@@ -107,7 +110,7 @@ def label_mismatch(
 
 
 def matrix_mismatch(evaluation: Evaluation) -> str | None:
-    """Return `label_mismatch` of the classes of the confusion matrix of a stream.
+    """Return `label_mismatch` of the classes of the confusion matrix of a stream, once chance is out of the question.
 
     Parameters
     ----------
@@ -120,7 +123,7 @@ def matrix_mismatch(evaluation: Evaluation) -> str | None:
         The sentence, None if the classes are written alike.
     """
     truth, predicted = _classes_of_matrix(evaluation)
-    return label_mismatch(truth, predicted, evaluation.n)
+    return label_mismatch(truth, predicted, evaluation.n, least=LEAST_ALARM)
 
 
 def _classes_of_matrix(evaluation: Evaluation) -> tuple[list[Label], list[Label]]:
@@ -133,11 +136,11 @@ def _classes_of_matrix(evaluation: Evaluation) -> tuple[list[Label], list[Label]
     return truth, predicted
 
 
-def _differ(truth: Sequence[Label], others: Sequence[Label], n: int) -> bool:
+def _differ(truth: Sequence[Label], others: Sequence[Label], n: int, least: int = LEAST) -> bool:
     """Tell whether no class is in both, and not by chance: there are some samples, or the types differ, too."""
     if not truth or set(truth) & set(others):
         return False
-    return n >= LEAST or not {sort_key(label)[0] for label in truth} & {sort_key(label)[0] for label in others}
+    return n >= least or not {sort_key(label)[0] for label in truth} & {sort_key(label)[0] for label in others}
 
 
 def _nothing_in_common(truth: Sequence[Label], others: Sequence[Label], what: str) -> str:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 
 from stream_metrics.monitor.alerts.engine import Change, Engine
-from stream_metrics.monitor.alerts.rules import rules_of
+from stream_metrics.monitor.alerts.rules import DEFAULTS, parse, rules_of
 from stream_metrics.monitor.alerts.sinks import LogSink, Sink, Webhook
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.monitor import Monitor
@@ -34,7 +34,8 @@ class Alerts:
     """
 
     def __init__(self, config: Config, monitor: Monitor, sinks: Mapping[str, Sink] | None = None) -> None:
-        self.engine = Engine(rules_of(config.alerts.rules, config.counting), config.counting.title)
+        defaults = [parse(text) for text in DEFAULTS] if config.alerts.defaults else []
+        self.engine = Engine(rules_of(config.alerts.rules, config.counting), config.counting.title, defaults)
         self._sinks = dict(_sinks(config) if sinks is None else sinks)
         self._monitor = monitor
         self._lock = threading.Lock()

@@ -123,6 +123,7 @@ class Alerts:
     """Alert rules, and where alerts are sent."""
 
     rules: tuple[str, ...] = _key((), "such as 'balanced_accuracy[1h] < 0.8 for 5m', 'changed(accuracy) arl=10000'")
+    defaults: bool = _key(True, "also fire if over 1 % of records are rejected, or if labels differ in type")
     webhook: str = _key("", "an address to which alerts are posted as JSON; it may hold a secret", shown=False)
     webhook_file: str = _key("", "a file that has the address")
     log: bool = _key(True, "write alerts to the log")

@@ -34,6 +34,7 @@ from stream_metrics.monitor.flows import FlowCounters
 from stream_metrics.monitor.history import History
 from stream_metrics.monitor.outcomes import JoinStats
 from stream_metrics.monitor.partition import Partition, by_part
+from stream_metrics.monitor.recent import RecentRejects
 from stream_metrics.monitor.records import Record, Rejected
 from stream_metrics.monitor.store import StaleOwner, Store, StoreError
 from stream_metrics.monitor.store.export import Export, Exported, write_export
@@ -88,6 +89,7 @@ class Monitor:
         self._stale: list[StaleOwner] = []  # to be raised at the end of a step
         self._rate: deque[tuple[float, int]] = deque([(time.monotonic(), 0)], SECONDS)
         self._read = 0
+        self._recent = RecentRejects()
         self._alerts: list[Alert] = []  # as the view shows them
         self._on_checkpoint: list[Callable[[dict[tuple[str, int], int]], object]] = []
         self._extra_metrics: tuple[str, ...] = ()  # that rules need, beside those that the view always has
@@ -203,7 +205,9 @@ class Monitor:
         before = partition.unreadable
         with self._lock:
             try:
-                self._dead_letters.extend(partition.take(unread, events, bad, now))
+                refused = partition.take(unread, events, bad, now)
+                self._dead_letters.extend(refused)
+                self._recent.note(time.monotonic(), len(unread), len(refused))
             except BaseException as error:  # discard the partition: it is only partly updated
                 del self._partitions[partition.number]
                 if not isinstance(error, StaleOwner):
@@ -317,6 +321,7 @@ class Monitor:
             operation = operation_view(partitions, self._lag)
             operation.flows = self._flows.view(partitions if self.store is None else ())
             operation.source = self._source_state(partitions, now, at)
+            operation.records.rejected_share = self._recent.share(time.monotonic())
             operation.dead_letters = [DeadLetter(*letter) for letter in reversed(self._dead_letters)]
         operation.started, operation.alerts = self.started, self._alerts
         with self._showing:

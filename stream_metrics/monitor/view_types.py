@@ -220,11 +220,15 @@ class Flows(Struct):
 
 
 class Records(Struct):
-    """Records read, those rejected by reason, and the rate over the last seconds."""
+    """Records read, those rejected by reason, and the rate over the last seconds.
+
+    `rejected_share` is the share rejected in the last 5 minutes, or of the last 1,000 records if these took longer.
+    """
 
     read: int = 0
     rejected: dict[str, int] = {}
     per_second: float | None = None
+    rejected_share: float | None = None
 
 
 class SourceState(Struct):

@@ -274,7 +274,7 @@ def test_operation_is_sent_as_it_is() -> None:
     assert sent["delays"] == {"le": [1, 10], "counts": [5, 9, 3], "sum": 1.5}
     assert sent["dead_letters"][0]["detail"] == "\ud800"
     assert (sent["started"], sent["now"]) == (1.0, 200.0)
-    assert sent["records"] == {"read": 0, "rejected": {}, "per_second": None}
+    assert sent["records"] == {"read": 0, "rejected": {}, "per_second": None, "rejected_share": None}
 
 
 @pytest.mark.parametrize("config", [SOFT, HARD])

@@ -32,7 +32,7 @@ JOIN = {
     "predictions_duplicate": 9,
     "predictions_expired": 1_204,
     "corrections": 77,
-    "corrections_refused": 1,
+    "corrections_refused": 0,
 }
 DELAYS = {
     "le": [1, 3, 10, 30, 60, 180, 600, 1800, 3600],

@@ -3,7 +3,8 @@
 Time is the monitor's clock, and only time between two evaluations counts, so that neither a restart nor a value that is
 not known makes a rule older than it was seen to be. A rule whose value is not known is shown as unknown, with the
 reason, unless it fires: then it goes on firing. States are kept with the checkpoint: a rule that fires goes on
-firing after a restart, without being told again. A rule that the configuration no longer has is forgotten.
+firing after a restart, without being told again. A rule that the configuration no longer has is forgotten. Rules that
+are there by default are shown while they are broken only.
 
 A rule about changes fires with every alarm that a partition has raised since it was seen last, or since it was loaded
 if it was never seen, and while a change holds there; so no alarm is missed, however late the look. It ends when no
@@ -60,11 +61,19 @@ class _Alert:
 
 
 class Engine:
-    """Evaluates rules over views, one after another; `title` is that of the model. For one thread at a time."""
+    """Evaluates rules over views, one after another; `title` is that of the model. For one thread at a time.
 
-    def __init__(self, rules: Sequence[Rule | Changed], title: str = "") -> None:
-        self.rules, self.title = tuple(rules), title
-        self._alerts = {rule.text: _Alert() for rule in rules}
+    `defaults` are rules beside those that a configuration names.
+    """
+
+    def __init__(
+        self, rules: Sequence[Rule | Changed], title: str = "", defaults: Sequence[Rule | Changed] = ()
+    ) -> None:
+        named = {rule.text for rule in rules}
+        defaults = [rule for rule in defaults if rule.text not in named]
+        self.rules, self.title = (*rules, *defaults), title
+        self._defaults = {rule.text for rule in defaults}
+        self._alerts = {rule.text: _Alert() for rule in self.rules}
         self._last: float | None = None
 
     @property
@@ -155,7 +164,9 @@ class Engine:
     def shown(self) -> list[Alert]:
         """Return the alerts as a view shows them."""
         return [
-            Alert(rule, alert.shown, alert.since, alert.value, alert.note) for rule, alert in self._alerts.items()
+            Alert(rule, alert.shown, alert.since, alert.value, alert.note)
+            for rule, alert in self._alerts.items()
+            if rule not in self._defaults or alert.state != OK
         ]
 
     def state(self) -> dict[str, list[object]]:

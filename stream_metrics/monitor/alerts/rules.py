@@ -38,7 +38,7 @@ from stream_metrics.monitor.alerts.values import CLASS, METRICS, OPERATION, TOTA
 from stream_metrics.monitor.config import Counting
 from stream_metrics.monitor.view_types import View
 
-__all__ = ["Changed", "Comparison", "Rule", "RuleError", "parse", "rules_of"]
+__all__ = ["DEFAULTS", "Changed", "Comparison", "Rule", "RuleError", "parse", "rules_of"]
 
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 NAME, TEXT, NUMBER = r"[A-Za-z_]\w*", r'"(?:[^"\\]|\\.)*"', r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])"
@@ -51,6 +51,7 @@ OPTIONS: dict[str, tuple[str, Any, Any, Any, str]] = {  # pattern, type, least, 
     "direction": ("(?:worse|better|both)(?!\\w)", str, None, None, "worse, better or both"),
 }
 LONGEST = 500
+DEFAULTS = ("rejected_share > 0.01", "mismatched_labels > 0")  # what is wrong with any model
 
 
 class RuleError(StreamMetricsError, ValueError):

@@ -5,7 +5,8 @@
     max_gap(recall, country)[1d]   the largest difference between two groups; the second name is for the reader
     n[1h]  abstained[1h]  coverage[1h]  delay_p50[1h]  delay_p90[1h]  delay_p99[1h]
     source_up  silence  lag  lag_seconds  checkpoint_age  rejected  unreadable  incomplete  pending  records_per_second
-    expired_early  forgotten  corrections_refused  labels_unmatched
+    expired_early  forgotten  corrections_refused  labels_unmatched  rejected_share  rejected_decode (or another
+    reason: field, time, label, score, weight, other)  mismatched_labels
 
 `precision`, `recall` and `f1` without a class are the mean over classes (`macro_recall`). A number that is not known,
 or 0/0, is None.
@@ -14,7 +15,9 @@ or 0/0, is None.
 its time; `lag_seconds` is how old the newest event is by its own time. While the source cannot be read, `lag` is not
 known. `unreadable` is the number of partitions of which no record was an event so far, `incomplete` the number of
 reasons why counts lack records. `expired_early` are predictions that were given up because more than `max_pending`
-waited, `forgotten` ids beyond `max_ids`.
+waited, `forgotten` ids beyond `max_ids`. `rejected_share` is of the last 5 minutes, or of the last 1,000 records if
+these took longer. `mismatched_labels` is 1 if true labels and predictions of the first window that has samples seem to
+be written differently, 1 and "1", else 0.
 """
 
 from __future__ import annotations
@@ -22,8 +25,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from stream_metrics.catalog.table import CATALOG
+from stream_metrics.monitor.records import REASONS
 from stream_metrics.monitor.view_types import GroupRow, View, WindowView
 
 __all__ = ["CLASS", "METRICS", "OPERATION", "TOTAL", "WINDOW", "Value", "suggestion"]
@@ -35,6 +40,18 @@ METRICS = {row.key: row for row in CATALOG.values() if row.kind == "whole"}
 METRICS |= {name: CATALOG[mean] for name, mean in MEANS.items()}
 DELAYS = {"delay_p50": "p50", "delay_p90": "p90", "delay_p99": "p99"}
 WINDOW = ("n", "abstained", "coverage", *DELAYS)
+
+
+def _rejected(reason: str, view: View) -> int:
+    return view.records.rejected.get(reason, 0)
+
+
+def _mismatched(view: View) -> int:
+    names = [name for name in view.windows if name != TOTAL and view.by_window[name].n] or [TOTAL]
+    part = view.by_window.get(names[0])
+    return int(part is not None and bool(part.mismatch))
+
+
 OPERATION: dict[str, Callable[[View], float | None]] = {
     "source_up": lambda view: int(view.source.state != "away"),
     "silence": lambda view: view.source.silence,
@@ -50,6 +67,9 @@ OPERATION: dict[str, Callable[[View], float | None]] = {
     "forgotten": lambda view: view.join.forgotten,
     "corrections_refused": lambda view: view.join.corrections_refused,
     "labels_unmatched": lambda view: view.join.labels_unmatched,
+    "rejected_share": lambda view: view.records.rejected_share,
+    **{f"rejected_{reason}": partial(_rejected, reason) for reason in REASONS},
+    "mismatched_labels": _mismatched,
 }
 
 

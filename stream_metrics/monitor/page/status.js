@@ -1,11 +1,11 @@
 // The one sentence at the top: is the model well? The worst of what is known decides, in this order: no connection,
 // nothing read any more, an alert firing, a source that cannot be read (blind), no data, a checkpoint that failed, partitions without any event, counts
-// that lack records, an alert pending, a rule whose value is unknown. Without rules nothing defines what "well" means, so
+// that lack records, records rejected, labels of several types, corrections refused, an alert pending, a rule whose value is unknown. Without rules nothing defines what "well" means, so
 // the page says only that it is live. The sentence is spoken to screen
 // readers when its kind or the alerts change, not whenever a number in it does.
 
 import { byId, setAttribute, setText, short } from "./dom.js";
-import { count, duration, moment, standing, windowName } from "./format.js";
+import { count, duration, moment, share, standing, windowName } from "./format.js";
 import { absent } from "./workers.js";
 
 // Icons of the tab, by state: shape and colour, as on the page.
@@ -19,6 +19,9 @@ const TAB = {
   blind: ["#a63d00", "M7 16q9-10 18 0q-9 10-18 0M9 24L23 8"],
   nodata: ["#6b3fa0", "M11 16h.1M16 16h.1M21 16h.1"],
 };
+
+const REJECTING = 0.01; // the share of records that is too much, as in the default rule
+const DEFAULTS = /^(rejected_share|mismatched_labels)\b/; // rules that the bar says in words
 
 let spoken = "";
 let tab = "";
@@ -64,10 +67,17 @@ export function judge(view, feed, now = Date.now()) {
       detail: `Counts lack records: ${view.incomplete.map((part) => short(described(part))).join("; ")}`,
     };
   }
+  const doubt = doubtful(view);
+  if (doubt !== null) return { kind: "warn", ...doubt };
   const early = view.join.expired_early;
   if (early > 0) {
     const detail = `${count(early)} predictions were given up before their time, since more than max_pending waited`;
     return { kind: "warn", text: "Predictions lost", detail };
+  }
+  const refused = view.join.corrections_refused;
+  if (refused > 0) {
+    const detail = `${plural(refused, "label was", "labels were")} corrected later than keep_joined, and counts have the first one`;
+    return { kind: "warn", text: "Corrections refused", detail };
   }
   if (pending.length > 0)
     return { kind: "warn", text: plural(pending.length, "alert pending", "alerts pending"), detail: rules(pending) };
@@ -85,6 +95,19 @@ export function judge(view, feed, now = Date.now()) {
     text: "Well",
     detail: `No alert of ${plural(view.alerts.length, "rule", "rules")} is firing${slow}`,
   };
+}
+
+/** What is wrong with the data, as {text, detail}, or null: many records are rejected, or labels differ in type. */
+function doubtful(view) {
+  const { rejected, rejected_share: recent } = view.records;
+  if (recent > REJECTING) {
+    const reasons = Object.entries(rejected).sort((a, b) => b[1] - a[1]);
+    const detail = `of the last records; since the start ${reasons.map(([reason, n]) => `${count(n)} for ${reason}`).join(", ")}`;
+    return { text: `Rejecting ${share(recent)}`, detail };
+  }
+  const windows = view.windows.filter((name) => name !== "total" && view.by_window[name].n > 0);
+  const { mismatch } = view.by_window[windows[0] ?? "total"] ?? {};
+  return mismatch ? { text: "Labels differ", detail: short(mismatch, 300) } : null;
 }
 
 function notSaved(view) {
@@ -113,6 +136,9 @@ function alarm(view, firing) {
   const long = typeof first.since === "number" ? ` · for ${duration(view.now - first.since)}` : "";
   const source = view.source.state === "away" ? " · blind: the source cannot be read" : "";
   const detail = `${short(first.rule)} · ${standing(first)}${long}${more}${source}`;
+  const doubt = doubtful(view);
+  if (doubt !== null && firing.every((alert) => DEFAULTS.test(alert.rule)))
+    return { kind: "firing", text: doubt.text, detail: `${doubt.detail}${long}${source}` };
   return { kind: "firing", text: plural(firing.length, "alert firing", "alerts firing"), detail };
 }
 

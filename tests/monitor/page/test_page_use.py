@@ -83,6 +83,34 @@ def test_what_is_not_known_is_never_green(visit):
     assert len({colour for _, _, colour in seen.values()}) == 5
 
 
+def test_doubts_about_the_data_are_said_in_words(visit):
+    """Rejected records, labels of two types and corrections that were refused are never green, firing or not."""
+    view = make_view(4, 3)
+    page, server = visit(view)
+    seen = []
+    wrong = {"rejected_share": 0.087, "rejected": {"decode": 2, "label": 12}}
+    rejecting = view | {"records": view["records"] | wrong}
+    alert = {"rule": "rejected_share > 0.01", "state": "firing", "since": view["now"] - 60, "value": 0.087}
+    differ = view["by_window"] | {"1h": view["by_window"]["1h"] | {"mismatch": "Classes are counted apart: 1 and '1'"}}
+    for kind, shown in (
+        ("warn", rejecting),
+        ("firing", rejecting | {"alerts": [*view["alerts"], alert]}),
+        ("warn", view | {"by_window": differ}),
+        ("firing", rejecting | {"alerts": [*view["alerts"], alert, alert | {"rule": "n < 1"}]}),
+        ("warn", view | {"join": view["join"] | {"corrections_refused": 3}}),
+    ):
+        server.publish(shown)
+        page.wait_for_selector(f"#bar[data-kind={kind}]")
+        seen.append((page.inner_text("#state"), page.inner_text("#state-detail")))
+
+    words = ["Rejecting 8.7 %", "Rejecting 8.7 %", "Labels differ", "2 alerts firing", "Corrections refused"]
+    assert [text for text, _ in seen] == words
+    assert seen[0][1] == "of the last records; since the start 12 for label, 2 for decode"
+    assert seen[1][1].startswith(seen[0][1])
+    assert seen[2][1] == "Classes are counted apart: 1 and '1'"
+    assert seen[4][1].startswith("3 labels were corrected later than keep_joined")
+
+
 def test_empty_windows_are_no_data(visit):
     """Events come, but no label does: every window is empty, and the page does not say that all is well."""
     view = make_view(4, 3)
