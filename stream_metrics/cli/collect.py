@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 import errno
 import logging
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from stream_metrics.cli import options
+from stream_metrics.cli import logs, options
 from stream_metrics.cli.errors import CliError, UsageError, reason
 from stream_metrics.cli.monitor import failures, usage
 from stream_metrics.inputs.times import parse_duration
@@ -66,11 +63,16 @@ def add(commands: options.Commands) -> None:
         parser.add_argument(
             f"--{name}", metavar="TIME", type=_duration, default=default, help=f"{meaning} (default: {default})"
         )
+    logs.add(parser)
     parser.set_defaults(execute=execute)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Serve until SIGINT or SIGTERM."""
+    """Serve until SIGINT, SIGTERM or SIGHUP."""
+    return logs.run(_execute, arguments)
+
+
+def _execute(arguments: argparse.Namespace, lines: logs.Lines) -> int:
     from stream_metrics.collector.client import read_token
     from stream_metrics.collector.collector import Options
     from stream_metrics.collector.service import Service
@@ -90,7 +92,7 @@ def execute(arguments: argparse.Namespace) -> int:
             **more,
         )
     stop = threading.Event()
-    with failures(), _logged(), handled_signals(stop.set):
+    with failures(), lines.logged(), handled_signals(stop.set):
         try:
             address = service.start()
         except OSError as error:
@@ -99,7 +101,7 @@ def execute(arguments: argparse.Namespace) -> int:
                 raise CliError(message) from None
             raise
         try:
-            print(f"stream-metrics: workers report to {address}, where the page is, too", file=sys.stderr, flush=True)
+            LOG.info("workers report to %s, where the page is, too", address)
             stop.wait()
         finally:
             service.close()
@@ -136,18 +138,3 @@ def _address(text: str) -> tuple[str, int]:
     if not separator or not port.isascii() or not port.isdecimal() or int(port) > 65535:
         raise UsageError(f"expected --listen HOST:PORT, such as 127.0.0.1:9900, but got {text!r}")
     return host.removeprefix("[").removesuffix("]") or "0.0.0.0", int(port)
-
-
-@contextmanager
-def _logged() -> Iterator[None]:
-    """Write log records to stderr."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("stream-metrics: %(message)s"))
-    before = LOG.level
-    LOG.addHandler(handler)
-    LOG.setLevel(before or logging.INFO)
-    try:
-        yield
-    finally:
-        LOG.removeHandler(handler)
-        LOG.setLevel(before)

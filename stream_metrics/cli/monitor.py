@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from stream_metrics.catalog.table import UnknownMetricError
-from stream_metrics.cli import monitor_flags, options
+from stream_metrics.cli import logs, monitor_flags, options
 from stream_metrics.cli.compression import without_suffix
 from stream_metrics.cli.errors import CliError, UsageError, reason
 from stream_metrics.cli.sources import STDIN, declared_format
@@ -32,8 +32,8 @@ a prediction now and {"id": 1, "time": ..., "y_true": "cat"} hours later. Files 
 A file is read to its end, and a report is printed. The page is served, by default at
 http://127.0.0.1:8765, with --follow, which waits for more, with --stay or a --serve
 flag, and while standard input or Kafka is read. An existing state file is continued; a file or pipe that is read
-once, without --config, leaves none unless --store-path names one. Ctrl-C and
-SIGTERM write a last checkpoint and end the run.
+once, without --config, leaves none unless --store-path names one. Ctrl-C, SIGTERM and
+SIGHUP write a last checkpoint and end the run: a changed configuration needs a restart.
 
 alert rules: VALUE < NUMBER [for 5m] [until > NUMBER] [with n >= 100]
   balanced_accuracy[1h] < 0.8 for 5m      recall["cat"][1h] < 0.7
@@ -59,7 +59,9 @@ def add(commands: options.Commands) -> None:
     parser.add_argument("--once", action="store_true", help="read to the current end, print the report, exit; no page")
     parser.add_argument("--no-page", action="store_true", help="do not serve the page")
     parser.add_argument("--tui", action="store_true", help="show it in the terminal as well")
-    parser.add_argument("--format", choices=("table", "json"), default="table", help="of the report (default: table)")
+    about = "of the report (default: table; no report where the source has no end)"
+    parser.add_argument("--format", choices=("table", "json"), help=about)
+    logs.add(parser)
     parser.add_argument("--print-config", action="store_true", help="print the configuration as TOML and exit")
     parser.add_argument("--export-dashboards", metavar="DIR", help="write Grafana and Prometheus files and exit")
     monitor_flags.add(parser)
@@ -68,6 +70,10 @@ def add(commands: options.Commands) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Configure, then watch until it ends."""
+    return logs.run(_execute, arguments)
+
+
+def _execute(arguments: argparse.Namespace, lines: logs.Lines) -> int:
     if arguments.print_config:
         with usage():
             print(example(configured(_layered(arguments)[0])), end="")
@@ -91,12 +97,13 @@ def execute(arguments: argparse.Namespace) -> int:
             stay=arguments.stay,
             once=arguments.once,
             tui=arguments.tui,
+            lines=lines,
         )
     with failures():
         view = watch.run()
     if arguments.format == "json":
         print(json.dumps(json.loads(to_json(view)), indent=2))
-    else:
+    elif arguments.format or not watch.endless:
         print(watch.report())
     watch.check()
     return 130 if watch.interrupted else 0

@@ -1,8 +1,7 @@
 """A monitor as a command runs it: state file, alerts, page and terminal from a configuration, and what is said of it.
 
-Said on stderr: where the page is, what the run goes on from, and what the log has, warnings by default. The report goes
-to stdout. Ctrl-C is how a monitor that has no end is stopped, so it is no failure then; a file that was not read to its
-end was interrupted.
+The log has where the page is and what the run goes on from; the report goes to stdout. Ctrl-C is how a monitor that has
+no end is stopped, so it is no failure then; a file that was not read to its end was interrupted.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ import errno
 import logging
 import sys
 from collections import deque
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, nullcontext
 from typing import Any
 
 from stream_metrics.cli.errors import CliError, UsageError
+from stream_metrics.cli.logs import Lines
 from stream_metrics.monitor.alerting import Alerts
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.monitor import Monitor
@@ -30,7 +29,6 @@ from stream_metrics.report.layout import number
 __all__ = ["Watch"]
 
 LOG = logging.getLogger("stream_metrics.monitor")
-LINES = 4  # of the log, below the terminal view
 
 
 class Watch:
@@ -46,8 +44,9 @@ class Watch:
         stay: bool = False,
         once: bool = False,
         tui: bool = False,
+        lines: Lines | None = None,
     ) -> None:
-        self._config, self._lines = config, _Lines()
+        self._config, self._lines = config, lines or Lines()
         validate(config)  # before a state file is created
         self._screen = _screen(self._lines.recent) if tui and sys.stdout.isatty() else None
         store = Store(config.store.path, config.store.shared) if keeps else None
@@ -70,16 +69,20 @@ class Watch:
             undo.pop_all()
 
     @property
+    def endless(self) -> bool:
+        """Whether it runs until it is stopped, and was."""
+        source = self._config.source
+        return (source.follow or source.kind != "file") and not self.runner.once and not self.runner.ended
+
+    @property
     def interrupted(self) -> bool:
         """Whether what has an end was not read to it."""
-        source = self._config.source
-        endless = (source.follow or source.kind != "file") and not self.runner.once
-        return not (self.runner.ended or endless)
+        return not (self.runner.ended or self.endless)
 
     def run(self) -> View:
         """Run until the end or a signal, and return the last view."""
         screen = nullcontext() if self._screen is None else self._screen
-        with self._lines.logged(quiet=self._screen is not None), stopped_by_signals(self.runner), screen:
+        with self._lines.logged(self._screen is not None), stopped_by_signals(self.runner), screen:
             try:
                 self.runner.run()
             except OSError as error:
@@ -92,9 +95,9 @@ class Watch:
     def _started(self, address: str | None) -> None:
         records = self.runner.latest.records.read
         if records:
-            self._lines.say(f"{self._config.store.path} has {number(records)} records; the counts go on from there")
+            LOG.info("%s has %s records; the counts go on from there", self._config.store.path, number(records))
         if address is not None:
-            self._lines.say(f"the page is at {address}")
+            LOG.info("the page is at %s", address)
 
     def report(self) -> str:
         """Return what is printed at the end."""
@@ -110,45 +113,6 @@ class Watch:
         if self.runner.ended and letters and read == sum(view.records.rejected.values()):
             why = f"the last is refused for its {letters[0].reason!r}: {letters[0].detail}"
             raise CliError(f"Expected events, but none of the {number(read)} records of the source holds one; {why}")
-
-
-class _Lines:
-    """What goes to stderr; while the terminal shows a view, the last lines are kept, and said afterwards."""
-
-    def __init__(self) -> None:
-        self.recent: deque[str] = deque(maxlen=LINES)
-        self._quiet = False
-
-    def say(self, text: str) -> None:
-        self.recent.append(text)
-        if not self._quiet:
-            with suppress(OSError):  # a closed stderr must not stop the thread that logs
-                print(f"stream-metrics: {text}", file=sys.stderr, flush=True)
-
-    def _emit(self, record: logging.LogRecord) -> None:
-        error = record.exc_info[1] if record.exc_info else None
-        self.say(record.getMessage() + ("" if error is None else f": {error!r}"))
-
-    @contextmanager
-    def logged(self, quiet: bool) -> Iterator[None]:
-        """Say what is logged inside."""
-        handler = logging.Handler()
-        handler.emit = self._emit  # type: ignore[method-assign]
-        self._quiet = quiet
-        before, spreads = LOG.level, LOG.propagate
-        LOG.addHandler(handler)
-        LOG.setLevel(before or logging.INFO)
-        LOG.propagate = False
-        try:
-            yield
-        finally:
-            LOG.removeHandler(handler)
-            LOG.setLevel(before)
-            LOG.propagate = spreads
-            if quiet:
-                self._quiet = False
-                for text in list(self.recent):
-                    self.say(text)
 
 
 def _server() -> Any:

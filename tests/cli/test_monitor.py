@@ -12,6 +12,7 @@ import sys
 import time
 import tomllib
 import urllib.request
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 
 from stream_metrics.cli import monitor as command
 from stream_metrics.cli import monitor_watch
+from stream_metrics.cli.logs import Lines
 from stream_metrics.cli.main import _parser
 from stream_metrics.monitor.config import Config
 from stream_metrics.monitor.configure import configured, keys
@@ -48,7 +50,7 @@ def test_a_file_is_reported_and_leaves_nothing(cli, folder) -> None:
     assert "rejected 1 for decode" in result.out
     assert "accuracy < 0.9 (now 0.500)" in result.out
     assert "ok: lag > 9" in result.out
-    assert result.err == "stream-metrics: firing: accuracy < 0.9 (now 0.5)\n"
+    assert result.err.partition(" ")[2] == "WARNING firing: accuracy < 0.9 (now 0.5)\n"
     assert os.listdir(folder) == ["events.jsonl"]
 
 
@@ -301,15 +303,36 @@ def test_stderr_that_nobody_reads_ends_nothing(folder) -> None:
     assert "firing for" in out
 
 
+def test_the_log_as_json(cli, folder) -> None:
+    """Every line is JSON with time, level and logger: what is logged, and what ends the command."""
+    rules = ("--alerts-rules", "accuracy < 0.9")
+    reported = cli("monitor", "events.jsonl", "--log-format", "json", *rules)
+    refused = cli("monitor", "nothing.jsonl", "--log-format", "json")
+    quiet = cli("monitor", "events.jsonl", "--log-level", "error", *rules)
+    line, problem = (json.loads(result.err) for result in (reported, refused))
+
+    assert abs(datetime.fromisoformat(line.pop("time")).timestamp() - time.time()) < 60
+    message = "firing: accuracy < 0.9 (now 0.5)"
+    assert line == {"level": "warning", "logger": "stream_metrics.monitor.alerts", "message": message}
+    assert problem["level"] == "error"
+    assert "nothing.jsonl" in problem["message"]
+    assert (reported.status, refused.status) == (0, 1)
+    assert quiet.err == ""
+
+
 def test_the_reason_of_a_logged_error(capsys) -> None:
-    """A line of the log that has an exception has its type and text."""
-    with monitor_watch._Lines().logged(quiet=False):
+    """A line of the log that has an exception has its type and text; libraries log there too, what is important."""
+    with Lines().logged():
         try:
             raise ValueError("out of range")
         except ValueError:
             logging.getLogger("stream_metrics.monitor").exception("no view can be made")
+        logging.getLogger("library").warning("of %s", "a library")
+        logging.getLogger("library").info("not said")
+    logging.getLogger("stream_metrics.monitor").info("not ours any more")
 
-    assert capsys.readouterr().err == "stream-metrics: no view can be made: ValueError('out of range')\n"
+    lines = [line.partition(" ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert lines == ["ERROR no view can be made: ValueError('out of range')", "WARNING of a library"]
 
 
 def test_standard_input_leaves_nothing(folder) -> None:
@@ -351,22 +374,25 @@ def wait_for_samples(url: str, n: int) -> None:
     raise AssertionError(f"Expected {n} samples within twenty seconds")
 
 
-def test_a_real_process_serves_and_is_stopped(folder) -> None:
-    """It serves the view until Ctrl-C, writes a last checkpoint, prints the report, and ends with status 0."""
-    with process("events.jsonl", "--follow", "--serve-port", "0", stdout=subprocess.PIPE) as running:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_real_process_serves_and_is_stopped(folder, number: int) -> None:
+    """It serves the view until Ctrl-C or SIGHUP, writes a last checkpoint, reports if asked to, ends with status 0."""
+    more = ("--format", "table") if number == signal.SIGINT else ()
+    with process("events.jsonl", "--follow", "--serve-port", "0", *more, stdout=subprocess.PIPE) as running:
         try:
             assert running.stderr is not None
             url = running.stderr.readline().split()[-1]
             with urllib.request.urlopen(f"{url}readyz", timeout=10) as answer:
                 assert answer.status == 200
             wait_for_samples(url, 100)
-            running.send_signal(signal.SIGINT)
+            running.send_signal(number)
             out, err = running.communicate(timeout=20)
         finally:
             running.kill()
 
     assert (running.returncode, err) == (0, "")
-    assert "100 samples, 2 classes" in out
+    assert ("100 samples, 2 classes" in out) == bool(more)
+    assert bool(out) == bool(more)
     assert "monitor.sqlite" in os.listdir(folder)
 
 

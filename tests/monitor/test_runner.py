@@ -157,17 +157,32 @@ def test_stay_and_once() -> None:
     assert once.ended
 
 
-def test_signals_stop_it() -> None:
-    """SIGTERM lets it end as `stop` does, and handlers are as before afterwards."""
-    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_stop_it(number: int) -> None:
+    """They let it end as `stop` does, and handlers are as before afterwards."""
+    signals = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+    before = [signal.getsignal(each) for each in signals]
     source = MemorySource(records(events(10)))
-    runner = made(source, show=lambda view: view.records.read and os.kill(os.getpid(), signal.SIGTERM))
+    runner = made(source, show=lambda view: view.records.read and os.kill(os.getpid(), number))
 
     with stopped_by_signals(runner):
         runner.run()
 
     assert runner.latest.by_window["total"].n == 10
-    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+    assert [signal.getsignal(each) for each in signals] == before
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    """As SIGHUP is under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        runner = made(MemorySource(), once=True, show=lambda view: os.kill(os.getpid(), signal.SIGHUP))
+        with stopped_by_signals(runner):
+            runner.run()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+    assert runner.ended
 
 
 def test_a_view_that_fails_ends_it(tmp_path) -> None:

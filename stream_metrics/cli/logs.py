@@ -1,0 +1,102 @@
+"""What a service logs, on stderr: one line a record, with time and level, as text or as JSON.
+
+    2026-11-23T07:22:06.123Z INFO the page is at http://127.0.0.1:8765/
+    {"time": "2026-11-23T07:22:06.123Z", "level": "info", "logger": "stream_metrics.monitor", "message": "..."}
+
+While the terminal shows a view, the last lines are kept instead, and written afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+
+from stream_metrics.cli.errors import CliError
+
+__all__ = ["Lines", "add", "run"]
+
+ALL = logging.getLogger("stream_metrics")
+LEVELS = ("debug", "info", "warning", "error")
+RECENT = 4  # lines of the log, below the terminal view
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the log."""
+    parser.add_argument("--log-format", choices=("text", "json"), default="text", help="of stderr (default: text)")
+    parser.add_argument("--log-level", choices=LEVELS, default="info", help="the least that is logged (default: info)")
+
+
+def run(execute: Callable[[argparse.Namespace, Lines], int], arguments: argparse.Namespace) -> int:
+    """Run a service; a problem that ends it is a line of the log too, where that is JSON."""
+    lines = Lines(arguments.log_format, arguments.log_level)
+    try:
+        return execute(arguments, lines)
+    except CliError as problem:
+        if arguments.log_format != "json":
+            raise
+        with lines.logged():
+            ALL.error("%s", problem)
+        return problem.status
+
+
+class Formatter(logging.Formatter):
+    """A line of text or of JSON, `form`; an exception is its own text, without a traceback."""
+
+    def __init__(self, form: str) -> None:
+        super().__init__()
+        self._json = form == "json"
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        error = record.exc_info[1] if record.exc_info else None
+        message = record.getMessage() + ("" if error is None else f": {error!r}")
+        if not self._json:
+            return f"{time} {record.levelname} {message}"
+        return json.dumps({"time": time, "level": record.levelname.lower(), "logger": record.name, "message": message})
+
+
+class Lines(logging.Handler):
+    """Writes what is logged, by libraries too, to stderr; `recent` are the last lines."""
+
+    def __init__(self, form: str = "text", level: str = "info") -> None:
+        super().__init__()
+        self.recent: deque[str] = deque(maxlen=RECENT)
+        self._quiet = False
+        self._level = level.upper()
+        self.setFormatter(Formatter(form))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        line = self.format(record)
+        self.recent.append(line)
+        if not self._quiet:
+            self._write(line)
+
+    @staticmethod
+    def _write(line: str) -> None:
+        with suppress(OSError, ValueError):  # a closed stderr must not stop the thread that logs
+            print(line, file=sys.stderr, flush=True)
+
+    @contextmanager
+    def logged(self, quiet: bool = False) -> Iterator[None]:
+        """Write what is logged inside; with `quiet` only the last lines, in the end."""
+        root, level = logging.getLogger(), ALL.level
+        self._quiet = quiet
+        root.addHandler(self)
+        ALL.setLevel(self._level)
+        try:
+            yield
+        finally:
+            root.removeHandler(self)
+            ALL.setLevel(level)
+            if quiet:
+                self._quiet = False
+                for line in self.recent:
+                    self._write(line)
