@@ -92,15 +92,17 @@ class ScoreStates:
         pairs = self.ranks.pairs and other.ranks.pairs
         confidence = self.confidence is not None and other.confidence is not None
         losses = self.losses is not None and other.losses is not None
-        return self._without(pairs, confidence, losses), other._without(pairs, confidence, losses)
+        return self.without(pairs, confidence, losses), other.without(pairs, confidence, losses)
 
-    def _without(self, pairs: bool, confidence: bool, losses: bool) -> ScoreStates:
+    def without(self, pairs: bool, confidence: bool, losses: bool) -> ScoreStates:
         """Return states that lack what is False; they share the others with these."""
         ranks = self.ranks if pairs == self.ranks.pairs else self.ranks.reconfigured(pairs=pairs)
         sure, lost = self.confidence if confidence else None, self.losses if losses else None
         if ranks is self.ranks and sure is self.confidence and lost is self.losses:
             return self
-        return ScoreStates(ranks, sure, lost, self.labels, self.threshold)
+        twin = ScoreStates(ranks, sure, lost, self.labels, self.threshold)
+        twin.removed = None if self.removed is None else self.removed.without(pairs, confidence, False)
+        return twin
 
     def check_merge(self, other: ScoreStates) -> None:
         """Raise what `merge` would."""
@@ -157,7 +159,7 @@ class ScoreStates:
         for sketch, content in zip(removed.sketches(), contents, strict=True):
             sketch.merge(RankSketch.from_content(content))
         removed.check()
-        if all(sketch.exact for sketch in self.sketches()):
+        if self.confidence is not None and all(sketch.exact for sketch in self.sketches()):  # it may have been dropped
             raise ValueError("removed samples beside sketches that have coarsened")
         for counted, gone in zip(self.sketches(), removed.sketches(), strict=True):
             RemainingRanks(counted, gone).check()
